@@ -1,0 +1,36 @@
+# The library for one scalar type: `tapegrad` (float) or `tapegrad64` (double).
+function(tapegrad_library name definition)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+       ${PROJECT_SOURCE_DIR}/core/*.cpp ${PROJECT_SOURCE_DIR}/ops/*.cpp
+       ${PROJECT_SOURCE_DIR}/nn/*.cpp ${PROJECT_SOURCE_DIR}/models/*.cpp)
+  add_library(${name} STATIC ${sources})
+  add_library(tapegrad::${name} ALIAS ${name})
+  target_compile_features(${name} PUBLIC cxx_std_20)
+  target_compile_definitions(${name} PUBLIC ${definition})
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
+  # Paths in messages and in Place do not depend on where the tree lies.
+  target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+  target_link_libraries(${name} PUBLIC fmt::fmt
+    PRIVATE TBB::tbb OpenBLAS::OpenBLAS hwy::hwy ZLIB::ZLIB nlohmann_json::nlohmann_json
+            Threads::Threads)
+  if(TAPEGRAD_STD_THREADS)
+    target_compile_definitions(${name} PRIVATE TAPEGRAD_STD_THREADS)
+  endif()
+  tapegrad_compile_options(${name})
+  # A program links one of the two: CMake refuses a mixture.
+  set_target_properties(${name} PROPERTIES INTERFACE_TAPEGRAD_SCALAR ${name})
+  set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING TAPEGRAD_SCALAR)
+endfunction()
+
+# Warnings and sanitizers, for everything that is built in this tree.
+function(tapegrad_compile_options target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  if(TAPEGRAD_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(TAPEGRAD_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${TAPEGRAD_SANITIZE} -fno-omit-frame-pointer)
+    target_link_options(${target} PUBLIC -fsanitize=${TAPEGRAD_SANITIZE})
+  endif()
+endfunction()

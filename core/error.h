@@ -1,0 +1,43 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace tapegrad {
+
+/// The base of every error of this library. Messages read
+/// `<operation>: <what is wrong>: <the shapes or values>[; <what to do>]`.
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Shapes, axes, positions or options that do not fit.
+struct ShapeError : Error {
+  using Error::Error;
+};
+
+/// A tape, or a tensor of a tape, used where it cannot be.
+struct TapeError : Error {
+  using Error::Error;
+};
+
+/// A NaN or an infinity found by a tape with `check_finite`.
+struct NonFiniteError : Error {
+  using Error::Error;
+};
+
+/// A file that is missing, damaged or of another format; the message names file and byte.
+struct DataError : Error {
+  using Error::Error;
+};
+
+/// Throws E with a formatted message unless `condition` holds.
+template <class E = ShapeError, class... Args>
+void expect(bool condition, fmt::format_string<const Args&...> format, const Args&... args) {
+  if (!condition) [[unlikely]]
+    throw E(fmt::format(format, args...));
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,34 @@
+#include "tapegrad/core/indices.h"
+
+#include <algorithm>
+
+#include "tapegrad/core/error.h"
+
+namespace tapegrad {
+
+Indices::Indices(const Shape& shape, std::span<const Index> values) : Indices(uninitialized(shape)) {
+  expect(static_cast<Index>(values.size()) == shape.size(),
+         "indices: shape {} needs {} values: {} given", text(shape), shape.size(), values.size());
+  std::copy(values.begin(), values.end(), mutable_data());
+}
+
+Indices Indices::uninitialized(const Shape& shape) {
+  Indices indices;
+  indices.storage_ = Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(Index));
+  indices.shape_ = shape;
+  return indices;
+}
+
+Indices Indices::reshape(const Shape& shape) const {
+  expect(shape.size() == size(), "reshape: sizes differ: {} to {}", text(shape_), text(shape));
+  Indices result = *this;
+  result.shape_ = shape;
+  return result;
+}
+
+void expect_below(const char* operation, const Indices& indices, Index count) {
+  for (const Index value : indices.values())
+    expect(value >= 0 && value < count, "{}: index {} is not in [0, {})", operation, value, count);
+}
+
+}  // namespace tapegrad

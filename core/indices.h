@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tapegrad/core/shape.h"
+#include "tapegrad/core/storage.h"
+
+namespace tapegrad {
+
+/// An immutable array of labels, token ids or positions in row-major order. Never differentiated.
+class Indices {
+ public:
+  Indices() = default;
+  /// The given values. Throws ShapeError unless there are `shape.size()` of them.
+  Indices(const Shape& shape, std::span<const Index> values);
+  Indices(const Shape& shape, std::initializer_list<Index> values)
+      : Indices(shape, std::span<const Index>(values.begin(), values.size())) {}
+  /// New indices whose values are still to be written, through `mutable_data`.
+  static Indices uninitialized(const Shape& shape);
+
+  const Shape& shape() const { return shape_; }
+  Index size() const { return shape_.size(); }
+  std::span<const Index> values() const { return {data(), static_cast<std::size_t>(size())}; }
+  const Index* data() const { return static_cast<const Index*>(storage_.data()); }
+  Index* mutable_data() { return static_cast<Index*>(storage_.data()); }
+  /// The same values under another shape of the same size.
+  Indices reshape(const Shape& shape) const;
+
+ private:
+  Storage storage_;
+  Shape shape_;
+};
+
+/// Throws ShapeError, naming `operation` and the first offender, unless all values lie in
+/// [0, count).
+void expect_below(const char* operation, const Indices& indices, Index count);
+
+}  // namespace tapegrad

@@ -1,0 +1,90 @@
+#include "tapegrad/core/parallel.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "tapegrad/core/error.h"
+
+#ifdef TAPEGRAD_STD_THREADS
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <vector>
+#else
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+#endif
+
+namespace tapegrad {
+namespace {
+
+int thread_count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+
+#ifdef TAPEGRAD_STD_THREADS
+// Debian's oneTBB is not instrumented for the thread sanitizer, which then reports correct loops;
+// in that build the tiles run on plain threads.
+void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* body) {
+  std::atomic<Index> next{0};
+  std::exception_ptr failure;
+  std::mutex failure_mutex;
+  const auto work = [&] {
+    try {
+      for (Index tile = next++; tile < tiles; tile = next++) run(body, tile);
+    } catch (...) {
+      const std::lock_guard lock(failure_mutex);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::thread> workers;
+  for (Index i = 1; i < std::min<Index>(thread_count, tiles); ++i) workers.emplace_back(work);
+  work();
+  for (std::thread& worker : workers) worker.join();
+  if (failure) std::rethrow_exception(failure);
+}
+#else
+struct Workers {
+  explicit Workers(int count)
+      : limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)),
+        arena(count) {}
+  tbb::global_control limit;
+  tbb::task_arena arena;
+};
+
+std::unique_ptr<Workers>& workers() {
+  static auto instance = std::make_unique<Workers>(thread_count);
+  return instance;
+}
+
+void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* body) {
+  workers()->arena.execute([&] {
+    // Isolated: a thread that waits here must not pick up foreign tasks that record operations.
+    tbb::this_task_arena::isolate([&] {
+      tbb::parallel_for(
+          Index{0}, tiles, [&](Index tile) { run(body, tile); }, tbb::simple_partitioner());
+    });
+  });
+}
+#endif
+
+}  // namespace
+
+int threads() { return thread_count; }
+
+void set_threads(int count) {
+  expect<Error>(count >= 1, "set_threads: needs at least one thread: {}", count);
+  thread_count = count;
+#ifndef TAPEGRAD_STD_THREADS
+  workers() = std::make_unique<Workers>(count);
+#endif
+}
+
+void detail::run_tiles(Index tiles, void (*run)(const void*, Index), const void* body) {
+  if (thread_count == 1)
+    for (Index tile = 0; tile < tiles; ++tile) run(body, tile);
+  else
+    run_on_threads(tiles, run, body);
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tapegrad/core/tensor.h"
+
+namespace tapegrad {
+
+/// A named value that training changes. Copies refer to the same slot. Several threads may read a
+/// parameter, each on its own tape; `set` must not run beside them.
+class Parameter {
+ public:
+  /// A slot that holds nothing yet.
+  Parameter() : Parameter(Tensor()) {}
+  explicit Parameter(const Tensor& value, std::string name = "");
+
+  /// The value, as a leaf of the active tape if there is one: `grad` reaches it.
+  operator Tensor() const;
+  /// The value, on no tape.
+  const Tensor& value() const { return slot_->value; }
+  bool defined() const { return slot_->value.defined(); }
+  const Shape& shape() const { return slot_->value.shape(); }
+  /// Throws ShapeError unless the slot is empty or the shapes agree.
+  void set(const Tensor& value);
+  /// The values, to change in place; copied first when a tape or a tensor still shares them.
+  real* mutable_data();
+
+  /// The name under which `Fields` first met this slot ("hidden.weight").
+  const std::string& name() const { return slot_->name; }
+  void set_name(std::string name) { slot_->name = std::move(name); }
+  /// Equal for copies of one parameter.
+  const void* identity() const { return slot_.get(); }
+
+ private:
+  struct Slot {
+    Tensor value;
+    std::string name;
+  };
+  std::shared_ptr<Slot> slot_;
+};
+
+/// A named value that belongs to a layer but that optimizers do not see, such as a running average.
+/// Checkpoints keep it. Copies refer to the same slot.
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(const Tensor& value) : parameter_(value) {}
+  const Tensor& value() const { return parameter_.value(); }
+  operator Tensor() const { return parameter_.value(); }
+  /// Throws ShapeError unless the shapes agree.
+  void set(const Tensor& value) { parameter_.set(value); }
+  const void* identity() const { return parameter_.identity(); }
+
+ private:
+  Parameter parameter_;
+};
+
+}  // namespace tapegrad

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+
+namespace tapegrad {
+
+/// A line of the user's source. As a default argument, `Place::here()` is the line of the call.
+struct Place {
+  const char* file = "";
+  int line = 0;
+
+  static constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+/// "train.cpp:42": the file without its folders, and the line.
+std::string text(const Place& place);
+
+/// While in scope, every operation recorded on this thread is attributed to one place: layers and
+/// composite operations use it to point at their caller, a sweep to point at the operation that it
+/// differentiates. The outermost scope wins.
+class PlaceScope {
+ public:
+  explicit PlaceScope(const Place& place);
+  ~PlaceScope();
+  PlaceScope(const PlaceScope&) = delete;
+  PlaceScope& operator=(const PlaceScope&) = delete;
+
+  /// The place of the outermost scope on this thread, or `fallback` outside of all scopes.
+  static const Place& current(const Place& fallback);
+
+ private:
+  bool outermost_;
+};
+
+}  // namespace tapegrad

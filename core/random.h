@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/tensor.h"
+
+namespace tapegrad {
+
+/// A stream of random numbers in which the n-th number is a function of the seed and n alone
+/// (Philox4x32-10; Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011), so that
+/// neither threads nor the order of tiles change it. Copies continue independently from where they
+/// were made.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : seed_(seed) {}
+
+  /// Independent numbers from [low, high).
+  Tensor uniform(const Shape& shape, double low = 0, double high = 1);
+  /// Independent numbers from the normal distribution (Box-Muller).
+  Tensor normal(const Shape& shape, double mean = 0, double deviation = 1);
+  /// 1 with the given probability, otherwise 0.
+  Tensor bernoulli(const Shape& shape, double probability);
+  /// 0 to count - 1 in random order, of shape (count).
+  Indices permutation(Index count);
+  /// A number from [0, 1).
+  double uniform();
+  /// A whole number from [0, count). Throws ShapeError for count < 1.
+  Index below(Index count);
+  /// An independent stream, which depends on this one's seed and on `name` only.
+  Random stream(std::uint64_t name) const;
+
+  /// What a checkpoint keeps: seed and position.
+  std::array<std::uint64_t, 2> state() const { return {seed_, position_}; }
+  void restore(const std::array<std::uint64_t, 2>& state);
+
+ private:
+  /// Block n of the stream: four words.
+  std::array<std::uint32_t, 4> block(std::uint64_t n) const;
+  template <class Fill>
+  Tensor fill(const Shape& shape, const Fill& value_of_block);
+
+  std::uint64_t seed_;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace tapegrad

@@ -1,0 +1,180 @@
+#pragma once
+
+// The templates behind `record`: how an edge becomes a Rule in the tape's arena.
+
+#include "tapegrad/core/tape.h"
+
+namespace tapegrad::detail {
+
+template <class F>
+struct EdgeRule final : Rule {
+  static constexpr bool needs_value = std::invocable<F&, const Tensor&, const Tensor&>;
+  F rule;
+
+  explicit EdgeRule(F f) : rule(std::move(f)) {}
+  void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
+    if (!sweep.wants(inputs[0])) return;
+    if constexpr (needs_value)
+      sweep.add(inputs[0], rule(g, y));
+    else
+      sweep.add(inputs[0], rule(g));
+  }
+  void census() const override { [[maybe_unused]] const F held = rule; }
+};
+
+template <int N, class F>
+struct JointRule final : Rule {
+  static constexpr bool needs_value =
+      std::invocable<F&, const Tensor&, const Tensor&, const Wanted<N>&>;
+  F rule;
+
+  explicit JointRule(F f) : rule(std::move(f)) {}
+  void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
+    Wanted<N> wanted;
+    bool any = false;
+    for (int i = 0; i < N; ++i) any |= wanted[i] = inputs[i] >= 0 && sweep.wants(inputs[i]);
+    if (!any) return;
+    Gradients<N> gradients;
+    if constexpr (needs_value)
+      gradients = rule(g, y, wanted);
+    else
+      gradients = rule(g, wanted);
+    for (int i = 0; i < N; ++i)
+      if (wanted[i]) sweep.add(inputs[i], std::move(gradients[i]));
+  }
+  void census() const override { [[maybe_unused]] const F held = rule; }
+};
+
+struct PartRule final : Rule {
+  static constexpr bool needs_value = false;
+  std::shared_ptr<const Part> part;
+
+  explicit PartRule(std::shared_ptr<const Part> p) : part(std::move(p)) {}
+  void pull(const Tensor& g, const Tensor&, Sweep& sweep) override {
+    if (sweep.wants(inputs[0])) sweep.add_part(inputs[0], g, part);
+  }
+  void census() const override {}
+};
+
+template <class F>
+constexpr int input_count(const Edge<F>&) { return 1; }
+template <int N, class F>
+constexpr int input_count(const JointEdge<N, F>&) { return N; }
+constexpr int input_count(const PartEdge&) { return 1; }
+
+template <class F>
+const Tensor* input(const Edge<F>& edge, int) { return &edge.input; }
+template <int N, class F>
+const Tensor* input(const JointEdge<N, F>& edge, int i) { return edge.inputs[i]; }
+inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
+
+template <class F>
+EdgeRule<F>* make_rule(Tape& tape, Edge<F>& edge) {
+  void* memory = tape.allocate(sizeof(EdgeRule<F>), alignof(EdgeRule<F>));
+  return new (memory) EdgeRule<F>(std::move(edge.rule));
+}
+template <int N, class F>
+JointRule<N, F>* make_rule(Tape& tape, JointEdge<N, F>& edge) {
+  void* memory = tape.allocate(sizeof(JointRule<N, F>), alignof(JointRule<N, F>));
+  return new (memory) JointRule<N, F>(std::move(edge.rule));
+}
+inline PartRule* make_rule(Tape& tape, PartEdge& edge) {
+  void* memory = tape.allocate(sizeof(PartRule), alignof(PartRule));
+  return new (memory) PartRule(std::move(edge.part));
+}
+
+// One operation on its way onto a tape: collects the nodes of its inputs, then its rules.
+class Recorder {
+ public:
+  Recorder(Tape* tape, const char* name, int capacity) : tape_(tape), name_(name) {
+    nodes_ = static_cast<std::int32_t*>(
+        tape->allocate(sizeof(std::int32_t) * capacity, alignof(std::int32_t)));
+  }
+
+  void add_input(const Tensor& tensor) {
+    const bool held = tape_->holds(tensor, name_, count_);
+    nodes_[count_++] = held ? tensor.node() : -1;
+    any_ |= held;
+  }
+  bool any() const { return any_; }
+
+  template <class E>
+  void add_rule(E& edge) {
+    const std::int32_t* inputs = nodes_ + used_;
+    const int inputs_here = input_count(edge);
+    used_ += inputs_here;
+    bool held = false;
+    for (int i = 0; i < inputs_here; ++i) held |= inputs[i] >= 0;
+    if (!held) return;
+    auto* rule = make_rule(*tape_, edge);
+    rule->inputs = inputs;
+    rule->next = rules_;
+    rules_ = rule;
+    needs_value_ |= rule->needs_value;
+  }
+
+  Tensor finish(Tensor value, const Place& place) {
+    Tensor result = tape_->enter(name_, std::move(value), PlaceScope::current(place));
+    Node& node = tape_->node(result.node());
+    node.rules = rules_;
+    node.inputs = nodes_;
+    node.input_count = count_;
+    if (needs_value_ || tape_->options().keep_values) node.value = result.view(result.shape());
+    return result;
+  }
+
+ private:
+  Tape* tape_;
+  const char* name_;
+  std::int32_t* nodes_;
+  Rule* rules_ = nullptr;
+  int count_ = 0;
+  int used_ = 0;
+  bool any_ = false;
+  bool needs_value_ = false;
+};
+
+}  // namespace tapegrad::detail
+
+namespace tapegrad {
+
+template <class... Edges>
+Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
+  Tape* tape = Tape::active();
+  if (tape == nullptr) return value;
+  constexpr auto for_inputs = [](auto& edge, auto&& f) {
+    for (int i = 0; i < detail::input_count(edge); ++i) f(detail::input(edge, i));
+  };
+  if (tape->options().check_finite) {
+    std::vector<const Tensor*> inputs;
+    (for_inputs(edges, [&](const Tensor* input) { inputs.push_back(input); }), ...);
+    tape->check_finite(name, PlaceScope::current(place), value, inputs);
+  }
+  detail::Recorder recorder(tape, name, (0 + ... + detail::input_count(edges)));
+  (for_inputs(edges, [&](const Tensor* input) { recorder.add_input(*input); }), ...);
+  if (!recorder.any()) return value;
+  (recorder.add_rule(edges), ...);
+  return recorder.finish(std::move(value), place);
+}
+
+template <class RuleOf>
+Tensor record_each(const char* name, Tensor value, const Place& place,
+                   const std::vector<Tensor>& inputs, RuleOf&& rule_of) {
+  Tape* tape = Tape::active();
+  if (tape == nullptr) return value;
+  if (tape->options().check_finite) {
+    std::vector<const Tensor*> pointers;
+    for (const Tensor& input : inputs) pointers.push_back(&input);
+    tape->check_finite(name, PlaceScope::current(place), value, pointers);
+  }
+  detail::Recorder recorder(tape, name, static_cast<int>(inputs.size()));
+  for (const Tensor& input : inputs) recorder.add_input(input);
+  if (!recorder.any()) return value;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto made = edge(inputs[i], rule_of(i));
+    recorder.add_rule(made);
+  }
+  return recorder.finish(std::move(value), place);
+}
+
+}  // namespace tapegrad

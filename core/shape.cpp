@@ -1,0 +1,93 @@
+#include "tapegrad/core/shape.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tapegrad/core/error.h"
+
+namespace tapegrad {
+
+Shape::Shape(std::initializer_list<Index> extents)
+    : Shape(std::span<const Index>(extents.begin(), extents.size())) {}
+
+Shape::Shape(std::span<const Index> extents) {
+  expect(extents.size() <= max_rank, "shape: {} axes; at most {} are supported", extents.size(),
+         int{max_rank});
+  Index elements = 1;
+  for (const Index extent : extents) {
+    expect(extent >= 0, "shape: negative extent: {}", extent);
+    expect(extent == 0 || elements <= std::numeric_limits<Index>::max() / 64 / extent,
+           "shape: too many elements: ({})", fmt::join(extents, ", "));
+    elements *= std::max<Index>(extent, 1);
+    extents_[rank_++] = extent;
+  }
+}
+
+Index Shape::size() const { return count(0, rank_); }
+
+bool Shape::operator==(const Shape& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end());
+}
+
+int Shape::resolve(int axis) const {
+  expect(axis >= -rank_ && axis < rank_, "shape: axis {} of a tensor of shape {}", axis,
+         text(*this));
+  return axis < 0 ? axis + rank_ : axis;
+}
+
+Shape Shape::with(int axis, Index extent) const {
+  Shape changed = *this;
+  changed.extents_[resolve(axis)] = extent;
+  return changed;
+}
+
+Shape Shape::without(int axis) const {
+  Shape changed = *this;
+  std::copy(begin() + resolve(axis) + 1, end(), changed.extents_.begin() + resolve(axis));
+  --changed.rank_;
+  return changed;
+}
+
+Shape Shape::insert(int axis, Index extent) const {
+  expect(rank_ < max_rank, "shape: more than {} axes: {}", int{max_rank}, text(*this));
+  Shape changed = *this;
+  ++changed.rank_;
+  const int at = changed.resolve(axis);
+  std::copy(begin() + at, end(), changed.extents_.begin() + at + 1);
+  changed.extents_[at] = extent;
+  return changed;
+}
+
+Index Shape::count(int first, int last) const {
+  Index product = 1;
+  for (int axis = first; axis < last; ++axis) product *= extents_[axis];
+  return product;
+}
+
+std::string text(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+
+Shape broadcast(const char* operation, const Shape& a, const Shape& b) {
+  Shape result = a.rank() >= b.rank() ? a : b;
+  for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
+    const Index extent_a = a[-back], extent_b = b[-back];
+    expect(extent_a == extent_b || extent_a == 1 || extent_b == 1,
+           "{}: shapes do not broadcast: {} and {}", operation, text(a), text(b));
+    result = result.with(-back, extent_a == 1 ? extent_b : extent_a);
+  }
+  return result;
+}
+
+std::array<bool, Shape::max_rank> Axes::of(const Shape& shape) const {
+  std::array<bool, Shape::max_rank> reduced{};
+  if (all_) std::fill_n(reduced.begin(), shape.rank(), true);
+  for (const int axis : list_) {
+    bool& flag = reduced[shape.resolve(axis)];
+    expect(!flag, "axes: axis {} is named twice for shape {}", axis, text(shape));
+    flag = true;
+  }
+  return reduced;
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad {
+
+/// The extents of a tensor's axes, outermost first. `Shape{}` is the shape of a scalar; an extent
+/// may be 0.
+class Shape {
+ public:
+  static constexpr int max_rank = 8;
+
+  Shape() = default;
+  Shape(std::initializer_list<Index> extents);
+  explicit Shape(std::span<const Index> extents);
+
+  int rank() const { return rank_; }
+  /// The number of elements.
+  Index size() const;
+  /// The extent of an axis; negative axes count from the last. Throws ShapeError out of range.
+  Index operator[](int axis) const { return extents_[resolve(axis)]; }
+
+  const Index* begin() const { return extents_.data(); }
+  const Index* end() const { return extents_.data() + rank_; }
+  bool operator==(const Shape& other) const;
+
+  /// `axis` counted from the first. Throws ShapeError when there is no such axis.
+  int resolve(int axis) const;
+  /// This shape with one extent changed.
+  Shape with(int axis, Index extent) const;
+  /// This shape without one axis.
+  Shape without(int axis) const;
+  /// This shape with an axis of the given extent inserted before `axis`.
+  Shape insert(int axis, Index extent) const;
+  /// The product of the extents of axes [first, last).
+  Index count(int first, int last) const;
+
+ private:
+  std::array<Index, max_rank> extents_{};
+  int rank_ = 0;
+};
+
+/// "(64, 784)"; "()" for a scalar.
+std::string text(const Shape& shape);
+
+/// The shape that two operands broadcast to (NumPy's rule: axes are aligned at the last one, and an
+/// extent of 1 stretches). Throws ShapeError in the name of `operation`.
+Shape broadcast(const char* operation, const Shape& a, const Shape& b);
+
+/// The axes that a reduction runs over; all of them when default constructed. Negative axes count
+/// from the last.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(int axis) : list_{axis}, all_(false) {}
+  Axes(std::initializer_list<int> axes) : list_(axes), all_(false) {}
+
+  /// One flag for each axis of `shape`. Throws ShapeError for an axis that is missing or named twice.
+  std::array<bool, Shape::max_rank> of(const Shape& shape) const;
+
+ private:
+  std::vector<int> list_;
+  bool all_ = true;
+};
+
+}  // namespace tapegrad

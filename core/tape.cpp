@@ -1,0 +1,180 @@
+#include "tapegrad/core/tape.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+
+#include "tapegrad/core/error.h"
+
+namespace tapegrad {
+namespace {
+
+thread_local Tape* scoped_tape = nullptr;   // the tape in scope on this thread
+thread_local Tape* active_tape = nullptr;   // the same, or null under NoGrad
+std::atomic<std::uint64_t> next_id{1};
+const std::string no_label;
+
+}  // namespace
+
+Tape::Tape(TapeOptions options) : options_(options) {
+  expect<TapeError>(scoped_tape == nullptr,
+                    "tape: this thread has a tape already; end its scope first, or pause it with "
+                    "NoGrad");
+  options_.keep_values |= options_.check_finite;
+  id_ = next_id.fetch_add(1, std::memory_order_relaxed);
+  scoped_tape = active_tape = this;
+}
+
+Tape::~Tape() {
+  for (std::int32_t i = 0; i < size_; ++i) {
+    release(node(i));
+    node(i).~Node();
+  }
+  scoped_tape = active_tape = nullptr;
+}
+
+Tape* Tape::active() { return active_tape; }
+
+Tensor Tape::enter(const char* name, Tensor value, const Place& place) {
+  if (size_ % chunk_nodes == 0 && size_ / chunk_nodes == static_cast<int>(chunks_.size())) {
+    chunk_storage_.push_back(Storage::allocate(sizeof(Node) * chunk_nodes));
+    chunks_.push_back(static_cast<Node*>(chunk_storage_.back().data()));
+  }
+  Node* entered = new (&node(size_)) Node;
+  entered->name = name;
+  entered->shape = value.shape();
+  entered->place = place;
+  value.tape_id_ = id_;
+  value.node_ = size_++;
+  return value;
+}
+
+Tensor Tape::tensor_of(const Tensor& value, std::int32_t index) const {
+  Tensor tensor = value;
+  tensor.tape_id_ = id_;
+  tensor.node_ = index;
+  return tensor;
+}
+
+Tensor Tape::value(std::int32_t index) const {
+  const Tensor& kept = node(index).value;
+  return kept.defined() ? tensor_of(kept, index) : Tensor();
+}
+
+Tensor Tape::gradient(std::int32_t index) const {
+  return index < static_cast<std::int32_t>(gradients_.size()) ? gradients_[index] : Tensor();
+}
+
+void Tape::keep_gradient(std::int32_t index, const Tensor& gradient) {
+  if (index >= static_cast<std::int32_t>(gradients_.size())) gradients_.resize(size_);
+  gradients_[index] = gradient.view(gradient.shape());
+}
+
+const std::string& Tape::label(std::int32_t index) const {
+  const auto found = labels_.find(index);
+  return found == labels_.end() ? no_label : found->second;
+}
+
+std::size_t Tape::bytes() const {
+  StorageCensus census;
+  for (std::int32_t i = 0; i < size_; ++i) {
+    [[maybe_unused]] const Tensor held = node(i).value;
+    for (const Rule* rule = node(i).rules; rule != nullptr; rule = rule->next) rule->census();
+  }
+  return census.bytes();
+}
+
+bool Tape::holds(const Tensor& tensor, const char* operation, int input) const {
+  if (tensor.tape_id() == id_) return true;
+  expect<TapeError>(tensor.tape_id() == 0,
+                    "{}: input {} was recorded on a tape that has ended or belongs to another "
+                    "thread; detach() it to carry its value into this one",
+                    operation, input);
+  return false;
+}
+
+Tensor Tape::leaf(const Parameter& parameter) {
+  const auto [entry, is_new] = leaves_.try_emplace(parameter.identity(), Leaf{-1, parameter});
+  if (is_new) {
+    entry->second.node = enter("parameter", parameter.value(), {}).node();
+    if (!parameter.name().empty()) labels_.emplace(entry->second.node, parameter.name());
+    if (options_.keep_values) node(entry->second.node).value = parameter.value();
+  }
+  return tensor_of(parameter.value(), entry->second.node);
+}
+
+std::int32_t Tape::find(const Parameter& parameter) const {
+  const auto found = leaves_.find(parameter.identity());
+  return found == leaves_.end() ? -1 : found->second.node;
+}
+
+void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
+  auto next = reinterpret_cast<std::uintptr_t>(arena_next_);
+  next = (next + alignment - 1) / alignment * alignment;
+  if (arena_next_ == nullptr || next + bytes > reinterpret_cast<std::uintptr_t>(arena_end_)) {
+    arena_.push_back(Storage::allocate(std::max(arena_bytes, bytes)));
+    next = reinterpret_cast<std::uintptr_t>(arena_.back().data());
+    arena_end_ = reinterpret_cast<std::byte*>(next + arena_.back().capacity());
+  }
+  arena_next_ = reinterpret_cast<std::byte*>(next + bytes);
+  return reinterpret_cast<void*>(next);
+}
+
+void Tape::release(Node& node) {
+  for (Rule* rule = node.rules; rule != nullptr;) {
+    Rule* next = rule->next;
+    rule->~Rule();
+    rule = next;
+    node.released = true;
+  }
+  node.rules = nullptr;
+  if (!options_.keep_values) node.value = Tensor();
+}
+
+void Tape::check_finite(const char* name, const Place& place, const Tensor& value,
+                        std::span<const Tensor* const> inputs) const {
+  if (range(value).non_finite == 0) return;
+  std::string message = fmt::format("{}: the result is not finite at {}: {} {}", name, text(place),
+                                    text(value.shape()), text(range(value)));
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    message += fmt::format("\n  input {}: {} {}", i, text(inputs[i]->shape()), text(range(*inputs[i])));
+    if (inputs[i]->tape_id() == id_ && !label(inputs[i]->node()).empty())
+      message += fmt::format(" ({})", label(inputs[i]->node()));
+  }
+  throw NonFiniteError(message);
+}
+
+NoGrad::NoGrad() : paused_(std::exchange(active_tape, nullptr)) {}
+NoGrad::~NoGrad() { active_tape = paused_; }
+
+Tensor watch(const Tensor& x, Place place) {
+  Tape* tape = Tape::active();
+  expect<TapeError>(tape != nullptr, "watch: no tape is in scope; begin one with `Tape tape;`");
+  Tensor leaf = tape->enter("watch", x.view(x.shape()), place);
+  if (tape->options().keep_values) tape->node(leaf.node()).value = x.view(x.shape());
+  return leaf;
+}
+
+Tensor detach(const Tensor& x) { return x.view(x.shape()); }
+
+std::string text(const Tape& tape) {
+  std::string program;
+  for (std::int32_t i = 0; i < tape.size(); ++i) {
+    const Node& node = tape.node(i);
+    std::string line = fmt::format("%{} = {}", i, node.name);
+    if (!tape.label(i).empty()) line += ' ' + tape.label(i);
+    for (int input = 0; input < node.input_count; ++input)
+      line += node.inputs[input] < 0 ? " constant" : fmt::format(" %{}", node.inputs[input]);
+    line += " : " + text(node.shape);
+    if (node.place.line > 0) line = fmt::format("{:<48}  # {}", line, text(node.place));
+    program += line + '\n';
+  }
+  return program;
+}
+
+void print(const Tape& tape) { std::fputs(text(tape).c_str(), stdout); }
+
+}  // namespace tapegrad

@@ -1,0 +1,228 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <iosfwd>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <unordered_map>
+#include <vector>
+
+#include "tapegrad/core/parameter.h"
+#include "tapegrad/core/place.h"
+#include "tapegrad/core/tensor.h"
+
+namespace tapegrad {
+
+/// A gradient that belongs to a part of a tensor only, such as a slice. The sweep adds parts in
+/// place, so that differentiating every slice of a long sequence costs as much as one pass over it.
+class Part {
+ public:
+  virtual ~Part() = default;
+  /// total (of the whole's shape) += part, at this part's position.
+  virtual void add_to(Tensor& total, const Tensor& part) const = 0;
+  /// The elements of `whole` at this part's position: an operation, recorded as such.
+  virtual Tensor extract(const Tensor& whole) const = 0;
+};
+
+/// What a rule hands its gradients to: the running sweep.
+class Sweep {
+ public:
+  virtual ~Sweep() = default;
+  virtual bool wants(std::int32_t node) const = 0;
+  /// Adds a gradient; one of a larger, broadcast shape is summed down to the node's.
+  virtual void add(std::int32_t node, Tensor gradient) = 0;
+  virtual void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) = 0;
+};
+
+/// How gradient flows from a node to `count` of its inputs. Lives in the tape's arena.
+struct Rule {
+  virtual ~Rule() = default;
+  /// g: the gradient of the node; y: its value, if `needs_value`.
+  virtual void pull(const Tensor& g, const Tensor& y, Sweep& sweep) = 0;
+  /// Copies what the rule holds on to, for a StorageCensus to see.
+  virtual void census() const = 0;
+
+  Rule* next = nullptr;
+  const std::int32_t* inputs = nullptr;
+};
+
+/// One recorded operation.
+struct Node {
+  const char* name = "";
+  Shape shape;
+  Place place;
+  Tensor value;  ///< kept for rules that need it, or on a tape with `keep_values`
+  Rule* rules = nullptr;
+  const std::int32_t* inputs = nullptr;
+  std::int32_t input_count = 0;
+  bool released = false;  ///< the rules were used up by a sweep
+};
+
+struct TapeOptions {
+  /// Keep every node's value and every gradient of a sweep, for printing, export and viewing.
+  bool keep_values = false;
+  /// Throw NonFiniteError at the first operation, forward or backward, that makes a NaN or an
+  /// infinity. Implies keep_values.
+  bool check_finite = false;
+};
+
+/// The list of operations in the order in which they ran. A tape lives in a scope of one thread:
+///
+///     Tape tape;                      // from here on, operations are written down
+///     ... grad(loss, parameters) ...
+///                                     // gone with the scope; values live on
+///
+/// Throws TapeError when this thread has a tape already.
+class Tape {
+ public:
+  explicit Tape(TapeOptions options = {});
+  ~Tape();
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+  static void* operator new(std::size_t) = delete;
+  static void* operator new[](std::size_t) = delete;
+
+  /// The tape in scope on this thread, or null without one or under NoGrad.
+  static Tape* active();
+
+  std::int32_t size() const { return size_; }
+  Node& node(std::int32_t index) { return chunks_[index / chunk_nodes][index % chunk_nodes]; }
+  const Node& node(std::int32_t index) const { return const_cast<Tape*>(this)->node(index); }
+  /// The value of a node again as a tensor of this tape; undefined unless it was kept.
+  Tensor value(std::int32_t index) const;
+  /// The gradient that the last sweep found for a node, on a tape with `keep_values`.
+  Tensor gradient(std::int32_t index) const;
+  /// The parameter's name for a leaf that is a parameter, otherwise "".
+  const std::string& label(std::int32_t index) const;
+  /// The bytes of all distinct buffers that the rules and nodes of this tape hold on to.
+  std::size_t bytes() const;
+
+  std::uint64_t id() const { return id_; }
+  const TapeOptions& options() const { return options_; }
+
+  /// Whether a tensor was recorded here. Throws TapeError, naming `operation` and the input, for a
+  /// tensor of another tape, ended or of another thread.
+  bool holds(const Tensor& tensor, const char* operation, int input) const;
+  /// The leaf of a parameter, entered at its first use.
+  Tensor leaf(const Parameter& parameter);
+  /// The node of a parameter's leaf, or -1 when this tape has not used it.
+  std::int32_t find(const Parameter& parameter) const;
+
+  // What `record` and the sweep are made of.
+  Tensor enter(const char* name, Tensor value, const Place& place);
+  Tensor tensor_of(const Tensor& value, std::int32_t index) const;
+  void* allocate(std::size_t bytes, std::size_t alignment);
+  void release(Node& node);
+  void keep_gradient(std::int32_t index, const Tensor& gradient);
+  void check_finite(const char* name, const Place& place, const Tensor& value,
+                    std::span<const Tensor* const> inputs) const;
+
+ private:
+  friend class NoGrad;
+  static constexpr std::int32_t chunk_nodes = 256;
+  static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
+
+  TapeOptions options_;
+  std::uint64_t id_;
+  std::int32_t size_ = 0;
+  std::vector<Node*> chunks_;
+  std::vector<Storage> chunk_storage_;
+  std::vector<Storage> arena_;
+  std::byte* arena_next_ = nullptr;
+  std::byte* arena_end_ = nullptr;
+  struct Leaf {
+    std::int32_t node;
+    Parameter parameter;
+  };
+  std::unordered_map<const void*, Leaf> leaves_;
+  std::unordered_map<std::int32_t, std::string> labels_;
+  std::vector<Tensor> gradients_;
+};
+
+/// While in scope, nothing is recorded on this thread.
+class NoGrad {
+ public:
+  NoGrad();
+  ~NoGrad();
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+ private:
+  Tape* paused_;
+};
+
+/// x as a leaf of the active tape, so that `grad` can be asked for it. Throws TapeError without a
+/// tape.
+Tensor watch(const Tensor& x, Place place = Place::here());
+
+/// The value of x as a constant: no gradient flows through. theta(x) of Xu et al. 2019, eq. 4.
+Tensor detach(const Tensor& x);
+
+/// The tape as a numbered program, one line a node: number, operation, inputs, shape, place.
+std::string text(const Tape& tape);
+/// Writes `text(tape)` to standard output.
+void print(const Tape& tape);
+
+// ---- Recording an operation ---------------------------------------------------------------------
+
+/// An input of an operation and the rule by which gradient flows to it: `rule(g)` or `rule(g, y)`
+/// returns the gradient of the input, given that of the output, and the output itself.
+template <class F>
+struct Edge {
+  const Tensor& input;
+  F rule;
+};
+template <class F>
+Edge<F> edge(const Tensor& input, F rule) {
+  return {input, std::move(rule)};
+}
+
+/// Several inputs whose gradients are computed together: `rule(g, wanted)` or `rule(g, y, wanted)`
+/// returns one tensor for each input; those that are not wanted may be undefined.
+template <int N, class F>
+struct JointEdge {
+  std::array<const Tensor*, N> inputs;
+  F rule;
+};
+template <int N>
+using Wanted = std::array<bool, N>;
+template <int N>
+using Gradients = std::array<Tensor, N>;
+template <int N, class F>
+JointEdge<N, F> joint_edge(std::array<const Tensor*, N> inputs, F rule) {
+  return {inputs, std::move(rule)};
+}
+
+/// An input of which the output is a part: its gradient is the output's, at the part's position.
+struct PartEdge {
+  const Tensor& input;
+  std::shared_ptr<const Part> part;
+};
+inline PartEdge part_edge(const Tensor& input, std::shared_ptr<const Part> part) {
+  return {input, std::move(part)};
+}
+
+/// Writes an operation with its value and its edges on the active tape, if there is one and some
+/// input was recorded there, and returns the value as that node.
+///
+///     Tensor exp(const Tensor& x, Place place) {
+///       return record("exp", kernel(x), place, edge(x, [](const Tensor& g, const Tensor& y) { return g * y; }));
+///     }
+///
+/// Throws TapeError for an input of another tape.
+template <class... Edges>
+Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges);
+
+/// The same for a number of inputs known at run time only; `rule_of(i)` makes the rule of input i.
+template <class RuleOf>
+Tensor record_each(const char* name, Tensor value, const Place& place,
+                   const std::vector<Tensor>& inputs, RuleOf&& rule_of);
+
+/// Whether operations on this thread are being written down.
+inline bool recording() { return Tape::active() != nullptr; }
+
+}  // namespace tapegrad
+
+#include "tapegrad/core/record.h"

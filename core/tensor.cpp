@@ -1,0 +1,127 @@
+#include "tapegrad/core/tensor.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "tapegrad/core/error.h"
+
+namespace tapegrad {
+namespace {
+
+constexpr Index shown_per_axis = 6;
+
+void write_values(const Tensor& tensor, int axis, Index offset, std::string& out) {
+  if (axis == tensor.rank()) {
+    out += fmt::format("{:.5g}", tensor.data()[offset]);
+    return;
+  }
+  const Index extent = tensor.shape()[axis];
+  const Index stride = tensor.shape().count(axis + 1, tensor.rank());
+  out += '[';
+  for (Index i = 0; i < extent; ++i) {
+    if (i > 0) out += ", ";
+    if (extent > shown_per_axis && i == shown_per_axis / 2) {
+      out += "..., ";
+      i = extent - shown_per_axis / 2;
+    }
+    write_values(tensor, axis + 1, offset + i * stride, out);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+Tensor::Tensor(double value) : Tensor(uninitialized({})) { *data_ = static_cast<real>(value); }
+
+Tensor::Tensor(const Shape& shape, std::span<const real> values) : Tensor(uninitialized(shape)) {
+  expect(static_cast<Index>(values.size()) == shape.size(),
+         "tensor: shape {} needs {} values: {} given", text(shape), shape.size(), values.size());
+  std::copy(values.begin(), values.end(), data_);
+}
+
+Tensor Tensor::uninitialized(const Shape& shape) {
+  Tensor tensor;
+  tensor.storage_ = Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real));
+  tensor.data_ = static_cast<real*>(tensor.storage_.data());
+  tensor.shape_ = shape;
+  return tensor;
+}
+
+real Tensor::item() const {
+  expect(defined() && size() == 1, "item: needs a tensor of one element: {}", text(shape_));
+  return *data_;
+}
+
+real* Tensor::mutable_data() {
+  assert(unique());
+  return data_;
+}
+
+Tensor Tensor::view(const Shape& shape, Index offset) const {
+  if (!defined()) return {};
+  assert(offset + shape.size() <= size());
+  Tensor tensor;
+  tensor.storage_ = storage_;
+  tensor.data_ = data_ + offset;
+  tensor.shape_ = shape;
+  return tensor;
+}
+
+Tensor zeros(const Shape& shape) { return full(shape, 0); }
+Tensor ones(const Shape& shape) { return full(shape, 1); }
+
+Tensor full(const Shape& shape, double value) {
+  Tensor tensor = Tensor::uninitialized(shape);
+  std::fill_n(tensor.mutable_data(), tensor.size(), static_cast<real>(value));
+  return tensor;
+}
+
+Tensor arange(Index count) {
+  Tensor tensor = Tensor::uninitialized({count});
+  std::iota(tensor.mutable_data(), tensor.mutable_data() + count, real{0});
+  return tensor;
+}
+
+Tensor eye(Index count) {
+  Tensor tensor = zeros({count, count});
+  for (Index i = 0; i < count; ++i) tensor.mutable_data()[i * (count + 1)] = 1;
+  return tensor;
+}
+
+std::string text(const Tensor& tensor) {
+  if (!tensor.defined()) return "undefined";
+  std::string values;
+  write_values(tensor, 0, 0, values);
+  return fmt::format("{} {}", text(tensor.shape()), values);
+}
+
+Range range(const Tensor& tensor) {
+  Range found{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0,
+              0};
+  for (const double value : tensor.values()) {
+    if (!std::isfinite(value)) {
+      ++found.non_finite;
+      continue;
+    }
+    found.least = std::min(found.least, value);
+    found.greatest = std::max(found.greatest, value);
+    found.mean += value;
+  }
+  found.mean /= static_cast<double>(std::max<Index>(tensor.size() - found.non_finite, 1));
+  return found;
+}
+
+std::string text(const Range& range) {
+  if (range.least > range.greatest) return fmt::format("no finite value, {} not finite", range.non_finite);
+  std::string line =
+      fmt::format("{:.4g} to {:.4g}, mean {:.4g}", range.least, range.greatest, range.mean);
+  if (range.non_finite > 0) line += fmt::format(", {} not finite", range.non_finite);
+  return line;
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/shape.h"
+#include "tapegrad/core/storage.h"
+
+namespace tapegrad {
+
+/// An immutable array of `real` in row-major order, and its place on a tape if an operation
+/// recorded it there. Copies share the values, which outlive the tape.
+class Tensor {
+ public:
+  /// No value at all; `defined()` is false.
+  Tensor() = default;
+  /// A scalar, of shape (). Not recorded on any tape.
+  Tensor(double value);
+  /// The given values in row-major order. Throws ShapeError unless there are `shape.size()` of them.
+  Tensor(const Shape& shape, std::span<const real> values);
+  Tensor(const Shape& shape, std::initializer_list<real> values)
+      : Tensor(shape, std::span<const real>(values.begin(), values.size())) {}
+  /// A new tensor whose values are still to be written, through `mutable_data`.
+  static Tensor uninitialized(const Shape& shape);
+
+  bool defined() const { return data_ != nullptr; }
+  const Shape& shape() const { return shape_; }
+  int rank() const { return shape_.rank(); }
+  Index size() const { return shape_.size(); }
+  const real* data() const { return data_; }
+  std::span<const real> values() const { return {data_, static_cast<std::size_t>(size())}; }
+  /// The value of a tensor of one element. Throws ShapeError for others.
+  real item() const;
+
+  /// Whether the values belong to this tensor alone, so that they may be written in place.
+  bool unique() const { return storage_.unique(); }
+  /// For kernels that fill a tensor they have just made. Asserts that nothing shares it.
+  real* mutable_data();
+
+  /// The same values, from element `offset` on, under another shape and on no tape.
+  Tensor view(const Shape& shape, Index offset = 0) const;
+
+  /// The tape that recorded this tensor (0: none) and its node there.
+  std::uint64_t tape_id() const { return tape_id_; }
+  std::int32_t node() const { return node_; }
+
+ private:
+  friend class Tape;
+  Storage storage_;
+  real* data_ = nullptr;
+  Shape shape_;
+  std::uint64_t tape_id_ = 0;
+  std::int32_t node_ = -1;
+};
+
+Tensor zeros(const Shape& shape);
+Tensor ones(const Shape& shape);
+Tensor full(const Shape& shape, double value);
+/// 0, 1, ..., count - 1, of shape (count).
+Tensor arange(Index count);
+/// The identity matrix of shape (count, count).
+Tensor eye(Index count);
+
+/// Shape and values in NumPy's nested form; long axes are shortened.
+std::string text(const Tensor& tensor);
+
+/// The smallest and largest value, the mean and the number of values that are not finite.
+struct Range {
+  double least, greatest, mean;
+  Index non_finite;
+};
+Range range(const Tensor& tensor);
+std::string text(const Range& range);
+
+}  // namespace tapegrad

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "tapegrad/core/tape.h"
+
+namespace tapegrad {
+
+// Element by element. The result of a function of one tensor has its shape; those of several
+// broadcast by NumPy's rule and throw ShapeError, naming the shapes, when they do not fit.
+
+Tensor add(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor sub(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor mul(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor div(const Tensor& a, const Tensor& b, Place = Place::here());
+/// a^b. Gradients at a = 0 follow PyTorch: 0 for a where b = 0, 0 for b where a = 0.
+Tensor pow(const Tensor& a, const Tensor& b, Place = Place::here());
+/// The smaller and the larger of two; equal elements share the gradient by halves, as in PyTorch.
+Tensor minimum(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor maximum(const Tensor& a, const Tensor& b, Place = Place::here());
+
+Tensor neg(const Tensor& x, Place = Place::here());
+/// |x|; the gradient at 0 is 0.
+Tensor abs(const Tensor& x, Place = Place::here());
+/// -1, 0 or 1; its gradient is 0 everywhere.
+Tensor sign(const Tensor& x, Place = Place::here());
+Tensor exp(const Tensor& x, Place = Place::here());
+/// e^x - 1, exact near 0.
+Tensor expm1(const Tensor& x, Place = Place::here());
+Tensor log(const Tensor& x, Place = Place::here());
+/// log(1 + x), exact near 0.
+Tensor log1p(const Tensor& x, Place = Place::here());
+Tensor sqrt(const Tensor& x, Place = Place::here());
+/// 1 / sqrt(x)
+Tensor rsqrt(const Tensor& x, Place = Place::here());
+Tensor square(const Tensor& x, Place = Place::here());
+/// 1 / x
+Tensor reciprocal(const Tensor& x, Place = Place::here());
+Tensor sin(const Tensor& x, Place = Place::here());
+Tensor cos(const Tensor& x, Place = Place::here());
+Tensor tanh(const Tensor& x, Place = Place::here());
+/// The error function 2/sqrt(pi) int_0^x exp(-t^2) dt.
+Tensor erf(const Tensor& x, Place = Place::here());
+
+/// 1 / (1 + e^-x)
+Tensor sigmoid(const Tensor& x, Place = Place::here());
+/// max(x, 0); the gradient at 0 is 0.
+Tensor relu(const Tensor& x, Place = Place::here());
+/// x for x > 0, otherwise slope x; the gradient at 0 is `slope`.
+Tensor leaky_relu(const Tensor& x, double slope = 0.01, Place = Place::here());
+/// x for x > 0, otherwise alpha (e^x - 1) (Clevert et al. 2016).
+Tensor elu(const Tensor& x, double alpha = 1, Place = Place::here());
+/// x Phi(x) with the normal distribution function Phi (Hendrycks and Gimpel 2016).
+Tensor gelu(const Tensor& x, Place = Place::here());
+/// Its approximation x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+Tensor gelu_tanh(const Tensor& x, Place = Place::here());
+/// x sigmoid(x)
+Tensor silu(const Tensor& x, Place = Place::here());
+/// log(1 + e^x)
+Tensor softplus(const Tensor& x, Place = Place::here());
+/// x limited to [low, high]; the gradient is that of x inside and on the bounds, otherwise 0.
+Tensor clamp(const Tensor& x, double low, double high, Place = Place::here());
+
+// Comparisons: 1 where true, otherwise 0. Constants: no gradient flows through them.
+Tensor equal(const Tensor& a, const Tensor& b);
+Tensor not_equal(const Tensor& a, const Tensor& b);
+Tensor less(const Tensor& a, const Tensor& b);
+Tensor less_equal(const Tensor& a, const Tensor& b);
+Tensor greater(const Tensor& a, const Tensor& b);
+Tensor greater_equal(const Tensor& a, const Tensor& b);
+
+/// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient, and
+/// what was not chosen gets 0 even where it is NaN or infinite.
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place = Place::here());
+/// `value` where `mask` is not 0, x elsewhere; the mask broadcasts to x's shape. Throws ShapeError if it does not.
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place = Place::here());
+
+/// An operand of +, -, * or /: a tensor, a parameter or a number, and the line that wrote it.
+struct Operand {
+  Operand(const Tensor& x, Place p = Place::here()) : tensor(x), place(p) {}
+  Operand(const Parameter& x, Place p = Place::here()) : owned(x), tensor(owned), place(p) {}
+  Operand(double x, Place p = Place::here()) : owned(x), tensor(owned), place(p) {}
+  Tensor owned;
+  const Tensor& tensor;
+  Place place;
+};
+inline Tensor operator+(const Operand& a, const Operand& b) { return add(a.tensor, b.tensor, a.place); }
+inline Tensor operator-(const Operand& a, const Operand& b) { return sub(a.tensor, b.tensor, a.place); }
+inline Tensor operator*(const Operand& a, const Operand& b) { return mul(a.tensor, b.tensor, a.place); }
+inline Tensor operator/(const Operand& a, const Operand& b) { return div(a.tensor, b.tensor, a.place); }
+inline Tensor operator-(const Operand& x) { return neg(x.tensor, x.place); }
+
+}  // namespace tapegrad

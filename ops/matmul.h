@@ -1,0 +1,22 @@
+#pragma once
+
+#include "tapegrad/core/tape.h"
+
+namespace tapegrad {
+
+/// Which operands of a product are read transposed in their last two axes (without a copy).
+struct Transposed {
+  bool a = false, b = false;
+};
+
+/// The matrix product over the last two axes.
+///   a: (..., m, k), or (..., k, m) if transposed    b: (..., k, n), or (..., n, k)
+///   returns (..., m, n); the leading axes broadcast.
+/// Throws ShapeError for fewer than two axes, inner sizes that differ or leading axes that do not
+/// broadcast.
+Tensor matmul(const Tensor& a, const Tensor& b, Transposed transposed = {}, Place = Place::here());
+
+/// a: (m)  b: (n)  returns a b^T, of shape (m, n). Throws ShapeError for other ranks.
+Tensor outer(const Tensor& a, const Tensor& b, Place = Place::here());
+
+}  // namespace tapegrad

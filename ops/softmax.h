@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tapegrad/core/tape.h"
+
+namespace tapegrad {
+
+/// e^x / sum e^x along an axis, without overflow. -inf gives an exact 0. A row of -inf only, and
+/// one with a NaN, gives NaN.
+Tensor softmax(const Tensor& x, int axis = -1, Place = Place::here());
+/// log softmax(x)
+Tensor log_softmax(const Tensor& x, int axis = -1, Place = Place::here());
+
+namespace composite {
+Tensor softmax(const Tensor& x, int axis = -1);
+Tensor log_softmax(const Tensor& x, int axis = -1);
+}  // namespace composite
+
+}  // namespace tapegrad
