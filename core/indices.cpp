@@ -8,7 +8,7 @@ namespace tapegrad {
 
 Indices::Indices(const Shape& shape, std::span<const Index> values) : Indices(uninitialized(shape)) {
   expect(static_cast<Index>(values.size()) == shape.size(),
-         "indices: shape {} needs {} values: {} given", text(shape), shape.size(), values.size());
+         "indices: shape {} needs {} values: {} given", shape, shape.size(), values.size());
   std::copy(values.begin(), values.end(), mutable_data());
 }
 
@@ -20,7 +20,7 @@ Indices Indices::uninitialized(const Shape& shape) {
 }
 
 Indices Indices::reshape(const Shape& shape) const {
-  expect(shape.size() == size(), "reshape: sizes differ: {} to {}", text(shape_), text(shape));
+  expect(shape.size() == size(), "reshape: sizes differ: {} to {}", shape_, shape);
   Indices result = *this;
   result.shape_ = shape;
   return result;

@@ -17,7 +17,7 @@ Parameter::operator Tensor() const {
 
 void Parameter::set(const Tensor& value) {
   expect(!defined() || value.shape() == shape(), "parameter {}: shape {} cannot be set to {}",
-         name(), text(shape()), text(value.shape()));
+         name(), shape(), value.shape());
   slot_->value = value.view(value.shape());
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <string>
 
 namespace tapegrad {
@@ -35,3 +37,10 @@ class PlaceScope {
 };
 
 }  // namespace tapegrad
+
+template <>
+struct fmt::formatter<tapegrad::Place> : fmt::formatter<std::string> {
+  auto format(const tapegrad::Place& place, format_context& context) const {
+    return formatter<std::string>::format(tapegrad::text(place), context);
+  }
+};

@@ -1,5 +1,6 @@
 #include "tapegrad/core/random.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>

@@ -19,7 +19,7 @@ Shape::Shape(std::span<const Index> extents) {
   for (const Index extent : extents) {
     expect(extent >= 0, "shape: negative extent: {}", extent);
     expect(extent == 0 || elements <= std::numeric_limits<Index>::max() / 64 / extent,
-           "shape: too many elements: ({})", fmt::join(extents, ", "));
+           "shape: too many elements: extents {} and more", extent);
     elements *= std::max<Index>(extent, 1);
     extents_[rank_++] = extent;
   }
@@ -33,7 +33,7 @@ bool Shape::operator==(const Shape& other) const {
 
 int Shape::resolve(int axis) const {
   expect(axis >= -rank_ && axis < rank_, "shape: axis {} of a tensor of shape {}", axis,
-         text(*this));
+         *this);
   return axis < 0 ? axis + rank_ : axis;
 }
 
@@ -51,7 +51,7 @@ Shape Shape::without(int axis) const {
 }
 
 Shape Shape::insert(int axis, Index extent) const {
-  expect(rank_ < max_rank, "shape: more than {} axes: {}", int{max_rank}, text(*this));
+  expect(rank_ < max_rank, "shape: more than {} axes: {}", int{max_rank}, *this);
   Shape changed = *this;
   ++changed.rank_;
   const int at = changed.resolve(axis);
@@ -66,14 +66,16 @@ Index Shape::count(int first, int last) const {
   return product;
 }
 
-std::string text(const Shape& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+std::string text(const Shape& shape) {
+  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+}
 
 Shape broadcast(const char* operation, const Shape& a, const Shape& b) {
   Shape result = a.rank() >= b.rank() ? a : b;
   for (int back = 1; back <= std::min(a.rank(), b.rank()); ++back) {
     const Index extent_a = a[-back], extent_b = b[-back];
     expect(extent_a == extent_b || extent_a == 1 || extent_b == 1,
-           "{}: shapes do not broadcast: {} and {}", operation, text(a), text(b));
+           "{}: shapes do not broadcast: {} and {}", operation, a, b);
     result = result.with(-back, extent_a == 1 ? extent_b : extent_a);
   }
   return result;
@@ -84,7 +86,7 @@ std::array<bool, Shape::max_rank> Axes::of(const Shape& shape) const {
   if (all_) std::fill_n(reduced.begin(), shape.rank(), true);
   for (const int axis : list_) {
     bool& flag = reduced[shape.resolve(axis)];
-    expect(!flag, "axes: axis {} is named twice for shape {}", axis, text(shape));
+    expect(!flag, "axes: axis {} is named twice for shape {}", axis, shape);
     flag = true;
   }
   return reduced;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <fmt/core.h>
+
 #include <array>
 #include <initializer_list>
 #include <span>
@@ -70,3 +72,10 @@ class Axes {
 };
 
 }  // namespace tapegrad
+
+template <>
+struct fmt::formatter<tapegrad::Shape> : fmt::formatter<std::string> {
+  auto format(const tapegrad::Shape& shape, format_context& context) const {
+    return formatter<std::string>::format(tapegrad::text(shape), context);
+  }
+};

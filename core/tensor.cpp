@@ -40,7 +40,7 @@ Tensor::Tensor(double value) : Tensor(uninitialized({})) { *data_ = static_cast<
 
 Tensor::Tensor(const Shape& shape, std::span<const real> values) : Tensor(uninitialized(shape)) {
   expect(static_cast<Index>(values.size()) == shape.size(),
-         "tensor: shape {} needs {} values: {} given", text(shape), shape.size(), values.size());
+         "tensor: shape {} needs {} values: {} given", shape, shape.size(), values.size());
   std::copy(values.begin(), values.end(), data_);
 }
 
@@ -53,7 +53,7 @@ Tensor Tensor::uninitialized(const Shape& shape) {
 }
 
 real Tensor::item() const {
-  expect(defined() && size() == 1, "item: needs a tensor of one element: {}", text(shape_));
+  expect(defined() && size() == 1, "item: needs a tensor of one element: {}", shape_);
   return *data_;
 }
 

@@ -1,16 +1,19 @@
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "tapegrad/core/tape.h"
 
 namespace tapegrad {
 
-/// The same elements in another shape; one extent may be -1 and follows from the others. Shares the
-/// values. Throws ShapeError when the sizes differ.
-Tensor reshape(const Tensor& x, const std::vector<Index>& extents, Place = Place::here());
-Tensor reshape(const Tensor& x, const Shape& shape, Place = Place::here());
+/// A shape to be, in which one extent may be -1: it follows from the others.
+struct Extents {
+  Extents(std::initializer_list<Index> extents) : values(extents) {}
+  Extents(const Shape& shape) : values(shape.begin(), shape.end()) {}
+  std::vector<Index> values;
+};
+/// The same elements in another shape. Shares the values. Throws ShapeError when the sizes differ.
+Tensor reshape(const Tensor& x, const Extents& extents, Place = Place::here());
 /// Axes in the given order: result axis i is axis order[i] of x. Throws ShapeError unless `order`
 /// names each axis once.
 Tensor permute(const Tensor& x, const std::vector<int>& order, Place = Place::here());

@@ -1,0 +1,20 @@
+#pragma once
+
+// Loops over the elements of whole tensors, for the operations that are made of them.
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/tensor.h"
+#include "tapegrad/ops/kernels/elementwise.h"
+
+namespace tapegrad {
+
+/// loop over the elements of x
+Tensor apply(kernels::Unary loop, const Tensor& x);
+/// loop over the elements of two tensors that broadcast; throws ShapeError naming `operation`.
+Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b);
+/// a += b, element by element, for tensors of one shape
+void add_in_place(Tensor& a, const Tensor& b);
+/// x stretched to a shape to which it broadcasts; x itself if it has that shape.
+Tensor stretched(const Tensor& x, const Shape& shape);
+
+}  // namespace tapegrad

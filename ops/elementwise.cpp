@@ -1,0 +1,232 @@
+#include "tapegrad/ops/elementwise.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/kernels/elementwise.h"
+#include "tapegrad/ops/apply.h"
+
+namespace tapegrad {
+namespace {
+
+const kernels::Elementwise& loops() { return kernels::elementwise(); }
+
+// g where y > 0, otherwise 0: the derivative of relu.
+Tensor gate(const Tensor& g, const Tensor& y, Place place = Place::here()) {
+  return record("gate", apply("gate", loops().gate, g, y), place,
+                edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
+}
+
+}  // namespace
+
+Tensor add(const Tensor& a, const Tensor& b, Place place) {
+  return record("add", apply("add", loops().add, a, b), place,
+                edge(a, [](const Tensor& g) { return g; }),
+                edge(b, [](const Tensor& g) { return g; }));
+}
+
+Tensor sub(const Tensor& a, const Tensor& b, Place place) {
+  return record("sub", apply("sub", loops().sub, a, b), place,
+                edge(a, [](const Tensor& g) { return g; }),
+                edge(b, [](const Tensor& g) { return -g; }));
+}
+
+Tensor mul(const Tensor& a, const Tensor& b, Place place) {
+  return record("mul", apply("mul", loops().mul, a, b), place,
+                edge(a, [b](const Tensor& g) { return g * b; }),
+                edge(b, [a](const Tensor& g) { return g * a; }));
+}
+
+Tensor div(const Tensor& a, const Tensor& b, Place place) {
+  return record("div", apply("div", loops().div, a, b), place,
+                edge(a, [b](const Tensor& g) { return g / b; }),
+                edge(b, [b](const Tensor& g, const Tensor& y) { return -g * y / b; }));
+}
+
+Tensor pow(const Tensor& a, const Tensor& b, Place place) {
+  const auto to_base = [a, b](const Tensor& g) {
+    return where(equal(b, 0.0), 0.0, g * b * pow(a, b - 1.0));
+  };
+  const auto to_exponent = [a, b](const Tensor& g, const Tensor& y) {
+    const Tensor is_zero = equal(a, 0.0);
+    return where(is_zero, 0.0, g * y * log(where(is_zero, 1.0, a)));
+  };
+  return record("pow", apply("pow", loops().pow, a, b), place, edge(a, to_base),
+                edge(b, to_exponent));
+}
+
+Tensor minimum(const Tensor& a, const Tensor& b, Place place) {
+  return record(
+      "minimum", apply("minimum", loops().minimum, a, b), place,
+      edge(a, [a, b](const Tensor& g) { return g * (less(a, b) + 0.5 * equal(a, b)); }),
+      edge(b, [a, b](const Tensor& g) { return g * (less(b, a) + 0.5 * equal(a, b)); }));
+}
+
+Tensor maximum(const Tensor& a, const Tensor& b, Place place) {
+  return record(
+      "maximum", apply("maximum", loops().maximum, a, b), place,
+      edge(a, [a, b](const Tensor& g) { return g * (greater(a, b) + 0.5 * equal(a, b)); }),
+      edge(b, [a, b](const Tensor& g) { return g * (greater(b, a) + 0.5 * equal(a, b)); }));
+}
+
+Tensor neg(const Tensor& x, Place place) {
+  return record("neg", apply(loops().neg, x), place, edge(x, [](const Tensor& g) { return -g; }));
+}
+
+Tensor abs(const Tensor& x, Place place) {
+  return record("abs", apply(loops().abs, x), place,
+                edge(x, [x](const Tensor& g) { return g * sign(x); }));
+}
+
+Tensor sign(const Tensor& x, Place place) {
+  return record("sign", apply(loops().sign, x), place,
+                edge(x, [](const Tensor& g) { return g * 0.0; }));
+}
+
+Tensor exp(const Tensor& x, Place place) {
+  return record("exp", apply(loops().exp, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return g * y; }));
+}
+
+Tensor expm1(const Tensor& x, Place place) {
+  return record("expm1", apply(loops().expm1, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return g * (y + 1.0); }));
+}
+
+Tensor log(const Tensor& x, Place place) {
+  return record("log", apply(loops().log, x), place, edge(x, [x](const Tensor& g) { return g / x; }));
+}
+
+Tensor log1p(const Tensor& x, Place place) {
+  return record("log1p", apply(loops().log1p, x), place,
+                edge(x, [x](const Tensor& g) { return g / (x + 1.0); }));
+}
+
+Tensor sqrt(const Tensor& x, Place place) {
+  return record("sqrt", apply(loops().sqrt, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return 0.5 * g / y; }));
+}
+
+Tensor rsqrt(const Tensor& x, Place place) {
+  return record("rsqrt", apply(loops().rsqrt, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return -0.5 * g * y * square(y); }));
+}
+
+Tensor square(const Tensor& x, Place place) {
+  return record("square", apply(loops().square, x), place,
+                edge(x, [x](const Tensor& g) { return 2.0 * g * x; }));
+}
+
+Tensor reciprocal(const Tensor& x, Place place) {
+  return record("reciprocal", apply(loops().reciprocal, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return -g * square(y); }));
+}
+
+Tensor sin(const Tensor& x, Place place) {
+  return record("sin", apply(loops().sin, x), place,
+                edge(x, [x](const Tensor& g) { return g * cos(x); }));
+}
+
+Tensor cos(const Tensor& x, Place place) {
+  return record("cos", apply(loops().cos, x), place,
+                edge(x, [x](const Tensor& g) { return -g * sin(x); }));
+}
+
+Tensor tanh(const Tensor& x, Place place) {
+  return record("tanh", apply(loops().tanh, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return g * (1.0 - square(y)); }));
+}
+
+Tensor erf(const Tensor& x, Place place) {
+  return record("erf", apply(loops().erf, x), place, edge(x, [x](const Tensor& g) {
+                  return g * (2 * std::numbers::inv_sqrtpi) * exp(-square(x));
+                }));
+}
+
+Tensor sigmoid(const Tensor& x, Place place) {
+  return record("sigmoid", apply(loops().sigmoid, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return g * y * (1.0 - y); }));
+}
+
+Tensor relu(const Tensor& x, Place place) {
+  return record("relu", apply(loops().relu, x), place,
+                edge(x, [](const Tensor& g, const Tensor& y) { return gate(g, y); }));
+}
+
+Tensor leaky_relu(const Tensor& x, double slope, Place place) {
+  const PlaceScope caller(place);
+  return where(greater(x, 0.0), x, slope * x);
+}
+
+Tensor elu(const Tensor& x, double alpha, Place place) {
+  const PlaceScope caller(place);
+  // The exponential is kept from overflowing where it is not chosen; at 0 its gradient is whole.
+  const Tensor is_positive = greater(x, 0.0);
+  return where(is_positive, x, alpha * expm1(where(is_positive, 0.0, x)));
+}
+
+Tensor gelu(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
+  return 0.5 * x * (1.0 + erf(x * (1 / std::numbers::sqrt2)));
+}
+
+Tensor gelu_tanh(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
+  const double scale = std::sqrt(2 / std::numbers::pi);
+  return 0.5 * x * (1.0 + tanh(scale * x * (1.0 + 0.044715 * square(x))));
+}
+
+Tensor silu(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
+  return x * sigmoid(x);
+}
+
+Tensor softplus(const Tensor& x, Place place) {
+  return record("softplus", apply(loops().softplus, x), place,
+                edge(x, [x](const Tensor& g) { return g * sigmoid(x); }));
+}
+
+Tensor clamp(const Tensor& x, double low, double high, Place place) {
+  expect(low <= high, "clamp: the lower bound {} is above the upper bound {}", low, high);
+  const Tensor bounded = apply("clamp", loops().minimum, apply("clamp", loops().maximum, x, low), high);
+  return record("clamp", bounded, place, edge(x, [x, low, high](const Tensor& g) {
+                  return g * greater_equal(x, low) * less_equal(x, high);
+                }));
+}
+
+Tensor equal(const Tensor& a, const Tensor& b) { return apply("equal", loops().equal, a, b); }
+Tensor not_equal(const Tensor& a, const Tensor& b) {
+  return apply("not_equal", loops().not_equal, a, b);
+}
+Tensor less(const Tensor& a, const Tensor& b) { return apply("less", loops().less, a, b); }
+Tensor less_equal(const Tensor& a, const Tensor& b) {
+  return apply("less_equal", loops().less_equal, a, b);
+}
+Tensor greater(const Tensor& a, const Tensor& b) { return apply("greater", loops().greater, a, b); }
+Tensor greater_equal(const Tensor& a, const Tensor& b) {
+  return apply("greater_equal", loops().greater_equal, a, b);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place place) {
+  const Shape shape =
+      broadcast("where", broadcast("where", condition.shape(), a.shape()), b.shape());
+  const Tensor c = stretched(condition, shape), x = stretched(a, shape), y = stretched(b, shape);
+  Tensor chosen = Tensor::uninitialized(shape);
+  real* out = chosen.mutable_data();
+  parallel_ranges(shape.size(), elements_per_tile, [&](Index begin, Index end) {
+    const real *pc = c.data(), *px = x.data(), *py = y.data();
+    for (Index i = begin; i < end; ++i) out[i] = pc[i] != 0 ? px[i] : py[i];
+  });
+  return record("where", chosen, place,
+                edge(a, [condition](const Tensor& g) { return where(condition, g, 0.0); }),
+                edge(b, [condition](const Tensor& g) { return where(condition, 0.0, g); }));
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place place) {
+  expect(broadcast("masked_fill", x.shape(), mask.shape()) == x.shape(),
+         "masked_fill: mask {} does not broadcast to {}", mask.shape(), x.shape());
+  return where(mask, value, x, place);
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,257 @@
+#include "tapegrad/ops/grad.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/apply.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
+
+namespace tapegrad {
+namespace {
+
+thread_local bool composite_active = false;
+
+// The gradient of one node while the sweep has not reached it: a sum, and the parts that a recorded
+// sweep still has to add.
+struct Slot {
+  Tensor total;
+  std::vector<std::pair<Tensor, std::shared_ptr<const Part>>> parts;
+};
+
+// zeros + all parts as one operation, so that a recorded sweep over T slices costs T, not T squared.
+Tensor assemble(const Shape& shape, const Slot& slot) {
+  Tensor whole = zeros(shape);
+  std::vector<Tensor> inputs;
+  for (const auto& [gradient, part] : slot.parts) {
+    part->add_to(whole, gradient);
+    inputs.push_back(gradient);
+  }
+  const Tensor parts = record_each("assemble", whole, {}, inputs, [&](std::size_t i) {
+    return [part = slot.parts[i].second](const Tensor& g) { return part->extract(g); };
+  });
+  return slot.total.defined() ? add(slot.total, parts) : parts;
+}
+
+// One reverse pass over the nodes [first, last] that some x reaches.
+class ReverseSweep final : public Sweep {
+ public:
+  ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last, const GradOptions& options)
+      : tape_(tape), first_(first), options_(options), reached_(last - first + 1),
+        slots_(last - first + 1) {}
+
+  void mark(std::int32_t node) { reached_[node - first_] = true; }
+
+  // A node leads to an x if one of its inputs does.
+  void mark_dependents() {
+    for (std::size_t i = 0; i < reached_.size(); ++i) {
+      const Node& node = tape_.node(first_ + static_cast<std::int32_t>(i));
+      for (int input = 0; input < node.input_count && !reached_[i]; ++input)
+        reached_[i] = wants(node.inputs[input]);
+    }
+  }
+
+  bool wants(std::int32_t node) const override { return node >= first_ && reached_[node - first_]; }
+
+  void add(std::int32_t node, Tensor gradient) override {
+    const Shape& shape = tape_.node(node).shape;
+    if (gradient.shape() != shape) gradient = sum_to(gradient, shape);
+    Tensor& total = slots_[node - first_].total;
+    if (!total.defined())
+      total = std::move(gradient);
+    else if (!options_.record && total.unique())
+      add_in_place(total, gradient);
+    else
+      total = tapegrad::add(total, gradient);
+  }
+
+  void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override {
+    Slot& slot = slots_[node - first_];
+    if (options_.record) {
+      slot.parts.emplace_back(std::move(gradient), std::move(part));
+      return;
+    }
+    if (!slot.total.defined())
+      slot.total = zeros(tape_.node(node).shape);
+    else if (!slot.total.unique())
+      slot.total = Tensor(slot.total.shape(), slot.total.values());
+    part->add_to(slot.total, gradient);
+  }
+
+  // Runs the rules backwards. The gradients of nodes in `kept` stay; the others go when used.
+  void run(const std::vector<bool>& kept) {
+    for (auto i = static_cast<std::int32_t>(slots_.size()) - 1; i >= 0; --i) {
+      Slot& slot = slots_[i];
+      if (!reached_[i] || (!slot.total.defined() && slot.parts.empty())) continue;
+      const std::int32_t index = first_ + i;
+      Node& node = tape_.node(index);
+      const PlaceScope differentiated(node.place);
+      if (!slot.parts.empty()) slot = {assemble(node.shape, slot), {}};
+      if (tape_.options().keep_values) tape_.keep_gradient(index, slot.total);
+      expect<TapeError>(!node.released,
+                        "grad: the rules of {} at {} were used up by an earlier sweep; give that "
+                        "one .keep = true",
+                        node.name, node.place);
+      const Tensor g = kept[i] ? slot.total : std::exchange(slot.total, Tensor());
+      pull(node, index, g);
+    }
+  }
+
+  const Tensor& gradient(std::int32_t node) const { return slots_[node - first_].total; }
+
+ private:
+  void pull(Node& node, std::int32_t index, const Tensor& g) {
+    const Tensor y = tape_.value(index);
+    for (Rule* rule = node.rules; rule != nullptr; rule = rule->next) rule->pull(g, y, *this);
+    if (tape_.options().check_finite) check_inputs(node, g);
+    if (!options_.keep && !options_.record) tape_.release(node);
+  }
+
+  void check_inputs(const Node& node, const Tensor& g) const {
+    for (int i = 0; i < node.input_count; ++i) {
+      const std::int32_t input = node.inputs[i];
+      if (!wants(input) || !slots_[input - first_].total.defined()) continue;
+      const Tensor value = tape_.value(input);
+      const Tensor* seen[] = {&g, &value};
+      const std::string name = std::string("gradient of ") + node.name;
+      tape_.check_finite(name.c_str(), node.place, slots_[input - first_].total,
+                         std::span(seen, value.defined() ? 2 : 1));
+    }
+  }
+
+  Tape& tape_;
+  std::int32_t first_;
+  const GradOptions& options_;
+  std::vector<bool> reached_;
+  std::vector<Slot> slots_;
+};
+
+// nodes: of the xs on the tape; -1 for one that is not.
+std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& nodes,
+                          const std::vector<Shape>& shapes, const GradOptions& options) {
+  Tape* tape = Tape::active();
+  expect<TapeError>(tape != nullptr, "grad: no tape is in scope; begin one with `Tape tape;`");
+  const bool recorded = tape->holds(y, "grad", 0);
+  expect<TapeError>(recorded, "grad: y was not recorded: it depends on no parameter and on nothing that was watched");
+  expect(options.seed.defined() || y.size() == 1,
+         "grad: y of shape {} needs a seed of that shape, or a reduction to one element",
+         y.shape());
+  expect(!options.seed.defined() || options.seed.shape() == y.shape(),
+         "grad: the seed {} does not have the shape of y {}", options.seed.shape(),
+         y.shape());
+
+  std::int32_t first = y.node() + 1;
+  for (const std::int32_t node : nodes)
+    if (node >= 0) first = std::min(first, node);
+  std::vector<Tensor> gradients(nodes.size());
+  if (first <= y.node()) {
+    std::optional<NoGrad> pause;
+    if (!options.record) pause.emplace();
+    ReverseSweep reverse(*tape, first, y.node(), options);
+    std::vector<bool> kept(y.node() - first + 1);
+    for (const std::int32_t node : nodes)
+      if (node >= 0 && node <= y.node()) {
+        reverse.mark(node);
+        kept[node - first] = true;
+      }
+    reverse.mark_dependents();
+    if (reverse.wants(y.node())) {
+      reverse.add(y.node(), options.seed.defined() ? options.seed : ones(y.shape()));
+      reverse.run(kept);
+    }
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (nodes[i] >= 0 && nodes[i] <= y.node()) gradients[i] = reverse.gradient(nodes[i]);
+  }
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    if (!gradients[i].defined()) gradients[i] = zeros(shapes[i]);
+  return gradients;
+}
+
+// A tape for functions that differentiate on the active one if there is one.
+class ActiveOrOwnTape {
+ public:
+  ActiveOrOwnTape() {
+    if (Tape::active() == nullptr) own_.emplace();
+  }
+
+ private:
+  std::optional<Tape> own_;
+};
+
+// The same values as a new node: what a sweep over f must not walk past.
+Tensor alias(const Tensor& x) {
+  const Tape* tape = Tape::active();
+  if (!tape->holds(x, "alias", 0)) return watch(x);
+  return record("alias", x.view(x.shape()), {}, edge(x, [](const Tensor& g) { return g; }));
+}
+
+}  // namespace
+
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
+                         const GradOptions& options) {
+  std::vector<std::int32_t> nodes;
+  std::vector<Shape> shapes;
+  const Tape* tape = Tape::active();
+  for (const Tensor& x : xs) {
+    const bool held = tape != nullptr && tape->holds(x, "grad", static_cast<int>(nodes.size()) + 1);
+    expect<TapeError>(tape == nullptr || held,
+                      "grad: x {} of shape {} is not on the tape; watch() it first", nodes.size(),
+                      x.shape());
+    nodes.push_back(x.node());
+    shapes.push_back(x.shape());
+  }
+  return sweep(y, nodes, shapes, options);
+}
+
+Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options) {
+  return grad(y, std::vector<Tensor>{x}, options)[0];
+}
+
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
+                         const GradOptions& options) {
+  std::vector<std::int32_t> nodes;
+  std::vector<Shape> shapes;
+  const Tape* tape = Tape::active();
+  for (const Parameter& x : xs) {
+    nodes.push_back(tape == nullptr ? -1 : tape->find(x));
+    shapes.push_back(x.shape());
+  }
+  return sweep(y, nodes, shapes, options);
+}
+
+std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v) {
+  const bool recorded = recording();
+  const ActiveOrOwnTape tape;
+  std::vector<Tensor> aliases;
+  for (const Tensor& x : xs) aliases.push_back(alias(x));
+  std::vector<Tensor> gradients = grad(f(aliases), aliases, {.seed = v, .record = recorded});
+  if (!recorded)
+    for (Tensor& gradient : gradients) gradient = detach(gradient);
+  return gradients;
+}
+
+Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v) {
+  const bool recorded = recording();
+  const ActiveOrOwnTape tape;
+  const Tensor at = alias(x);
+  const Tensor gradient = grad(f(at), at, {.record = true});
+  const Tensor product = grad(gradient, at, {.seed = v, .record = recorded});
+  return recorded ? product : detach(product);
+}
+
+Tensor probe(const Tensor& x, Observer observer, Place place) {
+  if (observer.value) observer.value(detach(x));
+  return record("probe", x.view(x.shape()), place,
+                edge(x, [see = std::move(observer.gradient)](const Tensor& g) {
+                  if (see) see(detach(g));
+                  return g;
+                }));
+}
+
+Composite::Composite() : outer_(composite_active) { composite_active = true; }
+Composite::~Composite() { composite_active = outer_; }
+bool Composite::active() { return composite_active; }
+
+}  // namespace tapegrad

@@ -1,0 +1,120 @@
+#include "tapegrad/ops/index.h"
+
+#include <algorithm>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/layout.h"
+
+namespace tapegrad {
+namespace {
+
+// total[ids[i]] += rows[i], in order.
+void add_rows(const Tensor& rows, const Indices& ids, Index width, real* total) {
+  for (Index i = 0; i < ids.size(); ++i)
+    kernels::reduce().accumulate(rows.data() + i * width, total + ids.data()[i] * width, width);
+}
+
+// Rows of a table.
+class Rows final : public Part {
+ public:
+  explicit Rows(const Indices& ids) : ids_(ids) {}
+  void add_to(Tensor& total, const Tensor& part) const override {
+    add_rows(part, ids_, total.shape().count(1, total.rank()), total.mutable_data());
+  }
+  Tensor extract(const Tensor& whole) const override { return embedding(whole, ids_); }
+
+ private:
+  Indices ids_;
+};
+
+// Elements at flat positions.
+class Elements final : public Part {
+ public:
+  explicit Elements(const Indices& positions) : positions_(positions) {}
+  void add_to(Tensor& total, const Tensor& part) const override {
+    real* out = total.mutable_data();
+    for (Index i = 0; i < positions_.size(); ++i) out[positions_.data()[i]] += part.data()[i];
+  }
+  Tensor extract(const Tensor& whole) const override { return take(whole, positions_); }
+
+ private:
+  Indices positions_;
+};
+
+// The flat positions in a tensor of shape `whole` of what `positions` names along one axis.
+Indices flat_positions(const char* operation, const Indices& positions, int axis,
+                       const Shape& whole) {
+  const Shape& shape = positions.shape();
+  expect(shape.rank() == whole.rank() && shape.with(axis, whole[axis]) == whole,
+         "{}: positions {} and tensor {} differ beside axis {}", operation, shape,
+         whole, axis);
+  expect_below(operation, positions, whole[axis]);
+  const Index inner = shape.count(axis + 1, shape.rank()), along = shape[axis];
+  Indices flat = Indices::uninitialized(shape);
+  for (Index i = 0; i < flat.size(); ++i) {
+    const Index outer = i / (along * inner);
+    flat.mutable_data()[i] = (outer * whole[axis] + positions.data()[i]) * inner + i % inner;
+  }
+  return flat;
+}
+
+}  // namespace
+
+Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
+  expect(table.rank() >= 1, "embedding: needs a table of rows: {}", table.shape());
+  expect_below("embedding", ids, table.shape()[0]);
+  const Index width = table.shape().count(1, table.rank());
+  std::vector<Index> extents(ids.shape().begin(), ids.shape().end());
+  extents.insert(extents.end(), table.shape().begin() + 1, table.shape().end());
+  Tensor rows = Tensor::uninitialized(Shape(extents));
+  real* out = rows.mutable_data();
+  for (Index i = 0; i < ids.size(); ++i)
+    std::copy_n(table.data() + ids.data()[i] * width, width, out + i * width);
+  return record("embedding", rows, place, part_edge(table, std::make_shared<const Rows>(ids)));
+}
+
+Tensor take(const Tensor& x, const Indices& positions, Place place) {
+  expect_below("take", positions, x.size());
+  Tensor y = Tensor::uninitialized(positions.shape());
+  real* out = y.mutable_data();
+  for (Index i = 0; i < positions.size(); ++i) out[i] = x.data()[positions.data()[i]];
+  return record("take", y, place, part_edge(x, std::make_shared<const Elements>(positions)));
+}
+
+Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place place) {
+  expect(x.shape() == positions.shape(), "put: values {} and positions {} differ",
+         x.shape(), positions.shape());
+  expect_below("put", positions, shape.size());
+  Tensor y = zeros(shape);
+  Elements(positions).add_to(y, x);
+  return record("put", y, place, edge(x, [positions](const Tensor& g) { return take(g, positions); }));
+}
+
+Tensor gather(const Tensor& x, int axis, const Indices& positions, Place place) {
+  return take(x, flat_positions("gather", positions, x.shape().resolve(axis), x.shape()), place);
+}
+
+Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
+                   Place place) {
+  return put(x, flat_positions("scatter_add", positions, shape.resolve(axis), shape), shape, place);
+}
+
+Tensor pick(const Tensor& x, const Indices& labels, Place place) {
+  expect(x.rank() >= 1 && labels.shape() == x.shape().without(-1),
+         "pick: labels {} do not name one element of each row of {}", labels.shape(),
+         x.shape());
+  const PlaceScope caller(place);
+  const Indices columns = labels.reshape(labels.shape().insert(-1, 1));
+  return reshape(gather(x, -1, columns), labels.shape());
+}
+
+Tensor one_hot(const Indices& labels, Index classes) {
+  expect_below("one_hot", labels, classes);
+  Tensor y = zeros(labels.shape().insert(-1, classes));
+  real* out = y.mutable_data();
+  for (Index i = 0; i < labels.size(); ++i) out[i * classes + labels.data()[i]] = 1;
+  return y;
+}
+
+}  // namespace tapegrad

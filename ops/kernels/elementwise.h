@@ -1,0 +1,30 @@
+#pragma once
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::kernels {
+
+/// y[i] = f(x[i])
+using Unary = void (*)(const real* x, real* y, Index count);
+
+/// One operand of a loop: an array, or one value for all iterations.
+struct Span {
+  const real* values;
+  bool single;
+};
+/// y[i] = f(a[i], b[i])
+using Binary = void (*)(Span a, Span b, real* y, Index count);
+
+/// The loops for one instruction set.
+struct Elementwise {
+  Unary neg, abs, sign, exp, expm1, log, log1p, sqrt, rsqrt, square, reciprocal, sin, cos, tanh,
+      erf, sigmoid, relu, softplus;
+  Binary add, sub, mul, div, pow, minimum, maximum, equal, not_equal, less, less_equal, greater,
+      greater_equal;
+  Binary gate;  ///< a where b > 0, otherwise 0
+};
+
+/// Those for the best instruction set of this machine.
+const Elementwise& elementwise();
+
+}  // namespace tapegrad::kernels

@@ -1,0 +1,71 @@
+#include "tapegrad/ops/kernels/gemm.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+
+#include "tapegrad/core/parallel.h"
+
+namespace tapegrad::kernels {
+namespace {
+
+// tapegrad owns the threads; OpenBLAS computes on the one that calls it.
+const bool blas_is_serial = [] {
+  openblas_set_num_threads(1);
+  return true;
+}();
+
+// Multiply-adds that are worth a second tile, and what the tiles of large products hold.
+constexpr Index smallest_tile = Index{1} << 17;
+constexpr Index largest_tile = Index{1} << 29;
+
+Index tile_count(Index m, Index n, Index k) {
+  const Index work = m * n * k;
+  if (work < 2 * smallest_tile) return 1;
+  return std::max<Index>(2, work / largest_tile);
+}
+
+void blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const float* a, int lda,
+          const float* b, int ldb, float beta, float* c, int ldc) {
+  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+}
+void blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const double* a, int lda,
+          const double* b, int ldb, double beta, double* c, int ldc) {
+  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
+}
+
+}  // namespace
+
+void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
+                 Index c_stride) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_stride, n, real{0});
+    return;
+  }
+  blas(a.transposed ? CblasTrans : CblasNoTrans, b.transposed ? CblasTrans : CblasNoTrans,
+       static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a.values,
+       static_cast<int>(a.stride), b.values, static_cast<int>(b.stride), accumulate ? 1 : 0, c,
+       static_cast<int>(c_stride));
+}
+
+void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
+          Index c_stride) {
+  const Index tiles = tile_count(m, n, k);
+  const bool by_rows = m >= n;
+  const Index extent = by_rows ? m : n;
+  const Index grain = ((extent + tiles - 1) / tiles + 15) / 16 * 16;  // whole register blocks
+  parallel_ranges(extent, std::max<Index>(grain, 1), [&](Index begin, Index end) {
+    if (by_rows) {
+      Matrix rows = a;
+      rows.values += a.transposed ? begin : begin * a.stride;
+      gemm_serial(end - begin, n, k, rows, b, accumulate, c + begin * c_stride, c_stride);
+    } else {
+      Matrix columns = b;
+      columns.values += b.transposed ? begin * b.stride : begin;
+      gemm_serial(m, end - begin, k, a, columns, accumulate, c + begin, c_stride);
+    }
+  });
+}
+
+}  // namespace tapegrad::kernels

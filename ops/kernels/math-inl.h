@@ -1,0 +1,62 @@
+// Vector functions for the instruction set that is being compiled (Highway's scheme: this file is
+// included once for each).
+
+#if defined(TAPEGRAD_KERNELS_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef TAPEGRAD_KERNELS_MATH_INL_H
+#undef TAPEGRAD_KERNELS_MATH_INL_H
+#else
+#define TAPEGRAD_KERNELS_MATH_INL_H
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include <limits>
+
+#include "tapegrad/core/real.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Tag = hn::ScalableTag<real>;
+using Vector = hn::Vec<Tag>;
+
+inline Vector constant(double value) { return hn::Set(Tag(), static_cast<real>(value)); }
+
+// Highway's functions are accurate for ordinary arguments; the exceptional ones are put right here.
+
+inline Vector exp_of(Vector x) {
+  const Tag d;
+  const double overflow = sizeof(real) == 4 ? 88.72283935546875 : 709.782712893384;
+  const Vector y = hn::Exp(d, hn::Min(x, constant(overflow)));
+  const Vector limited = hn::IfThenElse(hn::Gt(x, constant(overflow)), hn::Inf(d), y);
+  return hn::IfThenElse(hn::IsNaN(x), x, limited);
+}
+
+inline Vector log_of(Vector x) {
+  const Tag d;
+  const Vector zero = hn::Zero(d);
+  Vector y = hn::Log(d, x);
+  y = hn::IfThenElse(hn::Eq(x, zero), hn::Neg(hn::Inf(d)), y);
+  y = hn::IfThenElse(hn::Eq(x, hn::Inf(d)), x, y);
+  const Vector not_a_number = constant(std::numeric_limits<double>::quiet_NaN());
+  return hn::IfThenElse(hn::Ge(x, zero), y, not_a_number);
+}
+
+inline Vector tanh_of(Vector x) {
+  const Tag d;
+  const Vector limit = constant(sizeof(real) == 4 ? 10 : 20);
+  const Vector inside = hn::Max(hn::Min(x, limit), hn::Neg(limit));
+  return hn::IfThenElse(hn::IsNaN(x), x, hn::Tanh(d, inside));
+}
+
+inline Vector sigmoid_of(Vector x) {
+  const Vector one = constant(1);
+  return hn::Div(one, hn::Add(one, exp_of(hn::Neg(x))));
+}
+
+}  // namespace tapegrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

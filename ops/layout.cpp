@@ -1,0 +1,235 @@
+#include "tapegrad/ops/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/apply.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/kernels/reduce.h"
+
+namespace tapegrad {
+namespace {
+
+// Elements begin, begin + step, ... before end of one axis.
+class Slice final : public Part {
+ public:
+  Slice(int axis, Index begin, Index end, Index step)
+      : axis_(axis), begin_(begin), end_(end), step_(step) {}
+
+  void add_to(Tensor& total, const Tensor& part) const override {
+    real* out = total.mutable_data();
+    for_runs(total.shape(), [&](Index whole, Index at, Index count) {
+      kernels::reduce().accumulate(part.data() + at, out + whole, count);
+    });
+  }
+  Tensor extract(const Tensor& whole) const override {
+    return slice(whole, axis_, begin_, end_, step_);
+  }
+
+  Index taken() const { return (end_ - begin_ + step_ - 1) / step_; }
+
+  // Calls body(offset in the whole, offset in the part, count) for each run of elements.
+  template <class Body>
+  void for_runs(const Shape& whole, const Body& body) const {
+    const Index outer = whole.count(0, axis_), length = whole[axis_],
+                inner = whole.count(axis_ + 1, whole.rank());
+    const Index runs = step_ == 1 ? 1 : taken();
+    const Index run = taken() / std::max<Index>(runs, 1) * inner;
+    for (Index o = 0; o < outer; ++o)
+      for (Index r = 0; r < runs; ++r)
+        body((o * length + begin_ + r * step_) * inner, o * taken() * inner + r * run, run);
+  }
+
+ private:
+  int axis_;
+  Index begin_, end_, step_;
+};
+
+Tensor copy_permuted(const Tensor& x, const std::vector<int>& order) {
+  const int rank = x.rank();
+  std::vector<Index> extents(rank), strides(rank);
+  for (int i = 0; i < rank; ++i) {
+    extents[i] = x.shape()[order[i]];
+    strides[i] = x.shape().count(order[i] + 1, rank);
+  }
+  Tensor y = Tensor::uninitialized(Shape(extents));
+  if (y.size() == 0) return y;
+  real* out = y.mutable_data();
+  const Index inner = rank == 0 ? 1 : extents[rank - 1], stride = rank == 0 ? 1 : strides[rank - 1];
+  parallel_ranges(y.size() / inner, std::max<Index>(1, elements_per_tile / inner),
+                  [&](Index begin, Index end) {
+                    for (Index row = begin; row < end; ++row) {
+                      Index rest = row, from = 0;
+                      for (int i = rank - 2; i >= 0; --i) {
+                        from += rest % extents[i] * strides[i];
+                        rest /= extents[i];
+                      }
+                      for (Index j = 0; j < inner; ++j)
+                        out[row * inner + j] = x.data()[from + j * stride];
+                    }
+                  });
+  return y;
+}
+
+Tensor masked_triangle(const Tensor& x, Index diagonal, bool lower) {
+  expect(x.rank() >= 2, "{}: needs two axes or more: {}", lower ? "tril" : "triu", x.shape());
+  const Index rows = x.shape()[-2], columns = x.shape()[-1];
+  Tensor mask = Tensor::uninitialized({rows, columns});
+  real* out = mask.mutable_data();
+  for (Index i = 0; i < rows; ++i)
+    for (Index j = 0; j < columns; ++j)
+      out[i * columns + j] = (lower ? j - i <= diagonal : j - i >= diagonal) ? 1 : 0;
+  return mask;
+}
+
+}  // namespace
+
+Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
+  std::vector<Index> resolved = extents.values;
+  const auto open = std::find(resolved.begin(), resolved.end(), -1);
+  if (open != resolved.end()) {
+    *open = 1;
+    const Index others = Shape(resolved).size();
+    expect(others > 0 && x.size() % others == 0, "reshape: {} does not divide into parts of {}",
+           x.shape(), others);
+    *open = x.size() / others;
+  }
+  const Shape shape(resolved);
+  expect(shape.size() == x.size(), "reshape: sizes differ: {} to {}", x.shape(), shape);
+  return record("reshape", x.view(shape), place,
+                edge(x, [from = x.shape()](const Tensor& g) { return reshape(g, from); }));
+}
+
+Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
+  std::vector<int> axes, inverse(x.rank(), -1);
+  for (const int axis : order) axes.push_back(x.shape().resolve(axis));
+  for (std::size_t i = 0; i < axes.size(); ++i) inverse[axes[i]] = static_cast<int>(i);
+  expect(static_cast<int>(axes.size()) == x.rank() &&
+             std::find(inverse.begin(), inverse.end(), -1) == inverse.end(),
+         "permute: the order must name each axis of {} once", x.shape());
+  return record("permute", copy_permuted(x, axes), place,
+                edge(x, [inverse](const Tensor& g) { return permute(g, inverse); }));
+}
+
+Tensor transpose(const Tensor& x, int first, int second, Place place) {
+  std::vector<int> order(x.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[x.shape().resolve(first)], order[x.shape().resolve(second)]);
+  return permute(x, order, place);
+}
+
+Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Place place) {
+  axis = x.shape().resolve(axis);
+  const Index extent = x.shape()[axis];
+  const Index first = begin < 0 ? begin + extent : begin, last = end < 0 ? end + extent : end;
+  expect(step >= 1 && first >= 0 && first <= last && last <= extent,
+         "slice: [{}, {}) in steps of {} does not fit axis {} of {}", begin, end, step, axis,
+         x.shape());
+  const auto part = std::make_shared<const Slice>(axis, first, last, step);
+  const Shape shape = x.shape().with(axis, part->taken());
+  if (step == 1 && x.shape().count(0, axis) == 1) {  // consecutive: shares the values
+    const Index offset = first * x.shape().count(axis + 1, x.rank());
+    return record("slice", x.view(shape, offset), place, part_edge(x, part));
+  }
+  Tensor y = Tensor::uninitialized(shape);
+  real* out = y.mutable_data();
+  part->for_runs(x.shape(), [&](Index whole, Index at, Index count) {
+    std::copy_n(x.data() + whole, count, out + at);
+  });
+  return record("slice", y, place, part_edge(x, part));
+}
+
+Tensor select(const Tensor& x, Index position, int axis, Place place) {
+  axis = x.shape().resolve(axis);
+  const Index at = position < 0 ? position + x.shape()[axis] : position;
+  return reshape(slice(x, axis, at, at + 1, 1, place), x.shape().without(axis), place);
+}
+
+Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
+  expect(!parts.empty(), "concat: nothing to join");
+  const Shape& first = parts[0].shape();
+  axis = first.resolve(axis);
+  Index extent = 0;
+  std::vector<Index> begins;
+  for (const Tensor& part : parts) {
+    expect(part.rank() == first.rank() && part.shape().with(axis, first[axis]) == first,
+           "concat: shapes differ beside axis {}: {} and {}", axis, first, part.shape());
+    begins.push_back(extent);
+    extent += part.shape()[axis];
+  }
+  Tensor y = Tensor::uninitialized(first.with(axis, extent));
+  real* out = y.mutable_data();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Slice place_in_y(axis, begins[i], begins[i] + parts[i].shape()[axis], 1);
+    place_in_y.for_runs(y.shape(), [&](Index whole, Index at, Index count) {
+      std::copy_n(parts[i].data() + at, count, out + whole);
+    });
+  }
+  return record_each("concat", y, place, parts, [&](std::size_t i) {
+    return [axis, begin = begins[i], end = begins[i] + parts[i].shape()[axis]](const Tensor& g) {
+      return slice(g, axis, begin, end);
+    };
+  });
+}
+
+Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
+  expect(!parts.empty(), "stack: nothing to join");
+  const PlaceScope caller(place);
+  std::vector<Tensor> rows;
+  for (const Tensor& part : parts) {
+    expect(part.shape() == parts[0].shape(), "stack: shapes differ: {} and {}",
+           parts[0].shape(), part.shape());
+    rows.push_back(reshape(part, part.shape().insert(axis, 1)));
+  }
+  return concat(rows, axis);
+}
+
+std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int axis, Place place) {
+  const Index extent = x.shape()[axis];
+  expect(std::accumulate(sizes.begin(), sizes.end(), Index{0}) == extent,
+         "split: sizes do not add up to axis {} of {}", axis, x.shape());
+  std::vector<Tensor> parts;
+  Index begin = 0;
+  for (const Index size : sizes) {
+    parts.push_back(slice(x, axis, begin, begin + size, 1, place));
+    begin += size;
+  }
+  return parts;
+}
+
+Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
+  expect(broadcast("broadcast_to", x.shape(), shape) == shape,
+         "broadcast_to: {} does not stretch to {}", x.shape(), shape);
+  // The sweep sums the gradient down to the shape of x.
+  return record("broadcast_to", stretched(x, shape), place,
+                edge(x, [](const Tensor& g) { return g; }));
+}
+
+Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value, Place place) {
+  const int first = x.rank() - static_cast<int>(last_axes.size());
+  expect(first >= 0, "pad: {} axes to pad in {}", last_axes.size(), x.shape());
+  const PlaceScope caller(place);
+  Tensor y = x;
+  for (std::size_t i = 0; i < last_axes.size(); ++i) {
+    const int axis = first + static_cast<int>(i);
+    const auto [before, after] = last_axes[i];
+    expect(before >= 0 && after >= 0, "pad: negative padding: {}, {}", before, after);
+    y = concat({full(y.shape().with(axis, before), value), y,
+                full(y.shape().with(axis, after), value)},
+               axis);
+  }
+  return y;
+}
+
+Tensor tril(const Tensor& x, Index diagonal, Place place) {
+  return where(masked_triangle(x, diagonal, true), x, 0.0, place);
+}
+
+Tensor triu(const Tensor& x, Index diagonal, Place place) {
+  return where(masked_triangle(x, diagonal, false), x, 0.0, place);
+}
+
+}  // namespace tapegrad

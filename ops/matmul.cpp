@@ -1,0 +1,104 @@
+#include "tapegrad/ops/matmul.h"
+
+#include <vector>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/layout.h"
+
+namespace tapegrad {
+namespace {
+
+// The shape of a tensor and, for the leaf of a named parameter, that name.
+std::string described(const Tensor& x) {
+  const Tape* tape = Tape::active();
+  const bool on_tape = tape != nullptr && tape->id() == x.tape_id();
+  const std::string name = on_tape ? tape->label(x.node()) : "";
+  return name.empty() ? text(x.shape()) : text(x.shape()) + " of " + name;
+}
+
+void expect_product(const Tensor& a, const Tensor& b, Transposed t) {
+  const bool matrices = a.rank() >= 2 && b.rank() >= 2;
+  if (matrices && a.shape()[t.a ? -2 : -1] == b.shape()[t.b ? -1 : -2]) return;
+  throw ShapeError(fmt::format("matmul: {}: {}{} x {}{}",
+                               matrices ? "inner sizes differ" : "needs two axes or more",
+                               described(a), t.a ? " transposed" : "", described(b),
+                               t.b ? " transposed" : ""));
+}
+
+Shape leading(const Shape& shape) {
+  return Shape(std::span<const Index>(shape.begin(), shape.rank() - 2));
+}
+
+// For each matrix of the broadcast result, the offset of an operand's matrix.
+std::vector<Index> matrix_offsets(const Shape& operand, const Shape& batch) {
+  const Shape own = leading(operand);
+  const Index matrix = operand[-1] * operand[-2];
+  std::vector<Index> offsets(batch.size());
+  for (Index i = 0; i < batch.size(); ++i) {
+    Index rest = i, stride = matrix;
+    for (int back = 1; back <= batch.rank(); ++back) {
+      const Index position = rest % batch[-back];
+      rest /= batch[-back];
+      if (back > own.rank()) continue;
+      if (own[-back] != 1) offsets[i] += position * stride;
+      stride *= own[-back];
+    }
+  }
+  return offsets;
+}
+
+Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
+  const Index m = a.shape()[t.a ? -1 : -2], k = a.shape()[t.a ? -2 : -1];
+  const Index n = b.shape()[t.b ? -2 : -1];
+  const Shape batch = broadcast("matmul", leading(a.shape()), leading(b.shape()));
+  std::vector<Index> extents(batch.begin(), batch.end());
+  extents.push_back(m);
+  extents.push_back(n);
+  Tensor c = Tensor::uninitialized(Shape(extents));
+  real* out = c.mutable_data();
+  const Index stride_a = a.shape()[-1], stride_b = b.shape()[-1];
+  if (batch.size() == 1) {
+    kernels::gemm(m, n, k, {a.data(), stride_a, t.a}, {b.data(), stride_b, t.b}, false, out, n);
+    return c;
+  }
+  const auto offsets_a = matrix_offsets(a.shape(), batch);
+  const auto offsets_b = matrix_offsets(b.shape(), batch);
+  const Index work = std::max<Index>(1, m * n * k);
+  parallel_ranges(batch.size(), std::max<Index>(1, (Index{1} << 17) / work),
+                  [&](Index begin, Index end) {
+                    for (Index i = begin; i < end; ++i)
+                      kernels::gemm_serial(m, n, k, {a.data() + offsets_a[i], stride_a, t.a},
+                                           {b.data() + offsets_b[i], stride_b, t.b}, false,
+                                           out + i * m * n, n);
+                  });
+  return c;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
+  expect_product(a, b, t);
+  if (a.rank() > 2 && b.rank() == 2 && !t.a) {  // one product over all rows
+    const PlaceScope caller(place);
+    const Tensor rows = reshape(a, Shape{a.shape().count(0, a.rank() - 1), a.shape()[-1]});
+    return reshape(matmul(rows, b, t), a.shape().with(-1, b.shape()[t.b ? -2 : -1]));
+  }
+  const auto to_a = [b, t](const Tensor& g) {
+    return t.a ? matmul(b, g, {.a = t.b, .b = true}) : matmul(g, b, {.a = false, .b = !t.b});
+  };
+  const auto to_b = [a, t](const Tensor& g) {
+    return t.b ? matmul(g, a, {.a = true, .b = t.a}) : matmul(a, g, {.a = !t.a, .b = false});
+  };
+  return record("matmul", product(a, b, t), place, edge(a, to_a), edge(b, to_b));
+}
+
+Tensor outer(const Tensor& a, const Tensor& b, Place place) {
+  expect(a.rank() == 1 && b.rank() == 1, "outer: needs two vectors: {} and {}", a.shape(),
+         b.shape());
+  const PlaceScope caller(place);
+  return matmul(reshape(a, {a.size(), 1}), reshape(b, {1, b.size()}));
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,212 @@
+#include "tapegrad/ops/reduce.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/layout.h"
+
+namespace tapegrad {
+namespace {
+
+constexpr Index column_tile = 256;
+
+// Rows of consecutive elements, each to one value. A single long row is cut into tiles, whose
+// results are summed in order.
+void sum_rows(const real* x, Index rows, Index length, real* y) {
+  if (rows == 1 && length > elements_per_tile) {
+    std::vector<real> partial((length + elements_per_tile - 1) / elements_per_tile);
+    parallel_ranges(length, elements_per_tile, [&](Index begin, Index end) {
+      partial[begin / elements_per_tile] = kernels::reduce().sum(x + begin, end - begin);
+    });
+    y[0] = kernels::reduce().sum(partial.data(), static_cast<Index>(partial.size()));
+    return;
+  }
+  parallel_ranges(rows, std::max<Index>(1, elements_per_tile / std::max<Index>(length, 1)),
+                  [&](Index begin, Index end) {
+                    for (Index row = begin; row < end; ++row)
+                      y[row] = kernels::reduce().sum(x + row * length, length);
+                  });
+}
+
+// x: (outer, length, inner) to y: (outer, inner), column by column.
+void sum_columns(const real* x, Index outer, Index length, Index inner, real* y) {
+  const Index tiles = (inner + column_tile - 1) / column_tile;
+  parallel_ranges(outer * tiles, std::max<Index>(1, elements_per_tile / std::max<Index>(1, length * std::min(inner, column_tile))), [&](Index begin, Index end) {
+    for (Index task = begin; task < end; ++task) {
+      const Index o = task / tiles, first = task % tiles * column_tile;
+      const Index width = std::min(column_tile, inner - first);
+      real* total = y + o * inner + first;
+      std::fill_n(total, width, real{0});
+      for (Index r = 0; r < length; ++r)
+        kernels::reduce().accumulate(x + (o * length + r) * inner + first, total, width);
+    }
+  });
+}
+
+// Calls step(x, outer, length, inner, y) for each group of neighbouring reduced axes, from the last
+// to the first.
+template <class Step>
+Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
+                     const Step& step) {
+  Tensor current = x.view(x.shape());
+  for (int last = x.rank() - 1; last >= 0; --last) {
+    if (!reduced[last]) continue;
+    int first = last;
+    while (first > 0 && reduced[first - 1]) --first;
+    Shape shape = current.shape();
+    const Index outer = shape.count(0, first), length = shape.count(first, last + 1),
+                inner = shape.count(last + 1, shape.rank());
+    for (int axis = first; axis <= last; ++axis) shape = shape.with(axis, 1);
+    Tensor next = Tensor::uninitialized(shape);
+    step(current.data(), outer, length, inner, next.mutable_data());
+    current = next;
+    last = first;
+  }
+  return current;
+}
+
+Shape without_axes(const Shape& shape, const std::array<bool, Shape::max_rank>& reduced) {
+  std::vector<Index> kept;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (!reduced[axis]) kept.push_back(shape[axis]);
+  return Shape(kept);
+}
+
+Shape with_ones(const Shape& shape, const std::array<bool, Shape::max_rank>& reduced) {
+  Shape ones = shape;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (reduced[axis]) ones = ones.with(axis, 1);
+  return ones;
+}
+
+Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>& reduced) {
+  Index count = 1;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (reduced[axis]) count *= shape[axis];
+  return count;
+}
+
+}  // namespace
+
+Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const auto reduced = axes.of(x.shape());
+  const Tensor total = reduce_groups(
+      x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
+        if (inner == 1)
+          sum_rows(in, outer, length, out);
+        else
+          sum_columns(in, outer, length, inner, out);
+      });
+  const Shape ones = with_ones(x.shape(), reduced);
+  const Tensor result = keep == Keep::yes ? total : total.view(without_axes(x.shape(), reduced));
+  return record("sum", result, place, edge(x, [ones, shape = x.shape()](const Tensor& g) {
+                  return broadcast_to(reshape(g, ones), shape);
+                }));
+}
+
+Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
+  const Index count = reduced_count(x.shape(), axes.of(x.shape()));
+  return sum(x, axes, keep) / static_cast<double>(count);
+}
+
+Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
+  const PlaceScope caller(place);
+  const Tensor centred = x - mean(x, axes, Keep::yes);
+  const Index count = reduced_count(x.shape(), axes.of(x.shape()));
+  return sum(square(centred), axes, keep) /
+         static_cast<double>(divisor == Variance::biased ? count : count - 1);
+}
+
+Tensor std(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
+  const PlaceScope caller(place);
+  return sqrt(var(x, axes, keep, divisor));
+}
+
+Tensor norm(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
+  const Tensor squared = sum(square(x), axes, keep);
+  const Tensor is_zero = equal(squared, 0.0);
+  return where(is_zero, 0.0, sqrt(where(is_zero, 1.0, squared)));
+}
+
+Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const auto reduced = axes.of(x.shape());
+  expect(reduced_count(x.shape(), reduced) > 0, "max: no elements to compare: {}", x.shape());
+  const Tensor kept = reduce_groups(
+      x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
+        parallel_ranges(outer, std::max<Index>(1, elements_per_tile / (length * std::max<Index>(inner, 1))), [&](Index begin, Index end) {
+          std::vector<real> column(length);
+          for (Index o = begin; o < end; ++o)
+            for (Index i = 0; i < inner; ++i) {
+              for (Index r = 0; r < length; ++r) column[r] = in[(o * length + r) * inner + i];
+              out[o * inner + i] = kernels::reduce().max(column.data(), length);
+            }
+        });
+      });
+  const Tensor result = keep == Keep::yes ? kept : kept.view(without_axes(x.shape(), reduced));
+  return record("max", result, place, edge(x, [x, kept, axes](const Tensor& g) {
+                  const Tensor winners = equal(x, kept);
+                  return winners / sum(winners, axes, Keep::yes) * reshape(g, kept.shape());
+                }));
+}
+
+Tensor min(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
+  return -max(-x, axes, keep);
+}
+
+Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
+  const Tensor greatest = detach(max(x, axes, Keep::yes));
+  // An infinite maximum is not subtracted: inf - inf would be NaN.
+  const Tensor infinite = equal(abs(greatest), std::numeric_limits<double>::infinity());
+  const Tensor shift = where(infinite, 0.0, greatest);
+  const Tensor total = log(sum(exp(x - shift), axes, Keep::yes)) + shift;
+  return keep == Keep::yes ? total : reshape(total, without_axes(x.shape(), axes.of(x.shape())));
+}
+
+Indices argmax(const Tensor& x, int axis) {
+  axis = x.shape().resolve(axis);
+  const Index length = x.shape()[axis];
+  expect(length > 0, "argmax: axis {} of {} is empty", axis, x.shape());
+  const Index outer = x.shape().count(0, axis), inner = x.shape().count(axis + 1, x.rank());
+  Indices best = Indices::uninitialized(x.shape().without(axis));
+  for (Index o = 0; o < outer; ++o)
+    for (Index i = 0; i < inner; ++i) {
+      const real* column = x.data() + o * length * inner + i;
+      Index at = 0;
+      for (Index r = 1; r < length && !std::isnan(column[at * inner]); ++r)
+        if (column[r * inner] > column[at * inner] || std::isnan(column[r * inner])) at = r;
+      best.mutable_data()[o * inner + i] = at;
+    }
+  return best;
+}
+
+Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
+  if (x.shape() == shape) return x;
+  const int extra = x.rank() - shape.rank();
+  expect(extra >= 0 && broadcast("sum_to", x.shape(), shape) == x.shape(),
+         "sum_to: {} was not broadcast from {}", x.shape(), shape);
+  std::array<bool, Shape::max_rank> reduced{};
+  for (int axis = 0; axis < x.rank(); ++axis)
+    reduced[axis] = axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1);
+  const Tensor total = reduce_groups(
+      x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
+        if (inner == 1)
+          sum_rows(in, outer, length, out);
+        else
+          sum_columns(in, outer, length, inner, out);
+      });
+  return record("sum_to", total.view(shape), place, edge(x, [from = x.shape()](const Tensor& g) {
+                  return broadcast_to(g, from);
+                }));
+}
+
+}  // namespace tapegrad

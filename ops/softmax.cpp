@@ -1,0 +1,91 @@
+#include "tapegrad/ops/softmax.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/kernels/elementwise.h"
+#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
+
+namespace tapegrad {
+namespace {
+
+// Calls row(x, length, y) for each row along the last axis.
+template <class Row>
+Tensor by_rows(const Tensor& x, const Row& row) {
+  Tensor y = Tensor::uninitialized(x.shape());
+  real* out = y.mutable_data();
+  const Index length = x.shape()[-1];
+  if (x.size() == 0) return y;
+  parallel_ranges(x.size() / length, std::max<Index>(1, elements_per_tile / length),
+                  [&](Index begin, Index end) {
+                    for (Index r = begin; r < end; ++r)
+                      row(x.data() + r * length, length, out + r * length);
+                  });
+  return y;
+}
+
+// y = e^(x - max x); returns its sum.
+real shifted_exp(const real* x, Index length, real* y) {
+  const real greatest = kernels::reduce().max(x, length);
+  kernels::elementwise().sub({x, false}, {&greatest, true}, y, length);
+  kernels::elementwise().exp(y, y, length);
+  return kernels::reduce().sum(y, length);
+}
+
+void softmax_row(const real* x, Index length, real* y) {
+  const real factor = 1 / shifted_exp(x, length, y);
+  kernels::elementwise().mul({y, false}, {&factor, true}, y, length);
+}
+
+void log_softmax_row(const real* x, Index length, real* y) {
+  const real shift = std::log(shifted_exp(x, length, y)) + kernels::reduce().max(x, length);
+  kernels::elementwise().sub({x, false}, {&shift, true}, y, length);
+}
+
+// f along the last axis, applied along any other by exchanging the two.
+template <class F>
+Tensor along(const Tensor& x, int axis, const F& f) {
+  if (x.shape().resolve(axis) == x.rank() - 1) return f(x);
+  return transpose(f(transpose(x, axis, -1)), axis, -1);
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int axis, Place place) {
+  const PlaceScope caller(place);
+  if (Composite::active()) return composite::softmax(x, axis);
+  return along(x, axis, [](const Tensor& rows) {
+    return record("softmax", by_rows(rows, softmax_row), {},
+                  edge(rows, [](const Tensor& g, const Tensor& y) {
+                    return y * (g - sum(g * y, -1, Keep::yes));
+                  }));
+  });
+}
+
+Tensor log_softmax(const Tensor& x, int axis, Place place) {
+  const PlaceScope caller(place);
+  if (Composite::active()) return composite::log_softmax(x, axis);
+  return along(x, axis, [](const Tensor& rows) {
+    return record("log_softmax", by_rows(rows, log_softmax_row), {},
+                  edge(rows, [](const Tensor& g, const Tensor& y) {
+                    return g - exp(y) * sum(g, -1, Keep::yes);
+                  }));
+  });
+}
+
+Tensor composite::softmax(const Tensor& x, int axis) {
+  const Tensor e = exp(x - detach(max(x, axis, Keep::yes)));
+  return e / sum(e, axis, Keep::yes);
+}
+
+Tensor composite::log_softmax(const Tensor& x, int axis) {
+  return x - logsumexp(x, axis, Keep::yes);
+}
+
+}  // namespace tapegrad
