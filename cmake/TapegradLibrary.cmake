@@ -1,3 +1,8 @@
+# Debian's OpenBLAS package sets variables only.
+add_library(tapegrad_openblas INTERFACE)
+target_include_directories(tapegrad_openblas SYSTEM INTERFACE $<BUILD_INTERFACE:${OpenBLAS_INCLUDE_DIRS}>)
+target_link_libraries(tapegrad_openblas INTERFACE ${OpenBLAS_LIBRARIES})
+
 # The library for one scalar type: `tapegrad` (float) or `tapegrad64` (double).
 function(tapegrad_library name definition)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
@@ -12,7 +17,7 @@ function(tapegrad_library name definition)
   # Paths in messages and in Place do not depend on where the tree lies.
   target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_link_libraries(${name} PUBLIC fmt::fmt
-    PRIVATE TBB::tbb OpenBLAS::OpenBLAS hwy::hwy ZLIB::ZLIB nlohmann_json::nlohmann_json
+    PRIVATE TBB::tbb tapegrad_openblas hwy::hwy ZLIB::ZLIB nlohmann_json::nlohmann_json
             Threads::Threads)
   if(TAPEGRAD_STD_THREADS)
     target_compile_definitions(${name} PRIVATE TAPEGRAD_STD_THREADS)

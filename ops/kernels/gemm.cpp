@@ -10,7 +10,7 @@ namespace tapegrad::kernels {
 namespace {
 
 // tapegrad owns the threads; OpenBLAS computes on the one that calls it.
-const bool blas_is_serial = [] {
+[[maybe_unused]] const bool blas_is_serial = [] {
   openblas_set_num_threads(1);
   return true;
 }();
@@ -25,14 +25,11 @@ Index tile_count(Index m, Index n, Index k) {
   return std::max<Index>(2, work / largest_tile);
 }
 
-void blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const float* a, int lda,
-          const float* b, int ldb, float beta, float* c, int ldc) {
-  cblas_sgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-}
-void blas(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, int m, int n, int k, const double* a, int lda,
-          const double* b, int ldb, double beta, double* c, int ldc) {
-  cblas_dgemm(CblasRowMajor, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-}
+#ifdef TAPEGRAD_DOUBLE
+constexpr auto blas_gemm = cblas_dgemm;
+#else
+constexpr auto blas_gemm = cblas_sgemm;
+#endif
 
 }  // namespace
 
@@ -43,10 +40,10 @@ void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate,
     for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_stride, n, real{0});
     return;
   }
-  blas(a.transposed ? CblasTrans : CblasNoTrans, b.transposed ? CblasTrans : CblasNoTrans,
-       static_cast<int>(m), static_cast<int>(n), static_cast<int>(k), a.values,
-       static_cast<int>(a.stride), b.values, static_cast<int>(b.stride), accumulate ? 1 : 0, c,
-       static_cast<int>(c_stride));
+  blas_gemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
+            b.transposed ? CblasTrans : CblasNoTrans, static_cast<int>(m), static_cast<int>(n),
+            static_cast<int>(k), 1, a.values, static_cast<int>(a.stride), b.values,
+            static_cast<int>(b.stride), accumulate ? 1 : 0, c, static_cast<int>(c_stride));
 }
 
 void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
