@@ -39,8 +39,9 @@ class PlaceScope {
 }  // namespace tapegrad
 
 template <>
-struct fmt::formatter<tapegrad::Place> : fmt::formatter<std::string> {
+struct fmt::formatter<tapegrad::Place> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
   auto format(const tapegrad::Place& place, format_context& context) const {
-    return formatter<std::string>::format(tapegrad::text(place), context);
+    return format_to(context.out(), "{}", tapegrad::text(place));
   }
 };

@@ -74,8 +74,9 @@ class Axes {
 }  // namespace tapegrad
 
 template <>
-struct fmt::formatter<tapegrad::Shape> : fmt::formatter<std::string> {
+struct fmt::formatter<tapegrad::Shape> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
   auto format(const tapegrad::Shape& shape, format_context& context) const {
-    return formatter<std::string>::format(tapegrad::text(shape), context);
+    return format_to(context.out(), "{}", tapegrad::text(shape));
   }
 };

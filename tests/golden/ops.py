@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Writes ops.json: for each operation inputs, the value and the gradients that PyTorch finds for
+them in double precision. Run it with PyTorch installed; the tests read the committed file."""
+
+import json
+import pathlib
+
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(1)
+double = torch.float64
+
+
+def away(*shape, low=-2.0, high=2.0, gap=0.15, around=(0.0,)):
+    """Random numbers that keep a distance from the kinks of a function."""
+    x = torch.rand(*shape, dtype=double) * (high - low) + low
+    for kink in around:
+        near = (x - kink).abs() < gap
+        x = torch.where(near, kink + gap * torch.where(x < kink, -1.0, 1.0) * 1.5, x)
+    return x
+
+
+def spread(*shape, step=0.25):
+    """Distinct numbers, at least `step` apart, in random order: no ties, no near ties."""
+    count = torch.Size(shape).numel()
+    order = torch.randperm(count).to(double)
+    return ((order - count / 2) * step).reshape(shape)
+
+
+def positive(*shape):
+    return away(*shape, low=0.3, high=3.0, around=())
+
+
+def any_(*shape):
+    return away(*shape, around=())
+
+
+pad_idx = torch.tensor([[2, 0], [1, 2]])
+labels = torch.tensor([1, 0, 3])
+columns = torch.tensor([[0, 2, 1], [3, 3, 0]])
+x23 = lambda: any_(2, 3)
+
+rows = {
+    # name: (function, inputs)
+    "add": (lambda a, b: a + b, [any_(2, 1, 3), any_(4, 1)]),
+    "sub": (lambda a, b: a - b, [any_(3), any_(2, 3)]),
+    "mul": (lambda a, b: a * b, [any_(2, 3), any_(2, 1)]),
+    "div": (lambda a, b: a / b, [any_(2, 3), away(3)]),
+    "pow": (torch.pow, [positive(2, 3), any_(3)]),
+    "minimum": (torch.minimum, [spread(2, 3), spread(2, 3) + 0.1]),
+    "maximum": (torch.maximum, [spread(2, 3), spread(2, 3) + 0.1]),
+    "neg": (torch.neg, [x23()]),
+    "abs": (torch.abs, [away(2, 3)]),
+    "sign": (torch.sign, [away(2, 3)]),
+    "exp": (torch.exp, [x23()]),
+    "expm1": (torch.expm1, [x23()]),
+    "log": (torch.log, [positive(2, 3)]),
+    "log1p": (torch.log1p, [positive(2, 3) - 0.5]),
+    "sqrt": (torch.sqrt, [positive(2, 3)]),
+    "rsqrt": (torch.rsqrt, [positive(2, 3)]),
+    "square": (torch.square, [x23()]),
+    "reciprocal": (torch.reciprocal, [away(2, 3, gap=0.4)]),
+    "sin": (torch.sin, [x23()]),
+    "cos": (torch.cos, [x23()]),
+    "tanh": (torch.tanh, [x23()]),
+    "erf": (torch.erf, [x23()]),
+    "sigmoid": (torch.sigmoid, [x23()]),
+    "relu": (torch.relu, [away(2, 3)]),
+    "leaky_relu": (lambda x: F.leaky_relu(x, 0.2), [away(2, 3)]),
+    "elu": (lambda x: F.elu(x, 0.7), [away(2, 3)]),
+    "gelu": (F.gelu, [x23()]),
+    "gelu_tanh": (lambda x: F.gelu(x, approximate="tanh"), [x23()]),
+    "silu": (F.silu, [x23()]),
+    "softplus": (F.softplus, [x23()]),
+    "clamp": (lambda x: torch.clamp(x, -0.5, 1.0), [away(3, 4, around=(-0.5, 1.0))]),
+    "where": (lambda a, b: torch.where(torch.tensor([True, False, True]), a, b), [x23(), any_(2, 1)]),
+    "masked_fill": (lambda x: x.masked_fill(torch.tensor([True, False, True]), -7.0), [x23()]),
+    "sum": (lambda x: x.sum((0, 2)), [any_(2, 3, 4)]),
+    "mean": (lambda x: x.mean(1, keepdim=True), [any_(2, 3, 4)]),
+    "var": (lambda x: x.var((1, 2), unbiased=False), [any_(2, 3, 4)]),
+    "var_unbiased": (lambda x: x.var(1, unbiased=True), [any_(2, 3, 4)]),
+    "std": (lambda x: x.std(0, unbiased=True), [any_(3, 4)]),
+    "norm": (lambda x: torch.linalg.vector_norm(x, dim=1), [any_(2, 3, 4)]),
+    "max": (lambda x: x.amax((0, 2)), [spread(2, 3, 4)]),
+    "min": (lambda x: x.amin(1), [spread(2, 3, 4)]),
+    "logsumexp": (lambda x: torch.logsumexp(x, (0, 2)), [any_(2, 3, 4)]),
+    "sum_to": (lambda x: x.sum(0).sum(1, keepdim=True), [any_(2, 3, 4)]),
+    "reshape": (lambda x: x.reshape(4, -1), [any_(2, 3, 2)]),
+    "permute": (lambda x: x.permute(2, 0, 1), [any_(2, 3, 4)]),
+    "transpose": (lambda x: x.transpose(0, 2), [any_(2, 3, 4)]),
+    "slice": (lambda x: x[:, 1:4:2], [any_(2, 5, 3)]),
+    "select": (lambda x: x[:, -1], [any_(2, 5, 3)]),
+    "concat": (lambda a, b: torch.cat([a, b, a], 1), [any_(2, 3), any_(2, 1)]),
+    "stack": (lambda a, b: torch.stack([a, b], 1), [any_(2, 3), any_(2, 3)]),
+    "split": (lambda x: torch.split(x, [1, 3], 1)[1], [any_(2, 4)]),
+    "broadcast_to": (lambda x: x.broadcast_to(4, 2, 3), [any_(2, 1)]),
+    "pad": (lambda x: F.pad(x, (1, 0, 0, 2), value=0.5), [any_(2, 3)]),
+    "tril": (lambda x: torch.tril(x, -1), [any_(2, 3, 4)]),
+    "triu": (lambda x: torch.triu(x, 1), [any_(3, 4)]),
+    "matmul": (torch.matmul, [any_(2, 3), any_(3, 4)]),
+    "matmul_batched": (torch.matmul, [any_(2, 1, 3, 2), any_(3, 2, 2)]),
+    "matmul_transposed": (lambda a, b: a.mT @ b.mT, [any_(2, 3, 2), any_(2, 4, 3)]),
+    "matmul_rows": (lambda a, b: a @ b.mT, [any_(2, 3, 4), any_(5, 4)]),
+    "outer": (torch.outer, [any_(3), any_(2)]),
+    "embedding": (lambda t: F.embedding(pad_idx, t), [any_(3, 2)]),
+    "gather": (lambda x: torch.gather(x, 1, columns), [any_(2, 4)]),
+    "scatter_add": (lambda x: torch.zeros(2, 4, dtype=double).scatter_add(1, columns, x), [any_(2, 3)]),
+    "pick": (lambda x: x[torch.arange(3), labels], [any_(3, 4)]),
+    "take": (lambda x: torch.take(x, columns), [any_(2, 4)]),
+    "put": (lambda x: torch.zeros(8, dtype=double).index_add(0, columns.flatten(), x.flatten()).reshape(2, 4),
+            [any_(2, 3)]),
+    "conv2d": (F.conv2d, [any_(2, 2, 4, 5), any_(3, 2, 3, 2)]),
+    "conv2d_strided": (lambda x, w: F.conv2d(x, w, stride=2, padding=1), [any_(2, 2, 5, 4), any_(3, 2, 3, 2)]),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2), [spread(2, 1, 4, 5)]),
+    "max_pool2d_padded": (lambda x: F.max_pool2d(x, 3, 2, 1), [spread(1, 2, 5, 4)]),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 3, 2, 1), [any_(2, 2, 5, 4)]),
+    "softmax": (lambda x: F.softmax(x, -1), [any_(2, 3)]),
+    "softmax_middle": (lambda x: F.softmax(x, 1), [any_(2, 3, 2)]),
+    "log_softmax": (lambda x: F.log_softmax(x, -1), [any_(2, 5)]),
+    "layer_norm": (lambda x: F.layer_norm(x, (5,), eps=1e-5), [any_(3, 5)]),
+    "layer_norm_detached_mean": (
+        lambda x: (x - x.mean(-1, keepdim=True).detach())
+        / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5), [any_(3, 5)]),
+    "layer_norm_detached_scale": (
+        lambda x: (x - x.mean(-1, keepdim=True))
+        / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5).detach(), [any_(3, 5)]),
+    "layer_norm_detached": (
+        lambda x: (x - x.mean(-1, keepdim=True).detach())
+        / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5).detach(), [any_(3, 5)]),
+    "cross_entropy": (lambda x: F.cross_entropy(x, labels), [any_(3, 4)]),
+    "cross_entropy_smoothed": (
+        lambda x: F.cross_entropy(x, torch.tensor([1, -100, 3]), label_smoothing=0.2), [any_(3, 4)]),
+    "cross_entropy_soft": (lambda x, t: F.cross_entropy(x, t), [any_(3, 4), positive(3, 4)]),
+    "binary_cross_entropy_with_logits": (F.binary_cross_entropy_with_logits, [any_(2, 3), positive(2, 3) / 3]),
+    "mse": (F.mse_loss, [x23(), x23()]),
+    "l1": (F.l1_loss, [spread(2, 3), spread(2, 3) + 0.1]),
+}
+
+
+def plain(tensor):
+    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
+
+
+golden = {}
+for name, (function, inputs) in rows.items():
+    inputs = [x.to(double).requires_grad_() for x in inputs]
+    value = function(*inputs)
+    seed = torch.rand_like(value) + 0.5
+    gradients = torch.autograd.grad(value, inputs, seed)
+    golden[name] = {
+        "inputs": [plain(x) for x in inputs],
+        "value": plain(value),
+        "seed": plain(seed),
+        "gradients": [plain(g) for g in gradients],
+    }
+
+lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
+path = pathlib.Path(__file__).with_name("ops.json")
+path.write_text("{\n" + lines + "\n}\n")
+print(f"{path.name}: {len(golden)} operations, PyTorch {torch.__version__}")

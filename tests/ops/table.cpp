@@ -1,0 +1,130 @@
+#include "ops/table.h"
+
+#include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/softmax.h"
+
+namespace tapegrad::testing {
+namespace {
+
+using In = const std::vector<Tensor>&;
+
+Function of(Tensor (*f)(const Tensor&, Place)) {
+  return [f](In x) { return f(x[0], Place::here()); };
+}
+Function of(Tensor (*f)(const Tensor&, const Tensor&, Place)) {
+  return [f](In x) { return f(x[0], x[1], Place::here()); };
+}
+
+const Tensor first_and_last({3}, {1, 0, 1});
+const Indices ids({2, 2}, {2, 0, 1, 2});
+const Indices columns({2, 3}, {0, 2, 1, 3, 3, 0});
+const Indices labels({3}, {1, 0, 3});
+
+}  // namespace
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> rows{
+      {"add", of(add)},
+      {"sub", of(sub)},
+      {"mul", of(mul)},
+      {"div", of(div)},
+      {"pow", of(pow)},
+      {"minimum", of(minimum)},
+      {"maximum", of(maximum)},
+      {"neg", of(neg)},
+      {"abs", of(abs)},
+      {"sign", of(sign)},
+      {"exp", of(exp)},
+      {"expm1", of(expm1)},
+      {"log", of(log)},
+      {"log1p", of(log1p)},
+      {"sqrt", of(sqrt)},
+      {"rsqrt", of(rsqrt)},
+      {"square", of(square)},
+      {"reciprocal", of(reciprocal)},
+      {"sin", of(sin)},
+      {"cos", of(cos)},
+      {"tanh", of(tanh)},
+      {"erf", of(erf)},
+      {"sigmoid", of(sigmoid)},
+      {"relu", of(relu)},
+      {"leaky_relu", [](In x) { return leaky_relu(x[0], 0.2); }},
+      {"elu", [](In x) { return elu(x[0], 0.7); }},
+      {"gelu", of(gelu)},
+      {"gelu_tanh", of(gelu_tanh)},
+      {"silu", of(silu)},
+      {"softplus", of(softplus)},
+      {"clamp", [](In x) { return clamp(x[0], -0.5, 1); }},
+      {"where", [](In x) { return where(first_and_last, x[0], x[1]); }},
+      {"masked_fill", [](In x) { return masked_fill(x[0], first_and_last, -7); }},
+      {"sum", [](In x) { return sum(x[0], {0, 2}); }},
+      {"mean", [](In x) { return mean(x[0], 1, Keep::yes); }},
+      {"var", [](In x) { return var(x[0], {1, 2}); }},
+      {"var_unbiased", [](In x) { return var(x[0], 1, Keep::no, Variance::unbiased); }},
+      {"std", [](In x) { return std(x[0], 0, Keep::no, Variance::unbiased); }},
+      {"norm", [](In x) { return norm(x[0], 1); }},
+      {"max", [](In x) { return max(x[0], {0, 2}); }},
+      {"min", [](In x) { return min(x[0], 1); }},
+      {"logsumexp", [](In x) { return logsumexp(x[0], {0, 2}); }},
+      {"sum_to", [](In x) { return sum_to(x[0], {3, 1}); }},
+      {"reshape", [](In x) { return reshape(x[0], {4, -1}); }},
+      {"permute", [](In x) { return permute(x[0], {2, 0, 1}); }},
+      {"transpose", [](In x) { return transpose(x[0], 0, 2); }},
+      {"slice", [](In x) { return slice(x[0], 1, 1, 4, 2); }},
+      {"select", [](In x) { return select(x[0], -1, 1); }},
+      {"concat", [](In x) { return concat({x[0], x[1], x[0]}, 1); }},
+      {"stack", [](In x) { return stack({x[0], x[1]}, 1); }},
+      {"split", [](In x) { return split(x[0], {1, 3}, 1)[1]; }},
+      {"broadcast_to", [](In x) { return broadcast_to(x[0], {4, 2, 3}); }},
+      {"pad", [](In x) { return pad(x[0], {{0, 2}, {1, 0}}, 0.5); }},
+      {"tril", [](In x) { return tril(x[0], -1); }},
+      {"triu", [](In x) { return triu(x[0], 1); }},
+      {"matmul", [](In x) { return matmul(x[0], x[1]); }},
+      {"matmul_batched", [](In x) { return matmul(x[0], x[1]); }},
+      {"matmul_transposed", [](In x) { return matmul(x[0], x[1], {.a = true, .b = true}); }},
+      {"matmul_rows", [](In x) { return matmul(x[0], x[1], {.b = true}); }},
+      {"outer", of(outer)},
+      {"embedding", [](In x) { return embedding(x[0], ids); }},
+      {"gather", [](In x) { return gather(x[0], 1, columns); }},
+      {"scatter_add", [](In x) { return scatter_add(x[0], 1, columns, {2, 4}); }},
+      {"pick", [](In x) { return pick(x[0], labels); }},
+      {"take", [](In x) { return take(x[0], columns); }},
+      {"put", [](In x) { return put(x[0], columns, {2, 4}); }},
+      {"conv2d", [](In x) { return conv2d(x[0], x[1]); }},
+      {"conv2d_strided", [](In x) { return conv2d(x[0], x[1], {.stride = 2, .padding = 1}); }},
+      {"max_pool2d", [](In x) { return max_pool2d(x[0]); }},
+      {"max_pool2d_padded",
+       [](In x) { return max_pool2d(x[0], {.size = 3, .stride = 2, .padding = 1}); }},
+      {"avg_pool2d", [](In x) { return avg_pool2d(x[0], {.size = 3, .stride = 2, .padding = 1}); }},
+      {"softmax", [](In x) { return softmax(x[0]); }, true},
+      {"softmax_middle", [](In x) { return softmax(x[0], 1); }, true},
+      {"log_softmax", [](In x) { return log_softmax(x[0]); }, true},
+      {"layer_norm", [](In x) { return layer_norm(x[0]); }, true},
+      {"layer_norm_detached_mean", [](In x) { return layer_norm(x[0], {.detach_mean = true}); }, true},
+      {"layer_norm_detached_scale", [](In x) { return layer_norm(x[0], {.detach_scale = true}); },
+       true},
+      {"layer_norm_detached",
+       [](In x) { return layer_norm(x[0], {.detach_mean = true, .detach_scale = true}); }, true},
+      {"cross_entropy", [](In x) { return cross_entropy(x[0], labels); }},
+      {"cross_entropy_smoothed",
+       [](In x) {
+         return cross_entropy(x[0], Indices({3}, {1, -100, 3}),
+                              {.label_smoothing = 0.2, .ignore_index = -100});
+       }},
+      {"cross_entropy_soft", [](In x) { return cross_entropy(x[0], x[1]); }},
+      {"binary_cross_entropy_with_logits",
+       [](In x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
+      {"mse", [](In x) { return mse(x[0], x[1]); }},
+      {"l1", [](In x) { return l1(x[0], x[1]); }},
+  };
+  return rows;
+}
+
+}  // namespace tapegrad::testing

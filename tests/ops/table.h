@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tapegrad/ops/grad.h"
+
+namespace tapegrad::testing {
+
+/// An operation under test. Its inputs, value and gradients stand in tests/golden/ops.json under the
+/// same name. One that is fused runs through its definition too.
+struct Row {
+  std::string name;
+  Function f;
+  bool fused = false;
+};
+
+/// Every differentiable operation; .ci/check_rows asks for a row of each.
+const std::vector<Row>& table();
+
+}  // namespace tapegrad::testing

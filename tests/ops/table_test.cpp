@@ -1,0 +1,92 @@
+#include <catch2/catch.hpp>
+
+#include <optional>
+
+#include "ops/table.h"
+#include "support/golden.h"
+#include "tapegrad/ops/check.h"
+#include "tapegrad/ops/elementwise.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+
+namespace {
+
+// Detached statistics make the gradient something else than the derivative, on purpose.
+bool differs_from_its_derivative(const Row& row) {
+  return row.name.starts_with("layer_norm_detached");
+}
+
+// Values and gradients, fused and composite.
+void check_golden(const Row& row) {
+  const Golden expected = golden("ops.json", row.name);
+  CHECK(relative_error(row.f(expected.inputs), expected.value) < golden_tolerance);
+  const std::vector<Tensor> gradients = vjp(row.f, expected.inputs, expected.seed);
+  REQUIRE(gradients.size() == expected.gradients.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    INFO("gradient of input " << i << ": " << text(gradients[i]));
+    CHECK(relative_error(gradients[i], expected.gradients[i]) < golden_tolerance);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every operation agrees with PyTorch", "[ops]") {
+  for (const Row& row : table()) {
+    DYNAMIC_SECTION(row.name) {
+      check_golden(row);
+      if (!row.fused) continue;
+      const Composite readable;
+      check_golden(row);
+    }
+  }
+}
+
+TEST_CASE("first and second derivatives agree with differences", "[ops]") {
+  for (const Row& row : table()) {
+    if (differs_from_its_derivative(row)) continue;
+    DYNAMIC_SECTION(row.name) {
+      const std::vector<Tensor> inputs = golden("ops.json", row.name).inputs;
+      const CheckResult first = check_gradient(row.f, inputs);
+      INFO(first.message);
+      CHECK(first);
+      const CheckResult second = check_second_gradient(row.f, inputs);
+      INFO(second.message);
+      CHECK(second);
+    }
+  }
+}
+
+TEST_CASE("a gradient that is 1 percent off is refused", "[ops]") {
+  if (sizeof(real) == 4) return;  // the tolerance of single precision is wider
+  for (const Row& row : table()) {
+    if (differs_from_its_derivative(row) || row.name == "sign") continue;
+    DYNAMIC_SECTION(row.name) {
+      const Function off = [&](const std::vector<Tensor>& x) {
+        const Tensor y = row.f(x);
+        return record("off", y.view(y.shape()), {}, edge(y, [](const Tensor& g) { return g * 1.01; }));
+      };
+      CHECK_FALSE(check_gradient(off, golden("ops.json", row.name).inputs));
+    }
+  }
+}
+
+TEST_CASE("second gradients of fused operations are those of their definitions", "[ops]") {
+  for (const Row& row : table()) {
+    if (!row.fused) continue;
+    DYNAMIC_SECTION(row.name) {
+      const Golden at = golden("ops.json", row.name);
+      const auto twice = [&](bool readable) {
+        std::optional<Composite> composite;
+        if (readable) composite.emplace();
+        const Function gradient = [&](const std::vector<Tensor>& x) {
+          return vjp(row.f, {x[0]}, x[1])[0];
+        };
+        return vjp(gradient, {at.inputs[0], at.seed}, square(at.inputs[0]));
+      };
+      const auto fused = twice(false), composite = twice(true);
+      for (std::size_t i = 0; i < fused.size(); ++i)
+        CHECK(relative_error(fused[i], composite[i]) < 10 * golden_tolerance);
+    }
+  }
+}
