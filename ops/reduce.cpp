@@ -124,7 +124,7 @@ Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place
          static_cast<double>(divisor == Variance::biased ? count : count - 1);
 }
 
-Tensor std(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
+Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
   const PlaceScope caller(place);
   return sqrt(var(x, axes, keep, divisor));
 }

@@ -80,7 +80,7 @@ rows = {
     "mean": (lambda x: x.mean(1, keepdim=True), [any_(2, 3, 4)]),
     "var": (lambda x: x.var((1, 2), unbiased=False), [any_(2, 3, 4)]),
     "var_unbiased": (lambda x: x.var(1, unbiased=True), [any_(2, 3, 4)]),
-    "std": (lambda x: x.std(0, unbiased=True), [any_(3, 4)]),
+    "stddev": (lambda x: x.std(0, unbiased=True), [any_(3, 4)]),
     "norm": (lambda x: torch.linalg.vector_norm(x, dim=1), [any_(2, 3, 4)]),
     "max": (lambda x: x.amax((0, 2)), [spread(2, 3, 4)]),
     "min": (lambda x: x.amin(1), [spread(2, 3, 4)]),

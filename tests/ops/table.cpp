@@ -68,7 +68,7 @@ const std::vector<Row>& table() {
       {"mean", [](In x) { return mean(x[0], 1, Keep::yes); }},
       {"var", [](In x) { return var(x[0], {1, 2}); }},
       {"var_unbiased", [](In x) { return var(x[0], 1, Keep::no, Variance::unbiased); }},
-      {"std", [](In x) { return std(x[0], 0, Keep::no, Variance::unbiased); }},
+      {"stddev", [](In x) { return stddev(x[0], 0, Keep::no, Variance::unbiased); }},
       {"norm", [](In x) { return norm(x[0], 1); }},
       {"max", [](In x) { return max(x[0], {0, 2}); }},
       {"min", [](In x) { return min(x[0], 1); }},

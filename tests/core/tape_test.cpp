@@ -1,0 +1,225 @@
+#include <catch2/catch.hpp>
+
+#include <limits>
+#include <optional>
+#include <thread>
+#include <type_traits>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using Catch::Matchers::Contains;
+
+TEST_CASE("a tape lives in a scope and nowhere else", "[tape]") {
+  STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Tape>);
+  STATIC_REQUIRE_FALSE(std::is_move_constructible_v<Tape>);
+  const Tape tape;
+  CHECK_THROWS_WITH(Tape(), Contains("this thread has a tape already"));
+  CHECK(Tape::active() == &tape);  // the refused tape left nothing behind
+}
+
+TEST_CASE("without a tape nothing is recorded", "[tape]") {
+  const Tensor x = ones({2});
+  CHECK((x + x).tape_id() == 0);
+  const Tape tape;
+  CHECK((x + x).tape_id() == 0);  // no input is on the tape
+  CHECK((watch(x) + x).tape_id() == tape.id());
+  const std::int32_t size = tape.size();
+  {
+    const NoGrad pause;
+    CHECK(Tape::active() == nullptr);
+    x + x;
+  }
+  CHECK(tape.size() == size);
+}
+
+TEST_CASE("detached values carry no gradient", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor({2}, {2, 3}));
+  const Tensor gradient = grad(sum(x * detach(x)), x);
+  CHECK(gradient.values()[0] == 2);
+  CHECK(gradient.values()[1] == 3);
+  CHECK(detach(x).data() == x.data());
+}
+
+TEST_CASE("a tensor of an ended tape is refused on a new one", "[tape]") {
+  Tensor carried;
+  {
+    const Tape tape;
+    carried = watch(ones({2})) * 2.0;
+  }
+  CHECK((carried + carried).values()[0] == 4);  // its value lives on
+  const Tape tape;
+  CHECK_THROWS_WITH(carried + 1.0, Contains("add: input 0 was recorded on a tape that has ended") &&
+                                       Contains("detach()"));
+  CHECK_NOTHROW(detach(carried) + 1.0);
+}
+
+TEST_CASE("a tensor of another thread's tape is refused", "[tape][threads]") {
+  const Tape tape;
+  const Tensor x = watch(ones({2}));
+  std::string message;
+  std::thread([&] {
+    const Tape own;
+    try {
+      x + 1.0;
+    } catch (const TapeError& error) {
+      message = error.what();
+    }
+  }).join();
+  CHECK_THAT(message, Contains("another thread"));
+}
+
+TEST_CASE("a second sweep over used rules is refused, unless they are kept", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(ones({2}));
+  const Tensor y = sum(exp(x));
+  CHECK_NOTHROW(grad(y, x, {.keep = true}));
+  CHECK_NOTHROW(grad(y, x));
+  CHECK_THROWS_WITH(grad(y, x), Contains("used up by an earlier sweep") && Contains(".keep"));
+}
+
+TEST_CASE("grad says what it needs", "[tape]") {
+  const Tensor constant = ones({2});
+  CHECK_THROWS_WITH(grad(constant, constant), Contains("no tape is in scope"));
+  const Tape tape;
+  const Tensor x = watch(constant);
+  CHECK_THROWS_WITH(grad(x * 2.0, x), Contains("y of shape (2) needs a seed"));
+  CHECK_THROWS_WITH(grad(x * 2.0, x, {.seed = ones({3})}), Contains("(3)") && Contains("(2)"));
+  CHECK_THROWS_WITH(grad(sum(x), constant), Contains("watch()"));
+  CHECK_THROWS_WITH(grad(sum(constant), x), Contains("y was not recorded"));
+  CHECK(grad(sum(x), x * 3.0).values()[0] == 0);  // does not depend on it
+}
+
+TEST_CASE("only what leads from an x to y is differentiated", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(ones({2})), other = watch(ones({2}));
+  int seen = 0;
+  const Tensor beside = probe(other, {.gradient = [&](const Tensor&) { ++seen; }});
+  grad(sum(x * beside), x);
+  CHECK(seen == 0);
+}
+
+TEST_CASE("a probe sees value and gradient and changes neither", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor({2}, {1, 2}));
+  Tensor value, gradient;
+  const Tensor y = probe(x, {.value = [&](const Tensor& v) { value = v; },
+                             .gradient = [&](const Tensor& g) { gradient = g; }});
+  const Tensor dx = grad(sum(square(y)), x);
+  CHECK(value.values()[1] == 2);
+  CHECK(gradient.values()[1] == 4);
+  CHECK(dx.values()[1] == 4);
+}
+
+TEST_CASE("an operation with its own gradient can be made outside the library", "[tape]") {
+  const auto twice = [](const Tensor& x) {
+    return record("twice", 2.0 * detach(x), {}, edge(x, [](const Tensor& g) { return 2.0 * g; }));
+  };
+  const Tape tape;
+  const Tensor x = watch(ones({3}));
+  CHECK(grad(sum(square(twice(x))), x).values()[0] == 8);
+}
+
+TEST_CASE("a sweep over a million nodes does not recurse", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor(0.0));
+  Tensor y = x;
+  for (int i = 0; i < 1'000'000; ++i) y = y + x;
+  CHECK(grad(y, x).item() == Approx(1'000'001));
+}
+
+TEST_CASE("a parameter is copied when a rule still holds its value", "[tape]") {
+  Parameter weight(ones({2}));
+  const Tape tape;
+  const Tensor y = square(weight);
+  const real* before = weight.value().data();
+  weight.mutable_data()[0] = 5;
+  CHECK(weight.value().data() != before);
+  CHECK(grad(sum(y), std::vector{weight})[0].values()[0] == 2);  // at the value of the forward pass
+  CHECK_THROWS_AS(weight.set(ones({3})), ShapeError);
+}
+
+TEST_CASE("threads may read one parameter, each on its own tape", "[tape][threads]") {
+  const Parameter weight(ones({100}));
+  std::vector<std::thread> threads;
+  std::array<real, 4> found{};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Tape tape;
+        found[t] = grad(sum(square(weight)), std::vector{weight})[0].values()[0];
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const real gradient : found) CHECK(gradient == 2);
+}
+
+TEST_CASE("the sentinel names the first operation that is not finite", "[tape]") {
+  const Parameter weight(Tensor({2}, {1, 0}), "weight");
+  SECTION("forward") {
+    const Tape tape({.check_finite = true});
+    const Tensor x = Tensor(weight) * 3.0;
+    CHECK_THROWS_WITH(log(x), Contains("log: the result is not finite at tape_test.cpp:") &&
+                                  Contains("1 not finite") && Contains("input 0: (2) 0 to 3"));
+  }
+  SECTION("backward") {
+    const Tape tape({.check_finite = true});
+    const Tensor y = sum(sqrt(weight));
+    CHECK_THROWS_WITH(grad(y, std::vector{weight}),
+                      Contains("gradient of sqrt: the result is not finite at tape_test.cpp:") &&
+                          Contains("input 0: (2) 1 to 1"));
+  }
+}
+
+TEST_CASE("a tape prints as a numbered program", "[tape]") {
+  const Parameter weight(ones({2, 3}), "weight");
+  const Tape tape;
+  const Tensor x = watch(ones({1, 2}));
+  const Tensor y = sum(relu(matmul(x, weight)));
+  CHECK_THAT(text(tape), Contains("%0 = watch : (1, 2)"));
+  CHECK_THAT(text(tape), Contains("%1 = parameter weight : (2, 3)"));
+  CHECK_THAT(text(tape), Contains("%2 = matmul %0 %1 : (1, 3)") && Contains("# tape_test.cpp:"));
+  CHECK_THAT(text(tape), Contains("%4 = sum %3 : ()"));
+}
+
+TEST_CASE("a tape that keeps values shows values and gradients", "[tape]") {
+  const Tape tape({.keep_values = true});
+  const Tensor x = watch(Tensor({2}, {1, 2}));
+  const Tensor y = square(x), z = sum(y);
+  grad(z, x);
+  CHECK(tape.value(y.node()).values()[1] == 4);
+  CHECK(tape.gradient(y.node()).values()[1] == 1);
+  CHECK(tape.gradient(x.node()).values()[1] == 4);
+}
+
+TEST_CASE("gradients of gradients, and further", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor(2.0));
+  Tensor y = pow(x, 4.0);
+  for (const double expected : {32.0, 48.0, 48.0, 24.0}) {
+    y = grad(y, x, {.record = true});
+    CHECK(y.item() == Approx(expected));
+  }
+}
+
+TEST_CASE("Hessian-vector and vector-Jacobian products", "[tape]") {
+  // f = sum x^3: the Hessian is diagonal, 6 x.
+  const auto f = [](const Tensor& x) { return sum(x * square(x)); };
+  const Tensor x({2}, {1, 2}), v({2}, {1, -1});
+  CHECK(hvp(f, x, v).values()[1] == Approx(-12));
+  const auto g = [](const std::vector<Tensor>& in) { return square(in[0]) * in[1]; };
+  const auto products = vjp(g, {x, v}, ones({2}));
+  CHECK(products[0].values()[1] == Approx(-4));
+  CHECK(products[1].values()[1] == Approx(4));
+  CHECK(products[0].tape_id() == 0);
+  const Tape tape;
+  CHECK(vjp(g, {watch(x), v}, ones({2}))[0].tape_id() == tape.id());
+}
