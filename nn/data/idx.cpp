@@ -89,7 +89,8 @@ ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::pa
 
 TrainAndTest read_mnist(const std::filesystem::path& folder) {
   const auto set = [&](const char* images, const char* labels) {
-    return read_idx(plain_or_gzipped(folder, images), plain_or_gzipped(folder, labels));
+    const std::filesystem::path image_file = plain_or_gzipped(folder, images);
+    return read_idx(image_file, plain_or_gzipped(folder, labels));
   };
   return {set("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
           set("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")};
