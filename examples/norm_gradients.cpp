@@ -43,8 +43,8 @@ int main() {
     const double found_mean = mean(gradient).item(), found_variance = var(gradient).item();
     fmt::print("{:9}{:21.15f}{:21.15f}{:21.15f}{:21.15f}\n", c.detached, found_mean, c.mean,
                found_variance, c.variance);
-    largest = std::max({largest, std::abs(found_mean - c.mean),
-                        std::abs(found_variance - c.variance)});
+    largest =
+        std::max({largest, std::abs(found_mean - c.mean), std::abs(found_variance - c.variance)});
   }
   fmt::print("largest difference: {:.1e}\n", largest);
   return largest < 1e-12 ? 0 : 1;

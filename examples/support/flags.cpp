@@ -29,8 +29,9 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
   for (const Entry& entry : entries_) {
     if (!entry.training) continue;
     const auto found = saved.find(entry.name);
-    expect<DataError>(found != saved.end(), "{}: no value of {}; it is not a checkpoint of this program",
-                      file, entry.name);
+    expect<DataError>(found != saved.end(),
+                      "{}: no value of {}; it is not a checkpoint of this program", file,
+                      entry.name);
     const std::string now = entry.get().dump();
     if (!given(entry.name))
       entry.set(Json::parse(found->second));

@@ -12,8 +12,8 @@ namespace tapegrad::support {
 
 using Json = nlohmann::ordered_json;
 
-/// The flags of a program, each bound to a variable whose value is its default. Those that shape the
-/// training are kept in checkpoints, so that resuming goes on with them.
+/// The flags of a program, each bound to a variable whose value is its default. Those that shape
+/// the training are kept in checkpoints, so that resuming goes on with them.
 class Flags {
  public:
   Flags(const std::string& program, const std::string& description);

@@ -19,7 +19,7 @@ constexpr const char* style = R"(<style>
   .title { font-size: 15px; font-weight: bold }
   .grid { stroke: #d8dee4 }
   .frame { stroke: #57606a; fill: none }
-  .curve { fill: none; stroke-width: 2; stroke-linejoin: round }
+  .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
   .color0 { stroke: #0969da } .color1 { stroke: #bc4c00 }
   .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
   @media (prefers-color-scheme: dark) {
@@ -36,9 +36,12 @@ constexpr const char* style = R"(<style>
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else result += c;
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else
+      result += c;
   }
   return result;
 }
@@ -65,18 +68,18 @@ struct Axis {
 };
 
 std::pair<Axis, Axis> axes(const Diagram& diagram) {
-  double least_x = INFINITY, greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
+  double greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
   for (const Series& series : diagram.series)
     for (const auto& [x, y] : series.points) {
       if (!std::isfinite(y)) continue;
-      least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
+      greatest_x = std::max(greatest_x, x);
       least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
     }
-  if (least_x > greatest_x) return {Axis(0, 1), Axis(0, 1)};
-  return {Axis(least_x, greatest_x), Axis(least_y, greatest_y)};
+  if (least_y > greatest_y) return {Axis(0, 1), Axis(0, 1)};
+  return {Axis(0, greatest_x), Axis(least_y, greatest_y)};
 }
 
-std::string draw(const Diagram& diagram, double offset) {
+std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
   const auto [x_axis, y_axis] = axes(diagram);
   const double frame_width = width - left - right, frame_height = height - top - bottom;
   const double floor = offset + height - bottom;
@@ -113,18 +116,19 @@ std::string draw(const Diagram& diagram, double offset) {
 
   // The legend stands on the title's line, from the right.
   double legend = width - right;
-  for (std::size_t i = 0; i < diagram.series.size(); ++i) {
-    const Series& series = diagram.series[i];
+  for (const Series& series : diagram.series) {
+    const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 4;
     std::string path;
     for (const auto& [x, y] : series.points)
       if (std::isfinite(y))
-        path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", across(x), up(y));
-    fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", i % 4, path);
+        path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
+                             : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
+    fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
     legend -= 7.0 * static_cast<double>(series.name.size());
     fmt::format_to(out,
                    "<text x=\"{0}\" y=\"{1}\">{2}</text>"
                    "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
-                   legend, offset + 24, escaped(series.name), i % 4, legend - 26, offset + 20);
+                   legend, offset + 24, escaped(series.name), color, legend - 26, offset + 20);
     legend -= 48;
   }
   return result;
@@ -138,8 +142,13 @@ std::string svg(const std::vector<Diagram>& diagrams) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\">\n{2}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n",
       width, total, style);
+  std::vector<std::string> names;  // a name has one color in all diagrams
+  for (const Diagram& diagram : diagrams)
+    for (const Series& series : diagram.series)
+      if (std::find(names.begin(), names.end(), series.name) == names.end())
+        names.push_back(series.name);
   for (std::size_t i = 0; i < diagrams.size(); ++i)
-    result += draw(diagrams[i], height * static_cast<double>(i));
+    result += draw(diagrams[i], height * static_cast<double>(i), names);
   return result + "</svg>\n";
 }
 

@@ -6,7 +6,7 @@
 
 namespace tapegrad::support {
 
-/// A named curve through points (x, y) in order of x.
+/// A named curve through points (x, y) with x >= 0 in ascending order.
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
@@ -21,7 +21,8 @@ struct Diagram {
 };
 
 /// The diagrams one below the other as an SVG image, with ticks and legends, that follows the
-/// reader's preference for light or dark. Points that are not finite are left out.
+/// reader's preference for light or dark. A name has one color in all of them. Points that are not
+/// finite are left out.
 std::string svg(const std::vector<Diagram>& diagrams);
 
 }  // namespace tapegrad::support

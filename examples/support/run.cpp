@@ -25,8 +25,9 @@ void RunFlags::add_to(Flags& flags) {
   flags.setting("--resume", resume, "Checkpoint to go on from");
   flags.setting("--quiet", quiet, "No progress on standard error");
   flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
-  flags.setting("--overfit-batch", overfit_batch,
-                "Train on one batch only until it is learnt: finds mistakes in a model")
+  flags
+      .setting("--overfit-batch", overfit_batch,
+               "Train on one batch only until it is learnt: finds mistakes in a model")
       ->excludes("--save", "--resume");
   flags.setting("--check-nan", check_nan,
                 "Stop at the operation that makes the first NaN or infinity (slower)");
@@ -39,10 +40,11 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       progress_(steps.total, steps.done, flags.quiet) {}
 
 void Run::step(double loss, double rate) {
-  expect<Error>(std::isfinite(loss),
-                "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
-                "operation with --check-nan",
-                steps_.done + 1, loss);
+  expect<Error>(
+      std::isfinite(loss),
+      "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
+      "operation with --check-nan",
+      steps_.done + 1, loss);
   if (steps_.done % steps_.per_epoch == 0) steps_.epoch_loss = {};
   ++steps_.done;
   steps_.epoch_loss.add(loss);
@@ -60,9 +62,9 @@ void Run::epoch(const Json& metrics) {
   Json row{{"step", steps_.done}, {"seconds", progress_.seconds()}};
   row.update(metrics);
   log_.row(row);
-  std::string text = fmt::format("epoch {}/{}: training loss {:.4f}",
-                                 steps_.done / steps_.per_epoch, steps_.total / steps_.per_epoch,
-                                 epoch_loss().value());
+  std::string text =
+      fmt::format("epoch {}/{}: training loss {:.4f}", steps_.done / steps_.per_epoch,
+                  steps_.total / steps_.per_epoch, epoch_loss().value());
   for (const auto& [name, value] : metrics.items()) {
     std::string words = name;
     std::replace(words.begin(), words.end(), '_', ' ');

@@ -8,14 +8,15 @@
 
 namespace tapegrad::support {
 
-/// Writes `text` so that a reader finds the old file or the new one, never a part. Throws DataError.
+/// Writes `text` so that a reader finds the old file or the new one, never a part. Throws
+/// DataError.
 void write_file(const std::string& path, const std::string& text);
 
 /// The most memory that this process has had resident, in MiB.
 double peak_memory();
 
-/// What a run leaves in a directory: config.json, metrics.csv and metrics.jsonl with one row for each
-/// report, curves.svg with the losses and accuracies among them, and summary.json.
+/// What a run leaves in a directory: config.json, metrics.csv and metrics.jsonl with one row for
+/// each report, curves.svg with the losses and accuracies among them, and summary.json.
 class RunLog {
  public:
   /// Without a directory nothing is written. `steps_done` by the run that this one resumes: rows up
