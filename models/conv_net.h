@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+
+#include "tapegrad/nn/conv.h"
+#include "tapegrad/nn/dropout.h"
+#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/norm.h"
+
+namespace tapegrad {
+
+struct ConvNetOptions {
+  bool layer_norm = false;  ///< before the ReLU of the hidden linear layer
+  double dropout = 0;       ///< after it
+};
+
+/// The classic convolutional network for 28 x 28 images in ten classes: convolutions 1-20 and 20-50
+/// of 5 x 5, each with ReLU and max-pooling by 2, then linear 800-500, ReLU, 500-10 (as in Xu et al.
+/// 2019, section 2.2).
+///   x: (N, 1, 28, 28)   returns (N, 10)
+struct ConvNet {
+  Conv2d first, second;
+  Linear hidden;
+  std::optional<LayerNorm> norm;
+  Dropout dropout;
+  Linear output;
+
+  explicit ConvNet(Random& random, ConvNetOptions options = {});
+  Tensor operator()(const Tensor& x, Mode mode = {}) const;
+  void visit(Fields& field) const {
+    field("first", first);
+    field("second", second);
+    field("hidden", hidden);
+    field("norm", norm);
+    field("output", output);
+  }
+};
+
+}  // namespace tapegrad

@@ -1,0 +1,29 @@
+#include "tapegrad/models/mlp.h"
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/conv.h"
+#include "tapegrad/nn/dropout.h"
+#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/norm.h"
+#include "tapegrad/ops/elementwise.h"
+
+namespace tapegrad {
+
+Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
+  expect(sizes.size() >= 2, "mlp: needs the sizes of input and output: {} given", sizes.size());
+  for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
+    layers.push_back(Linear(sizes[i], sizes[i + 1], random));
+    if (i + 2 == sizes.size()) break;
+    if (options.layer_norm) layers.push_back(LayerNorm(sizes[i + 1]));
+    layers.push_back([](const Tensor& x) { return relu(x); });
+    if (options.dropout > 0) layers.push_back(Dropout{options.dropout});
+  }
+}
+
+Tensor Mlp::operator()(const Tensor& x, Mode mode) const {
+  Tensor y = Flatten()(x);
+  for (const Layer& layer : layers) y = layer(y, mode);
+  return y;
+}
+
+}  // namespace tapegrad

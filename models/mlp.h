@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tapegrad/nn/layer.h"
+
+namespace tapegrad {
+
+struct MlpOptions {
+  bool layer_norm = false;  ///< before each ReLU
+  double dropout = 0;       ///< after each ReLU
+};
+
+/// Linear layers with ReLU between them: `sizes` counts the channels from input to output.
+///   x: (N, ...) of sizes.front() values a row   returns (N, sizes.back())
+/// Throws ShapeError for fewer than two sizes.
+struct Mlp {
+  std::vector<Layer> layers;
+
+  Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options = {});
+  Tensor operator()(const Tensor& x, Mode mode = {}) const;
+  void visit(Fields& field) const { field("layers", layers); }
+};
+
+}  // namespace tapegrad

@@ -1,0 +1,31 @@
+#include "tapegrad/nn/fields.h"
+
+namespace tapegrad {
+
+std::string Fields::enter(const char* name) {
+  std::string outer = prefix_;
+  prefix_ += std::string(name) + '.';
+  return outer;
+}
+
+void Fields::operator()(const char* name, const Parameter& parameter) {
+  if (!parameter.defined()) return;
+  const auto [entry, is_new] = seen_.try_emplace(parameter.identity(), parameter);
+  if (is_new) {
+    if (cloning_) entry->second = Parameter(parameter.value(), parameter.name());
+    parameters_.push_back({prefix_ + name, entry->second});
+  }
+  // `visit` is const for every other walk; the module that `clone` walks over is its own, not const.
+  if (cloning_) const_cast<Parameter&>(parameter) = entry->second;
+}
+
+void Fields::operator()(const char* name, const Buffer& buffer) {
+  const auto [entry, is_new] = seen_buffers_.try_emplace(buffer.identity(), buffer);
+  if (is_new) {
+    if (cloning_) entry->second = Buffer(buffer.value());
+    buffers_.push_back({prefix_ + name, entry->second});
+  }
+  if (cloning_) const_cast<Buffer&>(buffer) = entry->second;
+}
+
+}  // namespace tapegrad

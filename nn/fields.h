@@ -1,0 +1,105 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tapegrad/core/parameter.h"
+
+namespace tapegrad {
+
+struct NamedParameter {
+  std::string name;
+  Parameter parameter;
+};
+struct NamedBuffer {
+  std::string name;
+  Buffer buffer;
+};
+
+/// A walk over what a module holds. A module is any struct with
+///
+///     void visit(Fields& field) const { field("weight", weight); field("hidden", hidden); }
+///
+/// Fields are parameters, buffers, modules, and vectors and optionals of these; names join with dots
+/// ("layers.0.weight"). A slot that is reached twice counts once, under its first name.
+class Fields {
+ public:
+  void operator()(const char* name, const Parameter& parameter);
+  void operator()(const char* name, const Buffer& buffer);
+  template <class Module>
+  void operator()(const char* name, const Module& module) {
+    const std::string outer = enter(name);
+    module.visit(*this);
+    prefix_ = outer;
+  }
+  template <class T>
+  void operator()(const char* name, const std::vector<T>& list) {
+    const std::string outer = enter(name);
+    for (std::size_t i = 0; i < list.size(); ++i) (*this)(std::to_string(i).c_str(), list[i]);
+    prefix_ = outer;
+  }
+  template <class T>
+  void operator()(const char* name, const std::optional<T>& field) {
+    if (field) (*this)(name, *field);
+  }
+
+  const std::vector<NamedParameter>& parameters() const { return parameters_; }
+  const std::vector<NamedBuffer>& buffers() const { return buffers_; }
+
+ private:
+  template <class Module>
+  friend Module clone(const Module& module);
+
+  /// Makes `name` part of the prefix; returns the prefix before.
+  std::string enter(const char* name);
+
+  std::string prefix_;
+  bool cloning_ = false;
+  std::unordered_map<const void*, Parameter> seen_;  // in a clone: each slot's own copy
+  std::unordered_map<const void*, Buffer> seen_buffers_;
+  std::vector<NamedParameter> parameters_;
+  std::vector<NamedBuffer> buffers_;
+};
+
+template <class Module>
+Fields fields(const Module& module) {
+  Fields found;
+  module.visit(found);
+  return found;
+}
+
+/// The parameters of a module, each once, in the order of its fields. Gives those without a name
+/// their path ("hidden.weight").
+template <class Module>
+std::vector<Parameter> parameters(const Module& module) {
+  std::vector<Parameter> list;
+  for (auto& [name, parameter] : fields(module).parameters()) {
+    list.push_back(parameter);
+    if (parameter.name().empty()) list.back().set_name(name);
+  }
+  return list;
+}
+
+/// The number of trained values of a module.
+template <class Module>
+Index parameter_count(const Module& module) {
+  Index count = 0;
+  for (const auto& [name, parameter] : fields(module).parameters())
+    count += parameter.shape().size();
+  return count;
+}
+
+/// A copy whose parameters and buffers are its own; slots that were shared within the module stay
+/// shared within the copy. (A plain copy of a module shares its parameters.)
+template <class Module>
+Module clone(const Module& module) {
+  Module copy = module;
+  Fields walk;
+  walk.cloning_ = true;
+  copy.visit(walk);
+  return copy;
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,54 @@
+#include "tapegrad/nn/gradients.h"
+
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/reduce.h"
+
+namespace tapegrad {
+namespace {
+
+double squared_norm(const Tensor& gradient) { return sum(square(gradient)).item(); }
+
+void scale_to(Tensor& gradient, double norm, double limit) {
+  if (norm > limit) gradient = gradient * (limit / norm);
+}
+
+}  // namespace
+
+double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
+  expect(limit > 0, "clip_by_global_norm: the limit must be positive: {}", limit);
+  const NoGrad pause;
+  double total = 0;
+  for (const Tensor& gradient : gradients) total += squared_norm(gradient);
+  const double norm = std::sqrt(total);
+  for (Tensor& gradient : gradients) scale_to(gradient, norm, limit);
+  return norm;
+}
+
+void clip_by_norm(std::vector<Tensor>& gradients, double limit) {
+  expect(limit > 0, "clip_by_norm: the limit must be positive: {}", limit);
+  const NoGrad pause;
+  for (Tensor& gradient : gradients) scale_to(gradient, std::sqrt(squared_norm(gradient)), limit);
+}
+
+void clip_by_value(std::vector<Tensor>& gradients, double limit) {
+  expect(limit > 0, "clip_by_value: the limit must be positive: {}", limit);
+  const NoGrad pause;
+  for (Tensor& gradient : gradients) gradient = clamp(gradient, -limit, limit);
+}
+
+void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients) {
+  const NoGrad pause;
+  if (total.empty()) {
+    total = gradients;
+    return;
+  }
+  expect(total.size() == gradients.size(), "accumulate: {} gradients to {}", gradients.size(),
+         total.size());
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
+}
+
+}  // namespace tapegrad

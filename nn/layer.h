@@ -1,0 +1,63 @@
+#pragma once
+
+#include <concepts>
+#include <memory>
+
+#include "tapegrad/core/random.h"
+#include "tapegrad/nn/fields.h"
+
+namespace tapegrad {
+
+/// How a network runs: for evaluation by default, or for training with random numbers for dropout.
+struct Mode {
+  Random* random = nullptr;
+  bool is_training() const { return random != nullptr; }
+};
+inline Mode training(Random& random) { return {&random}; }
+
+/// Calls a module that takes a mode with it, and one that does not without.
+template <class Module>
+Tensor run(const Module& module, const Tensor& x, Mode mode) {
+  if constexpr (std::invocable<const Module&, const Tensor&, Mode>)
+    return module(x, mode);
+  else
+    return module(x);
+}
+
+/// Any module or function from a tensor to a tensor, chosen at run time. Copies share parameters.
+class Layer {
+ public:
+  template <class Module>
+    requires(!std::same_as<std::remove_cvref_t<Module>, Layer>)
+  Layer(Module module) : held_(std::make_unique<Held<Module>>(std::move(module))) {}
+  Layer(const Layer& other) : held_(other.held_->copy()) {}
+  Layer(Layer&&) noexcept = default;
+  Layer& operator=(Layer other) noexcept {
+    held_ = std::move(other.held_);
+    return *this;
+  }
+
+  Tensor operator()(const Tensor& x, Mode mode = {}) const { return held_->call(x, mode); }
+  void visit(Fields& field) const { held_->visit(field); }
+
+ private:
+  struct Any {
+    virtual ~Any() = default;
+    virtual Tensor call(const Tensor& x, Mode mode) const = 0;
+    virtual void visit(Fields& field) const = 0;
+    virtual std::unique_ptr<Any> copy() const = 0;
+  };
+  template <class Module>
+  struct Held final : Any {
+    Module module;
+    explicit Held(Module m) : module(std::move(m)) {}
+    Tensor call(const Tensor& x, Mode mode) const override { return run(module, x, mode); }
+    void visit(Fields& field) const override {
+      if constexpr (requires { module.visit(field); }) module.visit(field);
+    }
+    std::unique_ptr<Any> copy() const override { return std::make_unique<Held>(module); }
+  };
+  std::unique_ptr<Any> held_;
+};
+
+}  // namespace tapegrad

@@ -1,0 +1,116 @@
+#include "tapegrad/nn/optimizer.h"
+
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/optimizer.h"
+
+namespace tapegrad {
+
+Optimizer::Optimizer(std::vector<Parameter> parameters, double rate,
+                     std::vector<std::string> moments)
+    : parameters_(std::move(parameters)), rate_(rate) {
+  for (std::string& name : moments) {
+    moments_.push_back({std::move(name), {}});
+    for (const Parameter& parameter : parameters_)
+      moments_.back().values.push_back(zeros(parameter.shape()));
+  }
+}
+
+void Optimizer::step(const std::vector<Tensor>& gradients) {
+  expect(gradients.size() == parameters_.size(), "optimizer: {} gradients for {} parameters",
+         gradients.size(), parameters_.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    expect(gradients[i].shape() == parameters_[i].shape(),
+           "optimizer: gradient {} for parameter {} of shape {}", gradients[i].shape(),
+           parameters_[i].name(), parameters_[i].shape());
+  ++steps_;
+
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    Run whole{gradients[i].size(), parameters_[i].mutable_data(), gradients[i].data(), {}};
+    for (std::size_t m = 0; m < moments_.size(); ++m)
+      whole.moments[m] = moments_[m].values[i].mutable_data();
+    for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
+      Run run{std::min(elements_per_tile, whole.count - begin), whole.w + begin, whole.g + begin, {}};
+      for (std::size_t m = 0; m < moments_.size(); ++m) run.moments[m] = whole.moments[m] + begin;
+      runs.push_back(run);
+    }
+  }
+  parallel_for(static_cast<Index>(runs.size()), [&](Index i) { update(runs[i]); });
+}
+
+void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
+  expect(moments.size() == moments_.size(), "optimizer: {} kinds of moments restored, {} needed",
+         moments.size(), moments_.size());
+  for (std::size_t m = 0; m < moments.size(); ++m) {
+    expect(moments[m].name == moments_[m].name && moments[m].values.size() == parameters_.size(),
+           "optimizer: moments {} of {} parameters restored, {} of {} needed", moments[m].name,
+           moments[m].values.size(), moments_[m].name, parameters_.size());
+    for (std::size_t i = 0; i < parameters_.size(); ++i)
+      expect(moments[m].values[i].shape() == parameters_[i].shape(),
+             "optimizer: {} of shape {} restored for parameter {} of shape {}", moments[m].name,
+             moments[m].values[i].shape(), parameters_[i].name(), parameters_[i].shape());
+  }
+  steps_ = steps;
+  for (std::size_t m = 0; m < moments.size(); ++m)
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor& value = moments[m].values[i];
+      moments_[m].values[i] = Tensor(value.shape(), value.values());
+    }
+}
+
+Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)
+    : Optimizer(std::move(parameters), options.rate, {"velocity"}), options_(options) {
+  expect(!options.nesterov || options.momentum > 0, "sgd: nesterov needs momentum: {}", options.momentum);
+}
+
+void Sgd::update(const Run& run) const {
+  const kernels::Sgd step{.rate = rate(),
+                          .momentum = options_.momentum,
+                          .decay = options_.weight_decay,
+                          .nesterov = options_.nesterov,
+                          .first_step = steps() == 1};
+  kernels::optimizers().sgd(step, run.count, run.w, run.g, run.moments[0]);
+}
+
+Adam::Adam(std::vector<Parameter> parameters, AdamOptions options)
+    : Adam(std::move(parameters), options, Decay::in_gradient) {}
+
+Adam::Adam(std::vector<Parameter> parameters, AdamOptions options, Decay decay)
+    : Optimizer(std::move(parameters), options.rate, {"mean", "square"}),
+      options_(options),
+      decay_(decay) {}
+
+AdamW::AdamW(std::vector<Parameter> parameters, AdamOptions options)
+    : Adam(std::move(parameters), options, Decay::decoupled) {}
+
+void Adam::update(const Run& run) const {
+  const auto t = static_cast<double>(steps());
+  const bool decoupled = decay_ == Decay::decoupled;
+  const kernels::Adam step{
+      .beta1 = options_.beta1,
+      .beta2 = options_.beta2,
+      .epsilon = options_.epsilon,
+      .step_size = rate() / (1 - std::pow(options_.beta1, t)),
+      .root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t)),
+      .decay = decoupled ? 0 : options_.weight_decay,
+      .shrink = decoupled ? 1 - rate() * options_.weight_decay : 1,
+  };
+  kernels::optimizers().adam(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+}
+
+RmsProp::RmsProp(std::vector<Parameter> parameters, RmsPropOptions options)
+    : Optimizer(std::move(parameters), options.rate, {"square", "velocity"}), options_(options) {}
+
+void RmsProp::update(const Run& run) const {
+  const kernels::RmsProp step{.rate = rate(),
+                              .alpha = options_.alpha,
+                              .epsilon = options_.epsilon,
+                              .momentum = options_.momentum,
+                              .decay = options_.weight_decay};
+  kernels::optimizers().rms_prop(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/parameter.h"
+
+namespace tapegrad {
+
+/// Running statistics of an optimizer: one tensor for each parameter.
+struct Moments {
+  std::string name;
+  std::vector<Tensor> values;
+};
+
+/// Changes parameters by their gradients. Each step is one parallel pass over all of them, in place.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  /// gradients: one for each of `parameters()`, of its shape. Throws ShapeError otherwise, before anything has changed.
+  void step(const std::vector<Tensor>& gradients);
+
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  double rate() const { return rate_; }
+  void set_rate(double rate) { rate_ = rate; }
+
+  /// What a checkpoint keeps beside the parameters.
+  Index steps() const { return steps_; }
+  const std::vector<Moments>& moments() const { return moments_; }
+  /// Throws ShapeError for moments of other names or shapes.
+  void restore(Index steps, const std::vector<Moments>& moments);
+
+ protected:
+  Optimizer(std::vector<Parameter> parameters, double rate, std::vector<std::string> moments);
+  /// Consecutive elements of one parameter: w and moments change, g is the gradient.
+  struct Run {
+    Index count;
+    real* w;
+    const real* g;
+    real* moments[2];
+  };
+  virtual void update(const Run& run) const = 0;
+
+ private:
+  std::vector<Parameter> parameters_;
+  double rate_;
+  Index steps_ = 0;
+  std::vector<Moments> moments_;
+};
+
+struct SgdOptions {
+  double rate = 1e-2;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;  ///< added to the gradient, times the parameter
+};
+/// Stochastic gradient descent with (Nesterov's) momentum, as torch.optim.SGD.
+class Sgd final : public Optimizer {
+ public:
+  explicit Sgd(std::vector<Parameter> parameters, SgdOptions options = {});
+
+ private:
+  void update(const Run& run) const override;
+  SgdOptions options_;
+};
+
+struct AdamOptions {
+  double rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0;  ///< added to the gradient, times the parameter
+};
+/// Adam (Kingma and Ba 2015, algorithm 1), as torch.optim.Adam.
+class Adam : public Optimizer {
+ public:
+  explicit Adam(std::vector<Parameter> parameters, AdamOptions options = {});
+
+ protected:
+  enum class Decay { in_gradient, decoupled };
+  Adam(std::vector<Parameter> parameters, AdamOptions options, Decay decay);
+
+ private:
+  void update(const Run& run) const override;
+  AdamOptions options_;
+  Decay decay_;
+};
+/// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW: `weight_decay`
+/// times the rate shrinks the parameter, 0.01 unless set.
+class AdamW final : public Adam {
+ public:
+  explicit AdamW(std::vector<Parameter> parameters, AdamOptions options = {.weight_decay = 0.01});
+};
+
+struct RmsPropOptions {
+  double rate = 1e-2;
+  double alpha = 0.99;  ///< how much of the mean square stays in a step
+  double epsilon = 1e-8;
+  double momentum = 0;
+  double weight_decay = 0;  ///< added to the gradient, times the parameter
+};
+/// Gradients over the root of their running mean square (Tieleman and Hinton 2012), as
+/// torch.optim.RMSprop.
+class RmsProp final : public Optimizer {
+ public:
+  explicit RmsProp(std::vector<Parameter> parameters, RmsPropOptions options = {});
+
+ private:
+  void update(const Run& run) const override;
+  RmsPropOptions options_;
+};
+
+}  // namespace tapegrad

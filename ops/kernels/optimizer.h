@@ -1,0 +1,31 @@
+#pragma once
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::kernels {
+
+/// w, m and v are changed in place; g is the gradient. The constants are those of one step.
+struct Adam {
+  double beta1, beta2, epsilon;
+  double step_size;       ///< rate / (1 - beta1^t)
+  double root_correction; ///< 1 / sqrt(1 - beta2^t)
+  double decay;           ///< added to the gradient, times w
+  double shrink;          ///< w is first multiplied by this
+};
+struct RmsProp {
+  double rate, alpha, epsilon, momentum, decay;
+};
+struct Sgd {
+  double rate, momentum, decay;
+  bool nesterov, first_step;
+};
+struct Optimizers {
+  void (*adam)(const Adam& o, Index count, real* w, const real* g, real* m, real* v);
+  /// v: the mean square; m: the velocity
+  void (*rms_prop)(const RmsProp& o, Index count, real* w, const real* g, real* v, real* m);
+  /// m: the velocity
+  void (*sgd)(const Sgd& o, Index count, real* w, const real* g, real* m);
+};
+const Optimizers& optimizers();
+
+}  // namespace tapegrad::kernels
