@@ -21,14 +21,14 @@ Json Flags::values() const {
 std::map<std::string, std::string> Flags::training_values() const {
   std::map<std::string, std::string> result;
   for (const Entry& entry : entries_)
-    if (entry.training) result[entry.name] = entry.get().dump();
+    if (entry.training) result[entry.name.substr(2)] = entry.get().dump();
   return result;
 }
 
 void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file) {
   for (const Entry& entry : entries_) {
     if (!entry.training) continue;
-    const auto found = saved.find(entry.name);
+    const auto found = saved.find(entry.name.substr(2));
     expect<DataError>(found != saved.end(),
                       "{}: no value of {}; it is not a checkpoint of this program", file,
                       entry.name);

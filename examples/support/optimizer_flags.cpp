@@ -1,6 +1,9 @@
 #include "support/optimizer_flags.h"
 
-#include "tapegrad/nn/clip.h"
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/nn/gradients.h"
 
 namespace tapegrad::support {
 
@@ -8,7 +11,11 @@ void OptimizerFlags::add_to(Flags& flags) {
   flags.training("--optimizer", optimizer, "Rule of the updates")
       ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
   flags.training("--lr", rate, "Learning rate, at its highest")->check(CLI::PositiveNumber);
-  flags.training("--schedule", schedule, "How the learning rate changes over the training")
+  flags
+      .training("--schedule", schedule,
+                "How the learning rate changes: cosine falls to 0; warmup rises for a tenth of the "
+                "steps, then falls as 1 / sqrt(step); step falls tenfold after each third; "
+                "exponential falls a hundredfold in all")
       ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
   flags.training("--weight-decay", weight_decay, "Weight decay (for adamw decoupled)")
       ->check(CLI::NonNegativeNumber);
@@ -23,7 +30,7 @@ std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
                                   AdamOptions{.rate = rate, .weight_decay = weight_decay});
   if (optimizer == "adamw")
     return std::make_unique<AdamW>(parameters,
-                                   AdamWOptions{.rate = rate, .weight_decay = weight_decay});
+                                   AdamOptions{.rate = rate, .weight_decay = weight_decay});
   if (optimizer == "rmsprop")
     return std::make_unique<RmsProp>(parameters,
                                      RmsPropOptions{.rate = rate, .weight_decay = weight_decay});
@@ -31,6 +38,15 @@ std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
                                                       .momentum = optimizer == "sgd" ? 0 : 0.9,
                                                       .nesterov = optimizer == "nesterov",
                                                       .weight_decay = weight_decay});
+}
+
+Schedule OptimizerFlags::make_schedule(Index steps) const {
+  if (schedule == "cosine") return cosine(rate, steps);
+  if (schedule == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
+  if (schedule == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
+  if (schedule == "exponential")
+    return exponential(rate, std::pow(0.01, 1 / static_cast<double>(steps)));
+  return constant_rate(rate);
 }
 
 std::vector<Tensor> OptimizerFlags::clipped(std::vector<Tensor> gradients) const {

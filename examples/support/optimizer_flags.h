@@ -12,8 +12,11 @@ namespace tapegrad::support {
 
 /// The flags that choose how weights are updated.
 struct OptimizerFlags {
-  std::string optimizer = "adam", schedule = "cosine";
-  double rate = 1e-3, weight_decay = 0, clip_norm = 0;
+  std::string optimizer = "adam";
+  std::string schedule = "cosine";
+  double rate = 1e-3;
+  double weight_decay = 0;
+  double clip_norm = 0;
 
   void add_to(Flags& flags);
   std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters) const;

@@ -58,7 +58,7 @@ void Run::step(double loss, double rate) {
   reported_loss_ = {};
 }
 
-void Run::epoch(const Json& metrics) {
+void Run::report(const Json& metrics) {
   Json row{{"step", steps_.done}, {"seconds", progress_.seconds()}};
   row.update(metrics);
   log_.row(row);

@@ -28,6 +28,12 @@ struct RunningMean {
 
   void add(double value) { sum += value, ++count; }
   double value() const { return sum / static_cast<double>(count); }
+  /// The exact state, as text.
+  std::string text() const { return Json({sum, count}).dump(); }
+  static RunningMean parse(const std::string& text) {
+    const Json state = Json::parse(text);
+    return {state.at(0), state.at(1)};
+  }
 };
 
 /// The steps of a training run.
@@ -46,15 +52,19 @@ class Run {
   /// After every optimizer step. Throws Error for a loss that is not finite.
   void step(double loss, double rate);
   /// At the end of an epoch: logs and tells `metrics` beside the mean loss of the epoch.
-  void epoch(const Json& metrics);
+  void report(const Json& metrics);
   /// Logs the summary: the state of the run and `results`.
   void finish(const Json& results);
 
-  Index done() const { return steps_.done; }
+  /// How many epochs are complete, and how many steps of the next are done.
+  Index epoch() const { return steps_.done / steps_.per_epoch; }
+  Index step_of_epoch() const { return steps_.done % steps_.per_epoch; }
+  Index steps_done() const { return steps_.done; }
+  /// Whether all steps are done, or SIGINT or SIGTERM asks to stop.
+  bool over() const { return steps_.done == steps_.total || interrupted(); }
+  bool interrupted() const { return interrupt_.requested(); }
   /// The mean loss of the current epoch, or at its end of the last.
   const RunningMean& epoch_loss() const { return steps_.epoch_loss; }
-  /// Whether SIGINT or SIGTERM asks to stop.
-  bool interrupted() const { return interrupt_.requested(); }
   /// Tells the user something.
   void line(const std::string& text) { progress_.line(text); }
 

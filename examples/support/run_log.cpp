@@ -6,12 +6,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <span>
 
 #include "support/plot.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/file.h"
 
 namespace tapegrad::support {
 namespace {
+
+void write(const std::string& path, const std::string& text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
 
 // The names of all values in the rows, in order of first appearance.
 std::vector<std::string> columns(const std::vector<Json>& rows) {
@@ -62,16 +68,6 @@ std::string curves(const std::vector<Json>& rows) {
 
 }  // namespace
 
-void write_file(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".tmp";
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(temporary, path, error);
-  expect<DataError>(file && !error, "{}: cannot write; is the disk full or read-only?", path);
-}
-
 double peak_memory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -84,7 +80,7 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
-  write_file(path("config.json"), configuration.dump(2) + "\n");
+  write(path("config.json"), configuration.dump(2) + "\n");
   std::filesystem::remove(path("summary.json"), error);  // not of this run
   std::ifstream earlier(path("metrics.jsonl"));
   for (std::string line; steps_done > 0 && std::getline(earlier, line);) {
@@ -96,13 +92,13 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
 void RunLog::row(const Json& metrics) {
   if (directory_.empty()) return;
   rows_.push_back(metrics);
-  write_file(path("metrics.csv"), csv(rows_));
-  write_file(path("metrics.jsonl"), json_lines(rows_));
-  write_file(path("curves.svg"), curves(rows_));
+  write(path("metrics.csv"), csv(rows_));
+  write(path("metrics.jsonl"), json_lines(rows_));
+  write(path("curves.svg"), curves(rows_));
 }
 
 void RunLog::summary(const Json& results) {
-  if (!directory_.empty()) write_file(path("summary.json"), results.dump(2) + "\n");
+  if (!directory_.empty()) write(path("summary.json"), results.dump(2) + "\n");
 }
 
 }  // namespace tapegrad::support

@@ -8,10 +8,6 @@
 
 namespace tapegrad::support {
 
-/// Writes `text` so that a reader finds the old file or the new one, never a part. Throws
-/// DataError.
-void write_file(const std::string& path, const std::string& text);
-
 /// The most memory that this process has had resident, in MiB.
 double peak_memory();
 
