@@ -45,8 +45,11 @@ class Fields {
     if (field) (*this)(name, *field);
   }
 
-  const std::vector<NamedParameter>& parameters() const { return parameters_; }
-  const std::vector<NamedBuffer>& buffers() const { return buffers_; }
+  // From a temporary by value, so that `for (... : fields(net).parameters())` is safe.
+  const std::vector<NamedParameter>& parameters() const& { return parameters_; }
+  std::vector<NamedParameter> parameters() && { return std::move(parameters_); }
+  const std::vector<NamedBuffer>& buffers() const& { return buffers_; }
+  std::vector<NamedBuffer> buffers() && { return std::move(buffers_); }
 
  private:
   template <class Module>

@@ -1,0 +1,120 @@
+#include "tapegrad/nn/checkpoint.h"
+
+#include <charconv>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/safetensors.h"
+
+namespace tapegrad {
+namespace {
+
+constexpr const char* note_prefix = "note.";
+
+std::string moment_name(const Moments& moments, const NamedParameter& parameter) {
+  return fmt::format("optimizer.{}.{}", moments.name, parameter.name);
+}
+
+// Finds things in a file, and says which is missing or does not fit.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : name_(path.string()), file_(load_tensors(path)) {}
+
+  const TensorFile& file() const { return file_; }
+
+  const Tensor& tensor(const std::string& name, const Shape& shape) const {
+    const auto found = file_.tensors.find(name);
+    expect<DataError>(found != file_.tensors.end(), "load_checkpoint: {} has no tensor {}", name_,
+                      name);
+    expect<DataError>(found->second.shape() == shape,
+                      "load_checkpoint: {}: tensor {} has shape {}, the net needs {}", name_, name,
+                      found->second.shape(), shape);
+    return found->second;
+  }
+
+  template <class Number>
+  Number number(const std::string& key) const {
+    const auto found = file_.metadata.find(key);
+    expect<DataError>(found != file_.metadata.end(),
+                      "load_checkpoint: {} has no {}: it does not hold a training run", name_, key);
+    const std::string& text = found->second;
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    expect<DataError>(error == std::errc() && end == text.data() + text.size(),
+                      "load_checkpoint: {}: {} is no number: {}", name_, key, text);
+    return value;
+  }
+
+ private:
+  std::string name_;
+  TensorFile file_;
+};
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  TensorFile file;
+  for (const auto& [name, parameter] : checkpoint.net.parameters())
+    file.tensors[name] = parameter.value();
+  for (const auto& [name, buffer] : checkpoint.net.buffers()) file.tensors[name] = buffer.value();
+  if (const Optimizer* optimizer = checkpoint.optimizer) {
+    const auto& parameters = checkpoint.net.parameters();
+    for (const Moments& moments : optimizer->moments())
+      for (std::size_t i = 0; i < parameters.size(); ++i)
+        file.tensors[moment_name(moments, parameters[i])] = moments.values[i];
+    file.metadata["optimizer.steps"] = std::to_string(optimizer->steps());
+    file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->rate());
+  }
+  for (const auto& [name, random] : checkpoint.random) {
+    file.metadata["random." + name + ".seed"] = std::to_string(random->state()[0]);
+    file.metadata["random." + name + ".position"] = std::to_string(random->state()[1]);
+  }
+  for (const auto& [key, value] : checkpoint.notes) file.metadata[note_prefix + key] = value;
+  save_tensors(path, file);
+}
+
+void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) {
+  const Reader reader(path);
+  const auto& parameters = checkpoint.net.parameters();
+
+  // Everything is read and checked before anything changes.
+  std::vector<Tensor> values, buffers;
+  for (const auto& [name, parameter] : parameters)
+    values.push_back(reader.tensor(name, parameter.shape()));
+  for (const auto& [name, buffer] : checkpoint.net.buffers())
+    buffers.push_back(reader.tensor(name, buffer.value().shape()));
+  Index steps = 0;
+  double rate = 0;
+  std::vector<Moments> restored;
+  if (const Optimizer* optimizer = checkpoint.optimizer) {
+    steps = reader.number<Index>("optimizer.steps");
+    rate = reader.number<double>("optimizer.rate");
+    for (const Moments& moments : optimizer->moments()) {
+      restored.push_back({moments.name, {}});
+      for (const NamedParameter& parameter : parameters)
+        restored.back().values.push_back(
+            reader.tensor(moment_name(moments, parameter), parameter.parameter.shape()));
+    }
+  }
+  std::map<std::string, std::array<std::uint64_t, 2>> states;
+  for (const auto& [name, random] : checkpoint.random)
+    states[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
+                    reader.number<std::uint64_t>("random." + name + ".position")};
+
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    Parameter parameter = parameters[i].parameter;
+    parameter.set(values[i]);
+  }
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    Buffer buffer = checkpoint.net.buffers()[i].buffer;
+    buffer.set(buffers[i]);
+  }
+  if (Optimizer* optimizer = checkpoint.optimizer) {
+    optimizer->restore(steps, restored);
+    optimizer->set_rate(rate);
+  }
+  for (const auto& [name, random] : checkpoint.random) random->restore(states[name]);
+  for (const auto& [key, value] : reader.file().metadata)
+    if (key.starts_with(note_prefix)) checkpoint.notes[key.substr(std::string(note_prefix).size())] = value;
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <vector>
+
+namespace tapegrad {
+
+/// The bytes of a file, unpacked if it is gzipped (told by its first two bytes, not by its name).
+/// Reads at most `limit` bytes. Throws DataError for a file that is missing, larger or damaged.
+std::vector<std::byte> read_file(const std::filesystem::path& path,
+                                 std::size_t limit = std::size_t{4} << 30);
+
+/// Writes a file whole or not at all: to a temporary file beside it, which then takes its name.
+/// Throws DataError when that fails; what was there before is kept.
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+
+}  // namespace tapegrad

@@ -1,0 +1,99 @@
+#include "tapegrad/nn/data/idx.h"
+
+#include <cstring>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/file.h"
+
+namespace tapegrad {
+namespace {
+
+constexpr std::uint32_t unsigned_byte = 0x08;
+
+std::uint32_t big_endian(std::span<const std::byte> bytes, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<std::uint32_t>(bytes[at + i]);
+  return value;
+}
+
+struct Idx {
+  std::vector<std::uint32_t> extents;
+  std::vector<std::uint8_t> values;
+};
+
+Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
+  const std::vector<std::byte> bytes = read_file(path);
+  const std::string name = path.string();
+  const std::size_t header = 4 + 4 * std::size_t{rank};
+  expect<DataError>(bytes.size() >= header, "idx: {} ends in its header, at byte {} of {}", name,
+                    bytes.size(), header);
+  const std::uint32_t magic = big_endian(bytes, 0), expected = unsigned_byte << 8 | rank;
+  expect<DataError>(magic == expected,
+                    "idx: {} does not begin with {:#010x}, bytes in {} dimensions: {:#010x} at byte 0",
+                    name, expected, rank, magic);
+  Idx idx;
+  std::size_t count = 1;
+  for (std::uint32_t axis = 0; axis < rank; ++axis) {
+    const std::uint32_t extent = big_endian(bytes, 4 + 4 * axis);
+    // The file holds every value, so an extent beyond its size is damage; nor can the product wrap.
+    expect<DataError>(extent <= bytes.size(), "idx: {} names {} values, more than it has, at byte {}",
+                      name, extent, 4 + 4 * axis);
+    idx.extents.push_back(extent);
+    count *= extent;
+    expect<DataError>(count <= bytes.size(), "idx: {} ends at byte {}: its header names more values",
+                      name, bytes.size());
+  }
+  expect<DataError>(bytes.size() == header + count,
+                    "idx: {} should end at byte {} by its header, but has {} bytes", name,
+                    header + count, bytes.size());
+  idx.values.resize(count);
+  if (count > 0) std::memcpy(idx.values.data(), bytes.data() + header, count);
+  return idx;
+}
+
+std::filesystem::path plain_or_gzipped(const std::filesystem::path& folder, const char* name) {
+  const std::filesystem::path plain = folder / name, zipped = folder / (std::string(name) + ".gz");
+  if (std::filesystem::exists(plain)) return plain;
+  expect<DataError>(std::filesystem::exists(zipped), "read_mnist: neither {} nor {} exists",
+                    plain.string(), zipped.string());
+  return zipped;
+}
+
+}  // namespace
+
+Tensor ImageSet::images(std::span<const Index> chosen) const {
+  Tensor batch = Tensor::uninitialized({static_cast<Index>(chosen.size()), 1, height, width});
+  real* out = batch.mutable_data();
+  const Index size = height * width;
+  for (const Index image : chosen) {
+    const std::uint8_t* from = pixels.data() + image * size;
+    for (Index i = 0; i < size; ++i) *out++ = static_cast<real>(from[i]) / 255;
+  }
+  return batch;
+}
+
+Indices ImageSet::labels_of(std::span<const Index> chosen) const {
+  Indices batch = Indices::uninitialized({static_cast<Index>(chosen.size())});
+  Index* out = batch.mutable_data();
+  for (const Index image : chosen) *out++ = labels[image];
+  return batch;
+}
+
+ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels) {
+  Idx pictures = read_array(images, 3), names = read_array(labels, 1);
+  expect<DataError>(pictures.extents[0] == names.extents[0], "idx: {} has {} images, {} {} labels",
+                    images.string(), pictures.extents[0], labels.string(), names.extents[0]);
+  return {pictures.extents[1], pictures.extents[2], std::move(pictures.values),
+          std::move(names.values)};
+}
+
+TrainAndTest read_mnist(const std::filesystem::path& folder) {
+  const auto set = [&](const char* images, const char* labels) {
+    const std::filesystem::path image_file = plain_or_gzipped(folder, images);
+    return read_idx(image_file, plain_or_gzipped(folder, labels));
+  };
+  return {set("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
+          set("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")};
+}
+
+}  // namespace tapegrad

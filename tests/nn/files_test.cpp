@@ -1,0 +1,266 @@
+#include <catch2/catch.hpp>
+
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/models/mlp.h"
+#include "tapegrad/nn/checkpoint.h"
+#include "tapegrad/nn/data/batches.h"
+#include "tapegrad/nn/data/file.h"
+#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/safetensors.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/loss.h"
+
+using namespace tapegrad;
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A folder that goes with the test.
+struct Folder {
+  fs::path path = fs::temp_directory_path() / fmt::format("tapegrad_test_{}_{}", ::getpid(), sizeof(real));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  fs::path operator/(const char* name) const { return path / name; }
+};
+
+using Bytes = std::vector<std::byte>;
+
+Bytes bytes_of(std::initializer_list<int> values) {
+  Bytes bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+void write_gzip(const fs::path& path, const Bytes& bytes) {
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+}
+
+const Bytes two_images = bytes_of({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3,  //
+                                   0, 51, 255, 0, 0, 0, 1, 2, 3, 4, 5, 6});
+const Bytes two_labels = bytes_of({0, 0, 8, 1, 0, 0, 0, 2, 7, 3});
+
+// A small training run: `steps` steps from wherever the checkpoint says.
+struct Run {
+  Random init{1}, random{2};
+  Mlp net{{4, 8, 3}, init, {.layer_norm = true, .dropout = 0.2}};
+  Adam adam{parameters(net)};
+  Checkpoint checkpoint{.net = fields(net), .optimizer = &adam, .random = {{"training", &random}}};
+
+  void train(int steps) {
+    for (int i = 0; i < steps; ++i) {
+      const Tensor x = random.normal({5, 4});
+      const Indices labels({5}, {0, 1, 2, 0, 1});
+      const Tape tape;
+      adam.set_rate(1e-2 / static_cast<double>(adam.steps() + 1));
+      adam.step(grad(cross_entropy(net(x, training(random)), labels), adam.parameters()));
+    }
+  }
+};
+
+}  // namespace
+
+TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
+  const Folder folder;
+  write_file(folder / "images", two_images);
+  write_gzip(folder / "labels.gz", two_labels);
+  const ImageSet set = read_idx(folder / "images", folder / "labels.gz");
+  CHECK(set.count() == 2);
+  const Index chosen[] = {1, 0};
+  const Tensor images = set.images(chosen);
+  CHECK(images.shape() == Shape{2, 1, 2, 3});
+  CHECK(images.data()[7] == Approx(0.2));
+  CHECK(set.labels_of(chosen).data()[0] == 3);
+}
+
+TEST_CASE("damaged IDX files are refused at every byte", "[files]") {
+  const Folder folder;
+  write_file(folder / "labels", two_labels);
+  const auto refused = [&](const Bytes& images) {
+    write_file(folder / "images", images);
+    CHECK_THROWS_AS(read_idx(folder / "images", folder / "labels"), DataError);
+  };
+  for (std::size_t length = 0; length < two_images.size(); ++length)
+    refused(Bytes(two_images.begin(), two_images.begin() + static_cast<std::ptrdiff_t>(length)));
+  for (std::size_t at = 0; at < 16; ++at) {  // every byte of the header counts
+    Bytes flipped = two_images;
+    flipped[at] ^= std::byte{0x81};
+    refused(flipped);
+  }
+  Bytes longer = two_images;
+  longer.push_back(std::byte{0});
+  refused(longer);
+  write_gzip(folder / "cut.gz", Bytes(10'000, std::byte{7}));
+  fs::resize_file(folder / "cut.gz", fs::file_size(folder / "cut.gz") - 5);
+  CHECK_THROWS_WITH(read_file(folder / "cut.gz"), Contains("cut.gz"));
+  CHECK_THROWS_WITH(read_idx(folder / "none", folder / "labels"), Contains("none"));
+  CHECK_THROWS_WITH(read_idx(folder / "labels", folder / "labels"), Contains("byte"));
+  CHECK_THROWS_WITH(read_mnist(folder.path), Contains("train-images-idx3-ubyte.gz"));
+}
+
+TEST_CASE("MNIST is as published", "[files]") {
+  const char* data = std::getenv("TAPEGRAD_DATA");
+  if (data == nullptr) {
+    WARN("skipped: TAPEGRAD_DATA is not set, MNIST was not read");
+    return;
+  }
+  const TrainAndTest mnist = read_mnist(fs::path(data) / "mnist");
+  CHECK(mnist.train.count() == 60'000);
+  CHECK(mnist.test.count() == 10'000);
+  std::map<int, int> counts;
+  for (const std::uint8_t label : mnist.train.labels) ++counts[label];
+  const int expected[] = {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949};
+  for (int digit = 0; digit < 10; ++digit) CHECK(counts[digit] == expected[digit]);
+  double total = 0;
+  for (const std::uint8_t pixel : mnist.train.pixels) total += pixel;
+  CHECK(total / 255 / static_cast<double>(mnist.train.pixels.size()) == Approx(0.1307).margin(5e-5));
+}
+
+TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][threads]") {
+  ImageSet set{1, 1, {}, {}};
+  for (int i = 0; i < 103; ++i) {
+    set.pixels.push_back(static_cast<std::uint8_t>(i));
+    set.labels.push_back(static_cast<std::uint8_t>(i));
+  }
+  const auto pass = [&](std::uint64_t seed, Index first) {
+    Random random(seed);
+    std::vector<Index> seen;
+    for (const auto& [images, labels] : Batches(set, 10, random, first))
+      for (Index i = 0; i < labels.size(); ++i) {
+        CHECK(images.data()[i] == Approx(static_cast<double>(labels.data()[i]) / 255));
+        seen.push_back(labels.data()[i]);
+      }
+    return seen;
+  };
+  const auto all = pass(1, 0);
+  CHECK(std::set<Index>(all.begin(), all.end()).size() == 103);
+  CHECK(pass(1, 0) == all);
+  CHECK(pass(2, 0) != all);
+  CHECK(pass(1, 4) == std::vector<Index>(all.begin() + 40, all.end()));
+  CHECK(pass(1, 11).empty());
+  Index in_order = 0;
+  for (const auto& batch : Batches(set, 50)) CHECK(batch.labels.data()[0] == 50 * in_order++);
+  CHECK(in_order == 3);
+  for (const auto& batch : Batches(set, 10)) {  // leaving early is fine
+    CHECK(batch.labels.size() == 10);
+    break;
+  }
+}
+
+TEST_CASE("safetensors files come back as they were", "[files]") {
+  const Folder folder;
+  const TensorFile file{{{"a", Tensor({2}, {1, 2})}, {"empty", zeros({0, 3})}, {"scalar", Tensor(3.0)}},
+                        {{"key", "value"}}};
+  save_tensors(folder / "x", file);
+  const TensorFile back = load_tensors(folder / "x");
+  CHECK(back.tensors.size() == 3);
+  CHECK(back.tensors.at("a").data()[1] == 2);
+  CHECK(back.tensors.at("empty").shape() == Shape{0, 3});
+  CHECK(back.tensors.at("scalar").item() == 3);
+  CHECK(back.metadata.at("key") == "value");
+  const Bytes first = read_file(folder / "x");
+  save_tensors(folder / "x", back);
+  CHECK(read_file(folder / "x") == first);
+}
+
+TEST_CASE("damaged safetensors files are refused or harmless at every byte", "[files]") {
+  const Folder folder;
+  save_tensors(folder / "good", {{{"weight", Tensor({2, 2}, {1, 2, 3, 4})}}, {{"k", "v"}}});
+  const Bytes good = read_file(folder / "good");
+  const auto loads = [&](const Bytes& bytes) {
+    write_file(folder / "bad", bytes);
+    try {
+      load_tensors(folder / "bad");
+      return true;
+    } catch (const DataError& error) {
+      CHECK_THAT(error.what(), Contains("bad"));
+      return false;
+    }
+  };
+  for (std::size_t length = 0; length < good.size(); ++length)
+    CHECK_FALSE(loads(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))));
+  int refused = 0;
+  for (std::size_t at = 0; at < good.size(); ++at)
+    for (const int flip : {0x01, 0x10, 0x80}) {
+      Bytes bytes = good;
+      bytes[at] ^= static_cast<std::byte>(flip);
+      refused += !loads(bytes);
+    }
+  CHECK(refused > 100);
+  const std::string huge = R"({"w":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})";
+  Bytes bytes(8 + huge.size());
+  const std::uint64_t length = huge.size();
+  std::memcpy(bytes.data(), &length, 8);
+  std::memcpy(bytes.data() + 8, huge.data(), huge.size());
+  CHECK_FALSE(loads(bytes));
+}
+
+TEST_CASE("a resumed run is bitwise the one that never stopped", "[files]") {
+  const Folder folder;
+  Run whole;
+  whole.train(20);
+  save_checkpoint(folder / "whole", whole.checkpoint);
+
+  Run before;
+  before.train(7);
+  before.checkpoint.notes.emplace("epoch", "1");
+  save_checkpoint(folder / "half", before.checkpoint);
+  Run after;
+  after.random.normal({100});
+  load_checkpoint(folder / "half", after.checkpoint);
+  CHECK(after.checkpoint.notes.at("epoch") == "1");
+  CHECK(after.adam.steps() == 7);
+  after.checkpoint.notes.clear();
+  after.train(13);
+  save_checkpoint(folder / "resumed", after.checkpoint);
+  CHECK(read_file(folder / "resumed") == read_file(folder / "whole"));
+}
+
+TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
+  const Folder folder;
+  Run run;
+  run.train(2);
+  save_checkpoint(folder / "run", run.checkpoint);
+  const Bytes before = read_file(folder / "run");
+
+  Random random(1);
+  const Linear other(2, 2, random);
+  save_checkpoint(folder / "other", {.net = fields(other)});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "other", run.checkpoint),
+                    Contains("other") && Contains("layers.0.weight"));
+  TensorFile file = load_tensors(folder / "run");
+  file.tensors["layers.4.weight"] = zeros({1});
+  save_tensors(folder / "misshapen", file);
+  CHECK_THROWS_WITH(load_checkpoint(folder / "misshapen", run.checkpoint), Contains("(1)"));
+  file = load_tensors(folder / "run");
+  file.metadata.erase("random.training.seed");
+  save_tensors(folder / "weights", file);
+  CHECK_THROWS_WITH(load_checkpoint(folder / "weights", run.checkpoint), Contains("random.training"));
+  save_checkpoint(folder / "run", run.checkpoint);
+  CHECK(read_file(folder / "run") == before);
+
+  Checkpoint weights{.net = fields(run.net)};  // weights alone are enough to go on from
+  CHECK_NOTHROW(load_checkpoint(folder / "weights", weights));
+}
+
+TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
+  const Folder folder;
+  write_file(folder / "x", two_labels);
+  fs::create_directory(folder / "taken");
+  CHECK_THROWS_WITH(write_file(folder / "taken", two_labels), Contains("taken"));
+  CHECK_THROWS_AS(write_file(folder.path / "no" / "x", two_labels), DataError);
+  CHECK(read_file(folder / "x") == two_labels);
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);  // no temporary file stays
+}

@@ -1,0 +1,138 @@
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/nn/gradients.h"
+#include "tapegrad/nn/init.h"
+#include "tapegrad/nn/optimizer.h"
+#include "tapegrad/nn/schedule.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+
+namespace {
+
+// Ten steps on gradients that tests/golden/optimizers.py drew, from its start to its end.
+template <class Make>
+void check_steps(const std::string& row, const Make& make) {
+  const Golden expected = golden("optimizers.json", row);
+  Parameter w(expected.inputs[0]);
+  const auto optimizer = make(std::vector{w});
+  for (std::size_t i = 1; i < expected.inputs.size(); ++i) optimizer->step({expected.inputs[i]});
+  CHECK(relative_error(w.value(), expected.value) < golden_tolerance);
+}
+
+template <class Kind, class Options>
+auto with(Options options) {
+  return [options](std::vector<Parameter> list) { return std::make_unique<Kind>(list, options); };
+}
+
+}  // namespace
+
+TEST_CASE("optimizers take PyTorch's steps", "[nn]") {
+  check_steps("sgd", with<Sgd>(SgdOptions{.rate = 0.1, .weight_decay = 0.01}));
+  check_steps("sgd_momentum", with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9}));
+  check_steps("sgd_nesterov",
+              with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_steps("adam", with<Adam>(AdamOptions{.rate = 0.1, .beta1 = 0.8, .weight_decay = 0.01}));
+  check_steps("adamw", with<AdamW>(AdamOptions{.rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
+  check_steps("rmsprop", with<RmsProp>(RmsPropOptions{.rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
+}
+
+TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing", "[nn]") {
+  Parameter w(ones({2}), "w");
+  Adam adam({w});
+  CHECK_THROWS_AS(adam.step({}), ShapeError);
+  CHECK_THROWS_WITH(adam.step({ones({3})}), "optimizer: gradient (3) for parameter w of shape (2)");
+  CHECK(adam.steps() == 0);
+  CHECK(w.value().data()[0] == 1);
+  CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ShapeError);
+}
+
+TEST_CASE("long parameters are updated in tiles like short ones", "[nn]") {
+  Random random(1);
+  const Tensor start = random.normal({40'001}), g = random.normal({40'001});
+  Parameter whole(start);
+  Adam adam({whole});
+  adam.step({g});
+  for (const Index i : {0, 16'383, 16'384, 32'768, 40'000}) {
+    // The first step of Adam is the rate, against the sign of the gradient.
+    const double expected = start.data()[i] - 1e-3 * (g.data()[i] > 0 ? 1 : -1);
+    CHECK(whole.value().data()[i] == Approx(expected).margin(1e-5));
+  }
+}
+
+TEST_CASE("schedules follow their formulas", "[nn]") {
+  const Schedule warm = warmup_inverse_sqrt(2, 10, 1);
+  CHECK(warm(0) == Approx(1));
+  CHECK(warm(5) == Approx(1.5));
+  CHECK(warm(10) == Approx(2));
+  CHECK(warm(40) == Approx(1));
+  const Schedule wave = cosine(1, 110, 0.2, 10);
+  CHECK(wave(0) == Approx(0));
+  CHECK(wave(10) == Approx(1));
+  CHECK(wave(60) == Approx(0.6));
+  CHECK(wave(110) == Approx(0.2));
+  CHECK(wave(1000) == Approx(0.2));
+  CHECK(step_decay(1, 10, 0.5)(19) == Approx(0.5));
+  CHECK(step_decay(1, 10, 0.5)(20) == Approx(0.25));
+  CHECK(exponential(3, 0.9)(2) == Approx(2.43));
+  CHECK(constant_rate(3)(99) == 3);
+  CHECK_THROWS_AS(cosine(1, 5, 0, 5), ShapeError);
+  CHECK_THROWS_AS(step_decay(1, 0), ShapeError);
+}
+
+TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
+  const std::vector<Tensor> gradients{Tensor({2}, {3, 0}), Tensor({1}, {4})};
+  std::vector<Tensor> common = gradients, own = gradients, value = gradients;
+  CHECK(clip_by_global_norm(common, 2.5) == Approx(5));
+  CHECK(common[0].data()[0] == Approx(1.5));
+  CHECK(common[1].data()[0] == Approx(2));
+  CHECK(clip_by_global_norm(common, 10) == Approx(2.5));
+  CHECK(common[1].data()[0] == Approx(2));
+  clip_by_norm(own, 3.5);
+  CHECK(own[0].data()[0] == 3);
+  CHECK(own[1].data()[0] == Approx(3.5));
+  clip_by_value(value, 2);
+  CHECK(value[0].data()[0] == 2);
+  CHECK(value[0].data()[1] == 0);
+  CHECK_THROWS_AS(clip_by_value(value, 0), ShapeError);
+  std::vector<Tensor> total;
+  accumulate(total, gradients);
+  accumulate(total, gradients);
+  CHECK(total[1].data()[0] == 8);
+}
+
+TEST_CASE("initial values have the spread of their formulas", "[nn]") {
+  Random random(7);
+  const Shape shape{300, 500};
+  CHECK(max(abs(xavier_uniform(shape, random))).item() == Approx(std::sqrt(6.0 / 800)).epsilon(1e-3));
+  CHECK(stddev(xavier_normal(shape, random)).item() == Approx(std::sqrt(2.0 / 800)).epsilon(0.02));
+  CHECK(max(abs(kaiming_uniform(shape, random))).item() == Approx(std::sqrt(6.0 / 300)).epsilon(1e-3));
+  CHECK(stddev(kaiming_normal(shape, random)).item() == Approx(std::sqrt(2.0 / 300)).epsilon(0.02));
+  CHECK(max(abs(fan_in_uniform(shape, 25, random))).item() == Approx(0.2).epsilon(1e-3));
+  CHECK(fans({20, 3, 5, 5}).in == 75);
+  CHECK(fans({20, 3, 5, 5}).out == 500);
+  CHECK_THROWS_AS(fans({3}), ShapeError);
+}
+
+TEST_CASE("each orthogonal block is orthogonal", "[nn]") {
+  Random random(7);
+  const double margin = sizeof(real) == 8 ? 1e-12 : 1e-5;
+  const Tensor w = orthogonal({8, 16}, random, 2);
+  for (int block = 0; block < 2; ++block) {
+    Tensor u = Tensor::uninitialized({8, 8});
+    for (Index i = 0; i < 64; ++i) u.mutable_data()[i] = w.data()[i / 8 * 16 + block * 8 + i % 8];
+    CHECK(max(abs(matmul(u, u, {.a = true}) - eye(8))).item() < margin);
+  }
+  const Tensor wide = orthogonal({3, 7}, random), tall = orthogonal({7, 3}, random);
+  CHECK(max(abs(matmul(wide, wide, {.b = true}) - eye(3))).item() < margin);
+  CHECK(max(abs(matmul(tall, tall, {.a = true}) - eye(3))).item() < margin);
+  CHECK_THROWS_AS(orthogonal({4, 7}, random, 2), ShapeError);
+}
