@@ -1,0 +1,230 @@
+// Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
+// that the program draws itself.
+
+#include <cmath>
+#include <functional>
+#include <memory>
+
+#include "support/image_sets.h"
+#include "support/optimizer_flags.h"
+#include "support/run.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct MnistFlags {
+  std::string model = "mlp";
+  std::vector<Index> hidden{1000, 1000};
+  std::string norm = "none";
+  double dropout = 0;
+  std::string data;
+  Index epochs = 5;
+  Index batch_size = 128;
+  std::uint64_t seed = 1;
+  OptimizerFlags optimizer;
+  RunFlags run;
+
+  void add_to(Flags& flags) {
+    flags.training("--model", model, "Network: linear layers or convolutions")
+        ->check(CLI::IsMember({"mlp", "cnn"}));
+    flags.training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
+        ->check(CLI::Range(1, 1 << 20));
+    flags.training("--norm", norm, "Normalization before the activations of linear layers")
+        ->check(CLI::IsMember({"none", "layer"}));
+    flags.training("--dropout", dropout, "Share of hidden units to drop in training")
+        ->check(CLI::Range(0.0, 0.99));
+    flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
+        ->envname("TAPEGRAD_MNIST");
+    flags.training("--epochs", epochs, "Passes over the training set")
+        ->check(CLI::Range(1, 1 << 20));
+    flags.training("--batch-size", batch_size, "Images in a step")->check(CLI::Range(1, 1 << 20));
+    optimizer.add_to(flags);
+    flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
+    run.add_to(flags);
+  }
+};
+
+Layer make_net(const MnistFlags& flags, const ImageSets& sets, Random& random) {
+  const bool layer_norm = flags.norm == "layer";
+  if (flags.model == "cnn") return ConvNet(random, {layer_norm, flags.dropout});
+  std::vector<Index> sizes{sets.train.height * sets.train.width};
+  sizes.insert(sizes.end(), flags.hidden.begin(), flags.hidden.end());
+  sizes.push_back(sets.classes);
+  return Mlp(sizes, random, {layer_norm, flags.dropout});
+}
+
+struct Score {
+  double loss = 0;      // mean, in nats
+  double accuracy = 0;  // share of images named rightly
+};
+
+Score evaluate(const Layer& net, const ImageSet& set) {
+  Score score;
+  for (const auto& [images, labels] : Batches(set, 1000)) {
+    const Tensor logits = net(images);
+    const Indices guesses = argmax(logits);
+    const double share = static_cast<double>(labels.size()) / static_cast<double>(set.count());
+    score.loss += share * cross_entropy(logits, labels).item();
+    for (Index i = 0; i < labels.size(); ++i)
+      if (guesses.data()[i] == labels.data()[i]) score.accuracy += 1;
+  }
+  score.accuracy /= static_cast<double>(set.count());
+  return score;
+}
+
+/// A network in training.
+struct Trainer {
+  const MnistFlags& flags;
+  Random random;  // weights, then dropout
+  Layer net;
+  std::unique_ptr<Optimizer> optimizer;
+  Schedule schedule;
+
+  Trainer(const MnistFlags& f, const ImageSets& sets, Index steps)
+      : flags(f),
+        random(f.seed),
+        net(make_net(f, sets, random)),
+        optimizer(f.optimizer.make_optimizer(parameters(net))),
+        schedule(f.optimizer.make_schedule(steps)) {}
+
+  /// One step on one batch; returns its loss.
+  double step(const Tensor& images, const Indices& labels) {
+    Tape tape({.check_finite = flags.run.check_nan});
+    const Tensor loss = cross_entropy(net(images, training(random)), labels);
+    optimizer->set_rate(schedule(optimizer->steps()));
+    optimizer->step(flags.optimizer.clipped(grad(loss, optimizer->parameters())));
+    return loss.item();
+  }
+
+  /// The batches of an epoch from `first` on, in an order that follows from seed and epoch.
+  Batches batches(const ImageSet& set, Index epoch, Index first) const {
+    Random order = Random(flags.seed).stream(0).stream(static_cast<std::uint64_t>(epoch));
+    return Batches(set, flags.batch_size, order, first);
+  }
+
+  /// Trains until the run is over; calls `save` whenever it stops to look.
+  void train(const ImageSets& sets, Run& run, const std::function<void()>& save) {
+    while (!run.over()) {
+      for (const auto& [images, labels] : batches(sets.train, run.epoch(), run.step_of_epoch())) {
+        run.step(step(images, labels), optimizer->rate());
+        if (run.interrupted()) break;
+      }
+      if (run.step_of_epoch() == 0) {
+        const Score score = evaluate(net, sets.validation);
+        run.report({{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}});
+      }
+      save();
+    }
+  }
+
+  /// Trains on the first batch until it is learnt. Throws Error if it is not when the run is over.
+  void overfit(const ImageSets& sets, Run& run) {
+    const Batch batch = *batches(sets.train, 0, 0).begin();
+    constexpr double learnt = 0.01;
+    double loss = INFINITY;
+    while (!run.over() && loss >= learnt) {
+      loss = step(batch.images, batch.labels);
+      run.step(loss, optimizer->rate());
+    }
+    expect<Error>(loss < learnt || run.interrupted(),
+                  "--overfit-batch: the loss is still {:.4f} after {} steps; try more --epochs or "
+                  "another --lr, or look for a mistake in the model",
+                  loss, run.steps_done());
+    fmt::print("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done());
+  }
+};
+
+/// Refuses flags that do not go together. Throws CLI::ValidationError.
+void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
+  if (flags.batch_size > sets.train.count())
+    throw CLI::ValidationError("--batch-size",
+                               fmt::format("{} is more than the {} training images of {}",
+                                           flags.batch_size, sets.train.count(), sets.source));
+  if (flags.model != "cnn") return;
+  if (given.given("--hidden"))
+    throw CLI::ValidationError("--hidden", "sizes layers of --model mlp; the cnn has its own");
+  if (sets.train.height != 28 || sets.train.width != 28 || sets.classes != 10)
+    throw CLI::ValidationError(
+        "--model",
+        fmt::format("the cnn reads images of 28 x 28 in 10 classes; {} has {} x {} in {}",
+                    sets.source, sets.train.height, sets.train.width, sets.classes));
+}
+
+/// What the program does with its flags; returns its exit code.
+int run_mnist(MnistFlags& flags, Flags& all) {
+  const std::string& resume = flags.run.resume;
+  Checkpoint saved;
+  if (!resume.empty()) {
+    load_checkpoint(resume, saved);
+    all.adopt(saved.notes, resume);
+  }
+  set_threads(flags.run.threads);
+  const ImageSets sets =
+      flags.data.empty() ? draw_image_sets(flags.seed) : read_image_sets(flags.data);
+  check(flags, all, sets);
+  const std::string digest = sets.digest();
+  if (!resume.empty() && saved.notes["data"] != digest)
+    throw CLI::ValidationError(
+        "--data", fmt::format("{} is not what {} was trained on ({}, not {})", sets.source, resume,
+                              digest, saved.notes["data"]));
+
+  const Index per_epoch = Batches(sets.train, flags.batch_size).count();
+  RunSteps steps{.total = flags.epochs * per_epoch, .per_epoch = per_epoch};
+  Trainer trainer(flags, sets, steps.total);
+  Checkpoint checkpoint{fields(trainer.net),
+                        trainer.optimizer.get(),
+                        {{"training", &trainer.random}},
+                        all.training_values()};
+  checkpoint.notes["data"] = digest;
+  if (!resume.empty()) {
+    load_checkpoint(resume, checkpoint);
+    steps.done = trainer.optimizer->steps();
+    steps.epoch_loss = RunningMean::parse(checkpoint.notes["epoch_loss"]);
+  }
+
+  const Index count = parameter_count(trainer.net);
+  fmt::print("data: {}; {} images to train on, {} for validation, {} for the test\n", sets.source,
+             sets.train.count(), sets.validation.count(), sets.test.count());
+  fmt::print("model: {} with {} parameters; {} steps of {} images\n", flags.model, count,
+             steps.total, flags.batch_size);
+  if (flags.run.dry_run) {
+    const Json values = all.values();
+    for (const auto& [name, value] : values.items())
+      fmt::print("  {:16}{}\n", name, value.dump());
+    for (const auto& [name, parameter] : checkpoint.net.parameters())
+      fmt::print("  {:24}{}\n", name, text(parameter.shape()));
+    return 0;
+  }
+
+  Run run(flags.run, all.values(), steps);
+  const auto save = [&] {
+    checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
+    if (!flags.run.save.empty()) save_checkpoint(flags.run.save, checkpoint);
+  };
+  if (flags.run.overfit_batch) {
+    trainer.overfit(sets, run);
+  } else {
+    save();  // so that a file that cannot be written is known before the training
+    trainer.train(sets, run, save);
+  }
+  if (run.interrupted()) {
+    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
+    return exit_interrupted;
+  }
+  const Score score = evaluate(trainer.net, sets.test);
+  fmt::print("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss);
+  run.finish({{"parameters", count}, {"test_loss", score.loss}, {"test_accuracy", score.accuracy}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("mnist", "Teaches a network to read handwritten digits.");
+  MnistFlags mnist;
+  mnist.add_to(flags);
+  return flags.run(argc, argv, [&] { return run_mnist(mnist, flags); });
+}

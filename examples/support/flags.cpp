@@ -1,0 +1,59 @@
+#include "support/flags.h"
+
+#include <fmt/format.h>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::support {
+
+Flags::Flags(const std::string& program, const std::string& description)
+    : app_(description, program) {
+  app_.set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
+}
+
+Json Flags::values() const {
+  Json result;
+  for (const Entry& entry : entries_) result[entry.name.substr(2)] = entry.get();
+  return result;
+}
+
+std::map<std::string, std::string> Flags::training_values() const {
+  std::map<std::string, std::string> result;
+  for (const Entry& entry : entries_)
+    if (entry.training) result[entry.name.substr(2)] = entry.get().dump();
+  return result;
+}
+
+void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file) {
+  for (const Entry& entry : entries_) {
+    if (!entry.training) continue;
+    const auto found = saved.find(entry.name.substr(2));
+    expect<DataError>(found != saved.end(),
+                      "{}: no value of {}; it is not a checkpoint of this program", file,
+                      entry.name);
+    const std::string now = entry.get().dump();
+    if (!given(entry.name))
+      entry.set(Json::parse(found->second));
+    else if (now != found->second)
+      throw CLI::ValidationError(
+          entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
+                                  "to resume it, or start anew without --resume",
+                                  now, file, found->second));
+  }
+}
+
+int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
+  app_.parse(argc, argv);
+  const int code = body();
+  expect<Error>(std::fflush(stdout) == 0, "standard output: cannot write");
+  return code;
+} catch (const CLI::ParseError& error) {
+  constexpr int wrong_usage = 2;
+  return app_.exit(error) == 0 ? 0 : wrong_usage;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "{}: {}\n", app_.get_name(), error.what());
+  return 1;
+}
+
+}  // namespace tapegrad::support

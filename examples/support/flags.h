@@ -1,0 +1,75 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace tapegrad::support {
+
+using Json = nlohmann::ordered_json;
+
+/// The flags of a program, each bound to a variable whose value is its default. Those that shape
+/// the training are kept in checkpoints, so that resuming goes on with them.
+class Flags {
+ public:
+  Flags(const std::string& program, const std::string& description);
+
+  /// A flag on which the trained weights depend.
+  template <class T>
+  CLI::Option* training(const std::string& name, T& value, const std::string& help) {
+    entries_.push_back(bind(name, value, true));
+    return add(name, value, help);
+  }
+  /// A flag on which they do not: where files go, what is printed.
+  template <class T>
+  CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
+    entries_.push_back(bind(name, value, false));
+    return add(name, value, help);
+  }
+
+  /// Every flag and its value, by name.
+  Json values() const;
+  /// The flags that shape the training, as text.
+  std::map<std::string, std::string> training_values() const;
+  /// Takes over what `saved`, read from `file`, has for flags that the user did not give. Throws
+  /// CLI::ValidationError, naming the flag, for one that was given another value.
+  void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
+  bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
+
+  /// Reads the command line, then calls `body`. Returns the exit code of the program: that of
+  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception.
+  int run(int argc, char** argv, const std::function<int()>& body);
+
+ private:
+  struct Entry {
+    std::string name;
+    bool training;
+    std::function<Json()> get;
+    std::function<void(const Json&)> set;
+  };
+  template <class T>
+  static Entry bind(const std::string& name, T& value, bool training) {
+    return {name, training, [&value] { return Json(value); },
+            [&value](const Json& saved) { value = saved.get<T>(); }};
+  }
+  template <class T>
+  CLI::Option* add(const std::string& name, T& value, const std::string& help) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return app_.add_flag(name, value, help);
+    } else {
+      CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
+      if constexpr (!std::is_same_v<T, std::string> && !std::is_arithmetic_v<T>)
+        option->delimiter(',')->expected(1, 64);
+      return option;
+    }
+  }
+
+  CLI::App app_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tapegrad::support

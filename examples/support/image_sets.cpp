@@ -1,0 +1,68 @@
+#include "support/image_sets.h"
+
+#include <algorithm>
+
+#include "support/digits.h"
+#include "tapegrad/core/error.h"
+
+namespace tapegrad::support {
+namespace {
+
+// Moves the images from `first` on to a set of their own.
+ImageSet split_off(ImageSet& set, Index first) {
+  const auto pixel = set.pixels.begin() + first * set.height * set.width;
+  const auto label = set.labels.begin() + first;
+  ImageSet rest{set.height, set.width, {pixel, set.pixels.end()}, {label, set.labels.end()}};
+  set.pixels.erase(pixel, set.pixels.end());
+  set.labels.erase(label, set.labels.end());
+  return rest;
+}
+
+ImageSet draw(Index count, Random random) {
+  ImageSet set{digit_side, digit_side, {}, {}};
+  for (Index i = 0; i < count; ++i) {
+    const auto digit = static_cast<std::uint8_t>(random.below(10));
+    const auto pixels = draw_digit(digit, random);
+    set.pixels.insert(set.pixels.end(), pixels.begin(), pixels.end());
+    set.labels.push_back(digit);
+  }
+  return set;
+}
+
+// FNV-1a.
+std::uint64_t hash(std::uint64_t start, const std::vector<std::uint8_t>& bytes) {
+  for (const std::uint8_t byte : bytes) start = (start ^ byte) * 0x100000001b3;
+  return start;
+}
+
+}  // namespace
+
+std::string ImageSets::digest() const {
+  std::uint64_t value = 0xcbf29ce484222325;
+  for (const ImageSet* set : {&train, &validation})
+    value = hash(hash(value, set->pixels), set->labels);
+  return fmt::format("{} images of {} x {}, {:016x}", train.count() + validation.count(),
+                     train.height, train.width, value);
+}
+
+ImageSets read_image_sets(const std::string& directory) {
+  auto [train, test] = read_mnist(directory);
+  expect<DataError>(train.count() >= 12 && test.count() > 0,
+                    "{}: {} training and {} test images; needs at least 12 and 1", directory,
+                    train.count(), test.count());
+  const Index classes = 1 + *std::max_element(train.labels.begin(), train.labels.end());
+  const Index greatest = *std::max_element(test.labels.begin(), test.labels.end());
+  expect<DataError>(greatest < classes,
+                    "{}: the t10k files have label {}, the training files none above {}", directory,
+                    greatest, classes - 1);
+  ImageSet validation = split_off(train, train.count() - train.count() / 12);
+  return {directory, std::move(train), std::move(validation), std::move(test), classes};
+}
+
+ImageSets draw_image_sets(std::uint64_t seed) {
+  const Random random(seed);
+  return {"digits drawn by this program", draw(11000, random.stream(1)),
+          draw(1000, random.stream(2)), draw(2000, random.stream(3)), 10};
+}
+
+}  // namespace tapegrad::support

@@ -1,0 +1,57 @@
+#include "support/optimizer_flags.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/nn/gradients.h"
+
+namespace tapegrad::support {
+
+void OptimizerFlags::add_to(Flags& flags) {
+  flags.training("--optimizer", optimizer, "Rule of the updates")
+      ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
+  flags.training("--lr", rate, "Learning rate, at its highest")->check(CLI::PositiveNumber);
+  flags
+      .training("--schedule", schedule,
+                "How the learning rate changes: cosine falls to 0; warmup rises for a tenth of the "
+                "steps, then falls as 1 / sqrt(step); step falls tenfold after each third; "
+                "exponential falls a hundredfold in all")
+      ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
+  flags.training("--weight-decay", weight_decay, "Weight decay (for adamw decoupled)")
+      ->check(CLI::NonNegativeNumber);
+  flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
+      ->check(CLI::NonNegativeNumber);
+}
+
+std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
+    const std::vector<Parameter>& parameters) const {
+  if (optimizer == "adam")
+    return std::make_unique<Adam>(parameters,
+                                  AdamOptions{.rate = rate, .weight_decay = weight_decay});
+  if (optimizer == "adamw")
+    return std::make_unique<AdamW>(parameters,
+                                   AdamOptions{.rate = rate, .weight_decay = weight_decay});
+  if (optimizer == "rmsprop")
+    return std::make_unique<RmsProp>(parameters,
+                                     RmsPropOptions{.rate = rate, .weight_decay = weight_decay});
+  return std::make_unique<Sgd>(parameters, SgdOptions{.rate = rate,
+                                                      .momentum = optimizer == "sgd" ? 0 : 0.9,
+                                                      .nesterov = optimizer == "nesterov",
+                                                      .weight_decay = weight_decay});
+}
+
+Schedule OptimizerFlags::make_schedule(Index steps) const {
+  if (schedule == "cosine") return cosine(rate, steps);
+  if (schedule == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
+  if (schedule == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
+  if (schedule == "exponential")
+    return exponential(rate, std::pow(0.01, 1 / static_cast<double>(steps)));
+  return constant_rate(rate);
+}
+
+std::vector<Tensor> OptimizerFlags::clipped(std::vector<Tensor> gradients) const {
+  if (clip_norm > 0) clip_by_global_norm(gradients, clip_norm);
+  return gradients;
+}
+
+}  // namespace tapegrad::support

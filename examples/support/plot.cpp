@@ -1,0 +1,155 @@
+#include "support/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace tapegrad::support {
+namespace {
+
+// In pixels: the image, and the frame of each diagram in it.
+constexpr double width = 720, height = 320;
+constexpr double left = 72, right = 24, top = 40, bottom = 56;
+
+constexpr const char* style = R"(<style>
+  .back { fill: #ffffff }
+  text { fill: #24292f; font: 13px sans-serif }
+  .title { font-size: 15px; font-weight: bold }
+  .grid { stroke: #d8dee4 }
+  .frame { stroke: #57606a; fill: none }
+  .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
+  .color0 { stroke: #0969da } .color1 { stroke: #bc4c00 }
+  .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
+  @media (prefers-color-scheme: dark) {
+    .back { fill: #0d1117 }
+    text { fill: #e6edf3 }
+    .grid { stroke: #30363d }
+    .frame { stroke: #8b949e }
+    .color0 { stroke: #58a6ff } .color1 { stroke: #f0883e }
+    .color2 { stroke: #3fb950 } .color3 { stroke: #bc8cff }
+  }
+</style>
+)";
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+// An axis that ends on round numbers, a `step` of 1, 2 or 5 times a power of ten apart.
+struct Axis {
+  double first = 0, last = 1, step = 1;
+
+  Axis(double least, double greatest) {
+    const double span = greatest > least ? greatest - least : 1;
+    const double power = std::pow(10, std::floor(std::log10(span / 5)));
+    const double count = span / 5 / power;
+    step = power * (count < 1.5 ? 1 : count < 3.5 ? 2 : count < 7.5 ? 5 : 10);
+    first = std::floor(least / step) * step;
+    last = std::max(std::ceil(greatest / step) * step, first + step);
+  }
+  // How far along the axis, from 0 to 1.
+  double at(double value) const { return (value - first) / (last - first); }
+  int ticks() const { return static_cast<int>(std::lround((last - first) / step)); }
+  std::string label(int tick) const {
+    const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+    return fmt::format("{:.{}f}", first + tick * step + 0.0, decimals);
+  }
+};
+
+std::pair<Axis, Axis> axes(const Diagram& diagram) {
+  double greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
+  for (const Series& series : diagram.series)
+    for (const auto& [x, y] : series.points) {
+      if (!std::isfinite(y)) continue;
+      greatest_x = std::max(greatest_x, x);
+      least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
+    }
+  if (least_y > greatest_y) return {Axis(0, 1), Axis(0, 1)};
+  return {Axis(0, greatest_x), Axis(least_y, greatest_y)};
+}
+
+std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
+  const auto [x_axis, y_axis] = axes(diagram);
+  const double frame_width = width - left - right, frame_height = height - top - bottom;
+  const double floor = offset + height - bottom;
+  const auto across = [&, &axis = x_axis](double x) { return left + axis.at(x) * frame_width; };
+  const auto up = [&, &axis = y_axis](double y) { return floor - axis.at(y) * frame_height; };
+
+  std::string result;
+  const auto out = std::back_inserter(result);
+  fmt::format_to(out, "<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left, offset + 24,
+                 escaped(diagram.title));
+  for (int i = 0; i <= y_axis.ticks(); ++i) {
+    const double y = up(y_axis.first + i * y_axis.step);
+    fmt::format_to(out,
+                   "<path class=\"grid\" d=\"M{} {:.1f}h{}\"/>"
+                   "<text text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
+                   left, y, frame_width, left - 8, y + 4, y_axis.label(i));
+  }
+  for (int i = 0; i <= x_axis.ticks(); ++i) {
+    const double x = across(x_axis.first + i * x_axis.step);
+    fmt::format_to(out,
+                   "<path class=\"frame\" d=\"M{:.1f} {}v5\"/>"
+                   "<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+                   x, floor, x, floor + 20, x_axis.label(i));
+  }
+  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left, offset + top, floor,
+                 frame_width);
+  fmt::format_to(out, "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
+                 left + frame_width / 2, floor + 42, escaped(diagram.x_label));
+  const double middle = floor - frame_height / 2;
+  fmt::format_to(out,
+                 "<text text-anchor=\"middle\" transform=\"rotate(-90 18 {0})\" x=\"18\" "
+                 "y=\"{0}\">{1}</text>\n",
+                 middle, escaped(diagram.y_label));
+
+  // The legend stands on the title's line, from the right.
+  double legend = width - right;
+  for (const Series& series : diagram.series) {
+    const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 4;
+    std::string path;
+    for (const auto& [x, y] : series.points)
+      if (std::isfinite(y))
+        path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
+                             : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
+    fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
+    legend -= 7.0 * static_cast<double>(series.name.size());
+    fmt::format_to(out,
+                   "<text x=\"{0}\" y=\"{1}\">{2}</text>"
+                   "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
+                   legend, offset + 24, escaped(series.name), color, legend - 26, offset + 20);
+    legend -= 48;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string svg(const std::vector<Diagram>& diagrams) {
+  const double total = height * static_cast<double>(diagrams.size());
+  std::string result = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\">\n{2}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n",
+      width, total, style);
+  std::vector<std::string> names;  // a name has one color in all diagrams
+  for (const Diagram& diagram : diagrams)
+    for (const Series& series : diagram.series)
+      if (std::find(names.begin(), names.end(), series.name) == names.end())
+        names.push_back(series.name);
+  for (std::size_t i = 0; i < diagrams.size(); ++i)
+    result += draw(diagrams[i], height * static_cast<double>(i), names);
+  return result + "</svg>\n";
+}
+
+}  // namespace tapegrad::support

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::support {
+
+/// What a long run tells its user, on standard error: a bar with rate, loss and time left when that
+/// is a terminal, otherwise lines of text only. Says nothing when quiet.
+class Progress {
+ public:
+  /// A run of `total` steps, of which `done` were done by an earlier one.
+  Progress(Index total, Index done, bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// After each step: redraws the bar, at most ten times a second.
+  void step(Index done, double loss);
+  /// A line that stays, above the bar.
+  void line(const std::string& text);
+  /// Since construction.
+  double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void clear();
+
+  Index total_, first_;
+  bool quiet_, terminal_;
+  bool drawn_ = false;
+  Clock::time_point start_ = Clock::now(), last_draw_ = start_;
+};
+
+}  // namespace tapegrad::support

@@ -1,0 +1,87 @@
+#include "support/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+
+namespace tapegrad::support {
+namespace {
+
+// Rows of the log with the training loss, over a whole run.
+constexpr Index reports = 200;
+
+}  // namespace
+
+void RunFlags::add_to(Flags& flags) {
+  threads = tapegrad::threads();
+  flags.setting("--threads", threads, "Threads to use; results do not depend on it")
+      ->check(CLI::Range(1, 1024));
+  flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary");
+  flags.setting("--save", save, "Checkpoint, written at the end of each epoch and on Ctrl-C");
+  flags.setting("--resume", resume, "Checkpoint to go on from");
+  flags.setting("--quiet", quiet, "No progress on standard error");
+  flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
+  flags
+      .setting("--overfit-batch", overfit_batch,
+               "Train on one batch only until it is learnt: finds mistakes in a model")
+      ->excludes("--save", "--resume");
+  flags.setting("--check-nan", check_nan,
+                "Stop at the operation that makes the first NaN or infinity (slower)");
+}
+
+Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps)
+    : steps_(steps),
+      first_step_(steps.done),
+      log_(flags.log_dir, configuration, steps.done),
+      progress_(steps.total, steps.done, flags.quiet) {}
+
+void Run::step(double loss, double rate) {
+  expect<Error>(
+      std::isfinite(loss),
+      "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
+      "operation with --check-nan",
+      steps_.done + 1, loss);
+  if (steps_.done % steps_.per_epoch == 0) steps_.epoch_loss = {};
+  ++steps_.done;
+  steps_.epoch_loss.add(loss);
+  reported_loss_.add(loss);
+  progress_.step(steps_.done, loss);
+  if (steps_.done % std::max<Index>(1, steps_.total / reports) != 0) return;
+  log_.row({{"step", steps_.done},
+            {"seconds", progress_.seconds()},
+            {"learning_rate", rate},
+            {"train_loss", reported_loss_.value()}});
+  reported_loss_ = {};
+}
+
+void Run::report(const Json& metrics) {
+  Json row{{"step", steps_.done}, {"seconds", progress_.seconds()}};
+  row.update(metrics);
+  log_.row(row);
+  std::string text =
+      fmt::format("epoch {}/{}: training loss {:.4f}", steps_.done / steps_.per_epoch,
+                  steps_.total / steps_.per_epoch, epoch_loss().value());
+  for (const auto& [name, value] : metrics.items()) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += fmt::format(", {} {:.4f}", words, value.get<double>());
+  }
+  progress_.line(fmt::format("{}, {:.1f} s", text, progress_.seconds()));
+}
+
+void Run::finish(const Json& results) {
+  const double seconds = progress_.seconds();
+  Json summary{{"steps", steps_.done},
+               {"seconds", seconds},
+               {"steps_per_second", static_cast<double>(steps_.done - first_step_) / seconds},
+               {"train_loss", epoch_loss().value()},
+               {"peak_rss_mb", peak_memory()}};
+  summary.update(results);
+  log_.summary(summary);
+}
+
+}  // namespace tapegrad::support

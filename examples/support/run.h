@@ -1,0 +1,80 @@
+#pragma once
+
+#include <string>
+
+#include "support/flags.h"
+#include "support/interrupt.h"
+#include "support/progress.h"
+#include "support/run_log.h"
+
+namespace tapegrad::support {
+
+/// The exit code of a program that SIGINT or SIGTERM has ended.
+constexpr int exit_interrupted = 130;
+
+/// The flags of every training program that leave its result alone.
+struct RunFlags {
+  int threads = 0;
+  std::string log_dir, save, resume;
+  bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false;
+
+  void add_to(Flags& flags);
+};
+
+/// A mean over the steps so far; checkpoints keep it.
+struct RunningMean {
+  double sum = 0;
+  Index count = 0;
+
+  void add(double value) { sum += value, ++count; }
+  double value() const { return sum / static_cast<double>(count); }
+  /// The exact state, as text.
+  std::string text() const { return Json({sum, count}).dump(); }
+  static RunningMean parse(const std::string& text) {
+    const Json state = Json::parse(text);
+    return {state.at(0), state.at(1)};
+  }
+};
+
+/// The steps of a training run.
+struct RunSteps {
+  Index total;
+  Index per_epoch;
+  Index done = 0;               ///< by the run that this one resumes
+  RunningMean epoch_loss = {};  ///< of the epoch that it left off in
+};
+
+/// A training run as its user sees it: progress, the log and Ctrl-C.
+class Run {
+ public:
+  Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps);
+
+  /// After every optimizer step. Throws Error for a loss that is not finite.
+  void step(double loss, double rate);
+  /// At the end of an epoch: logs and tells `metrics` beside the mean loss of the epoch.
+  void report(const Json& metrics);
+  /// Logs the summary: the state of the run and `results`.
+  void finish(const Json& results);
+
+  /// How many epochs are complete, and how many steps of the next are done.
+  Index epoch() const { return steps_.done / steps_.per_epoch; }
+  Index step_of_epoch() const { return steps_.done % steps_.per_epoch; }
+  Index steps_done() const { return steps_.done; }
+  /// Whether all steps are done, or SIGINT or SIGTERM asks to stop.
+  bool over() const { return steps_.done == steps_.total || interrupted(); }
+  bool interrupted() const { return interrupt_.requested(); }
+  /// The mean loss of the current epoch, or at its end of the last.
+  const RunningMean& epoch_loss() const { return steps_.epoch_loss; }
+  /// Tells the user something.
+  void line(const std::string& text) { progress_.line(text); }
+
+ private:
+  RunSteps steps_;
+  Index first_step_;
+  RunningMean reported_loss_;  // since the last row of the log
+  RunLog log_;
+  Progress progress_;
+  Interrupt interrupt_;
+};
+
+}  // namespace tapegrad::support

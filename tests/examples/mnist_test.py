@@ -1,0 +1,231 @@
+"""The program `mnist` as its users run it. Usage: mnist_test.py PROGRAM [TEST...]"""
+
+import contextlib
+import gzip
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM = sys.argv.pop(1)
+QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
+
+
+def run(*arguments, code=0, environment=None):
+    """Runs the program to its end and checks its exit code."""
+    result = subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
+                            env=environment)
+    if result.returncode != code:
+        raise AssertionError(f"exit code {result.returncode}, not {code}: {arguments}\n"
+                             f"{result.stdout}{result.stderr}")
+    return result
+
+
+def write_idx(path, shape, values):
+    """Writes bytes in the format of MNIST, compressed if the name says so."""
+    header = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
+    with (gzip.open if path.suffix == ".gz" else open)(path, "wb") as file:
+        file.write(header + bytes(values))
+
+
+def write_images(directory):
+    """Four small files: 8x8 images of ten classes, a bright row or column each, with noise."""
+    source = random.Random(1)
+    directory.mkdir()
+    for part, count, ending in ("train", 600, ".gz"), ("t10k", 100, ""):
+        labels = [source.randrange(10) for _ in range(count)]
+        pixels = []
+        for label in labels:
+            for row in range(8):
+                for column in range(8):
+                    lit = row == label if label < 5 else column == label - 5
+                    pixels.append(source.randrange(100) + (150 if lit else 0))
+        write_idx(directory / f"{part}-images-idx3-ubyte{ending}", (count, 8, 8), pixels)
+        write_idx(directory / f"{part}-labels-idx1-ubyte{ending}", (count,), labels)
+
+
+class Mnist(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = pathlib.Path(self.folder)
+        self.data = self.path / "images"
+        write_images(self.data)
+        self.train = [*QUICK, "--data", self.data]
+
+    if not hasattr(unittest.TestCase, "enterContext"):  # before Python 3.11
+        def enterContext(self, manager):
+            stack = contextlib.ExitStack()
+            self.addCleanup(stack.close)
+            return stack.enter_context(manager)
+
+    def saved(self, name, *arguments):
+        """The bytes of the checkpoint that a training leaves."""
+        run(*self.train, *arguments, "--save", self.path / name)
+        return (self.path / name).read_bytes()
+
+    def test_help_and_version(self):
+        text = run("--help").stdout
+        for flag in ("model hidden norm data epochs batch-size lr optimizer schedule weight-decay "
+                     "clip-norm dropout seed threads log-dir save resume quiet dry-run "
+                     "overfit-batch check-nan version").split():
+            self.assertIn(f"--{flag}", text)
+        self.assertRegex(run("--version").stdout, r"^mnist \(tapegrad \d+\.\d+\.\d+\)\n$")
+
+    def test_wrong_usage(self):
+        for flag, *values in (["--nonsense"], ["--norm", "batch"], ["--epochs", "0"],
+                              ["--hidden", "0"], ["--hidden", "many"], ["--lr", "-1"],
+                              ["--optimizer", "newton"], ["--schedule", "weekly"],
+                              ["--dropout", "1"], ["--threads", "0"], ["--model", "rnn"],
+                              ["--clip-norm", "-1"], ["--batch-size", "601"],
+                              ["--overfit-batch", "--save", "x"]):
+            result = run("--data", self.data, flag, *values, code=2)
+            self.assertIn(flag, result.stderr)
+            self.assertEqual(result.stdout, "")
+        message = run("--norm", "batch", code=2).stderr
+        self.assertTrue("none" in message and "layer" in message, message)
+        self.assertIn("--hidden", run("--model", "cnn", "--hidden", "10", code=2).stderr)
+
+    def test_bad_files(self):
+        missing = self.path / "missing"
+        self.assertIn(str(missing), run("--data", missing, code=1).stderr)
+        self.assertIn(str(missing), run(*self.train, "--resume", missing, code=1).stderr)
+        nowhere = missing / "file"
+        self.assertIn(str(nowhere), run(*self.train, "--save", nowhere, code=1).stderr)
+        broken = self.path / "broken"
+        broken.write_bytes(b"not a checkpoint")
+        self.assertIn(str(broken), run(*self.train, "--resume", broken, code=1).stderr)
+        labels = self.data / "t10k-labels-idx1-ubyte"
+        write_idx(labels, (99,), [0] * 99)
+        self.assertIn("t10k", run(*self.train, code=1).stderr)
+        write_idx(labels, (100,), [10] * 100)
+        self.assertIn("t10k", run(*self.train, code=1).stderr)
+        labels.write_bytes(labels.read_bytes()[:-1])
+        self.assertIn(str(labels), run(*self.train, code=1).stderr)
+
+    def test_log(self):
+        log = self.path / "log"
+        result = run(*self.train, "--log-dir", log)
+        self.assertEqual(sorted(file.name for file in log.iterdir()),
+                         ["config.json", "curves.svg", "metrics.csv", "metrics.jsonl",
+                          "summary.json"])
+        summary = json.loads((log / "summary.json").read_text())
+        for key in ("steps seconds steps_per_second parameters train_loss test_loss "
+                    "test_accuracy peak_rss_mb").split():
+            self.assertIsInstance(summary[key], (int, float), key)
+        self.assertEqual(summary["steps"], 4 * 27)  # 50 of 600 held out, 550 / 20 rounded down
+        self.assertGreater(summary["test_accuracy"], 0.9)
+        self.assertLessEqual(summary["test_accuracy"], 1)
+        config = json.loads((log / "config.json").read_text())
+        self.assertEqual((config["hidden"], config["epochs"]), ([24], 4))
+        rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
+        table = (log / "metrics.csv").read_text().splitlines()
+        self.assertEqual(len(table), len(rows) + 1)
+        self.assertEqual(sum("validation_accuracy" in row for row in rows), 4)
+        self.assertIn("prefers-color-scheme: dark", (log / "curves.svg").read_text())
+        self.assertIn("test accuracy", result.stdout)
+        self.assertNotIn("epoch 1", result.stdout)
+        self.assertIn("epoch 1", result.stderr)
+
+    def test_quiet_and_dry_run(self):
+        self.assertEqual(run(*self.train, "--quiet").stderr, "")
+        text = run(*self.train, "--dry-run", "--save", self.path / "none").stdout
+        self.assertIn(str(64 * 24 + 24 + 24 * 10 + 10), text.replace(",", ""))
+        self.assertFalse((self.path / "none").exists())
+
+    def test_every_flag_has_an_effect(self):
+        plain = self.saved("plain")
+        for flag, value in (("norm", "layer"), ("hidden", "24,12"), ("lr", "2e-3"),
+                            ("optimizer", "sgd"), ("optimizer", "adamw"),
+                            ("schedule", "constant"), ("schedule", "warmup"),
+                            ("schedule", "step"), ("schedule", "exponential"),
+                            ("weight-decay", "0.1"), ("clip-norm", "0.1"), ("dropout", "0.2"),
+                            ("seed", "2"), ("batch-size", "25"), ("epochs", "3")):
+            self.assertNotEqual(plain, self.saved("other", f"--{flag}", value), flag)
+        for value in ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"):
+            self.saved("other", "--optimizer", value)
+
+    def test_overfit_batch(self):
+        result = run(*self.train, "--overfit-batch", "--epochs", "40")
+        self.assertIn("learnt", result.stdout)
+        run(*self.train, "--overfit-batch", "--lr", "1e-9", code=1)
+
+    def test_check_nan(self):
+        bad = [*self.train, "--optimizer", "sgd", "--lr", "1e30"]
+        self.assertIn("--check-nan", run(*bad, code=1).stderr)
+        self.assertNotIn("--check-nan", run(*bad, "--check-nan", code=1).stderr)
+
+    def test_bytes_do_not_depend_on_threads_and_logs(self):
+        plain = self.saved("plain", "--dropout", "0.1", "--threads", "1")
+        self.assertEqual(plain, self.saved("again", "--dropout", "0.1", "--threads", "2",
+                                           "--quiet", "--log-dir", self.path / "log"))
+
+    def test_resume_refuses_what_differs(self):
+        self.saved("one")
+        resume = ["--data", self.data, "--resume", self.path / "one"]
+        run(*resume)  # without flags: those of the checkpoint
+        run(*resume, *QUICK)
+        for flag, value in (("--hidden", "25"), ("--epochs", "5"), ("--lr", "0.1"),
+                            ("--model", "cnn"), ("--seed", "3"), ("--norm", "layer")):
+            self.assertIn(flag, run(*resume, flag, value, code=2).stderr)
+        write_idx(self.data / "train-labels-idx1-ubyte.gz", (600,), [1] * 600)
+        self.assertIn("--data", run(*resume, code=2).stderr)
+
+    def start(self, *arguments):
+        return subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
+
+    def test_interrupt(self):
+        train = [*self.train, "--epochs", "100", "--dropout", "0.1"]
+        started = time.monotonic()
+        whole = run(*train, "--save", self.path / "whole")
+        duration = time.monotonic() - started
+        part = self.path / "part"
+        for number in (signal.SIGINT, signal.SIGTERM):
+            process = self.start(*train, "--save", part,
+                                 *(["--resume", part] if part.exists() else []))
+            time.sleep(duration / 3)
+            process.send_signal(number)
+            self.assertEqual(process.wait(), 130)
+        resumed = run("--data", self.data, "--resume", part, "--save", part)
+        self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
+        self.assertEqual(whole.stdout.splitlines()[-1], resumed.stdout.splitlines()[-1])
+
+    def test_kill_at_random_moments(self):
+        train = [*self.train, "--epochs", "200", "--quiet"]
+        started = time.monotonic()
+        run(*train, "--save", self.path / "whole")
+        duration = time.monotonic() - started
+        part = self.path / "part"
+        source = random.Random(2)
+        for _ in range(20):
+            process = self.start(*train, "--save", part,
+                                 *(["--resume", part] if part.exists() else []))
+            time.sleep(source.uniform(0, duration / 5))
+            process.kill()
+            self.assertIn(process.wait(), (0, -signal.SIGKILL))
+        run(*train, "--save", part, *(["--resume", part] if part.exists() else []))
+        self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
+
+    def test_draws_digits_without_data(self):
+        empty = {key: value for key, value in os.environ.items() if key != "TAPEGRAD_MNIST"}
+        result = run("--epochs", "1", "--hidden", "100", environment=empty)
+        self.assertIn("drawn", result.stdout)
+        named = run("--dry-run", environment={**empty, "TAPEGRAD_MNIST": str(self.data)})
+        self.assertIn(str(self.data), named.stdout)
+
+    @unittest.skipUnless("TAPEGRAD_DATA" in os.environ, "TAPEGRAD_DATA is not set")
+    def test_real_mnist(self):
+        log = self.path / "log"
+        run("--data", pathlib.Path(os.environ["TAPEGRAD_DATA"]) / "mnist", "--hidden", "200",
+            "--epochs", "2", "--log-dir", log)
+        self.assertGreater(json.loads((log / "summary.json").read_text())["test_accuracy"], 0.96)
+
+
+if __name__ == "__main__":
+    unittest.main()
