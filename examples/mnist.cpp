@@ -190,10 +190,10 @@ int run_mnist(MnistFlags& flags, Flags& all) {
              sets.train.count(), sets.validation.count(), sets.test.count());
   fmt::print("model: {} with {} parameters; {} steps of {} images\n", flags.model, count,
              steps.total, flags.batch_size);
+  std::fflush(stdout);
   if (flags.run.dry_run) {
     const Json values = all.values();
-    for (const auto& [name, value] : values.items())
-      fmt::print("  {:16}{}\n", name, value.dump());
+    for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
     for (const auto& [name, parameter] : checkpoint.net.parameters())
       fmt::print("  {:24}{}\n", name, text(parameter.shape()));
     return 0;
