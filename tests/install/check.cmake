@@ -1,0 +1,31 @@
+# Builds the project in outside/ as a user would: against an installed tapegrad, and with its sources
+# in a subdirectory. A program that links both libraries must be refused.
+
+file(REMOVE_RECURSE ${WORK})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status)
+    message(FATAL_ERROR "${ARGN}\n${output}")
+  endif()
+endfunction()
+
+set(configure ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/tests/install/outside
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER}
+    -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+run(${CMAKE_COMMAND} --build ${WORK}/found)
+run(${WORK}/found/outside)
+run(${WORK}/found/outside64)
+
+run(${configure} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SOURCE})
+run(${CMAKE_COMMAND} --build ${WORK}/added)
+run(${WORK}/added/outside)
+
+execute_process(COMMAND ${configure} -B ${WORK}/both -DCMAKE_PREFIX_PATH=${WORK}/prefix -DLINK_BOTH=ON
+                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+if(NOT status OR NOT output MATCHES "TAPEGRAD_SCALAR")
+  message(FATAL_ERROR "a program that links both libraries was not refused: ${output}")
+endif()

@@ -1,0 +1,11 @@
+#include <tapegrad/tapegrad.h>
+
+int main() {
+  using namespace tapegrad;
+  Random random(1);
+  const Mlp net({4, 8, 2}, random, {.layer_norm = true});
+  const Tape tape;
+  const Tensor loss = cross_entropy(net(random.normal({3, 4})), Indices({3}, {0, 1, 1}));
+  const bool scalar_is_right = sizeof(real) == (loss.values().size_bytes());
+  return grad(loss, parameters(net)).size() == 6 && scalar_is_right ? 0 : 1;
+}
