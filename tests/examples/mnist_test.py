@@ -1,9 +1,11 @@
 """The program `mnist` as its users run it. Usage: mnist_test.py PROGRAM [TEST...]"""
 
+import contextlib
 import gzip
 import json
 import os
 import pathlib
+import pty
 import random
 import signal
 import subprocess
@@ -79,6 +81,7 @@ class Mnist(unittest.TestCase):
     def test_wrong_usage(self):
         for flag, *values in (["--nonsense"], ["--norm", "batch"], ["--epochs", "0"],
                               ["--hidden", "0"], ["--hidden", "many"], ["--lr", "-1"],
+                              ["--lr", "nan"], ["--weight-decay", "inf"],
                               ["--optimizer", "newton"], ["--schedule", "weekly"],
                               ["--dropout", "1"], ["--threads", "0"], ["--model", "rnn"],
                               ["--clip-norm", "-1"], ["--batch-size", "601"],
@@ -96,6 +99,7 @@ class Mnist(unittest.TestCase):
         self.assertIn(str(missing), run(*self.train, "--resume", missing, code=1).stderr)
         nowhere = missing / "file"
         self.assertIn(str(nowhere), run(*self.train, "--save", nowhere, code=1).stderr)
+        self.assertIn("/dev/null", run(*self.train, "--log-dir", "/dev/null/log", code=1).stderr)
         broken = self.path / "broken"
         broken.write_bytes(b"not a checkpoint")
         self.assertIn(str(broken), run(*self.train, "--resume", broken, code=1).stderr)
@@ -137,6 +141,19 @@ class Mnist(unittest.TestCase):
         self.assertIn(str(64 * 24 + 24 + 24 * 10 + 10), text.replace(",", ""))
         self.assertFalse((self.path / "none").exists())
 
+    def test_progress_bar_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *map(str, self.train), "--epochs", "300"],
+                                   stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how the end of a terminal is told
+            while part := os.read(ours, 65536):
+                shown += part
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        self.assertRegex(shown, rb"\r\[#*\.*\] +\d+%  [\d.]+ steps/s  loss [\d.]+  \d+:\d\d left")
+
     def test_every_flag_has_an_effect(self):
         plain = self.weights(self.saved("plain", "--weight-decay", "0.01"))
         for flag, value in (("norm", "layer"), ("hidden", "24,12"), ("lr", "2e-3"),
@@ -177,21 +194,19 @@ class Mnist(unittest.TestCase):
                   [i % 10 for i in range(600)])
         self.assertIn("--data", run(*resume, code=2).stderr)
 
-    def start(self, *arguments):
-        return subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
-
     def test_interrupt(self):
-        train = [*self.train, "--epochs", "100", "--dropout", "0.1"]
-        started = time.monotonic()
+        train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
         whole = run(*train, "--save", self.path / "whole")
-        duration = time.monotonic() - started
         part = self.path / "part"
-        for number in (signal.SIGINT, signal.SIGTERM):
-            process = self.start(*train, "--save", part,
-                                 *(["--resume", part] if part.exists() else []))
-            time.sleep(duration / 3)
-            process.send_signal(number)
+        for epoch, number in (20, signal.SIGINT), (60, signal.SIGTERM):
+            resume = ["--resume", part] if part.exists() else []
+            process = subprocess.Popen([PROGRAM, *map(str, [*train, "--save", part, *resume])],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            with process.stderr as lines:
+                while not next(lines).startswith(f"epoch {epoch}/"):
+                    pass
+                process.send_signal(number)
+                self.assertIn("interrupted after", lines.read())
             self.assertEqual(process.wait(), 130)
         resumed = run("--data", self.data, "--resume", part, "--save", part)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
@@ -205,9 +220,10 @@ class Mnist(unittest.TestCase):
         part = self.path / "part"
         source = random.Random(2)
         for _ in range(20):
-            process = self.start(*train, "--save", part,
-                                 *(["--resume", part] if part.exists() else []))
-            time.sleep(source.uniform(0, duration / 5))
+            resume = ["--resume", part] if part.exists() else []
+            process = subprocess.Popen([PROGRAM, *map(str, [*train, "--save", part, *resume])],
+                                       stdout=subprocess.DEVNULL)
+            time.sleep(source.uniform(0, duration / 8))
             process.kill()
             self.assertIn(process.wait(), (0, -signal.SIGKILL))
         run(*train, "--save", part, *(["--resume", part] if part.exists() else []))
