@@ -21,9 +21,8 @@ struct Training {
   Tensor images;
   Indices labels;
 
-  template <class... Args>
-  explicit Training(Index batch, const Args&... args)
-      : net(args...), adam(parameters(net)), images(random.uniform({batch, 1, 28, 28})),
+  Training(Index batch, Net n)
+      : net(std::move(n)), adam(parameters(net)), images(random.uniform({batch, 1, 28, 28})),
         labels({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 3)) {}
 
   void step() {
@@ -33,24 +32,23 @@ struct Training {
   }
 };
 
-template <class Net, class... Args>
-Step training_step(Index batch, const Args&... args) {
-  auto run = std::make_shared<Training<Net>>(batch, args...);
+template <class Net>
+Step training_step(Index batch, Net net) {
+  auto run = std::make_shared<Training<Net>>(batch, std::move(net));
   return [run] { run->step(); };
 }
 
 BenchRow mlp(const char* name, Index batch, bool layer_norm) {
   return {name, [=] {
             Random random(2);
-            return training_step<Mlp>(batch, std::vector<Index>{784, 1024, 1024, 10}, random,
-                                      MlpOptions{.layer_norm = layer_norm});
+            return training_step(batch, Mlp({784, 1024, 1024, 10}, random, {.layer_norm = layer_norm}));
           }};
 }
 
 BenchRow cnn() {
   return {"cnn", [] {
             Random random(2);
-            return training_step<ConvNet>(32, random, ConvNetOptions{.layer_norm = true});
+            return training_step(32, ConvNet(random, {.layer_norm = true}));
           }};
 }
 
