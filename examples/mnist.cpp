@@ -105,7 +105,7 @@ struct Trainer {
     return Batches(set, flags.batch_size, order, first);
   }
 
-  /// Trains until the run is over; calls `save` whenever it stops to look.
+  /// Trains until the run is over; calls `save` after each epoch and when interrupted.
   void train(const ImageSets& sets, Run& run, const std::function<void()>& save) {
     while (!run.over()) {
       for (const auto& [images, labels] : batches(sets.train, run.epoch(), run.step_of_epoch())) {
@@ -153,6 +153,13 @@ void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
                     sets.source, sets.train.height, sets.train.width, sets.classes));
 }
 
+void print_configuration(const Flags& flags, const Fields& net) {
+  const Json values = flags.values();
+  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
+  for (const auto& [name, parameter] : net.parameters())
+    fmt::print("  {:24}{}\n", name, text(parameter.shape()));
+}
+
 /// What the program does with its flags; returns its exit code.
 int run_mnist(MnistFlags& flags, Flags& all) {
   const std::string& resume = flags.run.resume;
@@ -190,12 +197,9 @@ int run_mnist(MnistFlags& flags, Flags& all) {
              sets.train.count(), sets.validation.count(), sets.test.count());
   fmt::print("model: {} with {} parameters; {} steps of {} images\n", flags.model, count,
              steps.total, flags.batch_size);
+  std::fflush(stdout);
   if (flags.run.dry_run) {
-    const Json values = all.values();
-    for (const auto& [name, value] : values.items())
-      fmt::print("  {:16}{}\n", name, value.dump());
-    for (const auto& [name, parameter] : checkpoint.net.parameters())
-      fmt::print("  {:24}{}\n", name, text(parameter.shape()));
+    print_configuration(all, checkpoint.net);
     return 0;
   }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 
@@ -41,6 +43,12 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
                                   "to resume it, or start anew without --resume",
                                   now, file, found->second));
   }
+}
+
+std::string Flags::finite(const std::string& text) {
+  double value = 0;
+  if (!CLI::detail::lexical_cast(text, value) || std::isfinite(value)) return "";
+  return fmt::format("{} is not a finite number", text);
 }
 
 int Flags::run(int argc, char** argv, const std::function<int()>& body) try {

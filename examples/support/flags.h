@@ -62,11 +62,16 @@ class Flags {
       return app_.add_flag(name, value, help);
     } else {
       CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
-      if constexpr (!std::is_same_v<T, std::string> && !std::is_arithmetic_v<T>)
-        option->delimiter(',')->expected(1, 64);
-      return option;
+      if constexpr (std::is_floating_point_v<T>) option->check(finite);
+      if constexpr (std::is_same_v<T, std::string> || std::is_arithmetic_v<T>)
+        return option->take_last();
+      else
+        return option->delimiter(',');
     }
   }
+
+  /// "" for a number, otherwise what is wrong: ranges alone would let NaN pass.
+  static std::string finite(const std::string& text);
 
   CLI::App app_;
   std::vector<Entry> entries_;

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import pty
 import random
 import signal
 import subprocess
@@ -52,17 +53,17 @@ def write_images(directory):
 
 class Mnist(unittest.TestCase):
     def setUp(self):
-        self.folder = self.enterContext(tempfile.TemporaryDirectory())
-        self.path = pathlib.Path(self.folder)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
         self.data = self.path / "images"
         write_images(self.data)
         self.train = [*QUICK, "--data", self.data]
 
-    if not hasattr(unittest.TestCase, "enterContext"):  # before Python 3.11
-        def enterContext(self, manager):
-            stack = contextlib.ExitStack()
-            self.addCleanup(stack.close)
-            return stack.enter_context(manager)
+    @staticmethod
+    def weights(checkpoint):
+        """The tensors in the bytes of a checkpoint, without its remarks."""
+        return checkpoint[8 + int.from_bytes(checkpoint[:8], "little"):]
 
     def saved(self, name, *arguments):
         """The bytes of the checkpoint that a training leaves."""
@@ -80,6 +81,7 @@ class Mnist(unittest.TestCase):
     def test_wrong_usage(self):
         for flag, *values in (["--nonsense"], ["--norm", "batch"], ["--epochs", "0"],
                               ["--hidden", "0"], ["--hidden", "many"], ["--lr", "-1"],
+                              ["--lr", "nan"], ["--weight-decay", "inf"],
                               ["--optimizer", "newton"], ["--schedule", "weekly"],
                               ["--dropout", "1"], ["--threads", "0"], ["--model", "rnn"],
                               ["--clip-norm", "-1"], ["--batch-size", "601"],
@@ -97,6 +99,7 @@ class Mnist(unittest.TestCase):
         self.assertIn(str(missing), run(*self.train, "--resume", missing, code=1).stderr)
         nowhere = missing / "file"
         self.assertIn(str(nowhere), run(*self.train, "--save", nowhere, code=1).stderr)
+        self.assertIn("/dev/null", run(*self.train, "--log-dir", "/dev/null/log", code=1).stderr)
         broken = self.path / "broken"
         broken.write_bytes(b"not a checkpoint")
         self.assertIn(str(broken), run(*self.train, "--resume", broken, code=1).stderr)
@@ -110,7 +113,7 @@ class Mnist(unittest.TestCase):
 
     def test_log(self):
         log = self.path / "log"
-        result = run(*self.train, "--log-dir", log)
+        result = run(*self.train, "--lr", "1e-2", "--log-dir", log)
         self.assertEqual(sorted(file.name for file in log.iterdir()),
                          ["config.json", "curves.svg", "metrics.csv", "metrics.jsonl",
                           "summary.json"])
@@ -118,7 +121,7 @@ class Mnist(unittest.TestCase):
         for key in ("steps seconds steps_per_second parameters train_loss test_loss "
                     "test_accuracy peak_rss_mb").split():
             self.assertIsInstance(summary[key], (int, float), key)
-        self.assertEqual(summary["steps"], 4 * 27)  # 50 of 600 held out, 550 / 20 rounded down
+        self.assertEqual(summary["steps"], 4 * 28)  # 50 of 600 are held out; 550 / 20 rounded up
         self.assertGreater(summary["test_accuracy"], 0.9)
         self.assertLessEqual(summary["test_accuracy"], 1)
         config = json.loads((log / "config.json").read_text())
@@ -138,21 +141,35 @@ class Mnist(unittest.TestCase):
         self.assertIn(str(64 * 24 + 24 + 24 * 10 + 10), text.replace(",", ""))
         self.assertFalse((self.path / "none").exists())
 
+    def test_progress_bar_on_a_terminal(self):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *map(str, self.train), "--epochs", "300"],
+                                   stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # how the end of a terminal is told
+            while part := os.read(ours, 65536):
+                shown += part
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        self.assertRegex(shown, rb"\r\[#*\.*\] +\d+%  [\d.]+ steps/s  loss [\d.]+  \d+:\d\d left")
+
     def test_every_flag_has_an_effect(self):
-        plain = self.saved("plain")
+        plain = self.weights(self.saved("plain", "--weight-decay", "0.01"))
         for flag, value in (("norm", "layer"), ("hidden", "24,12"), ("lr", "2e-3"),
                             ("optimizer", "sgd"), ("optimizer", "adamw"),
                             ("schedule", "constant"), ("schedule", "warmup"),
                             ("schedule", "step"), ("schedule", "exponential"),
                             ("weight-decay", "0.1"), ("clip-norm", "0.1"), ("dropout", "0.2"),
                             ("seed", "2"), ("batch-size", "25"), ("epochs", "3")):
-            self.assertNotEqual(plain, self.saved("other", f"--{flag}", value), flag)
+            other = self.saved("other", "--weight-decay", "0.01", f"--{flag}", value)
+            self.assertNotEqual(plain, self.weights(other), flag)
         for value in ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"):
-            self.saved("other", "--optimizer", value)
+            run(*self.train, "--optimizer", value)
 
     def test_overfit_batch(self):
-        result = run(*self.train, "--overfit-batch", "--epochs", "40")
-        self.assertIn("learnt", result.stdout)
+        result = run(*self.train, "--overfit-batch", "--lr", "1e-2", "--epochs", "9")
+        self.assertIn("one batch: loss 0.00", result.stdout)
         run(*self.train, "--overfit-batch", "--lr", "1e-9", code=1)
 
     def test_check_nan(self):
@@ -173,24 +190,23 @@ class Mnist(unittest.TestCase):
         for flag, value in (("--hidden", "25"), ("--epochs", "5"), ("--lr", "0.1"),
                             ("--model", "cnn"), ("--seed", "3"), ("--norm", "layer")):
             self.assertIn(flag, run(*resume, flag, value, code=2).stderr)
-        write_idx(self.data / "train-labels-idx1-ubyte.gz", (600,), [1] * 600)
+        write_idx(self.data / "train-labels-idx1-ubyte.gz", (600,),
+                  [i % 10 for i in range(600)])
         self.assertIn("--data", run(*resume, code=2).stderr)
 
-    def start(self, *arguments):
-        return subprocess.Popen([PROGRAM, *map(str, arguments)], stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
-
     def test_interrupt(self):
-        train = [*self.train, "--epochs", "100", "--dropout", "0.1"]
-        started = time.monotonic()
+        train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
         whole = run(*train, "--save", self.path / "whole")
-        duration = time.monotonic() - started
         part = self.path / "part"
-        for number in (signal.SIGINT, signal.SIGTERM):
-            process = self.start(*train, "--save", part,
-                                 *(["--resume", part] if part.exists() else []))
-            time.sleep(duration / 3)
-            process.send_signal(number)
+        for epoch, number in (20, signal.SIGINT), (60, signal.SIGTERM):
+            resume = ["--resume", part] if part.exists() else []
+            process = subprocess.Popen([PROGRAM, *map(str, [*train, "--save", part, *resume])],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            with process.stderr as lines:
+                while not next(lines).startswith(f"epoch {epoch}/"):
+                    pass
+                process.send_signal(number)
+                self.assertIn("interrupted after", lines.read())
             self.assertEqual(process.wait(), 130)
         resumed = run("--data", self.data, "--resume", part, "--save", part)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
@@ -204,9 +220,10 @@ class Mnist(unittest.TestCase):
         part = self.path / "part"
         source = random.Random(2)
         for _ in range(20):
-            process = self.start(*train, "--save", part,
-                                 *(["--resume", part] if part.exists() else []))
-            time.sleep(source.uniform(0, duration / 5))
+            resume = ["--resume", part] if part.exists() else []
+            process = subprocess.Popen([PROGRAM, *map(str, [*train, "--save", part, *resume])],
+                                       stdout=subprocess.DEVNULL)
+            time.sleep(source.uniform(0, duration / 8))
             process.kill()
             self.assertIn(process.wait(), (0, -signal.SIGKILL))
         run(*train, "--save", part, *(["--resume", part] if part.exists() else []))
