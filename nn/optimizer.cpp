@@ -7,6 +7,15 @@
 #include "tapegrad/ops/kernels/optimizer.h"
 
 namespace tapegrad {
+namespace {
+
+// Copied first when someone who read the moments still holds them.
+Tensor& own(Tensor& moment) {
+  if (!moment.unique()) moment = Tensor(moment.shape(), moment.values());
+  return moment;
+}
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<Parameter> parameters, double rate,
                      std::vector<std::string> moments)
@@ -31,7 +40,7 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     Run whole{gradients[i].size(), parameters_[i].mutable_data(), gradients[i].data(), {}};
     for (std::size_t m = 0; m < moments_.size(); ++m)
-      whole.moments[m] = moments_[m].values[i].mutable_data();
+      whole.moments[m] = own(moments_[m].values[i]).mutable_data();
     for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
       Run run{std::min(elements_per_tile, whole.count - begin), whole.w + begin, whole.g + begin, {}};
       for (std::size_t m = 0; m < moments_.size(); ++m) run.moments[m] = whole.moments[m] + begin;

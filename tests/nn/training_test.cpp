@@ -55,6 +55,16 @@ TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing",
   CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ShapeError);
 }
 
+TEST_CASE("moments that were read do not change in a later step", "[nn]") {
+  Adam adam({Parameter(ones({2}))});
+  adam.step({ones({2})});
+  const std::vector<Moments> kept = adam.moments();
+  const real mean = kept[0].values[0].data()[0];
+  adam.step({ones({2})});
+  CHECK(kept[0].values[0].data()[0] == mean);
+  CHECK(adam.moments()[0].values[0].data()[0] != mean);
+}
+
 TEST_CASE("long parameters are updated in tiles like short ones", "[nn]") {
   Random random(1);
   const Tensor start = random.normal({40'001}), g = random.normal({40'001});
