@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""The rows of bench/ for PyTorch, with the same flags and the same lines of JSON."""
+
+import argparse
+import json
+import resource
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def training(net, batch):
+    images, labels = torch.rand(batch, 1, 28, 28), torch.full((batch,), 3)
+    adam = torch.optim.Adam(net.parameters(), lr=1e-3)
+
+    def step():
+        adam.zero_grad()
+        F.cross_entropy(net(images), labels).backward()
+        adam.step()
+
+    return step
+
+
+def mlp(batch, norm=True):
+    layers = [nn.Flatten()]
+    for size_in, size_out in ((784, 1024), (1024, 1024)):
+        layers += [nn.Linear(size_in, size_out)] + ([nn.LayerNorm(size_out)] if norm else []) + [nn.ReLU()]
+    return training(nn.Sequential(*layers, nn.Linear(1024, 10)), batch)
+
+
+def cnn():
+    return training(nn.Sequential(
+        nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(800, 500), nn.LayerNorm(500), nn.ReLU(), nn.Linear(500, 10)), 32)
+
+
+def overhead():
+    start, factor, seed = torch.randn(8), torch.randn(8), torch.ones(8)
+
+    def step():
+        x = start.clone().requires_grad_()
+        y = x
+        for _ in range(500):
+            y = y * factor + x
+        y.backward(seed)
+
+    return step
+
+
+def matmul1024():
+    linear = nn.Linear(1024, 1024)
+    x, seed = torch.randn(1024, 1024, requires_grad=True), torch.randn(1024, 1024)
+
+    def step():
+        x.grad = None
+        linear.zero_grad()
+        linear(x).backward(seed)
+
+    return step
+
+
+def layernorm(rows, columns, composite):
+    x, seed = torch.randn(rows, columns, requires_grad=True), torch.randn(rows, columns)
+
+    def step():
+        x.grad = None
+        if composite:
+            centred = x - x.mean(-1, keepdim=True)
+            y = centred / torch.sqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
+        else:
+            y = F.layer_norm(x, (columns,))
+        y.backward(seed)
+
+    return step
+
+
+rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, False), "mlp_b4": lambda: mlp(4), "cnn": cnn,
+        "overhead": overhead, "matmul1024": matmul1024}
+for r, c in ((4096, 512), (128, 1024), (64, 2048)):
+    rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
+    rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)
+
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("rows", nargs="*", choices=[*rows, []], help="rows to measure (all)")
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--json", help="also write an object a line to this file")
+flags = parser.parse_args()
+torch.set_num_threads(flags.threads)
+out = open(flags.json, "w") if flags.json else None
+
+for name in flags.rows or rows:
+    step = rows[name]()
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 0.3:
+        step()
+    times = []
+    begin = time.perf_counter()
+    while len(times) < 10 or (time.perf_counter() - begin < 1 and len(times) < 1000):
+        step_begin = time.perf_counter()
+        step()
+        times.append((time.perf_counter() - step_begin) * 1000)
+    times.sort()
+    ms = times[len(times) // 2]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{name:<28} {ms:10.3f} {times[len(times) // 10]:10.3f} {times[len(times) * 9 // 10]:10.3f} {peak:12.0f}")
+    line = {"row": name, "implementation": "pytorch", "version": torch.__version__, "threads": flags.threads,
+            "ms": ms, "peak_rss_mb": peak}
+    if name == "overhead":
+        line["us_per_op"] = ms
+    if out:
+        out.write(json.dumps(line) + "\n")

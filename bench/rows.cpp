@@ -1,0 +1,108 @@
+#include "rows.h"
+
+#include <memory>
+#include <optional>
+
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::bench {
+namespace {
+
+using Step = std::function<void()>;
+
+constexpr int chain_length = 1000;
+
+// A training step on images: forward, loss, backward, Adam.
+template <class Net>
+struct Training {
+  Random random{1};
+  Net net;
+  Adam adam;
+  Tensor images;
+  Indices labels;
+
+  Training(Index batch, Net n)
+      : net(std::move(n)), adam(parameters(net)), images(random.uniform({batch, 1, 28, 28})),
+        labels({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 3)) {}
+
+  void step() {
+    const Tape tape;
+    const Tensor loss = cross_entropy(net(images, training(random)), labels);
+    adam.step(grad(loss, adam.parameters()));
+  }
+};
+
+template <class Net>
+Step training_step(Index batch, Net net) {
+  auto run = std::make_shared<Training<Net>>(batch, std::move(net));
+  return [run] { run->step(); };
+}
+
+BenchRow mlp(const char* name, Index batch, bool layer_norm) {
+  return {name, [=] {
+            Random random(2);
+            return training_step(batch, Mlp({784, 1024, 1024, 10}, random, {.layer_norm = layer_norm}));
+          }};
+}
+
+BenchRow cnn() {
+  return {"cnn", [] {
+            Random random(2);
+            return training_step(32, ConvNet(random, {.layer_norm = true}));
+          }};
+}
+
+BenchRow overhead() {
+  const auto prepare = []() -> Step {
+    Random random(1);
+    const Tensor start = random.normal({8}), factor = random.normal({8}), seed = ones({8});
+    return [=] {
+      const Tape tape;
+      const Tensor x = watch(start);
+      Tensor y = x;
+      for (int i = 0; i < chain_length / 2; ++i) y = y * factor + x;
+      grad(y, x, {.seed = seed});
+    };
+  };
+  return {"overhead", prepare, chain_length};
+}
+
+BenchRow matmul1024() {
+  return {"matmul1024", []() -> Step {
+            Random random(1);
+            const Tensor x = random.normal({1024, 1024}), seed = random.normal({1024, 1024});
+            const Linear linear(1024, 1024, random);
+            return [=] {
+              const Tape tape;
+              const Tensor in = watch(x), w = linear.weight, b = linear.bias;
+              grad(matmul(in, w) + b, {in, w, b}, {.seed = seed});
+            };
+          }};
+}
+
+BenchRow layernorm(Index rows, Index columns, bool readable) {
+  const std::string name = fmt::format("layernorm_{}x{}{}", rows, columns, readable ? "_composite" : "");
+  return {name, [=]() -> Step {
+            Random random(1);
+            const Tensor x = random.normal({rows, columns}), seed = random.normal({rows, columns});
+            return [=] {
+              std::optional<Composite> composite;
+              if (readable) composite.emplace();
+              const Tape tape;
+              const Tensor in = watch(x);
+              grad(layer_norm(in), in, {.seed = seed});
+            };
+          }};
+}
+
+}  // namespace
+
+std::vector<BenchRow> rows() {
+  std::vector<BenchRow> list{mlp("mlp", 128, true), mlp("mlp_nonorm", 128, false), mlp("mlp_b4", 4, true),
+                        cnn(), overhead(), matmul1024()};
+  for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
+    for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
+  return list;
+}
+
+}  // namespace tapegrad::bench

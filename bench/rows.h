@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tapegrad::bench {
+
+/// A workload: `prepare` makes its data and network and returns one step of it.
+struct BenchRow {
+  std::string name;
+  std::function<std::function<void()>()> prepare;
+  int operations = 0;  ///< if a step is a chain of operations: how many
+};
+
+/// All rows, through the public interface that the README shows.
+std::vector<BenchRow> rows();
+
+}  // namespace tapegrad::bench
