@@ -5,7 +5,7 @@ set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tapegrad)
 install(TARGETS tapegrad tapegrad64 tapegrad_openblas EXPORT tapegradTargets)
 install(EXPORT tapegradTargets NAMESPACE tapegrad:: DESTINATION ${package})
 install(DIRECTORY core ops nn models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
-        FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE)
+        FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad)
 

@@ -10,8 +10,22 @@ namespace {
 
 constexpr const char* note_prefix = "note.";
 
-std::string moment_name(const Moments& moments, const NamedParameter& parameter) {
-  return fmt::format("optimizer.{}.{}", moments.name, parameter.name);
+std::string moment_name(const Moments& moments, const std::string& parameter) {
+  return fmt::format("optimizer.{}.{}", moments.name, parameter);
+}
+
+// The names that the net gives to the optimizer's parameters, which may be some of its own only.
+std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net) {
+  std::map<const void*, std::string> names;
+  for (const auto& [name, parameter] : net.parameters()) names[parameter.identity()] = name;
+  std::vector<std::string> found;
+  for (const Parameter& parameter : optimizer.parameters()) {
+    const auto entry = names.find(parameter.identity());
+    expect(entry != names.end(), "checkpoint: the optimizer's parameter {} is not of the net",
+           parameter.name());
+    found.push_back(entry->second);
+  }
+  return found;
 }
 
 // Finds things in a file, and says which is missing or does not fit.
@@ -58,10 +72,10 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     file.tensors[name] = parameter.value();
   for (const auto& [name, buffer] : checkpoint.net.buffers()) file.tensors[name] = buffer.value();
   if (const Optimizer* optimizer = checkpoint.optimizer) {
-    const auto& parameters = checkpoint.net.parameters();
+    const std::vector<std::string> names = names_of(*optimizer, checkpoint.net);
     for (const Moments& moments : optimizer->moments())
-      for (std::size_t i = 0; i < parameters.size(); ++i)
-        file.tensors[moment_name(moments, parameters[i])] = moments.values[i];
+      for (std::size_t i = 0; i < names.size(); ++i)
+        file.tensors[moment_name(moments, names[i])] = moments.values[i];
     file.metadata["optimizer.steps"] = std::to_string(optimizer->steps());
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->rate());
   }
@@ -87,13 +101,16 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
   double rate = 0;
   std::vector<Moments> restored;
   if (const Optimizer* optimizer = checkpoint.optimizer) {
+    const std::vector<std::string> names = names_of(*optimizer, checkpoint.net);
     steps = reader.number<Index>("optimizer.steps");
+    expect<DataError>(steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}",
+                      path.string(), steps);
     rate = reader.number<double>("optimizer.rate");
     for (const Moments& moments : optimizer->moments()) {
       restored.push_back({moments.name, {}});
-      for (const NamedParameter& parameter : parameters)
+      for (std::size_t i = 0; i < names.size(); ++i)
         restored.back().values.push_back(
-            reader.tensor(moment_name(moments, parameter), parameter.parameter.shape()));
+            reader.tensor(moment_name(moments, names[i]), optimizer->parameters()[i].shape()));
     }
   }
   std::map<std::string, std::array<std::uint64_t, 2>> states;

@@ -20,7 +20,8 @@ struct Checkpoint {
 
 /// Writes parameters and buffers under their names, moments as "optimizer.mean.hidden.weight", the
 /// rest as metadata, in one safetensors file. Throws DataError when it cannot be written; what was
-/// there before is kept.
+/// there before is kept. Both throw ShapeError for an optimizer with parameters that are not of the
+/// net.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Restores what `checkpoint` names, from a file that `save_checkpoint` wrote or, without optimizer

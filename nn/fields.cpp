@@ -21,6 +21,7 @@ void Fields::operator()(const char* name, const Parameter& parameter) {
 }
 
 void Fields::operator()(const char* name, const Buffer& buffer) {
+  if (!buffer.value().defined()) return;
   const auto [entry, is_new] = seen_buffers_.try_emplace(buffer.identity(), buffer);
   if (is_new) {
     if (cloning_) entry->second = Buffer(buffer.value());

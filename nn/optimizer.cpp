@@ -7,6 +7,15 @@
 #include "tapegrad/ops/kernels/optimizer.h"
 
 namespace tapegrad {
+namespace {
+
+// Copied first when someone who read the moments still holds them.
+Tensor& own(Tensor& moment) {
+  if (!moment.unique()) moment = Tensor(moment.shape(), moment.values());
+  return moment;
+}
+
+}  // namespace
 
 Optimizer::Optimizer(std::vector<Parameter> parameters, double rate,
                      std::vector<std::string> moments)
@@ -22,7 +31,7 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
   expect(gradients.size() == parameters_.size(), "optimizer: {} gradients for {} parameters",
          gradients.size(), parameters_.size());
   for (std::size_t i = 0; i < gradients.size(); ++i)
-    expect(gradients[i].shape() == parameters_[i].shape(),
+    expect(gradients[i].defined() && gradients[i].shape() == parameters_[i].shape(),
            "optimizer: gradient {} for parameter {} of shape {}", gradients[i].shape(),
            parameters_[i].name(), parameters_[i].shape());
   ++steps_;
@@ -31,7 +40,7 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     Run whole{gradients[i].size(), parameters_[i].mutable_data(), gradients[i].data(), {}};
     for (std::size_t m = 0; m < moments_.size(); ++m)
-      whole.moments[m] = moments_[m].values[i].mutable_data();
+      whole.moments[m] = own(moments_[m].values[i]).mutable_data();
     for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
       Run run{
           std::min(elements_per_tile, whole.count - begin), whole.w + begin, whole.g + begin, {}};
@@ -85,8 +94,14 @@ Adam::Adam(std::vector<Parameter> parameters, AdamOptions options, Decay decay)
       options_(options),
       decay_(decay) {}
 
-AdamW::AdamW(std::vector<Parameter> parameters, AdamOptions options)
-    : Adam(std::move(parameters), options, Decay::decoupled) {}
+AdamW::AdamW(std::vector<Parameter> parameters, AdamWOptions options)
+    : Adam(std::move(parameters),
+           {.rate = options.rate,
+            .beta1 = options.beta1,
+            .beta2 = options.beta2,
+            .epsilon = options.epsilon,
+            .weight_decay = options.weight_decay},
+           Decay::decoupled) {}
 
 void Adam::update(const Run& run) const {
   const auto t = static_cast<double>(steps());

@@ -88,11 +88,17 @@ class Adam : public Optimizer {
   AdamOptions options_;
   Decay decay_;
 };
-/// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW:
-/// `weight_decay` times the rate shrinks the parameter, 0.01 unless set.
+struct AdamWOptions {
+  double rate = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;  ///< times the rate: by how much a step shrinks the parameter
+};
+/// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW.
 class AdamW final : public Adam {
  public:
-  explicit AdamW(std::vector<Parameter> parameters, AdamOptions options = {.weight_decay = 0.01});
+  explicit AdamW(std::vector<Parameter> parameters, AdamWOptions options = {});
 };
 
 struct RmsPropOptions {

@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/ops/apply.h"
+#include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
 namespace tapegrad {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/ops/apply.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 

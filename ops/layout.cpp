@@ -6,8 +6,8 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
-#include "tapegrad/ops/apply.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
 namespace tapegrad {

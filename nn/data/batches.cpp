@@ -23,6 +23,7 @@ Batches::Batches(const ImageSet& set, Index size) : Batches(set, size, in_order(
 Batches::Batches(const ImageSet& set, Index size, Indices order, Index first)
     : set_(set), size_(size), order_(std::move(order)), next_(first) {
   expect(size >= 1, "batches: needs at least one image a batch: {}", size);
+  expect(first >= 0, "batches: cannot skip {} batches", first);
   prepare_next();
 }
 

@@ -21,10 +21,12 @@ struct Batch {
 /// batch may be smaller. The set must outlive the batches.
 class Batches {
  public:
-  /// In random order. Throws ShapeError for a size below 1.
+  /// In random order. Throws ShapeError for a size below 1 or a negative `first`.
   Batches(const ImageSet& set, Index size, Random& random, Index first = 0);
   /// In order, for evaluation.
   Batches(const ImageSet& set, Index size);
+  Batches(const Batches&) = delete;  // the background thread works for this object
+  Batches& operator=(const Batches&) = delete;
 
   /// How many batches a whole pass has.
   Index count() const;

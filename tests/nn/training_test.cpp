@@ -42,7 +42,7 @@ TEST_CASE("optimizers take PyTorch's steps", "[nn]") {
       "sgd_nesterov",
       with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
   check_steps("adam", with<Adam>(AdamOptions{.rate = 0.1, .beta1 = 0.8, .weight_decay = 0.01}));
-  check_steps("adamw", with<AdamW>(AdamOptions{.rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
+  check_steps("adamw", with<AdamW>(AdamWOptions{.rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
   check_steps("rmsprop",
               with<RmsProp>(RmsPropOptions{.rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
 }
@@ -55,6 +55,16 @@ TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing",
   CHECK(adam.steps() == 0);
   CHECK(w.value().data()[0] == 1);
   CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ShapeError);
+}
+
+TEST_CASE("moments that were read do not change in a later step", "[nn]") {
+  Adam adam({Parameter(ones({2}))});
+  adam.step({ones({2})});
+  const std::vector<Moments> kept = adam.moments();
+  const real mean = kept[0].values[0].data()[0];
+  adam.step({ones({2})});
+  CHECK(kept[0].values[0].data()[0] == mean);
+  CHECK(adam.moments()[0].values[0].data()[0] != mean);
 }
 
 TEST_CASE("long parameters are updated in tiles like short ones", "[nn]") {

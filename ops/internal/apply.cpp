@@ -1,4 +1,4 @@
-#include "tapegrad/ops/apply.h"
+#include "tapegrad/ops/internal/apply.h"
 
 #include <algorithm>
 #include <vector>
