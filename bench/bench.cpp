@@ -76,10 +76,11 @@ int main(int argc, char** argv) {
 
   fmt::print("{:<28} {:>10} {:>10} {:>10} {:>12}\n", "row", "ms", "p10", "p90", "peak MB");
   for (const auto& row : bench::rows()) {
-    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), row.name) == chosen.end()) continue;
+    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), row.name) == chosen.end())
+      continue;
     const Timing timing = measure(row.prepare());
-    fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.0f}\n", row.name, timing.median, timing.low,
-               timing.high, peak_megabytes());
+    fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.0f}\n", row.name, timing.median,
+               timing.low, timing.high, peak_megabytes());
     nlohmann::ordered_json line{{"row", row.name},
                                 {"implementation", "tapegrad"},
                                 {"version", TAPEGRAD_VERSION},

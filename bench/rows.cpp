@@ -22,7 +22,9 @@ struct Training {
   Indices labels;
 
   Training(Index batch, Net n)
-      : net(std::move(n)), adam(parameters(net)), images(random.uniform({batch, 1, 28, 28})),
+      : net(std::move(n)),
+        adam(parameters(net)),
+        images(random.uniform({batch, 1, 28, 28})),
         labels({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 3)) {}
 
   void step() {
@@ -39,10 +41,11 @@ Step training_step(Index batch, Net net) {
 }
 
 BenchRow mlp(const char* name, Index batch, bool layer_norm) {
-  return {name, [=] {
-            Random random(2);
-            return training_step(batch, Mlp({784, 1024, 1024, 10}, random, {.layer_norm = layer_norm}));
-          }};
+  return {
+      name, [=] {
+        Random random(2);
+        return training_step(batch, Mlp({784, 1024, 1024, 10}, random, {.layer_norm = layer_norm}));
+      }};
 }
 
 BenchRow cnn() {
@@ -81,7 +84,8 @@ BenchRow matmul1024() {
 }
 
 BenchRow layernorm(Index rows, Index columns, bool readable) {
-  const std::string name = fmt::format("layernorm_{}x{}{}", rows, columns, readable ? "_composite" : "");
+  const std::string name =
+      fmt::format("layernorm_{}x{}{}", rows, columns, readable ? "_composite" : "");
   return {name, [=]() -> Step {
             Random random(1);
             const Tensor x = random.normal({rows, columns}), seed = random.normal({rows, columns});
@@ -98,8 +102,12 @@ BenchRow layernorm(Index rows, Index columns, bool readable) {
 }  // namespace
 
 std::vector<BenchRow> rows() {
-  std::vector<BenchRow> list{mlp("mlp", 128, true), mlp("mlp_nonorm", 128, false), mlp("mlp_b4", 4, true),
-                        cnn(), overhead(), matmul1024()};
+  std::vector<BenchRow> list{mlp("mlp", 128, true),
+                             mlp("mlp_nonorm", 128, false),
+                             mlp("mlp_b4", 4, true),
+                             cnn(),
+                             overhead(),
+                             matmul1024()};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
   return list;

@@ -6,7 +6,8 @@
 
 namespace tapegrad {
 
-Indices::Indices(const Shape& shape, std::span<const Index> values) : Indices(uninitialized(shape)) {
+Indices::Indices(const Shape& shape, std::span<const Index> values)
+    : Indices(uninitialized(shape)) {
   expect(static_cast<Index>(values.size()) == shape.size(),
          "indices: shape {} needs {} values: {} given", shape, shape.size(), values.size());
   std::copy(values.begin(), values.end(), mutable_data());

@@ -25,7 +25,8 @@ std::array<std::uint32_t, 4> Random::block(std::uint64_t n) const {
                                  0, 0};
   auto k0 = static_cast<std::uint32_t>(seed_), k1 = static_cast<std::uint32_t>(seed_ >> 32);
   for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0], p1 = std::uint64_t{0xCD9E8D57} * c[2];
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0],
+                        p1 = std::uint64_t{0xCD9E8D57} * c[2];
     c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(p1),
          static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(p0)};
     k0 += 0x9E3779B9;

@@ -57,15 +57,23 @@ struct PartRule final : Rule {
 };
 
 template <class F>
-constexpr int input_count(const Edge<F>&) { return 1; }
+constexpr int input_count(const Edge<F>&) {
+  return 1;
+}
 template <int N, class F>
-constexpr int input_count(const JointEdge<N, F>&) { return N; }
+constexpr int input_count(const JointEdge<N, F>&) {
+  return N;
+}
 constexpr int input_count(const PartEdge&) { return 1; }
 
 template <class F>
-const Tensor* input(const Edge<F>& edge, int) { return &edge.input; }
+const Tensor* input(const Edge<F>& edge, int) {
+  return &edge.input;
+}
 template <int N, class F>
-const Tensor* input(const JointEdge<N, F>& edge, int i) { return edge.inputs[i]; }
+const Tensor* input(const JointEdge<N, F>& edge, int i) {
+  return edge.inputs[i];
+}
 inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
 
 template <class F>

@@ -32,8 +32,7 @@ bool Shape::operator==(const Shape& other) const {
 }
 
 int Shape::resolve(int axis) const {
-  expect(axis >= -rank_ && axis < rank_, "shape: axis {} of a tensor of shape {}", axis,
-         *this);
+  expect(axis >= -rank_ && axis < rank_, "shape: axis {} of a tensor of shape {}", axis, *this);
   return axis < 0 ? axis + rank_ : axis;
 }
 

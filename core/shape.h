@@ -63,7 +63,8 @@ class Axes {
   Axes(int axis) : list_{axis}, all_(false) {}
   Axes(std::initializer_list<int> axes) : list_(axes), all_(false) {}
 
-  /// One flag for each axis of `shape`. Throws ShapeError for an axis that is missing or named twice.
+  /// One flag for each axis of `shape`. Throws ShapeError for an axis that is missing or named
+  /// twice.
   std::array<bool, Shape::max_rank> of(const Shape& shape) const;
 
  private:

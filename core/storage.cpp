@@ -32,7 +32,8 @@ int class_of(std::size_t bytes) {
 std::size_t class_bytes(int size_class) {
   if (size_class == 0) return smallest;
   const int log = (size_class - 1) / 4 + 6;
-  return (std::size_t{1} << log) + ((static_cast<std::size_t>(size_class - 1) % 4 + 1) << (log - 2));
+  return (std::size_t{1} << log) +
+         ((static_cast<std::size_t>(size_class - 1) % 4 + 1) << (log - 2));
 }
 
 }  // namespace
@@ -156,9 +157,9 @@ class Storage::Pool {
   std::array<Block*, class_count> free_{};
   std::mutex mutex_;
   std::atomic<bool> has_returned_{false};
-  Block* returned_ = nullptr;    // guarded by mutex_
-  std::int64_t blocks_ = 0;      // guarded by mutex_
-  bool ended_ = false;           // guarded by mutex_
+  Block* returned_ = nullptr;  // guarded by mutex_
+  std::int64_t blocks_ = 0;    // guarded by mutex_
+  bool ended_ = false;         // guarded by mutex_
 };
 
 thread_local Storage::Pool* Storage::Pool::current = nullptr;

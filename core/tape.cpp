@@ -12,8 +12,8 @@
 namespace tapegrad {
 namespace {
 
-thread_local Tape* scoped_tape = nullptr;   // the tape in scope on this thread
-thread_local Tape* active_tape = nullptr;   // the same, or null under NoGrad
+thread_local Tape* scoped_tape = nullptr;  // the tape in scope on this thread
+thread_local Tape* active_tape = nullptr;  // the same, or null under NoGrad
 std::atomic<std::uint64_t> next_id{1};
 const std::string no_label;
 
@@ -140,7 +140,8 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
   std::string message = fmt::format("{}: the result is not finite at {}: {} {}", name, text(place),
                                     text(value.shape()), text(range(value)));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    message += fmt::format("\n  input {}: {} {}", i, text(inputs[i]->shape()), text(range(*inputs[i])));
+    message +=
+        fmt::format("\n  input {}: {} {}", i, text(inputs[i]->shape()), text(range(*inputs[i])));
     if (inputs[i]->tape_id() == id_ && !label(inputs[i]->node()).empty())
       message += fmt::format(" ({})", label(inputs[i]->node()));
   }

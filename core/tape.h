@@ -208,7 +208,8 @@ inline PartEdge part_edge(const Tensor& input, std::shared_ptr<const Part> part)
 /// input was recorded there, and returns the value as that node.
 ///
 ///     Tensor exp(const Tensor& x, Place place) {
-///       return record("exp", kernel(x), place, edge(x, [](const Tensor& g, const Tensor& y) { return g * y; }));
+///       return record("exp", kernel(x), place, edge(x, [](const Tensor& g, const Tensor& y) {
+///       return g * y; }));
 ///     }
 ///
 /// Throws TapeError for an input of another tape.

@@ -117,7 +117,8 @@ Range range(const Tensor& tensor) {
 }
 
 std::string text(const Range& range) {
-  if (range.least > range.greatest) return fmt::format("no finite value, {} not finite", range.non_finite);
+  if (range.least > range.greatest)
+    return fmt::format("no finite value, {} not finite", range.non_finite);
   std::string line =
       fmt::format("{:.4g} to {:.4g}, mean {:.4g}", range.least, range.greatest, range.mean);
   if (range.non_finite > 0) line += fmt::format(", {} not finite", range.non_finite);

@@ -17,7 +17,8 @@ class Tensor {
   Tensor() = default;
   /// A scalar, of shape (). Not recorded on any tape.
   Tensor(double value);
-  /// The given values in row-major order. Throws ShapeError unless there are `shape.size()` of them.
+  /// The given values in row-major order. Throws ShapeError unless there are `shape.size()` of
+  /// them.
   Tensor(const Shape& shape, std::span<const real> values);
   Tensor(const Shape& shape, std::initializer_list<real> values)
       : Tensor(shape, std::span<const real>(values.begin(), values.size())) {}

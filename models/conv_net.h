@@ -15,8 +15,8 @@ struct ConvNetOptions {
 };
 
 /// The classic convolutional network for 28 x 28 images in ten classes: convolutions 1-20 and 20-50
-/// of 5 x 5, each with ReLU and max-pooling by 2, then linear 800-500, ReLU, 500-10 (as in Xu et al.
-/// 2019, section 2.2).
+/// of 5 x 5, each with ReLU and max-pooling by 2, then linear 800-500, ReLU, 500-10 (as in Xu et
+/// al. 2019, section 2.2).
 ///   x: (N, 1, 28, 28)   returns (N, 10)
 struct ConvNet {
   Conv2d first, second;

@@ -17,7 +17,8 @@ std::string moment_name(const Moments& moments, const NamedParameter& parameter)
 // Finds things in a file, and says which is missing or does not fit.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : name_(path.string()), file_(load_tensors(path)) {}
+  explicit Reader(const std::filesystem::path& path)
+      : name_(path.string()), file_(load_tensors(path)) {}
 
   const TensorFile& file() const { return file_; }
 
@@ -114,7 +115,8 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
   }
   for (const auto& [name, random] : checkpoint.random) random->restore(states[name]);
   for (const auto& [key, value] : reader.file().metadata)
-    if (key.starts_with(note_prefix)) checkpoint.notes[key.substr(std::string(note_prefix).size())] = value;
+    if (key.starts_with(note_prefix))
+      checkpoint.notes[key.substr(std::string(note_prefix).size())] = value;
 }
 
 }  // namespace tapegrad

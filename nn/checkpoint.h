@@ -4,17 +4,17 @@
 #include <map>
 #include <string>
 
+#include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/nn/optimizer.h"
-#include "tapegrad/core/random.h"
 
 namespace tapegrad {
 
 /// What a training run needs to go on as if it had never stopped.
 struct Checkpoint {
-  Fields net;                                 ///< fields(net)
-  Optimizer* optimizer = nullptr;             ///< with its moments, rate and number of steps
-  std::map<std::string, Random*> random = {};  ///< streams of random numbers, by name
+  Fields net;                                     ///< fields(net)
+  Optimizer* optimizer = nullptr;                 ///< with its moments, rate and number of steps
+  std::map<std::string, Random*> random = {};     ///< streams of random numbers, by name
   std::map<std::string, std::string> notes = {};  ///< what else the program wants to find again
 };
 
@@ -23,9 +23,10 @@ struct Checkpoint {
 /// there before is kept.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Restores what `checkpoint` names, from a file that `save_checkpoint` wrote or, without optimizer and
-/// random, from any safetensors file with tensors of the net's names; fills `notes`. Throws DataError, naming file and tensor, when something is missing or
-/// does not fit; nothing has changed then.
+/// Restores what `checkpoint` names, from a file that `save_checkpoint` wrote or, without optimizer
+/// and random, from any safetensors file with tensors of the net's names; fills `notes`. Throws
+/// DataError, naming file and tensor, when something is missing or does not fit; nothing has
+/// changed then.
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 
 }  // namespace tapegrad

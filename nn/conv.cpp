@@ -17,6 +17,8 @@ Tensor Conv2d::operator()(const Tensor& x) const {
   return bias.defined() ? y + bias : y;
 }
 
-Tensor Flatten::operator()(const Tensor& x) const { return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())}); }
+Tensor Flatten::operator()(const Tensor& x) const {
+  return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())});
+}
 
 }  // namespace tapegrad

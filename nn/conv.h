@@ -13,7 +13,8 @@ struct Conv2dOptions {
 };
 
 /// A 2-d convolution with square windows.
-///   x: (N, in, H, W)   weight: (out, in, size, size)   bias: (out, 1, 1)   returns (N, out, H', W')
+///   x: (N, in, H, W)   weight: (out, in, size, size)   bias: (out, 1, 1)   returns (N, out, H',
+///   W')
 /// as in `conv2d`. Starts with PyTorch's U(+-1/sqrt(in size^2)) for both.
 struct Conv2d {
   Parameter weight, bias;

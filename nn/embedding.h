@@ -12,7 +12,8 @@ namespace tapegrad {
 struct Embedding {
   Parameter weight;
 
-  Embedding(Index count, Index channels, Random& random) : weight(random.normal({count, channels})) {}
+  Embedding(Index count, Index channels, Random& random)
+      : weight(random.normal({count, channels})) {}
   Tensor operator()(const Indices& ids) const { return embedding(weight, ids); }
   void visit(Fields& field) const { field("weight", weight); }
 };

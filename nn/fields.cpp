@@ -15,7 +15,8 @@ void Fields::operator()(const char* name, const Parameter& parameter) {
     if (cloning_) entry->second = Parameter(parameter.value(), parameter.name());
     parameters_.push_back({prefix_ + name, entry->second});
   }
-  // `visit` is const for every other walk; the module that `clone` walks over is its own, not const.
+  // `visit` is const for every other walk; the module that `clone` walks over is its own, not
+  // const.
   if (cloning_) const_cast<Parameter&>(parameter) = entry->second;
 }
 

@@ -22,7 +22,8 @@ struct NamedBuffer {
 ///
 ///     void visit(Fields& field) const { field("weight", weight); field("hidden", hidden); }
 ///
-/// Fields are parameters, buffers, modules, and vectors and optionals of these; names join with dots
+/// Fields are parameters, buffers, modules, and vectors and optionals of these; names join with
+/// dots
 /// ("layers.0.weight"). A slot that is reached twice counts once, under its first name.
 class Fields {
  public:

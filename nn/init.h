@@ -20,8 +20,8 @@ Tensor xavier_normal(const Shape& weight, Random& random, double gain = 1);
 Tensor kaiming_uniform(const Shape& weight, Random& random);
 /// Normal with deviation sqrt(2 / in).
 Tensor kaiming_normal(const Shape& weight, Random& random);
-/// Uniform within 1 / sqrt(fan_in), of any shape: what PyTorch draws for linear layers, convolutions
-/// and their biases.
+/// Uniform within 1 / sqrt(fan_in), of any shape: what PyTorch draws for linear layers,
+/// convolutions and their biases.
 Tensor fan_in_uniform(const Shape& shape, Index fan_in, Random& random);
 /// Random matrices with orthonormal columns (or rows, if there are fewer of them), `blocks` of them
 /// side by side in a weight of shape (rows, columns). Throws ShapeError unless they fit.

@@ -28,8 +28,8 @@ Tensor run(const Module& module, const Tensor& x, Mode mode) {
 class Layer {
  public:
   template <class Module>
-    requires(!std::same_as<std::remove_cvref_t<Module>, Layer>)
-  Layer(Module module) : held_(std::make_unique<Held<Module>>(std::move(module))) {}
+  requires(!std::same_as<std::remove_cvref_t<Module>, Layer>) Layer(Module module)
+      : held_(std::make_unique<Held<Module>>(std::move(module))) {}
   Layer(const Layer& other) : held_(other.held_->copy()) {}
   Layer(Layer&&) noexcept = default;
   Layer& operator=(Layer other) noexcept {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tapegrad/nn/fields.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/fields.h"
 
 namespace tapegrad {
 

@@ -33,7 +33,8 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
     for (std::size_t m = 0; m < moments_.size(); ++m)
       whole.moments[m] = moments_[m].values[i].mutable_data();
     for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
-      Run run{std::min(elements_per_tile, whole.count - begin), whole.w + begin, whole.g + begin, {}};
+      Run run{
+          std::min(elements_per_tile, whole.count - begin), whole.w + begin, whole.g + begin, {}};
       for (std::size_t m = 0; m < moments_.size(); ++m) run.moments[m] = whole.moments[m] + begin;
       runs.push_back(run);
     }
@@ -63,7 +64,8 @@ void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
 
 Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)
     : Optimizer(std::move(parameters), options.rate, {"velocity"}), options_(options) {
-  expect(!options.nesterov || options.momentum > 0, "sgd: nesterov needs momentum: {}", options.momentum);
+  expect(!options.nesterov || options.momentum > 0, "sgd: nesterov needs momentum: {}",
+         options.momentum);
 }
 
 void Sgd::update(const Run& run) const {

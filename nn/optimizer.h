@@ -13,12 +13,14 @@ struct Moments {
   std::vector<Tensor> values;
 };
 
-/// Changes parameters by their gradients. Each step is one parallel pass over all of them, in place.
+/// Changes parameters by their gradients. Each step is one parallel pass over all of them, in
+/// place.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// gradients: one for each of `parameters()`, of its shape. Throws ShapeError otherwise, before anything has changed.
+  /// gradients: one for each of `parameters()`, of its shape. Throws ShapeError otherwise, before
+  /// anything has changed.
   void step(const std::vector<Tensor>& gradients);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -86,8 +88,8 @@ class Adam : public Optimizer {
   AdamOptions options_;
   Decay decay_;
 };
-/// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW: `weight_decay`
-/// times the rate shrinks the parameter, 0.01 unless set.
+/// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW:
+/// `weight_decay` times the rate shrinks the parameter, 0.01 unless set.
 class AdamW final : public Adam {
  public:
   explicit AdamW(std::vector<Parameter> parameters, AdamOptions options = {.weight_decay = 0.01});

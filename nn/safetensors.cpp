@@ -41,8 +41,8 @@ Tensor read_tensor(const std::string& file, const std::string& name, const json&
   const std::uint64_t bytes = static_cast<std::uint64_t>(shape.size()) * (type == "F32" ? 4 : 8);
   expect<DataError>(
       offsets[0] <= offsets[1] && offsets[1] <= data.size() && offsets[1] - offsets[0] == bytes,
-      "load_tensors: {}: tensor {} of shape {} does not fit bytes {} to {} of {}", file, name, shape,
-      offsets[0], offsets[1], data.size());
+      "load_tensors: {}: tensor {} of shape {} does not fit bytes {} to {} of {}", file, name,
+      shape, offsets[0], offsets[1], data.size());
   const std::byte* begin = data.data() + offsets[0];
   return type == "F32" ? converted<float>(shape, begin) : converted<double>(shape, begin);
 }
@@ -80,7 +80,8 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   const std::string name = path.string();
   const std::vector<std::byte> bytes = read_file(path);
   expect<DataError>(bytes.size() >= length_bytes,
-                    "load_tensors: {} is no safetensors file: it ends at byte {}", name, bytes.size());
+                    "load_tensors: {} is no safetensors file: it ends at byte {}", name,
+                    bytes.size());
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), length_bytes);
   expect<DataError>(length <= bytes.size() - length_bytes,

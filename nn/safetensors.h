@@ -19,8 +19,8 @@ struct TensorFile {
 /// it cannot be written.
 void save_tensors(const std::filesystem::path& path, const TensorFile& file);
 
-/// Reads tensors of type F32 or F64, converted to `real`. Throws DataError, naming file and tensor or byte, for
-/// files that are missing, damaged or hold other types.
+/// Reads tensors of type F32 or F64, converted to `real`. Throws DataError, naming file and tensor
+/// or byte, for files that are missing, damaged or hold other types.
 TensorFile load_tensors(const std::filesystem::path& path);
 
 }  // namespace tapegrad

@@ -12,8 +12,8 @@ using Schedule = std::function<double(Index step)>;
 // Each throws ShapeError for lengths below 1.
 
 Schedule constant_rate(double rate);
-/// From `initial` in a line to `rate` within `warmup` steps, then rate sqrt(warmup / step) (Vaswani et al.
-/// 2017, section 5.3).
+/// From `initial` in a line to `rate` within `warmup` steps, then rate sqrt(warmup / step) (Vaswani
+/// et al. 2017, section 5.3).
 Schedule warmup_inverse_sqrt(double rate, Index warmup, double initial = 0);
 /// In a line from 0 to `rate` within `warmup` steps, then down half a cosine to `final` at step
 /// `total` (Loshchilov and Hutter 2017), where it stays.

@@ -18,7 +18,8 @@ class BroadcastLoops {
       const Index extent_b = back <= b.rank() ? b[-back] : 1;
       if (extent != 1) {
         const bool moves_a = extent_a != 1, moves_b = extent_b != 1;
-        if (loops_.empty() || moves_a != (loops_.back().a != 0) || moves_b != (loops_.back().b != 0))
+        if (loops_.empty() || moves_a != (loops_.back().a != 0) ||
+            moves_b != (loops_.back().b != 0))
           loops_.push_back({extent, moves_a ? stride_a : 0, moves_b ? stride_b : 0});
         else
           loops_.back().extent *= extent;
@@ -59,19 +60,18 @@ void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, cons
   const bool single_a = loops.inner().a == 0, single_b = loops.inner().b == 0;
   if (inner == count) {
     parallel_ranges(count, elements_per_tile, [&](Index begin, Index end) {
-      loop({a.data() + (single_a ? 0 : begin), single_a}, {b.data() + (single_b ? 0 : begin), single_b},
-           out + begin, end - begin);
+      loop({a.data() + (single_a ? 0 : begin), single_a},
+           {b.data() + (single_b ? 0 : begin), single_b}, out + begin, end - begin);
     });
     return;
   }
-  parallel_ranges(count / inner, std::max<Index>(1, elements_per_tile / inner),
-                  [&](Index begin, Index end) {
-                    for (Index row = begin; row < end; ++row) {
-                      const auto [at_a, at_b] = loops.offsets(row);
-                      loop({a.data() + at_a, single_a}, {b.data() + at_b, single_b},
-                           out + row * inner, inner);
-                    }
-                  });
+  parallel_ranges(
+      count / inner, std::max<Index>(1, elements_per_tile / inner), [&](Index begin, Index end) {
+        for (Index row = begin; row < end; ++row) {
+          const auto [at_a, at_b] = loops.offsets(row);
+          loop({a.data() + at_a, single_a}, {b.data() + at_b, single_b}, out + row * inner, inner);
+        }
+      });
 }
 
 }  // namespace
@@ -79,8 +79,9 @@ void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, cons
 Tensor apply(kernels::Unary loop, const Tensor& x) {
   Tensor y = Tensor::uninitialized(x.shape());
   real* out = y.mutable_data();
-  parallel_ranges(x.size(), elements_per_tile,
-                  [&](Index begin, Index end) { loop(x.data() + begin, out + begin, end - begin); });
+  parallel_ranges(x.size(), elements_per_tile, [&](Index begin, Index end) {
+    loop(x.data() + begin, out + begin, end - begin);
+  });
   return y;
 }
 

@@ -26,8 +26,8 @@ Index window_count(const char* operation, const Shape& shape, Index extent, Inde
 }
 
 kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, ConvOptions options) {
-  expect(x.rank() == 4 && weight.rank() == 4, "conv2d: needs (N, C, H, W) and (O, C, R, S): {} and {}",
-         x, weight);
+  expect(x.rank() == 4 && weight.rank() == 4,
+         "conv2d: needs (N, C, H, W) and (O, C, R, S): {} and {}", x, weight);
   expect(x[1] == weight[1], "conv2d: channels differ: {} and {}", x, weight);
   const auto [stride, padding] = options;
   return {.batch = x[0],
@@ -54,11 +54,12 @@ Tensor conv2d_input(const Tensor& g, const Tensor& weight, const Shape& image, C
   Tensor dx = Tensor::uninitialized(image);
   kernels::conv_input(conv_sizes(image, weight.shape(), options), g.data(), weight.data(),
                       dx.mutable_data());
-  return record("conv2d_input", dx, place,
-                edge(g, [weight, options](const Tensor& gg) { return conv2d(gg, weight, options); }),
-                edge(weight, [g, options, filters = weight.shape()](const Tensor& gg) {
-                  return conv2d_weight(gg, g, filters, options);
-                }));
+  return record(
+      "conv2d_input", dx, place,
+      edge(g, [weight, options](const Tensor& gg) { return conv2d(gg, weight, options); }),
+      edge(weight, [g, options, filters = weight.shape()](const Tensor& gg) {
+        return conv2d_weight(gg, g, filters, options);
+      }));
 }
 
 Tensor conv2d_weight(const Tensor& x, const Tensor& g, const Shape& weight, ConvOptions options,
@@ -67,9 +68,8 @@ Tensor conv2d_weight(const Tensor& x, const Tensor& g, const Shape& weight, Conv
   kernels::conv_weight(conv_sizes(x.shape(), weight, options), x.data(), g.data(),
                        dw.mutable_data());
   return record("conv2d_weight", dw, place,
-                edge(x, [g, options, image = x.shape()](const Tensor& gg) {
-                  return conv2d_input(g, gg, image, options);
-                }),
+                edge(x, [g, options, image = x.shape()](
+                            const Tensor& gg) { return conv2d_input(g, gg, image, options); }),
                 edge(g, [x, options](const Tensor& gg) { return conv2d(x, gg, options); }));
 }
 
@@ -77,13 +77,11 @@ Tensor conv2d_weight(const Tensor& x, const Tensor& g, const Shape& weight, Conv
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
   const kernels::ConvSizes sizes = conv_sizes(x.shape(), weight.shape(), options);
-  Tensor y =
-      Tensor::uninitialized({sizes.batch, sizes.filters, sizes.out_height, sizes.out_width});
+  Tensor y = Tensor::uninitialized({sizes.batch, sizes.filters, sizes.out_height, sizes.out_width});
   kernels::conv_forward(sizes, x.data(), weight.data(), y.mutable_data());
   return record("conv2d", y, place,
-                edge(x, [weight, options, image = x.shape()](const Tensor& g) {
-                  return conv2d_input(g, weight, image, options);
-                }),
+                edge(x, [weight, options, image = x.shape()](
+                            const Tensor& g) { return conv2d_input(g, weight, image, options); }),
                 edge(weight, [x, options, filters = weight.shape()](const Tensor& g) {
                   return conv2d_weight(x, g, filters, options);
                 }));
@@ -95,25 +93,31 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
          options.padding, options.size);
   const Index stride = options.stride == 0 ? options.size : options.stride;
   const Index height = x.shape()[2], width = x.shape()[3];
-  const Index rows = window_count("max_pool2d", x.shape(), height, options.size, stride, options.padding);
-  const Index columns = window_count("max_pool2d", x.shape(), width, options.size, stride, options.padding);
+  const Index rows =
+      window_count("max_pool2d", x.shape(), height, options.size, stride, options.padding);
+  const Index columns =
+      window_count("max_pool2d", x.shape(), width, options.size, stride, options.padding);
   Indices winners = Indices::uninitialized({x.shape()[0], x.shape()[1], rows, columns});
   Index* out = winners.mutable_data();
-  parallel_ranges(x.shape()[0] * x.shape()[1], std::max<Index>(1, elements_per_tile / std::max<Index>(1, height * width)), [&](Index begin, Index end) {
-    for (Index plane = begin; plane < end; ++plane)
-      for (Index i = 0; i < rows; ++i)
-        for (Index j = 0; j < columns; ++j) {
-          const Index top = i * stride - options.padding, left = j * stride - options.padding;
-          const Index first_row = std::max<Index>(top, 0), first_column = std::max<Index>(left, 0);
-          Index best = (plane * height + first_row) * width + first_column;
-          for (Index r = first_row; r < std::min(top + options.size, height); ++r)
-            for (Index c = first_column; c < std::min(left + options.size, width); ++c) {
-              const Index at = (plane * height + r) * width + c;
-              if (x.data()[at] > x.data()[best] || std::isnan(x.data()[at])) best = at;
+  parallel_ranges(
+      x.shape()[0] * x.shape()[1],
+      std::max<Index>(1, elements_per_tile / std::max<Index>(1, height * width)),
+      [&](Index begin, Index end) {
+        for (Index plane = begin; plane < end; ++plane)
+          for (Index i = 0; i < rows; ++i)
+            for (Index j = 0; j < columns; ++j) {
+              const Index top = i * stride - options.padding, left = j * stride - options.padding;
+              const Index first_row = std::max<Index>(top, 0),
+                          first_column = std::max<Index>(left, 0);
+              Index best = (plane * height + first_row) * width + first_column;
+              for (Index r = first_row; r < std::min(top + options.size, height); ++r)
+                for (Index c = first_column; c < std::min(left + options.size, width); ++c) {
+                  const Index at = (plane * height + r) * width + c;
+                  if (x.data()[at] > x.data()[best] || std::isnan(x.data()[at])) best = at;
+                }
+              out[(plane * rows + i) * columns + j] = best;
             }
-          out[(plane * rows + i) * columns + j] = best;
-        }
-  });
+      });
   return take(x, winners, place);
 }
 

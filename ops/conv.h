@@ -13,11 +13,13 @@ struct ConvOptions {
 /// Cross-correlation, what deep learning calls convolution.
 ///   x: (N, C, H, W)   weight: (O, C, R, S)
 ///   returns (N, O, (H + 2 padding - R) / stride + 1, (W + 2 padding - S) / stride + 1)
-/// Throws ShapeError for other ranks, channels that differ, or a window larger than the padded image.
-Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {}, Place = Place::here());
+/// Throws ShapeError for other ranks, channels that differ, or a window larger than the padded
+/// image.
+Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
+              Place = Place::here());
 
-/// Windows of `size` x `size`, `stride` apart (0: as far as the size), with padding at most size / 2
-/// that never wins a maximum.
+/// Windows of `size` x `size`, `stride` apart (0: as far as the size), with padding at most size /
+/// 2 that never wins a maximum.
 struct PoolOptions {
   Index size = 2;
   Index stride = 0;

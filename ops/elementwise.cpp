@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/apply.h"
+#include "tapegrad/ops/kernels/elementwise.h"
 
 namespace tapegrad {
 namespace {
@@ -57,10 +57,9 @@ Tensor pow(const Tensor& a, const Tensor& b, Place place) {
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b, Place place) {
-  return record(
-      "minimum", apply("minimum", loops().minimum, a, b), place,
-      edge(a, [a, b](const Tensor& g) { return g * (less(a, b) + 0.5 * equal(a, b)); }),
-      edge(b, [a, b](const Tensor& g) { return g * (less(b, a) + 0.5 * equal(a, b)); }));
+  return record("minimum", apply("minimum", loops().minimum, a, b), place,
+                edge(a, [a, b](const Tensor& g) { return g * (less(a, b) + 0.5 * equal(a, b)); }),
+                edge(b, [a, b](const Tensor& g) { return g * (less(b, a) + 0.5 * equal(a, b)); }));
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b, Place place) {
@@ -95,7 +94,8 @@ Tensor expm1(const Tensor& x, Place place) {
 }
 
 Tensor log(const Tensor& x, Place place) {
-  return record("log", apply(loops().log, x), place, edge(x, [x](const Tensor& g) { return g / x; }));
+  return record("log", apply(loops().log, x), place,
+                edge(x, [x](const Tensor& g) { return g / x; }));
 }
 
 Tensor log1p(const Tensor& x, Place place) {
@@ -189,7 +189,8 @@ Tensor softplus(const Tensor& x, Place place) {
 
 Tensor clamp(const Tensor& x, double low, double high, Place place) {
   expect(low <= high, "clamp: the lower bound {} is above the upper bound {}", low, high);
-  const Tensor bounded = apply("clamp", loops().minimum, apply("clamp", loops().maximum, x, low), high);
+  const Tensor bounded =
+      apply("clamp", loops().minimum, apply("clamp", loops().maximum, x, low), high);
   return record("clamp", bounded, place, edge(x, [x, low, high](const Tensor& g) {
                   return g * greater_equal(x, low) * less_equal(x, high);
                 }));

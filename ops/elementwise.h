@@ -67,10 +67,11 @@ Tensor less_equal(const Tensor& a, const Tensor& b);
 Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
 
-/// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient, and
-/// what was not chosen gets 0 even where it is NaN or infinite.
+/// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient,
+/// and what was not chosen gets 0 even where it is NaN or infinite.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place = Place::here());
-/// `value` where `mask` is not 0, x elsewhere; the mask broadcasts to x's shape. Throws ShapeError if it does not.
+/// `value` where `mask` is not 0, x elsewhere; the mask broadcasts to x's shape. Throws ShapeError
+/// if it does not.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place = Place::here());
 
 /// An operand of +, -, * or /: a tensor, a parameter or a number, and the line that wrote it.
@@ -82,10 +83,18 @@ struct Operand {
   const Tensor& tensor;
   Place place;
 };
-inline Tensor operator+(const Operand& a, const Operand& b) { return add(a.tensor, b.tensor, a.place); }
-inline Tensor operator-(const Operand& a, const Operand& b) { return sub(a.tensor, b.tensor, a.place); }
-inline Tensor operator*(const Operand& a, const Operand& b) { return mul(a.tensor, b.tensor, a.place); }
-inline Tensor operator/(const Operand& a, const Operand& b) { return div(a.tensor, b.tensor, a.place); }
+inline Tensor operator+(const Operand& a, const Operand& b) {
+  return add(a.tensor, b.tensor, a.place);
+}
+inline Tensor operator-(const Operand& a, const Operand& b) {
+  return sub(a.tensor, b.tensor, a.place);
+}
+inline Tensor operator*(const Operand& a, const Operand& b) {
+  return mul(a.tensor, b.tensor, a.place);
+}
+inline Tensor operator/(const Operand& a, const Operand& b) {
+  return div(a.tensor, b.tensor, a.place);
+}
 inline Tensor operator-(const Operand& x) { return neg(x.tensor, x.place); }
 
 }  // namespace tapegrad

@@ -21,7 +21,8 @@ struct Slot {
   std::vector<std::pair<Tensor, std::shared_ptr<const Part>>> parts;
 };
 
-// zeros + all parts as one operation, so that a recorded sweep over T slices costs T, not T squared.
+// zeros + all parts as one operation, so that a recorded sweep over T slices costs T, not T
+// squared.
 Tensor assemble(const Shape& shape, const Slot& slot) {
   Tensor whole = zeros(shape);
   std::vector<Tensor> inputs;
@@ -39,7 +40,10 @@ Tensor assemble(const Shape& shape, const Slot& slot) {
 class ReverseSweep final : public Sweep {
  public:
   ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last, const GradOptions& options)
-      : tape_(tape), first_(first), options_(options), reached_(last - first + 1),
+      : tape_(tape),
+        first_(first),
+        options_(options),
+        reached_(last - first + 1),
         slots_(last - first + 1) {}
 
   void mark(std::int32_t node) { reached_[node - first_] = true; }
@@ -134,13 +138,14 @@ std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& node
   Tape* tape = Tape::active();
   expect<TapeError>(tape != nullptr, "grad: no tape is in scope; begin one with `Tape tape;`");
   const bool recorded = tape->holds(y, "grad", 0);
-  expect<TapeError>(recorded, "grad: y was not recorded: it depends on no parameter and on nothing that was watched");
+  expect<TapeError>(
+      recorded,
+      "grad: y was not recorded: it depends on no parameter and on nothing that was watched");
   expect(options.seed.defined() || y.size() == 1,
          "grad: y of shape {} needs a seed of that shape, or a reduction to one element",
          y.shape());
   expect(!options.seed.defined() || options.seed.shape() == y.shape(),
-         "grad: the seed {} does not have the shape of y {}", options.seed.shape(),
-         y.shape());
+         "grad: the seed {} does not have the shape of y {}", options.seed.shape(), y.shape());
 
   std::int32_t first = y.node() + 1;
   for (const std::int32_t node : nodes)

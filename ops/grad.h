@@ -16,8 +16,8 @@ struct GradOptions {
 /// The gradients of y with respect to each x: one reverse sweep over the active tape, through nodes
 /// that lead from some x to y only. An x that y does not depend on gets zeros.
 ///   y: any shape if seeded, otherwise one element   xs: leaves or nodes of the tape
-/// Throws TapeError without a tape, for a y or x that is not on it, and for nodes whose rules an earlier
-/// sweep has used up; ShapeError for a missing or misshapen seed.
+/// Throws TapeError without a tape, for a y or x that is not on it, and for nodes whose rules an
+/// earlier sweep has used up; ShapeError for a missing or misshapen seed.
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
                          const GradOptions& options = {});
 Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options = {});
@@ -28,8 +28,8 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
 /// A function of several tensors, differentiable in each.
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
-/// The vector-Jacobian products v^T df/dx for each x. Recorded on the active tape, so that they can be
-/// differentiated again; without one, on a tape of its own.
+/// The vector-Jacobian products v^T df/dx for each x. Recorded on the active tape, so that they can
+/// be differentiated again; without one, on a tape of its own.
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v);
 /// The Hessian-vector product of a scalar function: d/dx <df/dx, v>.
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v);

@@ -47,8 +47,7 @@ Indices flat_positions(const char* operation, const Indices& positions, int axis
                        const Shape& whole) {
   const Shape& shape = positions.shape();
   expect(shape.rank() == whole.rank() && shape.with(axis, whole[axis]) == whole,
-         "{}: positions {} and tensor {} differ beside axis {}", operation, shape,
-         whole, axis);
+         "{}: positions {} and tensor {} differ beside axis {}", operation, shape, whole, axis);
   expect_below(operation, positions, whole[axis]);
   const Index inner = shape.count(axis + 1, shape.rank()), along = shape[axis];
   Indices flat = Indices::uninitialized(shape);
@@ -83,12 +82,13 @@ Tensor take(const Tensor& x, const Indices& positions, Place place) {
 }
 
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place place) {
-  expect(x.shape() == positions.shape(), "put: values {} and positions {} differ",
-         x.shape(), positions.shape());
+  expect(x.shape() == positions.shape(), "put: values {} and positions {} differ", x.shape(),
+         positions.shape());
   expect_below("put", positions, shape.size());
   Tensor y = zeros(shape);
   Elements(positions).add_to(y, x);
-  return record("put", y, place, edge(x, [positions](const Tensor& g) { return take(g, positions); }));
+  return record("put", y, place,
+                edge(x, [positions](const Tensor& g) { return take(g, positions); }));
 }
 
 Tensor gather(const Tensor& x, int axis, const Indices& positions, Place place) {
@@ -102,8 +102,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Sh
 
 Tensor pick(const Tensor& x, const Indices& labels, Place place) {
   expect(x.rank() >= 1 && labels.shape() == x.shape().without(-1),
-         "pick: labels {} do not name one element of each row of {}", labels.shape(),
-         x.shape());
+         "pick: labels {} do not name one element of each row of {}", labels.shape(), x.shape());
   const PlaceScope caller(place);
   const Indices columns = labels.reshape(labels.shape().insert(-1, 1));
   return reshape(gather(x, -1, columns), labels.shape());

@@ -10,14 +10,17 @@ namespace tapegrad {
 /// Throws ShapeError for an id out of range.
 Tensor embedding(const Tensor& table, const Indices& ids, Place = Place::here());
 /// result[..., i, ...] = x[..., positions[..., i, ...], ...] along `axis`; as torch.gather, with
-/// positions of x's shape except along `axis`. Throws ShapeError for shapes or values that do not fit.
+/// positions of x's shape except along `axis`. Throws ShapeError for shapes or values that do not
+/// fit.
 Tensor gather(const Tensor& x, int axis, const Indices& positions, Place = Place::here());
-/// Zeros of `shape` to which each element of x is added at its position along `axis`: the transpose of `gather`.
+/// Zeros of `shape` to which each element of x is added at its position along `axis`: the transpose
+/// of `gather`.
 Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
                    Place = Place::here());
 /// One element of each row. x: (..., C)  labels: (...), in [0, C)  returns (...).
 Tensor pick(const Tensor& x, const Indices& labels, Place = Place::here());
-/// 1 at the label, 0 elsewhere: labels.shape + (classes). Throws ShapeError for labels out of range.
+/// 1 at the label, 0 elsewhere: labels.shape + (classes). Throws ShapeError for labels out of
+/// range.
 Tensor one_hot(const Indices& labels, Index classes);
 
 /// The elements of x at flat row-major positions: result[i] = x[positions[i]], of positions.shape.

@@ -180,8 +180,8 @@ Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
   const PlaceScope caller(place);
   std::vector<Tensor> rows;
   for (const Tensor& part : parts) {
-    expect(part.shape() == parts[0].shape(), "stack: shapes differ: {} and {}",
-           parts[0].shape(), part.shape());
+    expect(part.shape() == parts[0].shape(), "stack: shapes differ: {} and {}", parts[0].shape(),
+           part.shape());
     rows.push_back(reshape(part, part.shape().insert(axis, 1)));
   }
   return concat(rows, axis);
@@ -217,9 +217,9 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value,
     const int axis = first + static_cast<int>(i);
     const auto [before, after] = last_axes[i];
     expect(before >= 0 && after >= 0, "pad: negative padding: {}, {}", before, after);
-    y = concat({full(y.shape().with(axis, before), value), y,
-                full(y.shape().with(axis, after), value)},
-               axis);
+    y = concat(
+        {full(y.shape().with(axis, before), value), y, full(y.shape().with(axis, after), value)},
+        axis);
   }
   return y;
 }

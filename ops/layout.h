@@ -21,7 +21,8 @@ Tensor permute(const Tensor& x, const std::vector<int>& order, Place = Place::he
 Tensor transpose(const Tensor& x, int first = -2, int second = -1, Place = Place::here());
 /// Elements [begin, end) of an axis, in steps; negative positions count from the end. Throws
 /// ShapeError for positions out of range and steps below 1.
-Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step = 1, Place = Place::here());
+Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step = 1,
+             Place = Place::here());
 /// x[i] along the first axis, which goes away.
 Tensor select(const Tensor& x, Index position, int axis = 0, Place = Place::here());
 /// Tensors that agree but for `axis`, one after another along it. Throws ShapeError otherwise.

@@ -8,7 +8,7 @@
 namespace tapegrad {
 
 struct CrossEntropyOptions {
-  double label_smoothing = 0;             ///< share of the target spread evenly over the classes
+  double label_smoothing = 0;              ///< share of the target spread evenly over the classes
   std::optional<Index> ignore_index = {};  ///< rows with this label do not count
 };
 

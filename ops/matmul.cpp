@@ -21,10 +21,9 @@ std::string described(const Tensor& x) {
 void expect_product(const Tensor& a, const Tensor& b, Transposed t) {
   const bool matrices = a.rank() >= 2 && b.rank() >= 2;
   if (matrices && a.shape()[t.a ? -2 : -1] == b.shape()[t.b ? -1 : -2]) return;
-  throw ShapeError(fmt::format("matmul: {}: {}{} x {}{}",
-                               matrices ? "inner sizes differ" : "needs two axes or more",
-                               described(a), t.a ? " transposed" : "", described(b),
-                               t.b ? " transposed" : ""));
+  throw ShapeError(fmt::format(
+      "matmul: {}: {}{} x {}{}", matrices ? "inner sizes differ" : "needs two axes or more",
+      described(a), t.a ? " transposed" : "", described(b), t.b ? " transposed" : ""));
 }
 
 Shape leading(const Shape& shape) {
@@ -66,13 +65,12 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
   const auto offsets_a = matrix_offsets(a.shape(), batch);
   const auto offsets_b = matrix_offsets(b.shape(), batch);
   const Index work = std::max<Index>(1, m * n * k);
-  parallel_ranges(batch.size(), std::max<Index>(1, (Index{1} << 17) / work),
-                  [&](Index begin, Index end) {
-                    for (Index i = begin; i < end; ++i)
-                      kernels::gemm_serial(m, n, k, {a.data() + offsets_a[i], stride_a, t.a},
-                                           {b.data() + offsets_b[i], stride_b, t.b}, false,
-                                           out + i * m * n, n);
-                  });
+  parallel_ranges(
+      batch.size(), std::max<Index>(1, (Index{1} << 17) / work), [&](Index begin, Index end) {
+        for (Index i = begin; i < end; ++i)
+          kernels::gemm_serial(m, n, k, {a.data() + offsets_a[i], stride_a, t.a},
+                               {b.data() + offsets_b[i], stride_b, t.b}, false, out + i * m * n, n);
+      });
   return c;
 }
 

@@ -42,9 +42,9 @@ Tensor layer_norm(const Tensor& x, NormOptions options, Place place) {
   Tensor inverse_scale = Tensor::uninitialized(x.shape().with(-1, 1));
   real *normalized = y.mutable_data(), *factors = inverse_scale.mutable_data();
   for_rows(x.shape(), [&](Index row) {
-    factors[row] = kernels::norm().forward(x.data() + row * length, length,
-                                           static_cast<real>(options.epsilon),
-                                           normalized + row * length);
+    factors[row] =
+        kernels::norm().forward(x.data() + row * length, length, static_cast<real>(options.epsilon),
+                                normalized + row * length);
   });
 
   const auto to_x = [x, inverse_scale, options](const Tensor& g, const Tensor& value) {

@@ -37,16 +37,20 @@ void sum_rows(const real* x, Index rows, Index length, real* y) {
 // x: (outer, length, inner) to y: (outer, inner), column by column.
 void sum_columns(const real* x, Index outer, Index length, Index inner, real* y) {
   const Index tiles = (inner + column_tile - 1) / column_tile;
-  parallel_ranges(outer * tiles, std::max<Index>(1, elements_per_tile / std::max<Index>(1, length * std::min(inner, column_tile))), [&](Index begin, Index end) {
-    for (Index task = begin; task < end; ++task) {
-      const Index o = task / tiles, first = task % tiles * column_tile;
-      const Index width = std::min(column_tile, inner - first);
-      real* total = y + o * inner + first;
-      std::fill_n(total, width, real{0});
-      for (Index r = 0; r < length; ++r)
-        kernels::reduce().accumulate(x + (o * length + r) * inner + first, total, width);
-    }
-  });
+  parallel_ranges(
+      outer * tiles,
+      std::max<Index>(
+          1, elements_per_tile / std::max<Index>(1, length * std::min(inner, column_tile))),
+      [&](Index begin, Index end) {
+        for (Index task = begin; task < end; ++task) {
+          const Index o = task / tiles, first = task % tiles * column_tile;
+          const Index width = std::min(column_tile, inner - first);
+          real* total = y + o * inner + first;
+          std::fill_n(total, width, real{0});
+          for (Index r = 0; r < length; ++r)
+            kernels::reduce().accumulate(x + (o * length + r) * inner + first, total, width);
+        }
+      });
 }
 
 // Calls step(x, outer, length, inner, y) for each group of neighbouring reduced axes, from the last
@@ -141,14 +145,16 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   expect(reduced_count(x.shape(), reduced) > 0, "max: no elements to compare: {}", x.shape());
   const Tensor kept = reduce_groups(
       x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
-        parallel_ranges(outer, std::max<Index>(1, elements_per_tile / (length * std::max<Index>(inner, 1))), [&](Index begin, Index end) {
-          std::vector<real> column(length);
-          for (Index o = begin; o < end; ++o)
-            for (Index i = 0; i < inner; ++i) {
-              for (Index r = 0; r < length; ++r) column[r] = in[(o * length + r) * inner + i];
-              out[o * inner + i] = kernels::reduce().max(column.data(), length);
-            }
-        });
+        parallel_ranges(
+            outer, std::max<Index>(1, elements_per_tile / (length * std::max<Index>(inner, 1))),
+            [&](Index begin, Index end) {
+              std::vector<real> column(length);
+              for (Index o = begin; o < end; ++o)
+                for (Index i = 0; i < inner; ++i) {
+                  for (Index r = 0; r < length; ++r) column[r] = in[(o * length + r) * inner + i];
+                  out[o * inner + i] = kernels::reduce().max(column.data(), length);
+                }
+            });
       });
   const Tensor result = keep == Keep::yes ? kept : kept.view(without_axes(x.shape(), reduced));
   return record("max", result, place, edge(x, [x, kept, axes](const Tensor& g) {
@@ -204,9 +210,8 @@ Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
         else
           sum_columns(in, outer, length, inner, out);
       });
-  return record("sum_to", total.view(shape), place, edge(x, [from = x.shape()](const Tensor& g) {
-                  return broadcast_to(g, from);
-                }));
+  return record("sum_to", total.view(shape), place,
+                edge(x, [from = x.shape()](const Tensor& g) { return broadcast_to(g, from); }));
 }
 
 }  // namespace tapegrad

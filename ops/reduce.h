@@ -17,11 +17,11 @@ Tensor mean(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Pla
 
 /// Which divisor a variance has: the count n, or n - 1.
 enum class Variance { biased, unbiased };
-Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no,
-           Variance = Variance::biased, Place = Place::here());
+Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
+           Place = Place::here());
 /// sqrt(var). Not called `std`, so that programs can say `using namespace tapegrad`.
-Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no,
-              Variance = Variance::biased, Place = Place::here());
+Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
+              Place = Place::here());
 /// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0.
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 /// Equal extremes share the gradient evenly, as in PyTorch's amax and amin. NaN wins. Throws

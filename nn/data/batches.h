@@ -17,8 +17,8 @@ struct Batch {
 ///
 ///     for (const auto& [images, labels] : Batches(train, 64, random)) ...
 ///
-/// The order follows from `random` alone; `first` batches are skipped, to resume a pass. The last batch may be
-/// smaller. The set must outlive the batches.
+/// The order follows from `random` alone; `first` batches are skipped, to resume a pass. The last
+/// batch may be smaller. The set must outlive the batches.
 class Batches {
  public:
   /// In random order. Throws ShapeError for a size below 1.

@@ -12,7 +12,8 @@ constexpr std::uint32_t unsigned_byte = 0x08;
 
 std::uint32_t big_endian(std::span<const std::byte> bytes, std::size_t at) {
   std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | std::to_integer<std::uint32_t>(bytes[at + i]);
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8 | std::to_integer<std::uint32_t>(bytes[at + i]);
   return value;
 }
 
@@ -28,20 +29,22 @@ Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
   expect<DataError>(bytes.size() >= header, "idx: {} ends in its header, at byte {} of {}", name,
                     bytes.size(), header);
   const std::uint32_t magic = big_endian(bytes, 0), expected = unsigned_byte << 8 | rank;
-  expect<DataError>(magic == expected,
-                    "idx: {} does not begin with {:#010x}, bytes in {} dimensions: {:#010x} at byte 0",
-                    name, expected, rank, magic);
+  expect<DataError>(
+      magic == expected,
+      "idx: {} does not begin with {:#010x}, bytes in {} dimensions: {:#010x} at byte 0", name,
+      expected, rank, magic);
   Idx idx;
   std::size_t count = 1;
   for (std::uint32_t axis = 0; axis < rank; ++axis) {
     const std::uint32_t extent = big_endian(bytes, 4 + 4 * axis);
     // The file holds every value, so an extent beyond its size is damage; nor can the product wrap.
-    expect<DataError>(extent <= bytes.size(), "idx: {} names {} values, more than it has, at byte {}",
-                      name, extent, 4 + 4 * axis);
+    expect<DataError>(extent <= bytes.size(),
+                      "idx: {} names {} values, more than it has, at byte {}", name, extent,
+                      4 + 4 * axis);
     idx.extents.push_back(extent);
     count *= extent;
-    expect<DataError>(count <= bytes.size(), "idx: {} ends at byte {}: its header names more values",
-                      name, bytes.size());
+    expect<DataError>(count <= bytes.size(),
+                      "idx: {} ends at byte {}: its header names more values", name, bytes.size());
   }
   expect<DataError>(bytes.size() == header + count,
                     "idx: {} should end at byte {} by its header, but has {} bytes", name,

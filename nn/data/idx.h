@@ -11,8 +11,8 @@ namespace tapegrad {
 /// Grey images as bytes, and a label for each: MNIST or any set in its format.
 struct ImageSet {
   Index height = 0, width = 0;
-  std::vector<std::uint8_t> pixels;   ///< (count, height, width)
-  std::vector<std::uint8_t> labels;   ///< (count)
+  std::vector<std::uint8_t> pixels;  ///< (count, height, width)
+  std::vector<std::uint8_t> labels;  ///< (count)
 
   Index count() const { return static_cast<Index>(labels.size()); }
   /// The chosen images, of shape (N, 1, height, width), scaled to [0, 1].
@@ -22,8 +22,8 @@ struct ImageSet {
 };
 
 /// Reads an IDX file of images and one of labels, each plain or gzipped
-/// (yann.lecun.com/exdb/mnist). Throws DataError, naming file and byte, for files that are missing, damaged,
-/// of another format, or that do not belong together.
+/// (yann.lecun.com/exdb/mnist). Throws DataError, naming file and byte, for files that are missing,
+/// damaged, of another format, or that do not belong together.
 ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels);
 
 /// The training and test set of a folder that holds MNIST's four files under their usual names,

@@ -48,7 +48,8 @@ class Patches {
           for (Index i = 0; i < s.out_height; ++i, row += s.out_width) {
             const Index y = i * s.stride - s.padding + r, first = q - s.padding;
             const bool inside = y >= 0 && y < s.height;
-            const Index begin = std::min(s.out_width, first >= 0 ? 0 : (-first + s.stride - 1) / s.stride);
+            const Index begin =
+                std::min(s.out_width, first >= 0 ? 0 : (-first + s.stride - 1) / s.stride);
             const Index fits = first < s.width ? (s.width - 1 - first) / s.stride + 1 : 0;
             const Index end = inside ? std::clamp(fits, begin, s.out_width) : begin;
             body(row, (c * s.height + y) * s.width, first, begin, end);

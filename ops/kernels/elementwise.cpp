@@ -79,8 +79,12 @@ void pow_each(Span a, Span b, real* y, Index count) {
     y[i] = std::pow(a.values[a.single ? 0 : i], b.values[b.single ? 0 : i]);
 }
 
-struct Neg { Vector operator()(Vector x) const { return hn::Neg(x); } };
-struct Abs { Vector operator()(Vector x) const { return hn::Abs(x); } };
+struct Neg {
+  Vector operator()(Vector x) const { return hn::Neg(x); }
+};
+struct Abs {
+  Vector operator()(Vector x) const { return hn::Abs(x); }
+};
 struct Sign {
   Vector operator()(Vector x) const {
     const Vector zero = constant(0);
@@ -88,14 +92,30 @@ struct Sign {
     return hn::IfThenElse(hn::Lt(x, zero), constant(-1), positive);
   }
 };
-struct Exp { Vector operator()(Vector x) const { return exp_of(x); } };
-struct Log { Vector operator()(Vector x) const { return log_of(x); } };
-struct Sqrt { Vector operator()(Vector x) const { return hn::Sqrt(x); } };
-struct Rsqrt { Vector operator()(Vector x) const { return hn::Div(constant(1), hn::Sqrt(x)); } };
-struct Square { Vector operator()(Vector x) const { return hn::Mul(x, x); } };
-struct Reciprocal { Vector operator()(Vector x) const { return hn::Div(constant(1), x); } };
-struct Tanh { Vector operator()(Vector x) const { return tanh_of(x); } };
-struct Sigmoid { Vector operator()(Vector x) const { return sigmoid_of(x); } };
+struct Exp {
+  Vector operator()(Vector x) const { return exp_of(x); }
+};
+struct Log {
+  Vector operator()(Vector x) const { return log_of(x); }
+};
+struct Sqrt {
+  Vector operator()(Vector x) const { return hn::Sqrt(x); }
+};
+struct Rsqrt {
+  Vector operator()(Vector x) const { return hn::Div(constant(1), hn::Sqrt(x)); }
+};
+struct Square {
+  Vector operator()(Vector x) const { return hn::Mul(x, x); }
+};
+struct Reciprocal {
+  Vector operator()(Vector x) const { return hn::Div(constant(1), x); }
+};
+struct Tanh {
+  Vector operator()(Vector x) const { return tanh_of(x); }
+};
+struct Sigmoid {
+  Vector operator()(Vector x) const { return sigmoid_of(x); }
+};
 // Not max(x, 0), so that NaN stays NaN.
 struct Relu {
   Vector operator()(Vector x) const {
@@ -103,10 +123,18 @@ struct Relu {
   }
 };
 
-struct Add { Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); } };
-struct Sub { Vector operator()(Vector a, Vector b) const { return hn::Sub(a, b); } };
-struct Mul { Vector operator()(Vector a, Vector b) const { return hn::Mul(a, b); } };
-struct Div { Vector operator()(Vector a, Vector b) const { return hn::Div(a, b); } };
+struct Add {
+  Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); }
+};
+struct Sub {
+  Vector operator()(Vector a, Vector b) const { return hn::Sub(a, b); }
+};
+struct Mul {
+  Vector operator()(Vector a, Vector b) const { return hn::Mul(a, b); }
+};
+struct Div {
+  Vector operator()(Vector a, Vector b) const { return hn::Div(a, b); }
+};
 // NaN in either operand wins.
 struct Minimum {
   Vector operator()(Vector a, Vector b) const {
@@ -128,12 +156,24 @@ template <class M>
 Vector one_where(M mask) {
   return hn::IfThenElseZero(mask, constant(1));
 }
-struct Equal { Vector operator()(Vector a, Vector b) const { return one_where(hn::Eq(a, b)); } };
-struct NotEqual { Vector operator()(Vector a, Vector b) const { return one_where(hn::Ne(a, b)); } };
-struct Less { Vector operator()(Vector a, Vector b) const { return one_where(hn::Lt(a, b)); } };
-struct LessEqual { Vector operator()(Vector a, Vector b) const { return one_where(hn::Le(a, b)); } };
-struct Greater { Vector operator()(Vector a, Vector b) const { return one_where(hn::Gt(a, b)); } };
-struct GreaterEqual { Vector operator()(Vector a, Vector b) const { return one_where(hn::Ge(a, b)); } };
+struct Equal {
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Eq(a, b)); }
+};
+struct NotEqual {
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Ne(a, b)); }
+};
+struct Less {
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Lt(a, b)); }
+};
+struct LessEqual {
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Le(a, b)); }
+};
+struct Greater {
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Gt(a, b)); }
+};
+struct GreaterEqual {
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Ge(a, b)); }
+};
 
 }  // namespace
 

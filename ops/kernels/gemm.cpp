@@ -69,8 +69,7 @@ void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate,
             static_cast<int>(b.stride), accumulate ? 1 : 0, c, static_cast<int>(c_stride));
 }
 
-void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
-          Index c_stride) {
+void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c, Index c_stride) {
   const Index tiles = tile_count(m, n, k);
   const bool by_rows = m >= n;
   const Index extent = by_rows ? m : n;

@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::kernels::HWY_NAMESPACE {
 namespace {
 
-// Calls body(w, g, moments) with pointers to whole vectors; what remains goes through padded copies.
+// Calls body(w, g, moments) with pointers to whole vectors; what remains goes through padded
+// copies.
 template <std::size_t N, class Body>
 void for_vectors(Index count, real* w, const real* g, std::array<real*, N> moments,
                  const Body& body) {
@@ -51,8 +52,8 @@ void adam(const Adam& o, Index count, real* w, const real* g, real* m, real* v) 
     const Vector weight = hn::LoadU(d, pw);
     const Vector gradient = hn::MulAdd(decay, weight, hn::LoadU(d, pg));
     const Vector mean = hn::MulAdd(beta1, hn::LoadU(d, pm), hn::Mul(rest1, gradient));
-    const Vector square = hn::MulAdd(beta2, hn::LoadU(d, pv),
-                                     hn::Mul(rest2, hn::Mul(gradient, gradient)));
+    const Vector square =
+        hn::MulAdd(beta2, hn::LoadU(d, pv), hn::Mul(rest2, hn::Mul(gradient, gradient)));
     const Vector root = hn::MulAdd(hn::Sqrt(square), correction, epsilon);
     const Vector moved = hn::Sub(hn::Mul(weight, shrink), hn::Div(hn::Mul(step, mean), root));
     hn::StoreU(mean, d, pm);

@@ -69,16 +69,24 @@ TEST_CASE("results are the same bits for any number of threads", "[threads]") {
   Random random(3);
   using In = const std::vector<Tensor>&;
   const auto product = [](In x) { return matmul(x[0], x[1]); };
-  SECTION("matmul 1024^3") { check_bits(product, {random.normal({1024, 1024}), random.normal({1024, 1024})}); }
-  SECTION("matmul 2048x512x128") { check_bits(product, {random.normal({2048, 128}), random.normal({128, 512})}); }
-  SECTION("matmul ragged") { check_bits(product, {random.normal({773, 517}), random.normal({517, 331})}); }
-  SECTION("matmul batched") { check_bits(product, {random.normal({6, 130, 70}), random.normal({70, 90})}); }
+  SECTION("matmul 1024^3") {
+    check_bits(product, {random.normal({1024, 1024}), random.normal({1024, 1024})});
+  }
+  SECTION("matmul 2048x512x128") {
+    check_bits(product, {random.normal({2048, 128}), random.normal({128, 512})});
+  }
+  SECTION("matmul ragged") {
+    check_bits(product, {random.normal({773, 517}), random.normal({517, 331})});
+  }
+  SECTION("matmul batched") {
+    check_bits(product, {random.normal({6, 130, 70}), random.normal({70, 90})});
+  }
   SECTION("conv2d") {
     check_bits([](In x) { return conv2d(x[0], x[1], {.padding = 1}); },
                {random.normal({30, 3, 20, 20}), random.normal({16, 3, 3, 3})});
   }
   SECTION("reductions") {
-    check_bits([](In x) { return sum(x[0]) + sum(x[0], 0) + logsumexp(x[0], 1, Keep::yes) ; },
+    check_bits([](In x) { return sum(x[0]) + sum(x[0], 0) + logsumexp(x[0], 1, Keep::yes); },
                {random.normal({700, 901})});
   }
   SECTION("normalization and softmax") {

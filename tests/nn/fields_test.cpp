@@ -40,7 +40,8 @@ std::vector<std::string> names(const Fields& found) {
 TEST_CASE("a walk finds every slot once, under its first name", "[nn]") {
   Random random(1);
   const Tied net(random);
-  CHECK(names(fields(net)) == std::vector<std::string>{"first.weight", "first.bias", "second.bias"});
+  CHECK(names(fields(net)) ==
+        std::vector<std::string>{"first.weight", "first.bias", "second.bias"});
   CHECK(fields(net).buffers().at(0).name == "seen");
   CHECK(parameter_count(net) == 9 + 3 + 3);
   CHECK(parameters(net)[0].name() == "first.weight");
@@ -54,8 +55,9 @@ TEST_CASE("vectors, optionals and layers chosen at run time are walked", "[nn]")
   Random random(1);
   const Sequential net{Linear(4, 5, random), LayerNorm(5), [](const Tensor& x) { return relu(x); },
                        Dropout{0.5}, Linear(5, 2, random, {.bias = false})};
-  CHECK(names(fields(net)) == std::vector<std::string>{"layers.0.weight", "layers.0.bias", "layers.1.gain",
-                                                       "layers.1.bias", "layers.4.weight"});
+  CHECK(names(fields(net)) == std::vector<std::string>{"layers.0.weight", "layers.0.bias",
+                                                       "layers.1.gain", "layers.1.bias",
+                                                       "layers.4.weight"});
   const ConvNet plain(random), normalized(random, {.layer_norm = true});
   CHECK(fields(normalized).parameters().size() == fields(plain).parameters().size() + 2);
 }
@@ -121,8 +123,7 @@ TEST_CASE("gradients of parameters agree with differences", "[nn]") {
       const double expected = (value(step) - value(-step)) / (2 * step);
       slot.mutable_data()[at] = original;
       INFO(slot.name());
-      CHECK(gradients[i].data()[at] ==
-            Approx(expected).epsilon(1e-5).margin(1e-7));
+      CHECK(gradients[i].data()[at] == Approx(expected).epsilon(1e-5).margin(1e-7));
     }
   };
   check(conv);

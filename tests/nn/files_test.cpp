@@ -28,7 +28,8 @@ namespace {
 
 // A folder that goes with the test.
 struct Folder {
-  fs::path path = fs::temp_directory_path() / fmt::format("tapegrad_test_{}_{}", ::getpid(), sizeof(real));
+  fs::path path =
+      fs::temp_directory_path() / fmt::format("tapegrad_test_{}_{}", ::getpid(), sizeof(real));
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   fs::path operator/(const char* name) const { return path / name; }
@@ -48,7 +49,7 @@ void write_gzip(const fs::path& path, const Bytes& bytes) {
   gzclose(file);
 }
 
-const Bytes two_images = bytes_of({0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3,  //
+const Bytes two_images = bytes_of({0, 0,  8,   3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3,  //
                                    0, 51, 255, 0, 0, 0, 1, 2, 3, 4, 5, 6});
 const Bytes two_labels = bytes_of({0, 0, 8, 1, 0, 0, 0, 2, 7, 3});
 
@@ -125,7 +126,8 @@ TEST_CASE("MNIST is as published", "[files]") {
   for (int digit = 0; digit < 10; ++digit) CHECK(counts[digit] == expected[digit]);
   double total = 0;
   for (const std::uint8_t pixel : mnist.train.pixels) total += pixel;
-  CHECK(total / 255 / static_cast<double>(mnist.train.pixels.size()) == Approx(0.1307).margin(5e-5));
+  CHECK(total / 255 / static_cast<double>(mnist.train.pixels.size()) ==
+        Approx(0.1307).margin(5e-5));
 }
 
 TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][threads]") {
@@ -161,8 +163,9 @@ TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][
 
 TEST_CASE("safetensors files come back as they were", "[files]") {
   const Folder folder;
-  const TensorFile file{{{"a", Tensor({2}, {1, 2})}, {"empty", zeros({0, 3})}, {"scalar", Tensor(3.0)}},
-                        {{"key", "value"}}};
+  const TensorFile file{
+      {{"a", Tensor({2}, {1, 2})}, {"empty", zeros({0, 3})}, {"scalar", Tensor(3.0)}},
+      {{"key", "value"}}};
   save_tensors(folder / "x", file);
   const TensorFile back = load_tensors(folder / "x");
   CHECK(back.tensors.size() == 3);
@@ -199,7 +202,8 @@ TEST_CASE("damaged safetensors files are refused or harmless at every byte", "[f
       refused += !loads(bytes);
     }
   CHECK(refused > 100);
-  const std::string huge = R"({"w":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})";
+  const std::string huge =
+      R"({"w":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})";
   Bytes bytes(8 + huge.size());
   const std::uint64_t length = huge.size();
   std::memcpy(bytes.data(), &length, 8);
@@ -247,7 +251,8 @@ TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
   file = load_tensors(folder / "run");
   file.metadata.erase("random.training.seed");
   save_tensors(folder / "weights", file);
-  CHECK_THROWS_WITH(load_checkpoint(folder / "weights", run.checkpoint), Contains("random.training"));
+  CHECK_THROWS_WITH(load_checkpoint(folder / "weights", run.checkpoint),
+                    Contains("random.training"));
   save_checkpoint(folder / "run", run.checkpoint);
   CHECK(read_file(folder / "run") == before);
 

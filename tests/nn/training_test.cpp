@@ -38,11 +38,13 @@ auto with(Options options) {
 TEST_CASE("optimizers take PyTorch's steps", "[nn]") {
   check_steps("sgd", with<Sgd>(SgdOptions{.rate = 0.1, .weight_decay = 0.01}));
   check_steps("sgd_momentum", with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9}));
-  check_steps("sgd_nesterov",
-              with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_steps(
+      "sgd_nesterov",
+      with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
   check_steps("adam", with<Adam>(AdamOptions{.rate = 0.1, .beta1 = 0.8, .weight_decay = 0.01}));
   check_steps("adamw", with<AdamW>(AdamOptions{.rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
-  check_steps("rmsprop", with<RmsProp>(RmsPropOptions{.rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
+  check_steps("rmsprop",
+              with<RmsProp>(RmsPropOptions{.rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
 }
 
 TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing", "[nn]") {
@@ -112,9 +114,11 @@ TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
 TEST_CASE("initial values have the spread of their formulas", "[nn]") {
   Random random(7);
   const Shape shape{300, 500};
-  CHECK(max(abs(xavier_uniform(shape, random))).item() == Approx(std::sqrt(6.0 / 800)).epsilon(1e-3));
+  CHECK(max(abs(xavier_uniform(shape, random))).item() ==
+        Approx(std::sqrt(6.0 / 800)).epsilon(1e-3));
   CHECK(stddev(xavier_normal(shape, random)).item() == Approx(std::sqrt(2.0 / 800)).epsilon(0.02));
-  CHECK(max(abs(kaiming_uniform(shape, random))).item() == Approx(std::sqrt(6.0 / 300)).epsilon(1e-3));
+  CHECK(max(abs(kaiming_uniform(shape, random))).item() ==
+        Approx(std::sqrt(6.0 / 300)).epsilon(1e-3));
   CHECK(stddev(kaiming_normal(shape, random)).item() == Approx(std::sqrt(2.0 / 300)).epsilon(0.02));
   CHECK(max(abs(fan_in_uniform(shape, 25, random))).item() == Approx(0.2).epsilon(1e-3));
   CHECK(fans({20, 3, 5, 5}).in == 75);

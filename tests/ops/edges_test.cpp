@@ -37,9 +37,15 @@ struct Named {
   double (*reference)(double);
 };
 const std::vector<Named> unary{
-    {"exp", exp, std::exp},       {"expm1", expm1, std::expm1}, {"log", log, std::log},
-    {"log1p", log1p, std::log1p}, {"sqrt", sqrt, std::sqrt},    {"sin", sin, std::sin},
-    {"cos", cos, std::cos},       {"tanh", tanh, std::tanh},    {"erf", erf, std::erf},
+    {"exp", exp, std::exp},
+    {"expm1", expm1, std::expm1},
+    {"log", log, std::log},
+    {"log1p", log1p, std::log1p},
+    {"sqrt", sqrt, std::sqrt},
+    {"sin", sin, std::sin},
+    {"cos", cos, std::cos},
+    {"tanh", tanh, std::tanh},
+    {"erf", erf, std::erf},
     {"abs", abs, std::fabs},
     {"sigmoid", sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
     {"relu", relu, [](double x) { return x > 0 || std::isnan(x) ? x : 0; }},
@@ -163,7 +169,8 @@ TEST_CASE("what was not chosen does not poison the gradient", "[ops]") {
 TEST_CASE("sums keep their precision", "[ops]") {
   const Index count = 3'000'001;
   const Tensor x = full({count}, 0.1);
-  CHECK(sum(x).item() == Approx(static_cast<double>(count) * static_cast<double>(real(0.1))).epsilon(1e-5));
+  CHECK(sum(x).item() ==
+        Approx(static_cast<double>(count) * static_cast<double>(real(0.1))).epsilon(1e-5));
   CHECK(var(full({1000}, 1e4) + Tensor(0.0)).item() == Approx(0).margin(1e-3));
 }
 
@@ -200,10 +207,12 @@ TEST_CASE("errors name the operation and the shapes", "[ops]") {
   CHECK_THROWS_WITH(split(a, {1, 1}, 1), Contains("(2, 3)"));
   CHECK_THROWS_WITH(sum(a, 2), Contains("axis 2") && Contains("(2, 3)"));
   CHECK_THROWS_WITH(sum(a, {0, -2}), Contains("named twice"));
-  CHECK_THROWS_WITH(embedding(a, Indices({1}, {2})), Contains("embedding: index 2 is not in [0, 2)"));
+  CHECK_THROWS_WITH(embedding(a, Indices({1}, {2})),
+                    Contains("embedding: index 2 is not in [0, 2)"));
   CHECK_THROWS_WITH(gather(a, 1, Indices({1, 1}, {0})), Contains("(1, 1)") && Contains("(2, 3)"));
   CHECK_THROWS_WITH(cross_entropy(a, Indices({2}, {0, 3})), Contains("index 3 is not in [0, 3)"));
-  CHECK_THROWS_WITH(cross_entropy(a, Indices({3}, {0, 0, 0})), Contains("(2, 3)") && Contains("(3)"));
+  CHECK_THROWS_WITH(cross_entropy(a, Indices({3}, {0, 0, 0})),
+                    Contains("(2, 3)") && Contains("(3)"));
   CHECK_THROWS_WITH(mse(a, b), "mse: shapes differ: (2, 3) and (4, 5)");
   CHECK_THROWS_WITH(conv2d(zeros({1, 2, 3, 3}), zeros({1, 1, 2, 2})), Contains("channels differ"));
   CHECK_THROWS_WITH(conv2d(zeros({1, 1, 3, 3}), zeros({1, 1, 5, 5})), Contains("does not fit"));

@@ -64,26 +64,62 @@ const std::vector<Row>& table() {
       {"clamp", [](In x) { return clamp(x[0], -0.5, 1); }},
       {"where", [](In x) { return where(first_and_last, x[0], x[1]); }},
       {"masked_fill", [](In x) { return masked_fill(x[0], first_and_last, -7); }},
-      {"sum", [](In x) { return sum(x[0], {0, 2}); }},
+      {"sum",
+       [](In x) {
+         return sum(x[0], {0, 2});
+       }},
       {"mean", [](In x) { return mean(x[0], 1, Keep::yes); }},
-      {"var", [](In x) { return var(x[0], {1, 2}); }},
+      {"var",
+       [](In x) {
+         return var(x[0], {1, 2});
+       }},
       {"var_unbiased", [](In x) { return var(x[0], 1, Keep::no, Variance::unbiased); }},
       {"stddev", [](In x) { return stddev(x[0], 0, Keep::no, Variance::unbiased); }},
       {"norm", [](In x) { return norm(x[0], 1); }},
-      {"max", [](In x) { return max(x[0], {0, 2}); }},
+      {"max",
+       [](In x) {
+         return max(x[0], {0, 2});
+       }},
       {"min", [](In x) { return min(x[0], 1); }},
-      {"logsumexp", [](In x) { return logsumexp(x[0], {0, 2}); }},
-      {"sum_to", [](In x) { return sum_to(x[0], {3, 1}); }},
-      {"reshape", [](In x) { return reshape(x[0], {4, -1}); }},
-      {"permute", [](In x) { return permute(x[0], {2, 0, 1}); }},
+      {"logsumexp",
+       [](In x) {
+         return logsumexp(x[0], {0, 2});
+       }},
+      {"sum_to",
+       [](In x) {
+         return sum_to(x[0], {3, 1});
+       }},
+      {"reshape",
+       [](In x) {
+         return reshape(x[0], {4, -1});
+       }},
+      {"permute",
+       [](In x) {
+         return permute(x[0], {2, 0, 1});
+       }},
       {"transpose", [](In x) { return transpose(x[0], 0, 2); }},
       {"slice", [](In x) { return slice(x[0], 1, 1, 4, 2); }},
       {"select", [](In x) { return select(x[0], -1, 1); }},
-      {"concat", [](In x) { return concat({x[0], x[1], x[0]}, 1); }},
-      {"stack", [](In x) { return stack({x[0], x[1]}, 1); }},
-      {"split", [](In x) { return split(x[0], {1, 3}, 1)[1]; }},
-      {"broadcast_to", [](In x) { return broadcast_to(x[0], {4, 2, 3}); }},
-      {"pad", [](In x) { return pad(x[0], {{0, 2}, {1, 0}}, 0.5); }},
+      {"concat",
+       [](In x) {
+         return concat({x[0], x[1], x[0]}, 1);
+       }},
+      {"stack",
+       [](In x) {
+         return stack({x[0], x[1]}, 1);
+       }},
+      {"split",
+       [](In x) {
+         return split(x[0], {1, 3}, 1)[1];
+       }},
+      {"broadcast_to",
+       [](In x) {
+         return broadcast_to(x[0], {4, 2, 3});
+       }},
+      {"pad",
+       [](In x) {
+         return pad(x[0], {{0, 2}, {1, 0}}, 0.5);
+       }},
       {"tril", [](In x) { return tril(x[0], -1); }},
       {"triu", [](In x) { return triu(x[0], 1); }},
       {"matmul", [](In x) { return matmul(x[0], x[1]); }},
@@ -93,10 +129,16 @@ const std::vector<Row>& table() {
       {"outer", of(outer)},
       {"embedding", [](In x) { return embedding(x[0], ids); }},
       {"gather", [](In x) { return gather(x[0], 1, columns); }},
-      {"scatter_add", [](In x) { return scatter_add(x[0], 1, columns, {2, 4}); }},
+      {"scatter_add",
+       [](In x) {
+         return scatter_add(x[0], 1, columns, {2, 4});
+       }},
       {"pick", [](In x) { return pick(x[0], labels); }},
       {"take", [](In x) { return take(x[0], columns); }},
-      {"put", [](In x) { return put(x[0], columns, {2, 4}); }},
+      {"put",
+       [](In x) {
+         return put(x[0], columns, {2, 4});
+       }},
       {"conv2d", [](In x) { return conv2d(x[0], x[1]); }},
       {"conv2d_strided", [](In x) { return conv2d(x[0], x[1], {.stride = 2, .padding = 1}); }},
       {"max_pool2d", [](In x) { return max_pool2d(x[0]); }},
@@ -107,7 +149,8 @@ const std::vector<Row>& table() {
       {"softmax_middle", [](In x) { return softmax(x[0], 1); }, true},
       {"log_softmax", [](In x) { return log_softmax(x[0]); }, true},
       {"layer_norm", [](In x) { return layer_norm(x[0]); }, true},
-      {"layer_norm_detached_mean", [](In x) { return layer_norm(x[0], {.detach_mean = true}); }, true},
+      {"layer_norm_detached_mean", [](In x) { return layer_norm(x[0], {.detach_mean = true}); },
+       true},
       {"layer_norm_detached_scale", [](In x) { return layer_norm(x[0], {.detach_scale = true}); },
        true},
       {"layer_norm_detached",

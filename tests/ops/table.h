@@ -7,8 +7,8 @@
 
 namespace tapegrad::testing {
 
-/// An operation under test. Its inputs, value and gradients stand in tests/golden/ops.json under the
-/// same name. One that is fused runs through its definition too.
+/// An operation under test. Its inputs, value and gradients stand in tests/golden/ops.json under
+/// the same name. One that is fused runs through its definition too.
 struct Row {
   std::string name;
   Function f;

@@ -64,7 +64,8 @@ TEST_CASE("a gradient that is 1 percent off is refused", "[ops]") {
     DYNAMIC_SECTION(row.name) {
       const Function off = [&](const std::vector<Tensor>& x) {
         const Tensor y = row.f(x);
-        return record("off", y.view(y.shape()), {}, edge(y, [](const Tensor& g) { return g * 1.01; }));
+        return record("off", y.view(y.shape()), {},
+                      edge(y, [](const Tensor& g) { return g * 1.01; }));
       };
       CHECK_FALSE(check_gradient(off, golden("ops.json", row.name).inputs));
     }
