@@ -30,7 +30,7 @@ std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
                                   AdamOptions{.rate = rate, .weight_decay = weight_decay});
   if (optimizer == "adamw")
     return std::make_unique<AdamW>(parameters,
-                                   AdamOptions{.rate = rate, .weight_decay = weight_decay});
+                                   AdamWOptions{.rate = rate, .weight_decay = weight_decay});
   if (optimizer == "rmsprop")
     return std::make_unique<RmsProp>(parameters,
                                      RmsPropOptions{.rate = rate, .weight_decay = weight_decay});
