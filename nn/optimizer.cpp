@@ -1,6 +1,7 @@
 #include "tapegrad/nn/optimizer.h"
 
 #include <cmath>
+#include <set>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
@@ -20,6 +21,10 @@ Tensor& own(Tensor& moment) {
 Optimizer::Optimizer(std::vector<Parameter> parameters, double rate,
                      std::vector<std::string> moments)
     : parameters_(std::move(parameters)), rate_(rate) {
+  std::set<const void*> slots;
+  for (const Parameter& parameter : parameters_)
+    expect(slots.insert(parameter.identity()).second, "optimizer: parameter {} is listed twice",
+           parameter.name());
   for (std::string& name : moments) {
     moments_.push_back({std::move(name), {}});
     for (const Parameter& parameter : parameters_)

@@ -100,7 +100,13 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
                     {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text = header.dump();
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const json::type_error& error) {
+    throw DataError(fmt::format("save_tensors: {}: a name or remark is not UTF-8: {}",
+                                path.string(), error.what()));
+  }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the values begin at a multiple of 8
 
   std::vector<std::byte> bytes(length_bytes + text.size() + offset);

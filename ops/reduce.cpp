@@ -75,6 +75,17 @@ Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& r
   return current;
 }
 
+// With the reduced axes kept, of extent 1.
+Tensor sum_over(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced) {
+  return reduce_groups(x, reduced,
+                       [](const real* in, Index outer, Index length, Index inner, real* out) {
+                         if (inner == 1)
+                           sum_rows(in, outer, length, out);
+                         else
+                           sum_columns(in, outer, length, inner, out);
+                       });
+}
+
 Shape without_axes(const Shape& shape, const std::array<bool, Shape::max_rank>& reduced) {
   std::vector<Index> kept;
   for (int axis = 0; axis < shape.rank(); ++axis)
@@ -100,13 +111,7 @@ Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>&
 
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const auto reduced = axes.of(x.shape());
-  const Tensor total = reduce_groups(
-      x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
-        if (inner == 1)
-          sum_rows(in, outer, length, out);
-        else
-          sum_columns(in, outer, length, inner, out);
-      });
+  const Tensor total = sum_over(x, reduced);
   const Shape ones = with_ones(x.shape(), reduced);
   const Tensor result = keep == Keep::yes ? total : total.view(without_axes(x.shape(), reduced));
   return record("sum", result, place, edge(x, [ones, shape = x.shape()](const Tensor& g) {
@@ -203,13 +208,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
   std::array<bool, Shape::max_rank> reduced{};
   for (int axis = 0; axis < x.rank(); ++axis)
     reduced[axis] = axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1);
-  const Tensor total = reduce_groups(
-      x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
-        if (inner == 1)
-          sum_rows(in, outer, length, out);
-        else
-          sum_columns(in, outer, length, inner, out);
-      });
+  const Tensor total = sum_over(x, reduced);
   return record("sum_to", total.view(shape), place,
                 edge(x, [from = x.shape()](const Tensor& g) { return broadcast_to(g, from); }));
 }

@@ -21,10 +21,19 @@ Batches::Batches(const ImageSet& set, Index size, Random& random, Index first)
 Batches::Batches(const ImageSet& set, Index size) : Batches(set, size, in_order(set.count()), 0) {}
 
 Batches::Batches(const ImageSet& set, Index size, Indices order, Index first)
-    : set_(set), size_(size), order_(std::move(order)), next_(first) {
+    : set_(set), size_(size), order_(std::move(order)) {
   expect(size >= 1, "batches: needs at least one image a batch: {}", size);
   expect(first >= 0, "batches: cannot skip {} batches", first);
-  prepare_next();
+  worker_ = std::thread([this, first] { prepare_all(first); });
+}
+
+Batches::~Batches() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (worker_.joinable()) worker_.join();
 }
 
 Index Batches::count() const { return (order_.size() + size_ - 1) / size_; }
@@ -35,20 +44,36 @@ Batch Batches::prepare(Index batch) const {
   return {set_.images(chosen), set_.labels_of(chosen)};
 }
 
-void Batches::prepare_next() {
-  if (next_ < count())
-    prepared_ = std::async(std::launch::async, [this, batch = next_] { return prepare(batch); });
+// The worker: one thread for the whole pass, so that its buffers are used again.
+void Batches::prepare_all(Index first) {
+  const auto wait_until_taken = [this](std::unique_lock<std::mutex>& lock) {
+    changed_.wait(lock, [this] { return stopping_ || !ready_; });
+    return !stopping_;
+  };
+  try {
+    for (Index batch = first; batch < count(); ++batch) {
+      Batch prepared = prepare(batch);
+      std::unique_lock lock(mutex_);
+      if (!wait_until_taken(lock)) return;
+      ready_ = std::move(prepared);
+      changed_.notify_all();
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::current_exception();
+  }
+  const std::lock_guard lock(mutex_);
+  finished_ = true;
+  changed_.notify_all();
 }
 
-Batches::Iterator& Batches::Iterator::operator++() {
-  if (!batches_->prepared_.valid()) {
-    batches_ = nullptr;
-    return *this;
-  }
-  current_ = batches_->prepared_.get();
-  ++batches_->next_;
-  batches_->prepare_next();
-  return *this;
+std::optional<Batch> Batches::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return ready_ || finished_; });
+  std::optional<Batch> batch = std::exchange(ready_, std::nullopt);
+  changed_.notify_all();
+  if (!batch && failure_) std::rethrow_exception(failure_);
+  return batch;
 }
 
 }  // namespace tapegrad

@@ -56,6 +56,38 @@ inline Vector sigmoid_of(Vector x) {
   return hn::Div(one, hn::Add(one, exp_of(hn::Neg(x))));
 }
 
+// Four running sums hide the latency of addition and keep rounding small.
+template <class Term>
+inline real sum_of(Index count, const Term& term) {
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  Index i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes) {
+    s0 = term.add(s0, i);
+    s1 = term.add(s1, i + lanes);
+    s2 = term.add(s2, i + 2 * lanes);
+    s3 = term.add(s3, i + 3 * lanes);
+  }
+  for (; i + lanes <= count; i += lanes) s0 = term.add(s0, i);
+  real total = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+  for (; i < count; ++i) total += term.at(i);
+  return total;
+}
+
+struct Value {
+  const real* x;
+  Vector add(Vector total, Index i) const { return hn::Add(total, hn::LoadU(Tag(), x + i)); }
+  real at(Index i) const { return x[i]; }
+};
+struct Product {
+  const real *a, *b;
+  Vector add(Vector total, Index i) const {
+    return hn::MulAdd(hn::LoadU(Tag(), a + i), hn::LoadU(Tag(), b + i), total);
+  }
+  real at(Index i) const { return a[i] * b[i]; }
+};
+
 }  // namespace tapegrad::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -13,51 +13,20 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::kernels::HWY_NAMESPACE {
 namespace {
 
-// The sum over i of term(vector at i), with two running sums; what does not fill a vector is read
-// through `rest`, which pads with zeros.
-template <class Term>
-real sum_rows(Index count, const Term& term) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Vector s0 = hn::Zero(d), s1 = s0;
-  Index i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes) {
-    s0 = hn::Add(s0, term(i));
-    s1 = hn::Add(s1, term(i + lanes));
-  }
-  for (; i + lanes <= count; i += lanes) s0 = hn::Add(s0, term(i));
-  real total = hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
-  for (; i < count; ++i) total += term.at(i);
-  return total;
-}
-
-struct Sum {
-  const real* x;
-  Vector operator()(Index i) const { return hn::LoadU(Tag(), x + i); }
-  real at(Index i) const { return x[i]; }
-};
 struct SquaredDistance {
   const real* x;
   real centre;
-  Vector operator()(Index i) const {
+  Vector add(Vector total, Index i) const {
     const Vector c = hn::Sub(hn::LoadU(Tag(), x + i), hn::Set(Tag(), centre));
-    return hn::Mul(c, c);
+    return hn::MulAdd(c, c, total);
   }
   real at(Index i) const { return (x[i] - centre) * (x[i] - centre); }
 };
-struct Dot {
-  const real *a, *b;
-  Vector operator()(Index i) const {
-    return hn::Mul(hn::LoadU(Tag(), a + i), hn::LoadU(Tag(), b + i));
-  }
-  real at(Index i) const { return a[i] * b[i]; }
-};
-
 real forward(const real* x, Index count, real epsilon, real* y) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const real mean = sum_rows(count, Sum{x}) / static_cast<real>(count);
-  const real variance = sum_rows(count, SquaredDistance{x, mean}) / static_cast<real>(count);
+  const real mean = sum_of(count, Value{x}) / static_cast<real>(count);
+  const real variance = sum_of(count, SquaredDistance{x, mean}) / static_cast<real>(count);
   const real inverse_scale = 1 / std::sqrt(variance + epsilon);
   const Vector centre = hn::Set(d, mean), factor = hn::Set(d, inverse_scale);
   Index i = 0;
@@ -71,8 +40,8 @@ void backward(const real* g, const real* y, Index count, real inverse_scale, boo
               bool scale_term, real* dx) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const real mean = mean_term ? sum_rows(count, Sum{g}) / static_cast<real>(count) : 0;
-  const real slope = scale_term ? sum_rows(count, Dot{g, y}) / static_cast<real>(count) : 0;
+  const real mean = mean_term ? sum_of(count, Value{g}) / static_cast<real>(count) : 0;
+  const real slope = scale_term ? sum_of(count, Product{g, y}) / static_cast<real>(count) : 0;
   const Vector shift = hn::Set(d, mean), along = hn::Set(d, slope),
                factor = hn::Set(d, inverse_scale);
   Index i = 0;

@@ -164,6 +164,27 @@ TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][
   }
 }
 
+TEST_CASE("batches ask the system for nothing once they are warm", "[files][memory]") {
+  ImageSet set{28, 28, std::vector<std::uint8_t>(784 * 600), std::vector<std::uint8_t>(600)};
+  std::int64_t warm = 0;
+  Index seen = 0;
+  for (const auto& [images, labels] : Batches(set, 10)) {
+    if (++seen == 10) warm = memory_use().allocations;
+    CHECK(images.size() == 7840);
+  }
+  CHECK(seen == 60);
+  CHECK(memory_use().allocations == warm);
+}
+
+TEST_CASE("what goes wrong in the background reaches the loop", "[files][threads]") {
+  // More labels than pixels: an image of this size cannot be allocated.
+  const ImageSet set{Index{1} << 30, Index{1} << 30, {}, std::vector<std::uint8_t>(4)};
+  const auto walk = [&] {
+    for (const auto& batch : Batches(set, 2)) CHECK(batch.labels.size() < 0);
+  };
+  CHECK_THROWS_AS(walk(), ShapeError);
+}
+
 TEST_CASE("safetensors files come back as they were", "[files]") {
   const Folder folder;
   const TensorFile file{
@@ -312,6 +333,7 @@ TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
   fs::create_directory(folder / "taken");
   CHECK_THROWS_WITH(write_file(folder / "taken", two_labels), Contains("taken"));
   CHECK_THROWS_AS(write_file(folder.path / "no" / "x", two_labels), DataError);
+  CHECK_THROWS_AS(save_tensors(folder / "x", {{}, {{"key", "\xff"}}}), DataError);
   CHECK(read_file(folder / "x") == two_labels);
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);  // no temporary file stays
 }

@@ -55,6 +55,7 @@ TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing",
   CHECK(adam.steps() == 0);
   CHECK(w.value().data()[0] == 1);
   CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ShapeError);
+  CHECK_THROWS_WITH(Adam({w, w}), "optimizer: parameter w is listed twice");
 }
 
 TEST_CASE("moments that were read do not change in a later step", "[nn]") {
