@@ -43,6 +43,33 @@ kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, ConvOptions o
           .out_width = window_count("conv2d", x, x[3], weight[3], stride, padding)};
 }
 
+struct Rows {
+  Index top, height;
+};
+struct Columns {
+  Index stride, padding, size, width;
+};
+
+// The position of the greatest element of each window of one line of a plane. Without branches:
+// which element wins cannot be predicted.
+void best_of_line(const real* x, Index plane, Rows rows, Columns c, Index windows, Index* best) {
+  const Index first_row = std::max<Index>(rows.top, 0);
+  const Index last_row = std::min(rows.top + c.size, rows.height);
+  for (Index j = 0; j < windows; ++j) {
+    const Index left = j * c.stride - c.padding;
+    const Index first = std::max<Index>(left, 0), last = std::min(left + c.size, c.width);
+    Index winner = plane + first_row * c.width + first;
+    real greatest = x[winner];
+    for (Index r = first_row; r < last_row; ++r)
+      for (Index at = plane + r * c.width + first; at < plane + r * c.width + last; ++at) {
+        const bool wins = static_cast<int>(x[at] > greatest) | static_cast<int>(x[at] != x[at]);
+        greatest = wins ? x[at] : greatest;
+        winner = wins ? at : winner;
+      }
+    best[j] = winner;
+  }
+}
+
 // The cross-correlation and its two transposes are linear in each argument and closed under
 // differentiation: the rules of each are the other two.
 
@@ -91,33 +118,23 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
   expect(x.rank() == 4, "max_pool2d: needs (N, C, H, W): {}", x.shape());
   expect(2 * options.padding <= options.size, "max_pool2d: padding {} is more than half of size {}",
          options.padding, options.size);
-  const Index stride = options.stride == 0 ? options.size : options.stride;
+  const auto [size, given_stride, padding] = options;
+  const Index stride = given_stride == 0 ? size : given_stride;
   const Index height = x.shape()[2], width = x.shape()[3];
-  const Index rows =
-      window_count("max_pool2d", x.shape(), height, options.size, stride, options.padding);
-  const Index columns =
-      window_count("max_pool2d", x.shape(), width, options.size, stride, options.padding);
+  const Index rows = window_count("max_pool2d", x.shape(), height, size, stride, padding);
+  const Index columns = window_count("max_pool2d", x.shape(), width, size, stride, padding);
   Indices winners = Indices::uninitialized({x.shape()[0], x.shape()[1], rows, columns});
   Index* out = winners.mutable_data();
-  parallel_ranges(
-      x.shape()[0] * x.shape()[1],
-      std::max<Index>(1, elements_per_tile / std::max<Index>(1, height * width)),
-      [&](Index begin, Index end) {
-        for (Index plane = begin; plane < end; ++plane)
-          for (Index i = 0; i < rows; ++i)
-            for (Index j = 0; j < columns; ++j) {
-              const Index top = i * stride - options.padding, left = j * stride - options.padding;
-              const Index first_row = std::max<Index>(top, 0),
-                          first_column = std::max<Index>(left, 0);
-              Index best = (plane * height + first_row) * width + first_column;
-              for (Index r = first_row; r < std::min(top + options.size, height); ++r)
-                for (Index c = first_column; c < std::min(left + options.size, width); ++c) {
-                  const Index at = (plane * height + r) * width + c;
-                  if (x.data()[at] > x.data()[best] || std::isnan(x.data()[at])) best = at;
-                }
-              out[(plane * rows + i) * columns + j] = best;
-            }
-      });
+  const Index lines = x.shape()[0] * x.shape()[1] * rows;
+  parallel_ranges(lines, std::max<Index>(1, elements_per_tile / std::max<Index>(1, size * width)),
+                  [&, size = size, padding = padding](Index begin, Index end) {
+                    for (Index line = begin; line < end; ++line) {
+                      const Index plane = line / rows * height,
+                                  top = line % rows * stride - padding;
+                      best_of_line(x.data(), plane * width, {top, height},
+                                   {stride, padding, size, width}, columns, out + line * columns);
+                    }
+                  });
   return take(x, winners, place);
 }
 

@@ -11,80 +11,112 @@
 namespace tapegrad::kernels {
 namespace {
 
-// One image as a matrix (patch, positions): column p holds what the window sees at position p.
+// Images that one task works on; fixed, so that sums over tasks do not depend on threads.
+constexpr Index images_per_task = 4;
+
+// Some images as one matrix (patch, images x positions): a column holds what the window sees at a
+// position. Results as matrices (filters, images x positions) go with it.
 class Patches {
  public:
-  explicit Patches(const ConvSizes& sizes)
+  Patches(const ConvSizes& sizes, Index images)
       : sizes_(sizes),
-        storage_(Storage::allocate(sizeof(real) * sizes.patch() * sizes.positions())) {}
+        images_(images),
+        columns_(images * sizes.positions()),
+        storage_(Storage::allocate(sizeof(real) * (sizes.patch() + sizes.filters) * columns_)) {}
 
+  Index columns() const { return columns_; }
   real* values() { return static_cast<real*>(storage_.data()); }
+  real* results() { return values() + sizes_.patch() * columns_; }
 
   void gather(const real* image) {
-    for_rows([&](real* row, Index line, Index first, Index begin, Index end) {
-      std::fill_n(row, begin, real{0});
-      for (Index j = begin; j < end; ++j) row[j] = image[line + first + j * sizes_.stride];
-      std::fill(row + end, row + sizes_.out_width, real{0});
+    const Index stride = sizes_.stride, width = sizes_.out_width;
+    for_lines([=](real* line, Index from, Index begin, Index end) {
+      for (Index j = 0; j < begin; ++j) line[j] = 0;
+      if (stride == 1)  // a loop that the compiler can turn into vectors
+        for (Index j = begin; j < end; ++j) line[j] = image[from + j];
+      else
+        for (Index j = begin; j < end; ++j) line[j] = image[from + j * stride];
+      for (Index j = end; j < width; ++j) line[j] = 0;
     });
   }
 
   // image += the patches, each element where it came from.
   void scatter(real* image) {
-    for_rows([&](real* row, Index line, Index first, Index begin, Index end) {
-      for (Index j = begin; j < end; ++j) image[line + first + j * sizes_.stride] += row[j];
+    const Index stride = sizes_.stride;
+    for_lines([=](const real* line, Index from, Index begin, Index end) {
+      if (stride == 1)
+        for (Index j = begin; j < end; ++j) image[from + j] += line[j];
+      else
+        for (Index j = begin; j < end; ++j) image[from + j * stride] += line[j];
     });
   }
 
+  // Between results() and images (images, filters, positions) in memory.
+  void gather_results(const real* from) {
+    for_results([&](real* row, Index at) { std::copy_n(from + at, sizes_.positions(), row); });
+  }
+  void scatter_results(real* to) {
+    for_results([&](real* row, Index at) { std::copy_n(row, sizes_.positions(), to + at); });
+  }
+
  private:
-  // Calls body(row of out_width elements, start of the image's line, offset in it, begin, end) for
-  // each line of positions; elements in [begin, end) lie inside the image, the others in padding.
+  // Calls body(line of out_width elements, offset of the first in the images, begin, end) for each
+  // line of positions; elements in [begin, end) lie inside the image, the others in padding.
   template <class Body>
-  void for_rows(const Body& body) {
+  void for_lines(const Body& body) {
     const ConvSizes& s = sizes_;
-    real* row = values();
+    real* line = values();
     for (Index c = 0; c < s.channels; ++c)
       for (Index r = 0; r < s.rows; ++r)
-        for (Index q = 0; q < s.columns; ++q)
-          for (Index i = 0; i < s.out_height; ++i, row += s.out_width) {
-            const Index y = i * s.stride - s.padding + r, first = q - s.padding;
-            const bool inside = y >= 0 && y < s.height;
-            const Index begin =
-                std::min(s.out_width, first >= 0 ? 0 : (-first + s.stride - 1) / s.stride);
-            const Index fits = first < s.width ? (s.width - 1 - first) / s.stride + 1 : 0;
-            const Index end = inside ? std::clamp(fits, begin, s.out_width) : begin;
-            body(row, (c * s.height + y) * s.width, first, begin, end);
-          }
+        for (Index q = 0; q < s.columns; ++q) {
+          const Index first = q - s.padding;
+          const Index begin =
+              std::min(s.out_width, first >= 0 ? 0 : (-first + s.stride - 1) / s.stride);
+          const Index fits = first < s.width ? (s.width - 1 - first) / s.stride + 1 : 0;
+          const Index last = std::clamp(fits, begin, s.out_width);
+          for (Index n = 0; n < images_; ++n)
+            for (Index i = 0; i < s.out_height; ++i, line += s.out_width) {
+              const Index y = i * s.stride - s.padding + r;
+              const bool inside = y >= 0 && y < s.height;
+              body(line, n * s.image() + (c * s.height + y) * s.width + first, begin,
+                   inside ? last : begin);
+            }
+        }
+  }
+
+  template <class Body>
+  void for_results(const Body& body) {
+    real* row = results();
+    for (Index o = 0; o < sizes_.filters; ++o)
+      for (Index n = 0; n < images_; ++n, row += sizes_.positions())
+        body(row, (n * sizes_.filters + o) * sizes_.positions());
   }
 
   const ConvSizes& sizes_;
+  Index images_, columns_;
   Storage storage_;
 };
-
-// Images that one task works on; fixed, so that sums over tasks do not depend on threads.
-constexpr Index images_per_task = 4;
 
 }  // namespace
 
 void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
-    Patches patches(s);
-    for (Index n = begin; n < end; ++n) {
-      patches.gather(x + n * s.image());
-      gemm_serial(s.filters, s.positions(), s.patch(), {w, s.patch()},
-                  {patches.values(), s.positions()}, false, y + n * s.result(), s.positions());
-    }
+    Patches patches(s, end - begin);
+    patches.gather(x + begin * s.image());
+    gemm_serial(s.filters, patches.columns(), s.patch(), {w, s.patch()},
+                {patches.values(), patches.columns()}, false, patches.results(), patches.columns());
+    patches.scatter_results(y + begin * s.result());
   });
 }
 
 void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
-    Patches patches(s);
-    for (Index n = begin; n < end; ++n) {
-      gemm_serial(s.patch(), s.positions(), s.filters, {w, s.patch(), true},
-                  {g + n * s.result(), s.positions()}, false, patches.values(), s.positions());
-      std::fill_n(dx + n * s.image(), s.image(), real{0});
-      patches.scatter(dx + n * s.image());
-    }
+    Patches patches(s, end - begin);
+    patches.gather_results(g + begin * s.result());
+    gemm_serial(s.patch(), patches.columns(), s.filters, {w, s.patch(), true},
+                {patches.results(), patches.columns()}, false, patches.values(), patches.columns());
+    std::fill_n(dx + begin * s.image(), (end - begin) * s.image(), real{0});
+    patches.scatter(dx + begin * s.image());
   });
 }
 
@@ -94,13 +126,12 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
   const Storage storage = Storage::allocate(sizeof(real) * weights * std::max<Index>(tasks, 1));
   real* partial = static_cast<real*>(storage.data());
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
-    Patches patches(s);
-    real* sum = partial + begin / images_per_task * weights;
-    for (Index n = begin; n < end; ++n) {
-      patches.gather(x + n * s.image());
-      gemm_serial(s.filters, s.patch(), s.positions(), {g + n * s.result(), s.positions()},
-                  {patches.values(), s.positions(), true}, n > begin, sum, s.patch());
-    }
+    Patches patches(s, end - begin);
+    patches.gather(x + begin * s.image());
+    patches.gather_results(g + begin * s.result());
+    gemm_serial(s.filters, s.patch(), patches.columns(), {patches.results(), patches.columns()},
+                {patches.values(), patches.columns(), true}, false,
+                partial + begin / images_per_task * weights, s.patch());
   });
   std::fill_n(dw, weights, real{0});
   for (Index task = 0; task < tasks; ++task)
