@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 
+#include "support/restore_threads.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
@@ -16,13 +17,9 @@
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 
 namespace {
-
-struct RestoreThreads {
-  int count = threads();
-  ~RestoreThreads() { set_threads(count); }
-};
 
 bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() &&

@@ -3,13 +3,19 @@
 #include <cmath>
 
 #include "support/golden.h"
+#include "support/restore_threads.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/models/conv_net.h"
+#include "tapegrad/models/mlp.h"
 #include "tapegrad/nn/gradients.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/nn/optimizer.h"
 #include "tapegrad/nn/schedule.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
 
@@ -150,4 +156,29 @@ TEST_CASE("each orthogonal block is orthogonal", "[nn]") {
   CHECK(max(abs(matmul(wide, wide, {.b = true}) - eye(3))).item() < margin);
   CHECK(max(abs(matmul(tall, tall, {.a = true}) - eye(3))).item() < margin);
   CHECK_THROWS_AS(orthogonal({4, 7}, random, 2), ShapeError);
+}
+
+TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate nothing new",
+          "[nn][memory]") {
+  const auto check = [](const auto& net) {
+    Random random(5);
+    Adam adam(parameters(net));
+    const Tensor images = random.uniform({2, 1, 28, 28});
+    std::int32_t nodes = 0;
+    std::int64_t before = 0;
+    for (int step = 1; step <= 50; ++step) {
+      if (step == 50) before = memory_use().allocations;
+      const Tape tape;
+      const Tensor loss = cross_entropy(net(images, training(random)), Indices({2}, {3, 7}));
+      adam.step(grad(loss, adam.parameters()));
+      if (step == 2) nodes = tape.size();
+      if (step == 50) CHECK(tape.size() == nodes);
+    }
+    CHECK(memory_use().allocations == before);
+  };
+  Random random(1);
+  const RestoreThreads one;  // on several, which worker takes a tile is chance, and so is its pool
+  set_threads(1);
+  SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.layer_norm = true, .dropout = 0.1})); }
+  SECTION("conv_net") { check(ConvNet(random, {.layer_norm = true, .dropout = 0.1})); }
 }
