@@ -36,10 +36,10 @@ class Sweep {
   virtual void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) = 0;
 };
 
-/// How gradient flows from a node to `count` of its inputs. Lives in the tape's arena.
+/// How gradient flows from a node to some of its inputs. Lives in the tape's arena.
 struct Rule {
   virtual ~Rule() = default;
-  /// g: the gradient of the node; y: its value, if `needs_value`.
+  /// g: the gradient of the node; y: its value, undefined unless a rule of the node asks for it.
   virtual void pull(const Tensor& g, const Tensor& y, Sweep& sweep) = 0;
   /// Copies what the rule holds on to, for a StorageCensus to see.
   virtual void census() const = 0;
