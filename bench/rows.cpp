@@ -40,18 +40,17 @@ Step training_step(Index batch, Net net) {
   return [run] { run->step(); };
 }
 
-BenchRow mlp(const char* name, Index batch, bool layer_norm) {
-  return {
-      name, [=] {
-        Random random(2);
-        return training_step(batch, Mlp({784, 1024, 1024, 10}, random, {.layer_norm = layer_norm}));
-      }};
+BenchRow mlp(const char* name, Index batch, const char* norm) {
+  return {name, [=] {
+            Random random(2);
+            return training_step(batch, Mlp({784, 1024, 1024, 10}, random, {.norm = norm}));
+          }};
 }
 
 BenchRow cnn() {
   return {"cnn", [] {
             Random random(2);
-            return training_step(32, ConvNet(random, {.layer_norm = true}));
+            return training_step(32, ConvNet(random, {.hidden_norm = "layer"}));
           }};
 }
 
@@ -102,9 +101,10 @@ BenchRow layernorm(Index rows, Index columns, bool readable) {
 }  // namespace
 
 std::vector<BenchRow> rows() {
-  std::vector<BenchRow> list{mlp("mlp", 128, true),
-                             mlp("mlp_nonorm", 128, false),
-                             mlp("mlp_b4", 4, true),
+  std::vector<BenchRow> list{mlp("mlp", 128, "layer"),
+                             mlp("mlp_nonorm", 128, "none"),
+                             mlp("mlp_bn", 128, "batch"),
+                             mlp("mlp_b4", 4, "layer"),
                              cnn(),
                              overhead(),
                              matmul1024()};

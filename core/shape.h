@@ -62,6 +62,7 @@ class Axes {
   Axes() = default;
   Axes(int axis) : list_{axis}, all_(false) {}
   Axes(std::initializer_list<int> axes) : list_(axes), all_(false) {}
+  explicit Axes(std::vector<int> axes) : list_(std::move(axes)), all_(false) {}
 
   /// One flag for each axis of `shape`. Throws ShapeError for an axis that is missing or named
   /// twice.

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "support/image_sets.h"
+#include "support/norm_flag.h"
 #include "support/optimizer_flags.h"
 #include "support/run.h"
 #include "tapegrad/tapegrad.h"
@@ -32,8 +33,7 @@ struct MnistFlags {
         ->check(CLI::IsMember({"mlp", "cnn"}));
     flags.training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
         ->check(CLI::Range(1, 1 << 20));
-    flags.training("--norm", norm, "Normalization before the activations of linear layers")
-        ->check(CLI::IsMember({"none", "layer"}));
+    add_norm_flag(flags, norm, "Normalization before the activations");
     flags.training("--dropout", dropout, "Share of hidden units to drop in training")
         ->check(CLI::Range(0.0, 0.99));
     flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
@@ -48,12 +48,14 @@ struct MnistFlags {
 };
 
 Layer make_net(const MnistFlags& flags, const ImageSets& sets, Random& random) {
-  const bool layer_norm = flags.norm == "layer";
-  if (flags.model == "cnn") return ConvNet(random, {layer_norm, flags.dropout});
+  const NormSpec norm(flags.norm);
+  const bool images_only = norm.kind == NormKind::instance;
+  if (flags.model == "cnn")
+    return ConvNet(random, {norm, images_only ? NormSpec() : norm, flags.dropout});
   std::vector<Index> sizes{sets.train.height * sets.train.width};
   sizes.insert(sizes.end(), flags.hidden.begin(), flags.hidden.end());
   sizes.push_back(sets.classes);
-  return Mlp(sizes, random, {layer_norm, flags.dropout});
+  return Mlp(sizes, random, {norm, flags.dropout});
 }
 
 struct Score {

@@ -5,19 +5,19 @@
 namespace tapegrad {
 
 ConvNet::ConvNet(Random& random, ConvNetOptions options)
-    : first(1, 20, 5, random),
-      second(20, 50, 5, random),
-      hidden(800, 500, random),
+    : first(1, 20, 5, random, {.weight_norm = options.norm.normalized_weights}),
+      first_norm(options.norm, 20, Channels::second),
+      second(20, 50, 5, random, {.weight_norm = options.norm.normalized_weights}),
+      second_norm(options.norm, 50, Channels::second),
+      hidden(800, 500, random, {.weight_norm = options.hidden_norm.normalized_weights}),
+      hidden_norm(options.hidden_norm, 500),
       dropout{options.dropout},
-      output(500, 10, random) {
-  if (options.layer_norm) norm.emplace(500);
-}
+      output(500, 10, random) {}
 
 Tensor ConvNet::operator()(const Tensor& x, Mode mode) const {
-  Tensor y = max_pool2d(relu(first(x)));
-  y = max_pool2d(relu(second(y)));
-  y = hidden(Flatten()(y));
-  if (norm) y = (*norm)(y);
+  Tensor y = max_pool2d(relu(first_norm(first(x), mode)));
+  y = max_pool2d(relu(second_norm(second(y), mode)));
+  y = hidden_norm(hidden(Flatten()(y)), mode);
   return output(dropout(relu(y), mode));
 }
 

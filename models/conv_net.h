@@ -1,7 +1,5 @@
 #pragma once
 
-#include <optional>
-
 #include "tapegrad/nn/conv.h"
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/linear.h"
@@ -10,8 +8,9 @@
 namespace tapegrad {
 
 struct ConvNetOptions {
-  bool layer_norm = false;  ///< before the ReLU of the hidden linear layer
-  double dropout = 0;       ///< after it
+  NormSpec norm = {};         ///< before the ReLU of each convolution
+  NormSpec hidden_norm = {};  ///< before that of the hidden linear layer
+  double dropout = 0;         ///< after it
 };
 
 /// The classic convolutional network for 28 x 28 images in ten classes: convolutions 1-20 and 20-50
@@ -19,9 +18,12 @@ struct ConvNetOptions {
 /// al. 2019, section 2.2).
 ///   x: (N, 1, 28, 28)   returns (N, 10)
 struct ConvNet {
-  Conv2d first, second;
+  Conv2d first;
+  Norm first_norm;
+  Conv2d second;
+  Norm second_norm;
   Linear hidden;
-  std::optional<LayerNorm> norm;
+  Norm hidden_norm;
   Dropout dropout;
   Linear output;
 
@@ -29,9 +31,11 @@ struct ConvNet {
   Tensor operator()(const Tensor& x, Mode mode = {}) const;
   void visit(Fields& field) const {
     field("first", first);
+    field("first_norm", first_norm);
     field("second", second);
+    field("second_norm", second_norm);
     field("hidden", hidden);
-    field("norm", norm);
+    field("hidden_norm", hidden_norm);
     field("output", output);
   }
 };

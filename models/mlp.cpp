@@ -4,7 +4,6 @@
 #include "tapegrad/nn/conv.h"
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/linear.h"
-#include "tapegrad/nn/norm.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad {
@@ -12,9 +11,10 @@ namespace tapegrad {
 Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
   expect(sizes.size() >= 2, "mlp: needs the sizes of input and output: {} given", sizes.size());
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
-    layers.push_back(Linear(sizes[i], sizes[i + 1], random));
+    layers.push_back(
+        Linear(sizes[i], sizes[i + 1], random, {.weight_norm = options.norm.normalized_weights}));
     if (i + 2 == sizes.size()) break;
-    if (options.layer_norm) layers.push_back(LayerNorm(sizes[i + 1]));
+    if (options.norm.kind != NormKind::none) layers.push_back(Norm(options.norm, sizes[i + 1]));
     layers.push_back([](const Tensor& x) { return relu(x); });
     if (options.dropout > 0) layers.push_back(Dropout{options.dropout});
   }

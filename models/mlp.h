@@ -1,12 +1,12 @@
 #pragma once
 
-#include "tapegrad/nn/layer.h"
+#include "tapegrad/nn/norm.h"
 
 namespace tapegrad {
 
 struct MlpOptions {
-  bool layer_norm = false;  ///< before each ReLU
-  double dropout = 0;       ///< after each ReLU
+  NormSpec norm = {};  ///< before each ReLU
+  double dropout = 0;  ///< after each ReLU
 };
 
 /// Linear layers with ReLU between them: `sizes` counts the channels from input to output.

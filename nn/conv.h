@@ -10,14 +10,16 @@ struct Conv2dOptions {
   Index stride = 1;
   Index padding = 0;
   bool bias = true;
+  bool weight_norm = false;  ///< the weight is gain v / |v|, filter by filter (`weight_norm`)
 };
 
 /// A 2-d convolution with square windows.
-///   x: (N, in, H, W)   weight: (out, in, size, size)   bias: (out, 1, 1)   returns (N, out, H',
-///   W')
-/// as in `conv2d`. Starts with PyTorch's U(+-1/sqrt(in size^2)) for both.
+///   x: (N, in, H, W)   weight: (out, in, size, size)   bias: (out, 1, 1)   gain: (out, 1, 1, 1)
+///   returns (N, out, H', W') as in `conv2d`
+/// Starts with PyTorch's U(+-1/sqrt(in size^2)) for both; with weight normalization `weight` holds
+/// v, and the gain starts as |v|.
 struct Conv2d {
-  Parameter weight, bias;
+  Parameter weight, bias, gain;
   ConvOptions window;
 
   Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions options = {});
@@ -25,6 +27,7 @@ struct Conv2d {
   void visit(Fields& field) const {
     field("weight", weight);
     field("bias", bias);
+    field("gain", gain);
   }
 };
 

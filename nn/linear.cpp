@@ -3,16 +3,18 @@
 #include "tapegrad/nn/init.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/norm.h"
 
 namespace tapegrad {
 
 Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
     : weight(fan_in_uniform({in, out}, in, random)) {
   if (options.bias) bias = Parameter(fan_in_uniform({out}, in, random));
+  if (options.weight_norm) gain = Parameter(norm(weight, 0));
 }
 
 Tensor Linear::operator()(const Tensor& x) const {
-  const Tensor y = matmul(x, weight);
+  const Tensor y = matmul(x, gain.defined() ? weight_norm(weight, gain, 0) : Tensor(weight));
   return bias.defined() ? y + bias : y;
 }
 

@@ -7,19 +7,22 @@ namespace tapegrad {
 
 struct LinearOptions {
   bool bias = true;
+  bool weight_norm = false;  ///< the weight is gain v / |v|, column by column (`weight_norm`)
 };
 
 /// x W + b.
-///   x: (..., in)   weight: (in, out)   bias: (out)   returns (..., out)
-/// Starts with PyTorch's U(+-1/sqrt(in)) for both.
+///   x: (..., in)   weight: (in, out)   bias, gain: (out)   returns (..., out)
+/// Starts with PyTorch's U(+-1/sqrt(in)) for both; with weight normalization `weight` holds v, and
+/// the gain starts as |v|.
 struct Linear {
-  Parameter weight, bias;
+  Parameter weight, bias, gain;
 
   Linear(Index in, Index out, Random& random, LinearOptions options = {});
   Tensor operator()(const Tensor& x) const;
   void visit(Fields& field) const {
     field("weight", weight);
     field("bias", bias);
+    field("gain", gain);
   }
 };
 

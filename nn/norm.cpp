@@ -1,12 +1,283 @@
 #include "tapegrad/nn/norm.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad {
+namespace {
 
-Tensor LayerNorm::operator()(const Tensor& x) const {
-  const Tensor y = layer_norm(x, options);
-  return gain.defined() ? y * gain + bias : y;
+NormSpec of_kind(NormKind kind, bool affine, bool bias = true) {
+  NormSpec spec;
+  spec.kind = kind;
+  spec.affine = affine;
+  spec.bias = bias;
+  return spec;
+}
+
+NormSpec detached(bool mean, bool scale) {
+  NormSpec spec = of_kind(NormKind::layer, false);
+  spec.statistics.detach_mean = mean;
+  spec.statistics.detach_scale = scale;
+  return spec;
+}
+
+NormSpec rms_spec() {
+  NormSpec spec = of_kind(NormKind::rms, true, false);
+  spec.statistics.epsilon = 1e-6;
+  return spec;
+}
+
+NormSpec weight_spec() {
+  NormSpec spec;
+  spec.normalized_weights = true;
+  return spec;
+}
+
+const std::vector<std::pair<std::string, NormSpec>>& presets() {
+  static const std::vector<std::pair<std::string, NormSpec>> list{
+      {"none", {}},
+      {"layer", of_kind(NormKind::layer, true)},
+      {"layer_simple", of_kind(NormKind::layer, false)},
+      {"detach", detached(true, true)},
+      {"detach_mean", detached(true, false)},
+      {"detach_variance", detached(false, true)},
+      {"ada", of_kind(NormKind::ada, false)},
+      {"rms", rms_spec()},
+      {"batch", of_kind(NormKind::batch, true)},
+      {"instance", of_kind(NormKind::instance, true)},
+      {"group", of_kind(NormKind::group, true)},
+      {"divisive", of_kind(NormKind::divisive, true)},
+      {"weight", weight_spec()},
+  };
+  return list;
+}
+
+double number(std::string_view key, std::string_view value) {
+  double result = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  expect<Error>(error == std::errc() && end == value.data() + value.size() && std::isfinite(result),
+                "norm: {}={} is not a number", key, value);
+  return result;
+}
+
+bool flag(std::string_view key, std::string_view value) {
+  expect<Error>(value == "0" || value == "1", "norm: {}={}: it is 0 or 1", key, value);
+  return value == "1";
+}
+
+Index count(std::string_view key, std::string_view value) {
+  const double result = number(key, value);
+  expect<Error>(result >= 1 && result <= 1e6 && result == std::floor(result),
+                "norm: {}={} is not a whole number from 1 on", key, value);
+  return static_cast<Index>(result);
+}
+
+double within(std::string_view key, std::string_view value, double low, double high) {
+  const double result = number(key, value);
+  expect<Error>(result >= low && result <= high, "norm: {}={} must lie in [{}, {}]", key, value,
+                low, high);
+  return result;
+}
+
+using Setter = void (*)(NormSpec&, std::string_view key, std::string_view value);
+struct Option {
+  std::vector<NormKind> kinds;  // to which it belongs; empty: to all that take statistics
+  Setter set;
+};
+
+const std::map<std::string, Option, std::less<>>& options() {
+  using S = NormSpec&;
+  using V = std::string_view;
+  static const std::map<std::string, Option, std::less<>> all{
+      {"eps", {{}, [](S s, V k, V v) { s.statistics.epsilon = within(k, v, 0, 1e6); }}},
+      {"s", {{}, [](S s, V k, V v) { s.statistics.epsilon = std::pow(within(k, v, 0, 1e3), 2); }}},
+      {"learn_s", {{}, [](S s, V k, V v) { s.learned_smoothing = flag(k, v); }}},
+      {"place",
+       {{},
+        [](S s, V k, V v) {
+          expect<Error>(v == "in" || v == "out", "norm: {}={}: it is in or out", k, v);
+          s.statistics.place = v == "in" ? Epsilon::inside_root : Epsilon::outside_root;
+        }}},
+      {"unbiased",
+       {{},
+        [](S s, V k, V v) {
+          s.statistics.variance = flag(k, v) ? Variance::unbiased : Variance::biased;
+        }}},
+      {"affine", {{}, [](S s, V k, V v) { s.affine = flag(k, v); }}},
+      {"gain", {{}, [](S s, V k, V v) { s.gain = number(k, v); }}},
+      {"weight", {{}, [](S s, V k, V v) { s.normalized_weights = flag(k, v); }}},
+      {"over",
+       {{NormKind::layer},
+        [](S s, V k, V v) {
+          expect<Error>(v == "channels" || v == "all", "norm: {}={}: it is channels or all", k, v);
+          s.over_channels = v == "channels";
+        }}},
+      {"c", {{NormKind::ada}, [](S s, V k, V v) { s.ada.factor = number(k, v); }}},
+      {"k", {{NormKind::ada}, [](S s, V k, V v) { s.ada.slope = number(k, v); }}},
+      {"detached", {{NormKind::ada}, [](S s, V k, V v) { s.ada.detach_factor = flag(k, v); }}},
+      {"p", {{NormKind::rms}, [](S s, V k, V v) { s.share = within(k, v, 1e-6, 1); }}},
+      {"momentum", {{NormKind::batch}, [](S s, V k, V v) { s.momentum = within(k, v, 0, 1); }}},
+      {"groups", {{NormKind::group}, [](S s, V k, V v) { s.groups = count(k, v); }}},
+      {"radius", {{NormKind::divisive}, [](S s, V k, V v) { s.radius = count(k, v); }}},
+  };
+  return all;
+}
+
+bool belongs(const Option& option, NormKind kind) {
+  if (option.kinds.empty()) return kind != NormKind::none;
+  return std::find(option.kinds.begin(), option.kinds.end(), kind) != option.kinds.end();
+}
+
+void set_option(NormSpec& spec, std::string_view name, std::string_view assignment) {
+  const std::size_t equals = assignment.find('=');
+  const std::string_view key = assignment.substr(0, equals);
+  const auto found = options().find(key);
+  std::string known;
+  for (const auto& [each, option] : options())
+    if (belongs(option, spec.kind)) known += (known.empty() ? "" : ", ") + each;
+  expect<Error>(found != options().end() && equals != std::string_view::npos &&
+                    belongs(found->second, spec.kind),
+                "norm: {} has no option {}; there are: {}", name, assignment, known);
+  found->second.set(spec, key, assignment.substr(equals + 1));
+}
+
+// All axes but that of the channels.
+std::vector<int> other_axes(const Shape& shape, Channels where) {
+  const int channels = where == Channels::last ? shape.rank() - 1 : 1;
+  std::vector<int> axes;
+  for (int axis = 0; axis < shape.rank(); ++axis)
+    if (axis != channels) axes.push_back(axis);
+  return axes;
+}
+
+std::vector<int> from(int first, int rank) {
+  std::vector<int> axes;
+  for (int axis = first; axis < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+
+}  // namespace
+
+NormSpec::NormSpec(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  bool found = false;
+  for (const auto& [known, preset] : presets()) {
+    if (known != name) continue;
+    *this = preset;
+    found = true;
+  }
+  expect<Error>(found, "norm: there is no {}; there are: {}", name,
+                fmt::format("{}", fmt::join(norm_names(), ", ")));
+  if (colon == std::string_view::npos) return;
+  for (std::string_view rest = text.substr(colon + 1);;) {
+    const std::size_t comma = rest.find(',');
+    set_option(*this, name, rest.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    rest = rest.substr(comma + 1);
+  }
+  expect<Error>(!learned_smoothing || statistics.place == Epsilon::inside_root,
+                "norm: a learned smoothing term stands inside the root: {}", text);
+  expect<Error>(statistics.variance == Variance::biased || kind != NormKind::divisive,
+                "norm: the variance over a window is biased: {}", text);
+}
+
+std::vector<std::string> norm_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, preset] : presets()) names.push_back(name);
+  return names;
+}
+
+Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(where) {
+  expect<Error>(spec.kind != NormKind::instance || where == Channels::second,
+                "norm: instance normalization is over the positions of images; features have none");
+  expect<Error>(spec.kind != NormKind::group || channels % spec.groups == 0,
+                "norm: {} groups do not divide {} channels", spec.groups, channels);
+  if (spec.kind == NormKind::none) return;
+  const Shape shape = where == Channels::last ? Shape{channels} : Shape{channels, 1, 1};
+  if (spec.affine) gain = Parameter(full(shape, spec.gain));
+  if (spec.affine && spec.bias) bias = Parameter(zeros(shape));
+  if (spec.learned_smoothing) smoothing = Parameter(Tensor(std::sqrt(spec.statistics.epsilon)));
+  if (spec.kind == NormKind::batch) {
+    running_mean = Buffer(zeros(shape));
+    running_variance = Buffer(ones(shape));
+  }
+}
+
+NormFields Norm::fields_of(const Shape& shape) const {
+  const int rank = shape.rank();
+  const bool images = where_ == Channels::second;
+  const std::vector<int> all = images ? from(1, rank) : std::vector<int>{-1};
+  switch (spec.kind) {
+    case NormKind::rms:
+      return {.centre = {}, .scale = {.axes = all, .share = spec.share}};
+    case NormKind::batch:
+      return both({.axes = other_axes(shape, where_)});
+    case NormKind::instance:
+      return both({.axes = from(2, rank)});
+    case NormKind::group:
+      return both({.axes = all, .groups = spec.groups});
+    case NormKind::divisive:
+      if (images)
+        return both(
+            {.axes = {1}, .window = from(2, rank), .radius = spec.radius > 0 ? spec.radius : 2});
+      return both({.window = {-1}, .radius = spec.radius > 0 ? spec.radius : 8});
+    default:
+      return both({.axes = images && spec.over_channels ? std::vector<int>{1} : all});
+  }
+}
+
+// The batch's statistics in training, otherwise the running ones.
+Tensor Norm::batch(const Tensor& x, Mode mode) const {
+  if (!mode.is_training()) {
+    const Tensor variance = running_variance;
+    const Tensor epsilon =
+        smoothing.defined() ? square(smoothing) : Tensor(spec.statistics.epsilon);
+    const bool inside = spec.statistics.place == Epsilon::inside_root;
+    return (x - running_mean.value()) /
+           (inside ? sqrt(variance + epsilon) : sqrt(variance) + epsilon);
+  }
+  {
+    const NoGrad no_grad;
+    const Axes axes(other_axes(x.shape(), where_));
+    const Shape& shape = running_mean.value().shape();
+    const bool several = x.size() > running_mean.value().size();
+    const double kept = 1 - spec.momentum;
+    const auto update = [&](Buffer buffer, const Tensor& now) {
+      buffer.set(kept * buffer.value() + spec.momentum * now.view(shape));
+    };
+    update(running_mean, mean(x, axes));
+    update(running_variance,
+           var(x, axes, Keep::no, several ? Variance::unbiased : Variance::biased));
+  }
+  return normalize(x, fields_of(x.shape()), spec.statistics, smoothing);
+}
+
+Tensor Norm::operator()(const Tensor& x, Mode mode) const {
+  if (spec.kind == NormKind::none) return x;
+  expect(x.rank() >= (where_ == Channels::second ? 3 : 1), "norm: {} is not of {}", x.shape(),
+         where_ == Channels::second ? "images (N, C, H, W)" : "features (..., C)");
+  Tensor y = spec.kind == NormKind::batch
+                 ? batch(x, mode)
+                 : normalize(x, fields_of(x.shape()), spec.statistics, smoothing);
+  if (spec.kind == NormKind::ada) y = ada_scale(y, spec.ada);
+  if (gain.defined()) y = y * gain;
+  return bias.defined() ? y + bias : y;
+}
+
+void Norm::visit(Fields& field) const {
+  field("gain", gain);
+  field("bias", bias);
+  field("smoothing", smoothing);
+  field("running_mean", running_mean);
+  field("running_variance", running_variance);
 }
 
 }  // namespace tapegrad

@@ -1,31 +1,81 @@
 #pragma once
 
-#include "tapegrad/nn/fields.h"
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tapegrad/nn/layer.h"
 #include "tapegrad/ops/norm.h"
 
 namespace tapegrad {
 
-struct LayerNormOptions {
-  NormOptions norm = {};
-  bool affine = true;  ///< with a learned gain (1 at first) and bias (0)
+enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive };
+
+/// A normalization as data: which one, and its options. Made from a name with options, such as
+/// "layer", "ada:c=1,k=0.1" or "layer:place=out,unbiased=1":
+///
+///   none
+///   layer            Ba et al. 2016, with gain and bias; on images over channels and positions, or
+///                    with over=channels over the channels of each position
+///   layer_simple     the same without gain and bias (Xu et al. 2019, section 3.1)
+///   detach, detach_mean, detach_variance   layer_simple with constant statistics (section 3.3)
+///   ada              AdaNorm: c=1, k=0.1, detached=1 (section 4)
+///   rms              over the root mean square, gain only; place=in, eps=1e-6 as in LLaMA,
+///   place=out
+///                    as in Zhang and Sennrich 2019; p=1: the share of entries that it is taken
+///                    over
+///   batch            Ioffe and Szegedy 2015, with running averages: momentum=0.1
+///   instance         over the positions of each channel; images only
+///   group            over groups of channels: groups=2
+///   divisive         over a window: radius=8 along the channels, on images 2 around the position
+///   weight           no normalization of activations; weights are gain v / |v| instead
+///
+/// For all: eps (inside the root, or with place=out outside), s (smoothing: eps = s^2), learn_s=1,
+/// unbiased=1, affine (gain and bias), gain (its first value), weight=1 (normalized weights too).
+struct NormSpec {
+  NormKind kind = NormKind::none;
+  NormOptions statistics = {};
+  bool affine = true;
+  bool bias = true;  ///< beside the gain
+  double gain = 1;   ///< at first
+  bool learned_smoothing = false;
+  bool over_channels = false;  ///< layer on images: each position on its own
+  AdaOptions ada = {};
+  double share = 1;
+  double momentum = 0.1;
+  Index groups = 2;
+  Index radius = 0;  ///< 0: the default of the place
+  bool normalized_weights = false;
+
+  NormSpec() = default;
+  /// Throws Error, saying what there is, for names and options that do not exist.
+  NormSpec(std::string_view text);
+  NormSpec(const char* text) : NormSpec(std::string_view(text)) {}
 };
+/// The names that a NormSpec can be made from.
+std::vector<std::string> norm_names();
 
-/// Layer normalization over the last axis with gain and bias (Ba et al. 2016, eq. 15-16).
-///   x: (..., channels)   gain, bias: (channels)   returns: same shape
-struct LayerNorm {
-  Parameter gain, bias;
-  NormOptions options;
+/// Where a tensor has its channels: (..., C) or (N, C, ...).
+enum class Channels { last, second };
 
-  explicit LayerNorm(Index channels, LayerNormOptions o = {}) : options(o.norm) {
-    if (!o.affine) return;
-    gain = Parameter(ones({channels}));
-    bias = Parameter(zeros({channels}));
-  }
-  Tensor operator()(const Tensor& x) const;
-  void visit(Fields& field) const {
-    field("gain", gain);
-    field("bias", bias);
-  }
+/// A normalization at one place of a network, with its parameters and running averages.
+///   x: (..., C) or (N, C, ...)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
+/// Throws Error for a kind that does not fit the place: instance normalization of features.
+struct Norm {
+  NormSpec spec;
+  Parameter gain, bias, smoothing;
+  Buffer running_mean, running_variance;
+
+  Norm(const NormSpec& spec, Index channels, Channels where = Channels::last);
+  /// In training mode a batch normalization uses the batch and updates its running averages, of
+  /// which the variance is unbiased; otherwise it uses them.
+  Tensor operator()(const Tensor& x, Mode mode = {}) const;
+  void visit(Fields& field) const;
+
+ private:
+  Channels where_;
+  Tensor batch(const Tensor& x, Mode mode) const;
+  NormFields fields_of(const Shape& shape) const;
 };
 
 }  // namespace tapegrad

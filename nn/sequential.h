@@ -8,7 +8,7 @@ namespace tapegrad {
 
 /// Layers one after another. Functions are layers too:
 ///
-///     Sequential net{Linear(784, 100, random), LayerNorm(100), [](const Tensor& x) { return
+///     Sequential net{Linear(784, 100, random), Norm("layer", 100), [](const Tensor& x) { return
 ///     relu(x); },
 ///                    Linear(100, 10, random)};
 struct Sequential {

@@ -1,16 +1,132 @@
 #include "tapegrad/ops/norm.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/norm.h"
-#include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
 
 namespace tapegrad {
 namespace {
+
+const Field row{.axes = {-1}};
+
+// How many elements of the last of a field's axes count.
+Index counted(const Field& field, const Shape& shape) {
+  const Index extent = shape[field.axes.back()];
+  return static_cast<Index>(std::floor(field.share * static_cast<double>(extent) + 1e-9));
+}
+
+// The number of elements of a field without windows.
+double field_size(const Field& field, const Shape& shape) {
+  double size = 1 / static_cast<double>(field.groups);
+  for (const int axis : field.axes) size *= static_cast<double>(shape[axis]);
+  if (field.share < 1)
+    size *=
+        static_cast<double>(counted(field, shape)) / static_cast<double>(shape[field.axes.back()]);
+  return size;
+}
+
+// A matrix that takes the mean over the positions within `radius` along an axis.
+Tensor window_means(Index extent, Index radius) {
+  Tensor band = Tensor::uninitialized({extent, extent});
+  for (Index i = 0; i < extent; ++i) {
+    const Index first = std::max<Index>(0, i - radius), last = std::min(extent - 1, i + radius);
+    for (Index j = 0; j < extent; ++j)
+      band.mutable_data()[i * extent + j] =
+          j >= first && j <= last ? 1 / static_cast<real>(last - first + 1) : real{0};
+  }
+  return band;
+}
+
+Tensor mean_along_window(const Tensor& x, int axis, Index radius) {
+  const Tensor along = transpose(x, axis, -1);
+  const Tensor means = matmul(along, window_means(along.shape()[-1], radius), {.b = true});
+  return transpose(means, axis, -1);
+}
+
+// The first of a field's axes cut in two: groups and members.
+Shape cut(const Field& field, const Shape& shape) {
+  const int axis = shape.resolve(field.axes.front());
+  return shape.with(axis, shape[axis] / field.groups).insert(axis, field.groups);
+}
+
+// The field's axes among those of the cut shape.
+std::vector<int> axes_after_cut(const Field& field, const Shape& shape) {
+  const int first = shape.resolve(field.axes.front());
+  std::vector<int> axes;
+  for (const int axis : field.axes)
+    axes.push_back(shape.resolve(axis) + (shape.resolve(axis) >= first ? 1 : 0));
+  return axes;
+}
+
+// The mean over each element's field, in a shape that broadcasts to x's.
+Tensor mean_over(const Field& field, const Tensor& x) {
+  if (field.groups > 1) {
+    const Shape groups = cut(field, x.shape());
+    const Tensor means =
+        mean(reshape(x, groups), Axes(axes_after_cut(field, x.shape())), Keep::yes);
+    return reshape(broadcast_to(means, groups), x.shape());
+  }
+  Tensor means = x;
+  if (field.share < 1) means = slice(x, field.axes.back(), 0, counted(field, x.shape()));
+  if (!field.axes.empty()) means = mean(means, Axes(field.axes), Keep::yes);
+  for (const int axis : field.window) means = mean_along_window(means, axis, field.radius);
+  return means;
+}
+
+// sqrt(x) with gradient 0 at 0.
+Tensor root(const Tensor& x) {
+  const Tensor positive = greater(x, 0.0);
+  return where(positive, sqrt(where(positive, x, 1.0)), 0.0);
+}
+
+void expect_field(const Field& field, const Shape& shape) {
+  for (const std::vector<int>& axes : {field.axes, field.window})
+    for (const int axis : axes)
+      expect(axis < shape.rank() && axis >= -shape.rank(),
+             "normalize: there is no axis {} to normalize over: {}", axis, shape);
+  expect(!field.axes.empty() || !field.window.empty(), "normalize: a field needs axes: {}", shape);
+  expect(field.radius >= 0, "normalize: the radius of a window must not be negative: {}",
+         field.radius);
+  expect(field.share > 0 && field.share <= 1, "normalize: the share must lie in (0, 1]: {}",
+         field.share);
+  if (field.share < 1)
+    expect(field.groups == 1 && field.window.empty() && !field.axes.empty() &&
+               counted(field, shape) >= 1,
+           "normalize: a share of {} leaves no element, or is combined with groups or windows: {}",
+           field.share, shape);
+  if (field.groups == 1) return;
+  expect(field.groups > 1 && field.window.empty() && !field.axes.empty() &&
+             shape[field.axes.front()] % field.groups == 0,
+         "normalize: {} groups do not divide axis {} of {}, or are combined with windows",
+         field.groups, field.axes.empty() ? 0 : field.axes.front(), shape);
+}
+
+void expect_options(const NormFields& fields, const NormOptions& options, const Tensor& x,
+                    const Tensor& smoothing) {
+  if (fields.centre) expect_field(*fields.centre, x.shape());
+  expect_field(fields.scale, x.shape());
+  expect(options.variance == Variance::biased || fields.scale.window.empty(),
+         "normalize: an unbiased variance over a window is not supported: {}", x.shape());
+  expect(!smoothing.defined() || options.place == Epsilon::inside_root,
+         "normalize: a learned smoothing term stands inside the root");
+}
+
+kernels::RowNorm row_norm(bool centred, const NormOptions& options, Index length) {
+  const Index divisor = length - (options.variance == Variance::unbiased ? 1 : 0);
+  return {.centred = centred,
+          .outside_root = options.place == Epsilon::outside_root,
+          .detached_mean = options.detach_mean,
+          .detached_scale = options.detach_scale,
+          .epsilon = static_cast<real>(options.epsilon),
+          .divisor = static_cast<real>(divisor)};
+}
 
 // Calls body(row) for every row along the last axis of a tensor of the given shape.
 template <class Body>
@@ -19,48 +135,135 @@ void for_rows(const Shape& shape, const Body& body) {
   if (length == 0) return;
   parallel_ranges(shape.size() / length, std::max<Index>(1, elements_per_tile / length),
                   [&](Index begin, Index end) {
-                    for (Index row = begin; row < end; ++row) body(row);
+                    for (Index r = begin; r < end; ++r) body(r);
                   });
+}
+
+// The fused kernel: normalizes along the last axis.
+Tensor normalize_rows(const Tensor& x, bool centred, const NormOptions& options, Place place) {
+  const Index length = x.shape()[-1];
+  const kernels::RowNorm norm = row_norm(centred, options, length);
+  Tensor y = Tensor::uninitialized(x.shape());
+  Tensor scales = Tensor::uninitialized(x.shape().with(-1, 2));  // a RowScale for each row
+  real *normalized = y.mutable_data(), *saved = scales.mutable_data();
+  for_rows(x.shape(), [&](Index r) {
+    const kernels::RowScale scale =
+        kernels::norm().forward(norm, x.data() + r * length, length, normalized + r * length);
+    saved[2 * r] = scale.inverse;
+    saved[2 * r + 1] = scale.slope;
+  });
+
+  const auto to_x = [x, scales, centred, options](const Tensor& g, const Tensor& value) {
+    const NormFields fields{centred ? std::optional(row) : std::nullopt, row};
+    if (recording())
+      return vjp([&](const auto& in) { return composite::normalize(in[0], fields, options); }, {x},
+                 g)[0];
+    const Index count = g.shape()[-1];
+    const kernels::RowNorm back = row_norm(centred, options, count);
+    Tensor dx = Tensor::uninitialized(g.shape());
+    real* out = dx.mutable_data();
+    for_rows(g.shape(), [&](Index r) {
+      kernels::norm().backward(back, {scales.data()[2 * r], scales.data()[2 * r + 1]},
+                               g.data() + r * count, value.data() + r * count, count,
+                               out + r * count);
+    });
+    return dx;
+  };
+  return record(centred ? "layer_norm" : "rms_norm", y, place, edge(x, to_x));
+}
+
+// x with the given axes last, as rows of their elements; f of it; and back again.
+template <class F>
+Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
+  std::vector<bool> inside(x.rank());
+  for (const int axis : axes) inside[x.shape().resolve(axis)] = true;
+  std::vector<int> order;
+  for (const bool last : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if (inside[axis] == last) order.push_back(axis);
+  std::vector<int> back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int>(i);
+
+  const Tensor ordered = std::is_sorted(order.begin(), order.end()) ? x : permute(x, order);
+  const int outer = x.rank() - static_cast<int>(axes.size());
+  const Shape rows{ordered.shape().count(0, outer), ordered.shape().count(outer, x.rank())};
+  const Tensor y = reshape(f(reshape(ordered, rows)), ordered.shape());
+  return std::is_sorted(order.begin(), order.end()) ? y : permute(y, back);
 }
 
 }  // namespace
 
-Tensor composite::layer_norm(const Tensor& x, NormOptions options) {
-  const Tensor mu = mean(x, -1, Keep::yes);
-  const Tensor scale = sqrt(mean(square(x - mu), -1, Keep::yes) + options.epsilon);
-  return (x - (options.detach_mean ? detach(mu) : mu)) /
+Tensor composite::normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
+                            const Tensor& smoothing) {
+  const Tensor mu = fields.centre ? mean_over(*fields.centre, x) : Tensor(0);
+  Tensor moment = mean_over(fields.scale, square(fields.centre ? x - mu : x));
+  if (options.variance == Variance::unbiased) {
+    const double size = field_size(fields.scale, x.shape());
+    moment = moment * (size / (size - 1));
+  }
+  Tensor scale;
+  if (smoothing.defined())
+    scale = sqrt(moment + square(smoothing));
+  else if (options.place == Epsilon::inside_root)
+    scale = sqrt(moment + options.epsilon);
+  else
+    scale = root(moment) + options.epsilon;
+  return (fields.centre ? x - (options.detach_mean ? detach(mu) : mu) : x) /
          (options.detach_scale ? detach(scale) : scale);
 }
 
-Tensor layer_norm(const Tensor& x, NormOptions options, Place place) {
-  expect(x.rank() >= 1, "layer_norm: needs an axis to normalize: {}", x.shape());
+Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
+                 const Tensor& smoothing, Place place) {
+  expect_options(fields, options, x, smoothing);
   const PlaceScope caller(place);
-  if (Composite::active()) return composite::layer_norm(x, options);
+  const bool one_field = !fields.centre || *fields.centre == fields.scale;
+  const bool rows = one_field && fields.scale.window.empty() && fields.scale.share == 1;
+  if (Composite::active() || smoothing.defined() || !rows)
+    return composite::normalize(x, fields, options, smoothing);
 
-  const Index length = x.shape()[-1];
-  Tensor y = Tensor::uninitialized(x.shape());
-  Tensor inverse_scale = Tensor::uninitialized(x.shape().with(-1, 1));
-  real *normalized = y.mutable_data(), *factors = inverse_scale.mutable_data();
-  for_rows(x.shape(), [&](Index row) {
-    factors[row] =
-        kernels::norm().forward(x.data() + row * length, length, static_cast<real>(options.epsilon),
-                                normalized + row * length);
-  });
+  const bool centred = fields.centre.has_value();
+  const Field& field = fields.scale;
+  const auto fused = [&](const Tensor& in) { return normalize_rows(in, centred, options, place); };
+  if (field == row) return fused(x);
+  if (field.groups == 1) return as_rows(x, field.axes, fused);
+  const Tensor groups = reshape(x, cut(field, x.shape()));
+  return reshape(as_rows(groups, axes_after_cut(field, x.shape()), fused), x.shape());
+}
 
-  const auto to_x = [x, inverse_scale, options](const Tensor& g, const Tensor& value) {
-    if (recording())
-      return vjp([&](const auto& in) { return composite::layer_norm(in[0], options); }, {x}, g)[0];
-    const Index count = g.shape()[-1];
-    Tensor dx = Tensor::uninitialized(g.shape());
-    real* out = dx.mutable_data();
-    for_rows(g.shape(), [&](Index row) {
-      kernels::norm().backward(g.data() + row * count, value.data() + row * count, count,
-                               inverse_scale.data()[row], !options.detach_mean,
-                               !options.detach_scale, out + row * count);
-    });
-    return dx;
-  };
-  return record("layer_norm", y, place, edge(x, to_x));
+Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
+  return normalize(x, both(row), options, {}, place);
+}
+
+Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
+  return normalize(x, {.centre = {}, .scale = row}, options, {}, place);
+}
+
+Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
+  const PlaceScope caller(place);
+  const Tensor factor = options.factor * (1 - options.slope * y);
+  return (options.detach_factor ? detach(factor) : factor) * y;
+}
+
+Tensor centred_l1(const Tensor& x, const Field& field, Place place) {
+  expect_field(field, x.shape());
+  const PlaceScope caller(place);
+  return mean(abs(x - mean_over(field, x)));
+}
+
+Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
+                     const DivisiveOptions& options, Place place) {
+  expect(options.exponent > 0, "divisive_norm: the exponent must be positive: {}",
+         options.exponent);
+  const PlaceScope caller(place);
+  const double p = options.exponent;
+  const Tensor energy = matmul(p == 2 ? square(x) : pow(abs(x), p), suppression, {.b = true});
+  const Tensor pool = energy + options.smoothing * options.smoothing;
+  return matmul(x, summation, {.b = true}) / (p == 2 ? sqrt(pool) : pow(pool, 1 / p));
+}
+
+Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place place) {
+  const PlaceScope caller(place);
+  return gain * (v / norm(v, axes, Keep::yes));
 }
 
 }  // namespace tapegrad

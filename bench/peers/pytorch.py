@@ -23,10 +23,10 @@ def training(net, batch):
     return step
 
 
-def mlp(batch, norm=True):
+def mlp(batch, norm=nn.LayerNorm):
     layers = [nn.Flatten()]
     for size_in, size_out in ((784, 1024), (1024, 1024)):
-        layers += [nn.Linear(size_in, size_out)] + ([nn.LayerNorm(size_out)] if norm else []) + [nn.ReLU()]
+        layers += [nn.Linear(size_in, size_out)] + ([norm(size_out)] if norm else []) + [nn.ReLU()]
     return training(nn.Sequential(*layers, nn.Linear(1024, 10)), batch)
 
 
@@ -76,7 +76,8 @@ def layernorm(rows, columns, composite):
     return step
 
 
-rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, False), "mlp_b4": lambda: mlp(4), "cnn": cnn,
+rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
+        "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "cnn": cnn,
         "overhead": overhead, "matmul1024": matmul1024}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)

@@ -22,35 +22,39 @@ struct SquaredDistance {
   }
   real at(Index i) const { return (x[i] - centre) * (x[i] - centre); }
 };
-real forward(const real* x, Index count, real epsilon, real* y) {
+RowScale forward(const RowNorm& norm, const real* x, Index count, real* y) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const real mean = sum_of(count, Value{x}) / static_cast<real>(count);
-  const real variance = sum_of(count, SquaredDistance{x, mean}) / static_cast<real>(count);
-  const real inverse_scale = 1 / std::sqrt(variance + epsilon);
-  const Vector centre = hn::Set(d, mean), factor = hn::Set(d, inverse_scale);
+  const real mean = norm.centred ? sum_of(count, Value{x}) / static_cast<real>(count) : 0;
+  const real moment = sum_of(count, SquaredDistance{x, mean}) / norm.divisor;
+  const real scale =
+      norm.outside_root ? std::sqrt(moment) + norm.epsilon : std::sqrt(moment + norm.epsilon);
+  const real inverse = 1 / scale;
+  const Vector centre = hn::Set(d, mean), factor = hn::Set(d, inverse);
   Index i = 0;
   for (; i + lanes <= count; i += lanes)
     hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), centre), factor), d, y + i);
-  for (; i < count; ++i) y[i] = (x[i] - mean) * inverse_scale;
-  return inverse_scale;
+  for (; i < count; ++i) y[i] = (x[i] - mean) * inverse;
+  if (!norm.outside_root) return {inverse, 1 / norm.divisor};
+  return {inverse, moment > 0 ? scale / (std::sqrt(moment) * norm.divisor) : 0};
 }
 
-void backward(const real* g, const real* y, Index count, real inverse_scale, bool mean_term,
-              bool scale_term, real* dx) {
+void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
+              real* dx) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const bool mean_term = norm.centred && !norm.detached_mean;
   const real mean = mean_term ? sum_of(count, Value{g}) / static_cast<real>(count) : 0;
-  const real slope = scale_term ? sum_of(count, Product{g, y}) / static_cast<real>(count) : 0;
-  const Vector shift = hn::Set(d, mean), along = hn::Set(d, slope),
-               factor = hn::Set(d, inverse_scale);
+  const real along = norm.detached_scale ? 0 : sum_of(count, Product{g, y}) * scale.slope;
+  const Vector shift = hn::Set(d, mean), projection = hn::Set(d, along),
+               factor = hn::Set(d, scale.inverse);
   Index i = 0;
   for (; i + lanes <= count; i += lanes) {
     const Vector centred = hn::Sub(hn::LoadU(d, g + i), shift);
-    const Vector projected = hn::NegMulAdd(along, hn::LoadU(d, y + i), centred);
+    const Vector projected = hn::NegMulAdd(projection, hn::LoadU(d, y + i), centred);
     hn::StoreU(hn::Mul(projected, factor), d, dx + i);
   }
-  for (; i < count; ++i) dx[i] = (g[i] - mean - slope * y[i]) * inverse_scale;
+  for (; i < count; ++i) dx[i] = (g[i] - mean - along * y[i]) * scale.inverse;
 }
 
 }  // namespace

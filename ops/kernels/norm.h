@@ -4,13 +4,28 @@
 
 namespace tapegrad::kernels {
 
-/// Layer normalization of one row, and back.
+/// How a row is normalized: y = (x - m) / s with s^2 = sum (x - m)^2 / divisor + epsilon, or
+/// s = sqrt(sum (x - m)^2 / divisor) + epsilon.
+struct RowNorm {
+  bool centred;         ///< m is the mean of the row; otherwise 0
+  bool outside_root;    ///< epsilon is added to the root
+  bool detached_mean;   ///< m is a constant on the way back
+  bool detached_scale;  ///< so is s
+  real epsilon;
+  real divisor;
+};
+
+/// What the way back needs of a row's statistics.
+struct RowScale {
+  real inverse;  ///< 1 / s
+  real slope;    ///< ds/dx = slope s y
+};
+
 struct Norm {
-  /// y = (x - mean) / s with s = sqrt(variance + epsilon); returns 1 / s.
-  real (*forward)(const real* x, Index count, real epsilon, real* y);
-  /// dx = (g - mean g - y mean(g y)) / s; a detached statistic drops its term.
-  void (*backward)(const real* g, const real* y, Index count, real inverse_scale, bool mean_term,
-                   bool scale_term, real* dx);
+  RowScale (*forward)(const RowNorm& norm, const real* x, Index count, real* y);
+  /// dx = (g - mean g - y slope sum(g y)) / s; a detached statistic drops its term.
+  void (*backward)(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
+                   real* dx);
 };
 const Norm& norm();
 

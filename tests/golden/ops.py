@@ -36,6 +36,32 @@ def any_(*shape):
     return away(*shape, around=())
 
 
+def grouped_detached(x):
+    groups = x.reshape(2, 2, -1)
+    variance = groups.var(-1, keepdim=True, unbiased=False)
+    return ((groups - groups.mean(-1, keepdim=True)) / torch.sqrt(variance + 1e-5).detach()).reshape(x.shape)
+
+
+def two_fields(x):
+    centred = x - x.mean(1, keepdim=True)
+    return centred / torch.sqrt((centred * centred).mean((2, 3), keepdim=True) + 1e-5)
+
+
+def box_mean(x):
+    """The mean over all channels of the 3 x 3 positions around each, those that there are."""
+    sums = F.conv2d(x, torch.ones(1, x.shape[1], 3, 3, dtype=double), padding=1)
+    return sums / F.conv2d(torch.ones_like(x), torch.ones(1, x.shape[1], 3, 3, dtype=double), padding=1)
+
+
+def windowed(x):
+    centred = x - box_mean(x)
+    return centred / torch.sqrt(box_mean(centred * centred) + 1e-5)
+
+
+def smoothed(x, s):
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + s * s)
+
+
 pad_idx = torch.tensor([[2, 0], [1, 2]])
 labels = torch.tensor([1, 0, 3])
 columns = torch.tensor([[0, 2, 1], [3, 3, 0]])
@@ -128,6 +154,28 @@ rows = {
     "layer_norm_detached": (
         lambda x: (x - x.mean(-1, keepdim=True).detach())
         / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5).detach(), [any_(3, 5)]),
+    "layer_norm_outside": (
+        lambda x: (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 0.1), [any_(3, 5)]),
+    "rms_norm": (lambda x: F.rms_norm(x, (5,), eps=1e-6), [any_(3, 5)]),
+    "rms_norm_outside": (lambda x: x / (torch.sqrt((x * x).mean(-1, keepdim=True)) + 1e-5), [any_(3, 5)]),
+    "rms_norm_partial": (
+        lambda x: x / torch.sqrt((x[:, :2] ** 2).mean(-1, keepdim=True) + 1e-5), [any_(3, 5)]),
+    "normalize_batch": (lambda x: F.batch_norm(x, None, None, training=True), [any_(3, 2, 2, 3)]),
+    "normalize_instance": (lambda x: F.instance_norm(x), [any_(2, 3, 2, 3)]),
+    "normalize_groups": (lambda x: F.group_norm(x, 2), [any_(2, 4, 2, 3)]),
+    "normalize_detached": (lambda x: grouped_detached(x), [any_(2, 4, 2, 3)]),
+    "normalize_two_fields": (lambda x: two_fields(x), [any_(2, 4, 2, 3)]),
+    "normalize_window": (lambda x: windowed(x), [any_(2, 3, 3, 4)]),
+    "normalize": (lambda x, s: smoothed(x, s), [any_(3, 5), positive(1)]),
+    "ada_scale": (lambda y: 2 * (1 - 0.1 * y) * y, [any_(3, 5)]),
+    "ada_scale_detached": (lambda y: (1 - 0.1 * y).detach() * y, [any_(3, 5)]),
+    "centred_l1": (lambda x: (x - x.mean(-1, keepdim=True)).abs().mean(), [spread(3, 4, step=0.37)]),
+    "divisive_norm": (
+        lambda x, u, w: (x @ u.T) / torch.sqrt(1 + (x * x) @ (w * w).T), [away(2, 3), any_(3, 3), any_(3, 3)]),
+    "divisive_norm_cubic": (
+        lambda x, u, w: (x @ u.T) / (0.49 + x.abs() ** 3 @ (w * w).T) ** (1 / 3),
+        [away(2, 3), any_(3, 3), any_(3, 3)]),
+    "weight_norm": (lambda v, g: torch._weight_norm(v, g, 1), [any_(4, 3), any_(1, 3)]),
     "cross_entropy": (lambda x: F.cross_entropy(x, labels), [any_(3, 4)]),
     "cross_entropy_smoothed": (
         lambda x: F.cross_entropy(x, torch.tensor([1, -100, 3]), label_smoothing=0.2), [any_(3, 4)]),

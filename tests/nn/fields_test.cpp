@@ -53,12 +53,13 @@ TEST_CASE("a walk finds every slot once, under its first name", "[nn]") {
 
 TEST_CASE("vectors, optionals and layers chosen at run time are walked", "[nn]") {
   Random random(1);
-  const Sequential net{Linear(4, 5, random), LayerNorm(5), [](const Tensor& x) { return relu(x); },
-                       Dropout{0.5}, Linear(5, 2, random, {.bias = false})};
+  const Sequential net{Linear(4, 5, random), Norm("layer", 5),
+                       [](const Tensor& x) { return relu(x); }, Dropout{0.5},
+                       Linear(5, 2, random, {.bias = false})};
   CHECK(names(fields(net)) == std::vector<std::string>{"layers.0.weight", "layers.0.bias",
                                                        "layers.1.gain", "layers.1.bias",
                                                        "layers.4.weight"});
-  const ConvNet plain(random), normalized(random, {.layer_norm = true});
+  const ConvNet plain(random), normalized(random, {.hidden_norm = "layer"});
   CHECK(fields(normalized).parameters().size() == fields(plain).parameters().size() + 2);
 }
 
@@ -100,8 +101,8 @@ TEST_CASE("layers have right derivatives of their input, first and second", "[nn
 TEST_CASE("gradients of parameters agree with differences", "[nn]") {
   if (sizeof(real) == 4) return;  // a step that single precision resolves crosses kinks of ReLU
   Random random(3);
-  const ConvNet conv(random, {.layer_norm = true});
-  const Mlp mlp({784, 16, 10}, random, {.layer_norm = true});
+  const ConvNet conv(random, {.hidden_norm = "layer"});
+  const Mlp mlp({784, 16, 10}, random, {.norm = "layer"});
   const Tensor x = random.uniform({2, 1, 28, 28});
   const Tensor u = random.normal({2, 10});
   const auto check = [&](const auto& net) {

@@ -56,7 +56,7 @@ const Bytes two_labels = bytes_of({0, 0, 8, 1, 0, 0, 0, 2, 7, 3});
 // A small training run: `steps` steps from wherever the checkpoint says.
 struct Run {
   Random init{1}, random{2};
-  Mlp net{{4, 8, 3}, init, {.layer_norm = true, .dropout = 0.2}};
+  Mlp net{{4, 8, 3}, init, {.norm = "layer", .dropout = 0.2}};
   Adam adam{parameters(net)};
   Checkpoint checkpoint{.net = fields(net), .optimizer = &adam, .random = {{"training", &random}}};
 

@@ -179,6 +179,6 @@ TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate no
   Random random(1);
   const RestoreThreads one;  // on several, which worker takes a tile is chance, and so is its pool
   set_threads(1);
-  SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.layer_norm = true, .dropout = 0.1})); }
-  SECTION("conv_net") { check(ConvNet(random, {.layer_norm = true, .dropout = 0.1})); }
+  SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.norm = "layer", .dropout = 0.1})); }
+  SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }
 }

@@ -26,6 +26,8 @@ const Tensor first_and_last({3}, {1, 0, 1});
 const Indices ids({2, 2}, {2, 0, 1, 2});
 const Indices columns({2, 3}, {0, 2, 1, 3, 3, 0});
 const Indices labels({3}, {1, 0, 3});
+const NormOptions outside_unbiased{
+    .epsilon = 0.1, .place = Epsilon::outside_root, .variance = Variance::unbiased};
 
 }  // namespace
 
@@ -155,6 +157,50 @@ const std::vector<Row>& table() {
        true},
       {"layer_norm_detached",
        [](In x) { return layer_norm(x[0], {.detach_mean = true, .detach_scale = true}); }, true},
+      {"layer_norm_outside", [](In x) { return layer_norm(x[0], outside_unbiased); }, true},
+      {"rms_norm", [](In x) { return rms_norm(x[0]); }, true},
+      {"rms_norm_outside", [](In x) { return rms_norm(x[0], {.place = Epsilon::outside_root}); },
+       true},
+      {"rms_norm_partial",
+       [](In x) { return normalize(x[0], {.centre = {}, .scale = {.axes = {-1}, .share = 0.5}}); }},
+      {"normalize_batch",
+       [](In x) {
+         return normalize(x[0], both({.axes = {0, 2, 3}}));
+       },
+       true},
+      {"normalize_instance",
+       [](In x) {
+         return normalize(x[0], both({.axes = {2, 3}}));
+       },
+       true},
+      {"normalize_groups",
+       [](In x) {
+         return normalize(x[0], both({.axes = {1, 2, 3}, .groups = 2}));
+       },
+       true},
+      {"normalize_detached",
+       [](In x) {
+         return normalize(x[0], both({.axes = {1, 2, 3}, .groups = 2}), {.detach_scale = true});
+       },
+       true},
+      {"normalize_two_fields",
+       [](In x) {
+         return normalize(x[0], {.centre = Field{.axes = {1}}, .scale = {.axes = {2, 3}}});
+       }},
+      {"normalize_window",
+       [](In x) {
+         return normalize(x[0], both({.axes = {1}, .window = {2, 3}, .radius = 1}));
+       }},
+      {"normalize", [](In x) { return normalize(x[0], both({.axes = {-1}}), {}, x[1]); }},
+      {"ada_scale", [](In x) { return ada_scale(x[0], {.factor = 2, .detach_factor = false}); }},
+      {"ada_scale_detached", [](In x) { return ada_scale(x[0]); }},
+      {"centred_l1", [](In x) { return centred_l1(x[0], {.axes = {-1}}); }},
+      {"divisive_norm", [](In x) { return divisive_norm(x[0], x[1], square(x[2])); }},
+      {"divisive_norm_cubic",
+       [](In x) {
+         return divisive_norm(x[0], x[1], square(x[2]), {.smoothing = 0.7, .exponent = 3});
+       }},
+      {"weight_norm", [](In x) { return weight_norm(x[0], x[1], 0); }},
       {"cross_entropy", [](In x) { return cross_entropy(x[0], labels); }},
       {"cross_entropy_smoothed",
        [](In x) {

@@ -3,7 +3,7 @@
 int main() {
   using namespace tapegrad;
   Random random(1);
-  const Mlp net({4, 8, 2}, random, {.layer_norm = true});
+  const Mlp net({4, 8, 2}, random, {.norm = "layer"});
   const Tape tape;
   const Tensor loss = cross_entropy(net(random.normal({3, 4})), Indices({3}, {0, 1, 1}));
   const bool scalar_is_right = sizeof(real) == (loss.values().size_bytes());

@@ -1,0 +1,207 @@
+#include "tapegrad/nn/norm.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/models/conv_net.h"
+#include "tapegrad/models/mlp.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-4;
+
+// The property that makes each normalization what it is, of features (N, C) before gain and bias.
+void check_features(const NormSpec& spec, const Tensor& x, const Tensor& y) {
+  const Tensor zero = zeros({1});
+  switch (spec.kind) {
+    case NormKind::none:
+      CHECK(relative_error(y, x) == 0);
+      break;
+    case NormKind::layer:
+      CHECK(norm(mean(y, -1)).item() < precision);
+      CHECK(relative_error(mean(square(y), -1), ones({x.shape()[0]})) < 1e-3);
+      break;
+    case NormKind::ada:
+      CHECK(relative_error(mean(y, -1), full({x.shape()[0]}, -spec.ada.factor * spec.ada.slope)) <
+            1e-3);
+      break;
+    case NormKind::rms:
+      CHECK(relative_error(mean(square(y), -1), ones({x.shape()[0]})) < 1e-3);
+      CHECK(norm(mean(y, -1)).item() > 0.1);
+      break;
+    case NormKind::batch:
+      CHECK(norm(mean(y, 0)).item() < precision);
+      CHECK(relative_error(mean(square(y), 0), ones({x.shape()[1]})) < 1e-3);
+      break;
+    case NormKind::group:
+      CHECK(norm(mean(reshape(y, {-1, x.shape()[1] / spec.groups}), -1)).item() < precision);
+      break;
+    case NormKind::divisive:
+      CHECK(relative_error(y, normalize(x, both({.window = {-1}, .radius = 8}))) == 0);
+      break;
+    case NormKind::instance:
+      FAIL("features have no positions");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a normalization is made from its name", "[nn][norm]") {
+  const Tensor x = Random(1).normal({6, 24}, 0.8, 1.5);
+  Random random(2);
+  for (const std::string& name : norm_names()) {
+    const NormSpec spec(name);
+    if (spec.kind == NormKind::instance) continue;
+    DYNAMIC_SECTION(name) { check_features(spec, x, Norm(spec, 24)(x, training(random))); }
+  }
+}
+
+TEST_CASE("detached statistics by name", "[nn][norm]") {
+  const Tensor x = Random(1).normal({4, 8}), g = Random(2).normal({4, 8}, 1);
+  const auto gradient = [&](const char* name) {
+    const Norm norm(name, 8);
+    return vjp([&](const auto& in) { return norm(in[0]); }, {x}, g)[0];
+  };
+  const Tensor s = sqrt(var(x, -1, Keep::yes) + 1e-5);
+  CHECK(relative_error(gradient("detach"), g / s) < precision);
+  CHECK(relative_error(gradient("detach_variance"), (g - mean(g, -1, Keep::yes)) / s) < precision);
+  CHECK(relative_error(gradient("detach_mean") - mean(gradient("detach_mean"), -1, Keep::yes),
+                       gradient("layer_simple")) < precision);
+}
+
+TEST_CASE("each option has an effect", "[nn][norm]") {
+  const Tensor x = Random(3).normal({4, 12}, 0.5), image = Random(4).normal({2, 4, 5, 5});
+  Random random(5);
+  const auto differs = [&](const char* a, const char* b) {
+    INFO(a << " and " << b);
+    CHECK(relative_error(Norm(a, 12)(x, training(random)), Norm(b, 12)(x, training(random))) >
+          1e-6);
+  };
+  differs("layer", "layer:eps=0.1");
+  differs("layer", "layer:s=1");
+  differs("layer", "layer:eps=0.1,place=out");
+  differs("layer", "layer:unbiased=1");
+  differs("layer", "layer:gain=0.1");
+  differs("ada", "ada:c=2");
+  differs("ada", "ada:k=0.2");
+  differs("rms", "rms:p=0.5");
+  differs("group", "group:groups=3");
+  differs("divisive", "divisive:radius=2");
+  CHECK(relative_error(Norm("layer:s=0.5", 12)(x), Norm("layer:eps=0.25", 12)(x)) < precision);
+  CHECK(parameter_count(Norm("layer", 12)) == 24);
+  CHECK(parameter_count(Norm("layer:affine=0", 12)) == 0);
+  CHECK(parameter_count(Norm("layer:learn_s=1", 12)) == 25);
+  CHECK(parameter_count(Norm("rms", 12)) == 12);
+  CHECK(NormSpec("layer:weight=1").normalized_weights);
+  CHECK(relative_error(Norm("layer", 4, Channels::second)(image),
+                       Norm("layer:over=channels", 4, Channels::second)(image)) > 1e-3);
+
+  const auto gradient = [&](const char* name) {
+    const Norm ada(name, 12);
+    return vjp([&](const auto& in) { return ada(in[0]); }, {x}, x * x)[0];
+  };
+  CHECK(relative_error(gradient("ada"), gradient("ada:detached=0")) > 1e-3);
+
+  const Norm slow("batch:momentum=0.01", 12);
+  slow(x, training(random));
+  CHECK(relative_error(slow.running_mean.value(), 0.01 * mean(x, 0)) < precision);
+}
+
+TEST_CASE("a learned smoothing term is learnt", "[nn][norm]") {
+  const Norm norm("layer:s=0.5,learn_s=1", 6);
+  CHECK(norm.smoothing.value().item() == Approx(0.5));
+  const Tape tape;
+  const Tensor loss = sum(square(norm(Random(1).normal({3, 6}))));
+  CHECK(grad(loss, Tensor(norm.smoothing)).item() < 0);  // more smoothing, smaller values
+}
+
+TEST_CASE("batch normalization uses its running averages in evaluation", "[nn][norm]") {
+  Random random(6);
+  const Tensor x = random.normal({8, 3, 2, 2}, 2, 3), g = random.normal({8, 3, 2, 2});
+  const Norm norm("batch", 3, Channels::second);
+  norm(x, training(random));
+  const Tensor mean_now = mean(x, {0, 2, 3}), var_now = var(x, {0, 2, 3}, Keep::no,
+                                                           Variance::unbiased);
+  CHECK(relative_error(reshape(norm.running_mean, {3}), 0.1 * mean_now) < precision);
+  CHECK(relative_error(reshape(norm.running_variance, {3}), 0.9 + 0.1 * var_now) < precision);
+  const Tensor y = norm(x);
+  CHECK(relative_error(norm(slice(x, 0, 2, 3)), slice(y, 0, 2, 3)) == 0);  // batch-independent
+  CHECK(relative_error(reshape(norm.running_mean, {3}), 0.1 * mean_now) < precision);  // unchanged
+  // one case: no deviation, no NaN
+  const Norm features("batch", 5);
+  const Tensor single = features(random.normal({1, 5}), training(random));
+  CHECK(tapegrad::norm(single).item() == 0);
+  CHECK(range(features(random.normal({1, 5}))).non_finite == 0);
+}
+
+TEST_CASE("networks take every normalization that fits them", "[nn][norm]") {
+  Random random(7);
+  const Tensor images = random.uniform({2, 1, 28, 28});
+  for (const std::string& name : norm_names()) {
+    DYNAMIC_SECTION(name) {
+      const NormSpec spec(name);
+      const ConvNet conv(random, {.norm = spec});
+      const Tensor before = conv.first(images);
+      const Tensor after = conv.first_norm(before, training(random));
+      if (spec.kind == NormKind::instance)
+        CHECK(tapegrad::norm(mean(after, {2, 3})).item() < precision * 10);
+      if (spec.kind == NormKind::batch)
+        CHECK(tapegrad::norm(mean(after, {0, 2, 3})).item() < precision * 10);
+      if (spec.kind == NormKind::layer)
+        CHECK(tapegrad::norm(mean(after, {1, 2, 3})).item() < precision * 10);
+      if (spec.kind == NormKind::group)
+        CHECK(tapegrad::norm(mean(reshape(after, {4, -1}), 1)).item() < precision * 10);
+      CHECK(range(conv(images, training(random))).non_finite == 0);
+      if (spec.kind == NormKind::instance) {
+        CHECK_THROWS_WITH(Mlp({784, 8, 10}, random, {.norm = spec}), Contains("instance"));
+        return;
+      }
+      const Mlp mlp({784, 8, 10}, random, {.norm = spec});
+      CHECK(range(mlp(images, training(random))).non_finite == 0);
+      const bool has_gain = [&] {
+        for (const auto& [field, parameter] : fields(mlp).parameters())
+          if (field == "layers.0.gain") return true;
+        return false;
+      }();
+      CHECK(has_gain == spec.normalized_weights);
+    }
+  }
+}
+
+TEST_CASE("weight normalization of layers", "[nn][norm]") {
+  Random random(8);
+  const Linear linear(4, 3, random, {.weight_norm = true});
+  const Tensor x = random.normal({2, 4});
+  const Tensor plain = matmul(x, linear.weight) + linear.bias;
+  CHECK(relative_error(linear(x), plain) < precision);  // the gain starts as |v|
+  const Conv2d conv(2, 3, 3, random, {.weight_norm = true});
+  const Tensor image = random.normal({1, 2, 5, 5});
+  CHECK(relative_error(conv(image), conv2d(image, conv.weight) + conv.bias) < precision);
+  const Tensor before = linear(x);
+  Parameter weight = linear.weight;
+  weight.set(detach(weight) * 3.0);
+  CHECK(relative_error(linear(x), before) < precision);  // only the direction of v counts
+}
+
+TEST_CASE("norms that do not exist are refused by name", "[nn][norm]") {
+  CHECK_THROWS_WITH(NormSpec("lyer"), Contains("lyer") && Contains("layer_simple"));
+  CHECK_THROWS_WITH(NormSpec("ada:q=1"), Contains("q=1") && Contains("c, ") && Contains("k"));
+  CHECK_THROWS_WITH(NormSpec("layer:c=1"), Contains("c=1"));
+  CHECK_THROWS_WITH(NormSpec("layer:eps"), Contains("eps"));
+  CHECK_THROWS_WITH(NormSpec("layer:eps=abc"), Contains("abc"));
+  CHECK_THROWS_WITH(NormSpec("layer:eps=-1"), Contains("-1"));
+  CHECK_THROWS_WITH(NormSpec("none:eps=1"), Contains("none"));
+  CHECK_THROWS_WITH(NormSpec("divisive:unbiased=1"), Contains("biased"));
+  CHECK_THROWS_WITH(NormSpec("layer:learn_s=1,place=out"), Contains("inside"));
+  CHECK_THROWS_WITH(Norm("group:groups=5", 12), Contains("5 groups") && Contains("12"));
+  CHECK_THROWS_WITH(Norm("instance", 4), Contains("images"));
+}

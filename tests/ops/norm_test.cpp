@@ -1,0 +1,413 @@
+#include "tapegrad/ops/norm.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <optional>
+
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+
+namespace {
+
+constexpr double precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
+const Field rows{.axes = {-1}};
+
+using F = std::function<Tensor(const Tensor&)>;
+
+Tensor gradient(const F& f, const Tensor& x, const Tensor& g) {
+  return vjp([&](const auto& in) { return f(in[0]); }, {x}, g)[0];
+}
+
+// Values and gradients of two functions agree, fused and composite alike.
+void check_same(const F& f, const F& g, const Tensor& x) {
+  const Tensor seed = Random(99).normal(f(x).shape());
+  for (const bool readable : {false, true}) {
+    std::optional<Composite> composite;
+    if (readable) composite.emplace();
+    INFO((readable ? "composite" : "fused"));
+    CHECK(relative_error(f(x), g(x)) < precision);
+    const Tensor expected = gradient(g, x, seed);
+    const double size = std::max(1e-3, double{norm(expected).item()});
+    CHECK(norm(gradient(f, x, seed) - expected).item() / size < precision);
+  }
+}
+
+double dot(const Tensor& a, const Tensor& b) { return sum(a * b).item(); }
+
+struct Statistics {
+  Tensor y, b;          // normalized, and the gradient
+  double mean, variance;  // of the gradient
+};
+
+// One row with its gradient under options.
+Statistics backward(const Tensor& x, const Tensor& g, const NormOptions& options) {
+  const F f = [&](const Tensor& in) { return layer_norm(in, options); };
+  const Tensor b = gradient(f, x, g);
+  return {f(x), b, mean(b).item(), var(b).item()};
+}
+
+}  // namespace
+
+// systems 2.1: Xu et al. 2019, Theorem 1, in its exact form.
+TEST_CASE("detached statistics: means and variances of gradients", "[norm]") {
+  Random random(3);
+  for (const Index length : {2, 3, 8, 64})
+    for (const double epsilon : {1e-5, 0.1})
+      for (const Epsilon place : {Epsilon::inside_root, Epsilon::outside_root})
+        for (const Variance variance : {Variance::biased, Variance::unbiased}) {
+          const Tensor x = random.normal({length}, 1, 2), g = random.normal({length}, 0.5, 1);
+          const double deviation = stddev(x, {}, Keep::no, variance).item();
+          const double s = place == Epsilon::inside_root
+                               ? std::sqrt(deviation * deviation + epsilon)
+                               : deviation + epsilon;
+          const auto run = [&](bool detach_mean, bool detach_scale) {
+            return backward(x, g, {epsilon, detach_mean, detach_scale, place, variance});
+          };
+          const Statistics full = run(false, false), scale = run(false, true),
+                           centre = run(true, false), none = run(true, true);
+          const double g_mean = mean(g).item(), bound = var(g).item() / (s * s);
+          CAPTURE(length, epsilon, place == Epsilon::inside_root, variance == Variance::biased);
+          CHECK(none.mean == Approx(g_mean / s).margin(precision));
+          CHECK(none.variance == Approx(bound).epsilon(precision));
+          CHECK(full.mean == Approx(0).margin(precision));
+          CHECK(scale.mean == Approx(0).margin(precision));
+          CHECK(scale.variance == Approx(bound).epsilon(precision));
+          CHECK(centre.mean == Approx(g_mean / s).margin(precision));
+          CHECK(centre.variance == Approx(full.variance).epsilon(precision).margin(precision));
+          CHECK(full.variance <= bound * (1 + precision));
+          if (place == Epsilon::inside_root && variance == Variance::biased) {
+            const double p = mean(g * full.y).item(), r = var(full.y).item();
+            CHECK(full.variance == Approx((var(g).item() - p * p * (2 - r)) / (s * s))
+                                       .epsilon(precision)
+                                       .margin(precision));
+            CHECK(dot(full.b, x - mean(x)) ==
+                  Approx(static_cast<double>(length) * p * (1 - r)).margin(10 * precision));
+          }
+        }
+}
+
+TEST_CASE("detaching does not change values", "[norm]") {
+  const Tensor x = Random(1).normal({3, 7});
+  const Tensor y = layer_norm(x);
+  for (const bool m : {false, true})
+    for (const bool s : {false, true})
+      CHECK(relative_error(layer_norm(x, {.detach_mean = m, .detach_scale = s}), y) == 0);
+}
+
+// systems 2.1: the radial part of the gradient of a weight before the normalization.
+TEST_CASE("a weight does not feel its own scale unless the deviation is detached", "[norm]") {
+  Random random(5);
+  const Tensor w = random.normal({6, 9}), x = random.normal({4, 6}, 0.3), g = random.normal({4, 9});
+  const auto radial = [&](bool m, bool s) {
+    const F f = [&](const Tensor& in) {
+      return layer_norm(matmul(x, in), {0, m, s});
+    };
+    return dot(w, gradient(f, w, g));
+  };
+  const Tensor a = matmul(x, w), y = layer_norm(a, {.epsilon = 0});
+  const double means =
+      sum(9.0 * mean(g, -1) * mean(a, -1) / stddev(a, -1)).item();
+  const double scales = dot(g, y);
+  CHECK(radial(false, false) == Approx(0).margin(10 * precision));
+  CHECK(radial(true, false) == Approx(means).epsilon(precision));
+  CHECK(radial(false, true) == Approx(scales).epsilon(precision));
+  CHECK(radial(true, true) == Approx(means + scales).epsilon(precision));
+}
+
+// systems 2.2, with a learned smoothing term.
+TEST_CASE("layer normalization with a smoothing term", "[norm]") {
+  Random random(6);
+  const Tensor a = random.normal({8}, 1, 2), q = random.normal({8});
+  const Tensor s(0.7);
+  const Function f = [](const auto& in) { return normalize(in[0], both(rows), {}, in[1]); };
+  const std::vector<Tensor> gradients = vjp(f, {a, s}, q);
+  const Tensor centred = a - mean(a);
+  const double sigma = std::sqrt(var(a).item() + 0.49);
+  CHECK(gradients[1].item() ==
+        Approx(-0.7 / (sigma * sigma * sigma) * dot(q, centred)).epsilon(precision));
+  CHECK(dot(a, gradients[0]) + 0.7 * gradients[1].item() == Approx(0).margin(precision));  // Euler
+  CHECK(dot(gradients[0], centred) ==
+        Approx(dot(q, centred / sigma) * 0.49 / (sigma * sigma)).epsilon(precision));
+  // The diagonal of the Jacobian, which is all that the printed formula has.
+  const Tensor y = centred / sigma;
+  for (Index i = 0; i < 3; ++i) {
+    Tensor unit = zeros({8});
+    unit.mutable_data()[i] = 1;
+    const double found = vjp(f, {a, s}, unit)[0].data()[i];
+    CHECK(found == Approx((1 - 1.0 / 8 - y.data()[i] * y.data()[i] / 8) / sigma).epsilon(precision));
+  }
+  // Linear for a large term, layer_norm for a small one.
+  CHECK(relative_error(1e3 * f({a, Tensor(1e3)}), centred) < 1e-4);
+  CHECK(relative_error(f({a, Tensor(1e-4)}), layer_norm(a, {.epsilon = 0})) < 1e-4);
+}
+
+namespace {
+
+// What is done to a layer a = W x before normalization; systems 2.3a has who is invariant.
+struct Change {
+  const char* name;
+  std::function<Tensor(const Tensor& w, const Tensor& x)> sums;  // w: (in, out)
+};
+
+const Index inputs = 5, outputs = 6, cases = 7;
+
+Tensor one_column(double factor) {
+  Tensor scale = ones({outputs});
+  scale.mutable_data()[2] = static_cast<real>(factor);
+  return scale;
+}
+
+std::vector<Change> changes() {
+  static const Tensor shift = Random(8).normal({inputs, 1}), move = Random(9).normal({inputs});
+  Tensor one_case = ones({cases, 1}), case_shift = zeros({cases, 1});
+  one_case.mutable_data()[1] = 3;
+  case_shift.mutable_data()[1] = 2;
+  return {
+      {"matrix rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x, w * 3.0); }},
+      {"matrix recentred", [](const Tensor& w, const Tensor& x) { return matmul(x, w + shift); }},
+      {"one weight vector rescaled",
+       [](const Tensor& w, const Tensor& x) { return matmul(x, w * one_column(3)); }},
+      {"data rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x * 3.0, w); }},
+      {"data recentred", [](const Tensor& w, const Tensor& x) { return matmul(x + move, w); }},
+      {"one case rescaled",
+       [=](const Tensor& w, const Tensor& x) { return matmul(x * one_case, w); }},
+      {"a constant added to the sums of a case",
+       [=](const Tensor& w, const Tensor& x) { return matmul(x, w) + case_shift; }},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("invariances of a linear layer", "[norm]") {
+  Random random(7);
+  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
+  const NormOptions sharp{.epsilon = 0}, smooth{.epsilon = 1};
+  struct Method {
+    const char* name;
+    std::function<Tensor(const Tensor&)> norm;
+    const char* invariant;  // a column of systems 2.3a, change by change
+  };
+  const auto by = [](const NormFields& fields, const NormOptions& options) {
+    return [=](const Tensor& a) { return normalize(a, fields, options); };
+  };
+  const Field window{.window = {1}, .radius = 2};
+  const Method methods[] = {
+      {"batch", by(both({.axes = {0}}), sharp), "y-yyy--"},
+      {"layer", by(both({.axes = {1}}), sharp), "yy-y-yy"},
+      {"rms", by({.centre = {}, .scale = {.axes = {1}}}, sharp), "y--y-y-"},
+      {"group", by(both({.axes = {1}, .groups = 2}), sharp), "yy-y-yy"},
+      {"divisive, no smoothing", by(both(window), sharp), "yy-y-yy"},
+      {"divisive, smoothed", by(both(window), smooth), "-y----y"},
+      {"none", [](const Tensor& a) { return a; }, "-------"},
+  };
+  for (const Method& method : methods) {
+    const Tensor before = method.norm(matmul(x, w));
+    const auto all = changes();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double change = relative_error(method.norm(all[i].sums(w, x)), before);
+      CAPTURE(method.name, all[i].name, change);
+      CHECK((change < precision) == (method.invariant[i] == 'y'));
+    }
+  }
+  // A negative factor turns the sign.
+  CHECK(relative_error(layer_norm(matmul(x, w * -2.0), sharp), -layer_norm(matmul(x, w), sharp)) <
+        precision);
+}
+
+TEST_CASE("invariances under weight normalization", "[norm]") {
+  Random random(10);
+  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
+  const Tensor gain = random.uniform({1, outputs}, 0.5, 2);
+  const auto layer = [&](const Tensor& v, const Tensor& in) {
+    return matmul(in, weight_norm(v, gain, 0));
+  };
+  const Tensor before = layer(w, x);
+  CHECK(relative_error(layer(w * 3.0, x), before) < precision);
+  CHECK(relative_error(layer(w * one_column(3), x), before) < precision);
+  CHECK(relative_error(layer(w + Random(8).normal({inputs, 1}), x), before) > 0.01);
+  CHECK(relative_error(layer(w, x * 3.0), 3.0 * before) < precision);  // not invariant: scales along
+  // followed by layer normalization: data rescaling too
+  CHECK(relative_error(layer_norm(layer(w * one_column(3), x * 3.0), {.epsilon = 0}),
+                       layer_norm(before, {.epsilon = 0})) < precision);
+  // v . dl/dv = 0 (systems 2.4)
+  const Tensor g = random.normal(before.shape());
+  const Tensor dv = gradient([&](const Tensor& v) { return layer(v, x); }, w, g);
+  CHECK(relative_error(sum(w * dv, 0) + 1.0, ones({outputs})) < 10 * precision);
+}
+
+TEST_CASE("invariances of a convolution", "[norm]") {
+  Random random(11);
+  const Tensor w = random.normal({4, 3, 3, 3}), x = random.normal({2, 3, 6, 6}, 0.4);
+  const Tensor bank = random.normal({1, 3, 3, 3}), channel = random.normal({1, 3, 1, 1});
+  Tensor filter = ones({4, 1, 1, 1}), one_case = ones({2, 1, 1, 1}), moved = zeros({2, 1, 1, 1});
+  filter.mutable_data()[1] = 3;
+  one_case.mutable_data()[1] = 3;
+  moved.mutable_data()[1] = 2;
+  const Tensor changed[] = {conv2d(x, w * 3.0),    conv2d(x, w + bank),     conv2d(x, w * filter),
+                            conv2d(x * 3.0, w),    conv2d(x + channel, w),  conv2d(x * one_case, w),
+                            conv2d(x + moved, w)};
+  struct Method {
+    const char* name;
+    Field field;
+    const char* invariant;  // systems 2.3b
+  };
+  const Method methods[] = {
+      {"batch", {.axes = {0, 2, 3}}, "y-yyy--"},
+      {"layer", {.axes = {1, 2, 3}}, "y--y-y-"},
+      {"layer over channels", {.axes = {1}}, "yy-y-y-"},
+      {"instance", {.axes = {2, 3}}, "y-yyyyy"},
+      {"group", {.axes = {1, 2, 3}, .groups = 2}, "y--y-y-"},
+  };
+  const NormOptions sharp{.epsilon = 0};
+  for (const Method& method : methods) {
+    const Tensor before = normalize(conv2d(x, w), both(method.field), sharp);
+    for (int i = 0; i < 7; ++i) {
+      const double change =
+          relative_error(normalize(changed[i], both(method.field), sharp), before);
+      CAPTURE(method.name, i, change);
+      CHECK((change < precision) == (method.invariant[i] == 'y'));
+    }
+  }
+}
+
+// systems 2.4
+TEST_CASE("gradients of RMS and batch normalization", "[norm]") {
+  Random random(12);
+  const Tensor x = random.normal({5, 8}, 0.5), g = random.normal({5, 8});
+  const F rms = [](const Tensor& in) { return rms_norm(in, {.epsilon = 0}); };
+  const Tensor b = gradient(rms, x, g), y = rms(x);
+  const Tensor root = sqrt(mean(square(x), -1, Keep::yes));
+  CHECK(relative_error(b, (g - y * mean(g * y, -1, Keep::yes)) / root) < precision);
+  CHECK(norm(sum(x * b, -1)).item() < 10 * precision);
+  CHECK(relative_error(mean(square(b), -1), (mean(square(g), -1) - square(mean(g * y, -1))) /
+                                                square(reshape(root, {5}))) < precision);
+  check_same([](const Tensor& in) { return rms_norm(in - mean(in, -1, Keep::yes)); },
+             [](const Tensor& in) { return layer_norm(in, {.epsilon = 1e-6}); }, x);
+
+  const F batch = [](const Tensor& in) { return normalize(in, both({.axes = {0}})); };
+  CHECK(norm(sum(gradient(batch, x, g), 0)).item() < 10 * precision);
+  check_same(batch, [](const Tensor& in) { return transpose(layer_norm(transpose(in))); }, x);
+}
+
+// systems 2.5
+TEST_CASE("AdaNorm", "[norm]") {
+  Random random(13);
+  const Tensor x = random.normal({4, 16}, 1, 3), g = random.normal({4, 16});
+  const NormOptions sharp{.epsilon = 0};
+  const AdaOptions plain{.factor = 1.5, .slope = 0.2},
+      attached{.factor = 1.5, .slope = 0.2, .detach_factor = false};
+  const Tensor y = layer_norm(x, sharp), phi = 1.5 * (1 - 0.2 * y);
+  CHECK(relative_error(mean(phi, -1), full({4}, 1.5)) < precision);
+  CHECK(relative_error(mean(ada_scale(y, plain), -1), full({4}, -1.5 * 0.2)) < precision);
+  const F layer = [&](const Tensor& in) { return layer_norm(in, sharp); };
+  const auto through = [&](const AdaOptions& o) {
+    return gradient([&](const Tensor& in) { return ada_scale(layer(in), o); }, x, g);
+  };
+  CHECK(relative_error(through(plain), gradient(layer, x, phi * g)) < precision);
+  CHECK(relative_error(through(attached), gradient(layer, x, 1.5 * (1 - 0.4 * y) * g)) < precision);
+  CHECK(norm(mean(through(plain), -1)).item() < precision);
+  check_same([&](const Tensor& in) { return ada_scale(layer(in), {.factor = 1, .slope = 0}); },
+             layer, x);
+}
+
+// systems 2.6
+TEST_CASE("normalizations of images that are the same", "[norm]") {
+  Random random(14);
+  const Tensor x = random.normal({2, 4, 3, 5}, 0.5);
+  const auto over = [](const Field& field) {
+    return [=](const Tensor& in) { return normalize(in, both(field)); };
+  };
+  const Field instance{.axes = {2, 3}}, layer{.axes = {1, 2, 3}}, batch{.axes = {0, 2, 3}};
+  check_same(over({.axes = {1, 2, 3}, .groups = 4}), over(instance), x);
+  check_same(over({.axes = {1, 2, 3}, .groups = 1}), over(layer), x);
+  check_same(
+      [&](const Tensor& in) {
+        return reshape(over(batch)(reshape(in, {1, 8, 3, 5})), in.shape());
+      },
+      over(instance), x);
+  check_same(over(batch), over(instance), slice(x, 0, 0, 1));
+  check_same(over(layer),
+             [](const Tensor& in) {
+               return reshape(layer_norm(reshape(in, {2, -1})), in.shape());
+             },
+             x);
+  CHECK(norm(over(instance)(random.normal({2, 3, 1, 1}))).item() == 0);
+}
+
+// systems 2.7 and A25
+TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
+  Random random(15);
+  const Tensor x = random.normal({3, 6}, 0.5), image = random.normal({2, 3, 4, 4});
+  const auto window = [](int axis, Index radius) {
+    return [=](const Tensor& in) {
+      return normalize(in, both({.window = {axis}, .radius = radius}));
+    };
+  };
+  const F layer = [](const Tensor& in) { return layer_norm(in); };
+  check_same(window(1, 5), layer, x);
+  check_same(window(1, 100), layer, x);
+  CHECK(norm(window(1, 0)(x)).item() == 0);
+  check_same(
+      [](const Tensor& in) {
+        return normalize(in, both({.axes = {1}, .window = {2, 3}, .radius = 3}));
+      },
+      [](const Tensor& in) { return normalize(in, both({.axes = {1, 2, 3}})); }, image);
+  const Tensor mean_weights = full({6, 6}, 1.0 / 6);
+  check_same(
+      [&](const Tensor& in) {
+        return divisive_norm(in, eye(6), mean_weights, {.smoothing = std::sqrt(1e-6)});
+      },
+      [](const Tensor& in) { return rms_norm(in); }, x);
+  const F ratio = [&](const Tensor& in) {
+    const Tensor centred = in - mean(in, -1, Keep::yes);
+    return divisive_norm(centred, eye(6) - mean_weights, mean_weights,
+                         {.smoothing = std::sqrt(1e-5)});
+  };
+  check_same(ratio, layer, x);
+  // a large sigma: linear
+  const NormOptions smooth{.epsilon = 1e8};
+  CHECK(relative_error(1e4 * normalize(x, both({.window = {1}, .radius = 1}), smooth),
+                       x - matmul(x, Tensor({6, 6}, {.5, .5, 0, 0, 0, 0, 1. / 3, 1. / 3, 1. / 3, 0,
+                                                     0, 0, 0, 1. / 3, 1. / 3, 1. / 3, 0, 0, 0, 0,
+                                                     1. / 3, 1. / 3, 1. / 3, 0, 0, 0, 0, 1. / 3,
+                                                     1. / 3, 1. / 3, 0, 0, 0, 0, .5, .5}),
+                                  {.b = true})) < 1e-5);
+}
+
+TEST_CASE("normalization refuses what it cannot do", "[norm]") {
+  const Tensor x = ones({2, 6});
+  CHECK_THROWS_WITH(normalize(x, both({.axes = {2}})),
+                    Catch::Contains("no axis 2") && Catch::Contains("(2, 6)"));
+  CHECK_THROWS_WITH(normalize(x, both({.axes = {1}, .groups = 4})),
+                    Catch::Contains("4 groups do not divide"));
+  CHECK_THROWS_WITH(normalize(x, both({.axes = {1}, .share = 0.1})), Catch::Contains("share"));
+  CHECK_THROWS_AS(normalize(x, both({})), ShapeError);
+  CHECK_THROWS_AS(
+      normalize(x, both({.window = {1}, .radius = 1}), {.variance = Variance::unbiased}),
+      ShapeError);
+  CHECK_THROWS_AS(normalize(x, both(rows), {.place = Epsilon::outside_root}, Tensor(1.0)),
+                  ShapeError);
+  CHECK_THROWS_AS(layer_norm(Tensor(1.0)), ShapeError);
+}
+
+TEST_CASE("a constant row has gradient 0 with epsilon outside the root", "[norm]") {
+  const Tensor x = full({2, 4}, 3), g = Random(2).normal({2, 4});
+  for (const bool readable : {false, true}) {
+    std::optional<Composite> composite;
+    if (readable) composite.emplace();
+    const F f = [](const Tensor& in) {
+      return layer_norm(in, {.epsilon = 0.5, .place = Epsilon::outside_root});
+    };
+    CHECK(norm(f(x)).item() == 0);
+    CHECK(relative_error(gradient(f, x, g), (g - mean(g, -1, Keep::yes)) / 0.5) < precision);
+  }
+}
