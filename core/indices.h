@@ -11,6 +11,7 @@ namespace tapegrad {
 /// An immutable array of labels, token ids or positions in row-major order. Never differentiated.
 class Indices {
  public:
+  /// No indices at all; `defined()` is false.
   Indices() = default;
   /// The given values. Throws ShapeError unless there are `shape.size()` of them.
   Indices(const Shape& shape, std::span<const Index> values);
@@ -19,6 +20,7 @@ class Indices {
   /// New indices whose values are still to be written, through `mutable_data`.
   static Indices uninitialized(const Shape& shape);
 
+  bool defined() const { return storage_.data() != nullptr; }
   const Shape& shape() const { return shape_; }
   Index size() const { return shape_.size(); }
   std::span<const Index> values() const { return {data(), static_cast<std::size_t>(size())}; }

@@ -140,6 +140,7 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
   std::string message = fmt::format("{}: the result is not finite at {}: {} {}", name, text(place),
                                     text(value.shape()), text(range(value)));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i]->defined()) continue;
     message +=
         fmt::format("\n  input {}: {} {}", i, text(inputs[i]->shape()), text(range(*inputs[i])));
     if (inputs[i]->tape_id() == id_ && !label(inputs[i]->node()).empty())

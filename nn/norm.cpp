@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
 
 namespace tapegrad {
 namespace {
@@ -123,6 +124,7 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"k", {{NormKind::ada}, [](S s, V k, V v) { s.ada.slope = number(k, v); }}},
       {"detached", {{NormKind::ada}, [](S s, V k, V v) { s.ada.detach_factor = flag(k, v); }}},
       {"p", {{NormKind::rms}, [](S s, V k, V v) { s.share = within(k, v, 1e-6, 1); }}},
+      {"steps", {{NormKind::batch}, [](S s, V k, V v) { s.steps = count(k, v); }}},
       {"momentum", {{NormKind::batch}, [](S s, V k, V v) { s.momentum = within(k, v, 0, 1); }}},
       {"groups", {{NormKind::group}, [](S s, V k, V v) { s.groups = count(k, v); }}},
       {"radius", {{NormKind::divisive}, [](S s, V k, V v) { s.radius = count(k, v); }}},
@@ -234,24 +236,40 @@ NormFields Norm::fields_of(const Shape& shape) const {
   }
 }
 
+Norm Norm::of_steps(const NormSpec& spec, Index channels) {
+  Norm norm(spec, channels);
+  if (spec.kind != NormKind::batch) return norm;
+  norm.running_mean = Buffer(zeros({spec.steps, channels}));
+  norm.running_variance = Buffer(ones({spec.steps, channels}));
+  return norm;
+}
+
 // The batch's statistics in training, otherwise the running ones.
-Tensor Norm::batch(const Tensor& x, Mode mode) const {
+Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
+  const bool by_step = where_ == Channels::last && running_mean.value().rank() == 2;
+  const auto now = [&](const Tensor& averages) {
+    return by_step ? select(averages, std::min(step, averages.shape()[0] - 1)) : averages;
+  };
   if (!mode.is_training()) {
-    const Tensor variance = running_variance;
+    const Tensor variance = now(running_variance);
     const Tensor epsilon =
         smoothing.defined() ? square(smoothing) : Tensor(spec.statistics.epsilon);
     const bool inside = spec.statistics.place == Epsilon::inside_root;
-    return (x - running_mean.value()) /
-           (inside ? sqrt(variance + epsilon) : sqrt(variance) + epsilon);
+    return (x - now(running_mean)) / (inside ? sqrt(variance + epsilon) : sqrt(variance) + epsilon);
   }
   {
     const NoGrad no_grad;
     const Axes axes(other_axes(x.shape(), where_));
-    const Shape& shape = running_mean.value().shape();
-    const bool several = x.size() > running_mean.value().size();
-    const double kept = 1 - spec.momentum;
-    const auto update = [&](Buffer buffer, const Tensor& now) {
-      buffer.set(kept * buffer.value() + spec.momentum * now.view(shape));
+    const bool several = x.size() > now(running_mean).size();
+    const auto update = [&](Buffer buffer, const Tensor& found) {
+      const Tensor before = now(buffer);
+      const Tensor after =
+          (1 - spec.momentum) * before + spec.momentum * found.view(before.shape());
+      if (!by_step) return buffer.set(after);
+      const Tensor& all = buffer.value();
+      const Index row = std::min(step, all.shape()[0] - 1);
+      buffer.set(concat({slice(all, 0, 0, row), after.view(after.shape().insert(0, 1)),
+                         slice(all, 0, row + 1, all.shape()[0])}));
     };
     update(running_mean, mean(x, axes));
     update(running_variance,
@@ -260,12 +278,12 @@ Tensor Norm::batch(const Tensor& x, Mode mode) const {
   return normalize(x, fields_of(x.shape()), spec.statistics, smoothing);
 }
 
-Tensor Norm::operator()(const Tensor& x, Mode mode) const {
+Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
   if (spec.kind == NormKind::none) return x;
   expect(x.rank() >= (where_ == Channels::second ? 3 : 1), "norm: {} is not of {}", x.shape(),
          where_ == Channels::second ? "images (N, C, H, W)" : "features (..., C)");
   Tensor y = spec.kind == NormKind::batch
-                 ? batch(x, mode)
+                 ? batch(x, step, mode)
                  : normalize(x, fields_of(x.shape()), spec.statistics, smoothing);
   if (spec.kind == NormKind::ada) y = ada_scale(y, spec.ada);
   if (gain.defined()) y = y * gain;

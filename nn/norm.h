@@ -24,7 +24,8 @@ enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive };
 ///   place=out
 ///                    as in Zhang and Sennrich 2019; p=1: the share of entries that it is taken
 ///                    over
-///   batch            Ioffe and Szegedy 2015, with running averages: momentum=0.1
+///   batch            Ioffe and Szegedy 2015, with running averages: momentum=0.1; in recurrent
+///                    layers for each step on its own, up to steps=100
 ///   instance         over the positions of each channel; images only
 ///   group            over groups of channels: groups=2
 ///   divisive         over a window: radius=8 along the channels, on images 2 around the position
@@ -43,6 +44,7 @@ struct NormSpec {
   AdaOptions ada = {};
   double share = 1;
   double momentum = 0.1;
+  Index steps = 100;
   Index groups = 2;
   Index radius = 0;  ///< 0: the default of the place
   bool normalized_weights = false;
@@ -67,14 +69,18 @@ struct Norm {
   Buffer running_mean, running_variance;
 
   Norm(const NormSpec& spec, Index channels, Channels where = Channels::last);
+  /// One whose running averages are those of each step of a sequence (Cooijmans et al. 2017).
+  static Norm of_steps(const NormSpec& spec, Index channels);
   /// In training mode a batch normalization uses the batch and updates its running averages, of
   /// which the variance is unbiased; otherwise it uses them.
-  Tensor operator()(const Tensor& x, Mode mode = {}) const;
+  Tensor operator()(const Tensor& x, Mode mode = {}) const { return at_step(x, 0, mode); }
+  /// The same at one step of a sequence; from the last step with averages on, with those.
+  Tensor at_step(const Tensor& x, Index step, Mode mode = {}) const;
   void visit(Fields& field) const;
 
  private:
   Channels where_;
-  Tensor batch(const Tensor& x, Mode mode) const;
+  Tensor batch(const Tensor& x, Index step, Mode mode) const;
   NormFields fields_of(const Shape& shape) const;
 };
 

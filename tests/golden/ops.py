@@ -62,6 +62,49 @@ def smoothed(x, s):
     return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + s * s)
 
 
+def recurrent(cell, inputs, weight, h, c=None, norm=None, cell_norm=None, parts=None, over_sum=False, lengths=None):
+    """Outputs, last h and (lstm) last c, one after another along the steps."""
+    size = weight.shape[0]
+
+    def normalized(x, affine, pieces=None):
+        if affine is None:
+            return x
+        pieces = pieces or (x.shape[-1],)
+        rows = torch.cat([F.layer_norm(p, (p.shape[-1],)) for p in torch.split(x, pieces, -1)], -1)
+        return rows * affine[0] + affine[1]
+
+    outputs = []
+    for t, x in enumerate(inputs):
+        product = h @ weight
+        if over_sum:
+            total = normalized(x + product, norm)
+        elif not cell.startswith("gru"):
+            total = x + normalized(product, norm)
+        new_c = None
+        if cell == "lstm":
+            i, f, g, o = torch.split(total, size, -1)
+            new_c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            new_h = torch.sigmoid(o) * torch.tanh(normalized(new_c, cell_norm))
+        elif cell == "gru":
+            product = normalized(product, norm, parts)
+            r, z = torch.split(torch.sigmoid(x[:, :2 * size] + product[:, :2 * size]), size, -1)
+            n = torch.tanh(x[:, 2 * size:] + r * product[:, 2 * size:])
+            new_h = (1 - z) * n + z * h
+        elif cell == "gru_reset_first":
+            r, z = torch.split(torch.sigmoid(x[:, :2 * size] + product[:, :2 * size]), size, -1)
+            n = torch.tanh(x[:, 2 * size:] + (r * h) @ weight[:, 2 * size:])
+            new_h = (1 - z) * n + z * h
+        else:
+            new_h = getattr(torch, cell)(total)
+        if lengths is not None:
+            mask = torch.tensor([[float(t < length)] for length in lengths], dtype=double)
+            new_h = mask * new_h + (1 - mask) * h
+            new_c = mask * new_c + (1 - mask) * c if new_c is not None else None
+        h, c = new_h, new_c
+        outputs.append(h)
+    return torch.stack(outputs + [h] + ([c] if c is not None else []))
+
+
 pad_idx = torch.tensor([[2, 0], [1, 2]])
 labels = torch.tensor([1, 0, 3])
 columns = torch.tensor([[0, 2, 1], [3, 3, 0]])
@@ -176,6 +219,24 @@ rows = {
         lambda x, u, w: (x @ u.T) / (0.49 + x.abs() ** 3 @ (w * w).T) ** (1 / 3),
         [away(2, 3), any_(3, 3), any_(3, 3)]),
     "weight_norm": (lambda v, g: torch._weight_norm(v, g, 1), [any_(4, 3), any_(1, 3)]),
+    "recurrent": (lambda x, w, h: recurrent("tanh", x, w, h), [any_(3, 3, 2), any_(2, 2), any_(3, 2)]),
+    "recurrent_relu_lengths": (
+        lambda x, w, h: recurrent("relu", x, w, h, lengths=(1, 3, 2)), [any_(3, 3, 2), any_(2, 2), any_(3, 2)]),
+    "recurrent_rnn_norm": (
+        lambda x, w, h, a, b: recurrent("tanh", x, w, h, norm=(a, b), over_sum=True),
+        [any_(3, 2, 4) * 2, any_(4, 4), any_(2, 4), any_(4) / 2, any_(4) / 2]),
+    "recurrent_lstm": (
+        lambda x, w, h, c: recurrent("lstm", x, w, h, c), [any_(3, 3, 8), any_(2, 8), any_(3, 2), any_(3, 2)]),
+    "recurrent_lstm_norm": (
+        lambda x, w, h, c, a, b, ac, bc: recurrent(
+            "lstm", x, w, h, c, norm=(a, b), cell_norm=(ac, bc), lengths=(3, 1, 2)),
+        [any_(3, 3, 12), any_(3, 12), any_(3, 3), any_(3, 3), any_(12), any_(12), any_(3), any_(3)]),
+    "recurrent_gru": (lambda x, w, h: recurrent("gru", x, w, h), [any_(3, 3, 6), any_(2, 6), any_(3, 2)]),
+    "recurrent_gru_norm": (
+        lambda x, w, h, a, b: recurrent("gru", x, w, h, norm=(a, b), parts=(4, 2)),
+        [any_(3, 3, 6), any_(2, 6), any_(3, 2), any_(6), any_(6)]),
+    "recurrent_gru_reset_first": (
+        lambda x, w, h: recurrent("gru_reset_first", x, w, h), [any_(3, 3, 6), any_(2, 6), any_(3, 2)]),
     "cross_entropy": (lambda x: F.cross_entropy(x, labels), [any_(3, 4)]),
     "cross_entropy_smoothed": (
         lambda x: F.cross_entropy(x, torch.tensor([1, -100, 3]), label_smoothing=0.2), [any_(3, 4)]),

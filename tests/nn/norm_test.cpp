@@ -129,8 +129,8 @@ TEST_CASE("batch normalization uses its running averages in evaluation", "[nn][n
   const Tensor x = random.normal({8, 3, 2, 2}, 2, 3), g = random.normal({8, 3, 2, 2});
   const Norm norm("batch", 3, Channels::second);
   norm(x, training(random));
-  const Tensor mean_now = mean(x, {0, 2, 3}), var_now = var(x, {0, 2, 3}, Keep::no,
-                                                           Variance::unbiased);
+  const Tensor mean_now = mean(x, {0, 2, 3}),
+               var_now = var(x, {0, 2, 3}, Keep::no, Variance::unbiased);
   CHECK(relative_error(reshape(norm.running_mean, {3}), 0.1 * mean_now) < precision);
   CHECK(relative_error(reshape(norm.running_variance, {3}), 0.9 + 0.1 * var_now) < precision);
   const Tensor y = norm(x);

@@ -44,7 +44,7 @@ void check_same(const F& f, const F& g, const Tensor& x) {
 double dot(const Tensor& a, const Tensor& b) { return sum(a * b).item(); }
 
 struct Statistics {
-  Tensor y, b;          // normalized, and the gradient
+  Tensor y, b;            // normalized, and the gradient
   double mean, variance;  // of the gradient
 };
 
@@ -108,14 +108,11 @@ TEST_CASE("a weight does not feel its own scale unless the deviation is detached
   Random random(5);
   const Tensor w = random.normal({6, 9}), x = random.normal({4, 6}, 0.3), g = random.normal({4, 9});
   const auto radial = [&](bool m, bool s) {
-    const F f = [&](const Tensor& in) {
-      return layer_norm(matmul(x, in), {0, m, s});
-    };
+    const F f = [&](const Tensor& in) { return layer_norm(matmul(x, in), {0, m, s}); };
     return dot(w, gradient(f, w, g));
   };
   const Tensor a = matmul(x, w), y = layer_norm(a, {.epsilon = 0});
-  const double means =
-      sum(9.0 * mean(g, -1) * mean(a, -1) / stddev(a, -1)).item();
+  const double means = sum(9.0 * mean(g, -1) * mean(a, -1) / stddev(a, -1)).item();
   const double scales = dot(g, y);
   CHECK(radial(false, false) == Approx(0).margin(10 * precision));
   CHECK(radial(true, false) == Approx(means).epsilon(precision));
@@ -143,7 +140,8 @@ TEST_CASE("layer normalization with a smoothing term", "[norm]") {
     Tensor unit = zeros({8});
     unit.mutable_data()[i] = 1;
     const double found = vjp(f, {a, s}, unit)[0].data()[i];
-    CHECK(found == Approx((1 - 1.0 / 8 - y.data()[i] * y.data()[i] / 8) / sigma).epsilon(precision));
+    CHECK(found ==
+          Approx((1 - 1.0 / 8 - y.data()[i] * y.data()[i] / 8) / sigma).epsilon(precision));
   }
   // Linear for a large term, layer_norm for a small one.
   CHECK(relative_error(1e3 * f({a, Tensor(1e3)}), centred) < 1e-4);
@@ -234,7 +232,8 @@ TEST_CASE("invariances under weight normalization", "[norm]") {
   CHECK(relative_error(layer(w * 3.0, x), before) < precision);
   CHECK(relative_error(layer(w * one_column(3), x), before) < precision);
   CHECK(relative_error(layer(w + Random(8).normal({inputs, 1}), x), before) > 0.01);
-  CHECK(relative_error(layer(w, x * 3.0), 3.0 * before) < precision);  // not invariant: scales along
+  CHECK(relative_error(layer(w, x * 3.0), 3.0 * before) <
+        precision);  // not invariant: scales along
   // followed by layer normalization: data rescaling too
   CHECK(relative_error(layer_norm(layer(w * one_column(3), x * 3.0), {.epsilon = 0}),
                        layer_norm(before, {.epsilon = 0})) < precision);
@@ -252,8 +251,8 @@ TEST_CASE("invariances of a convolution", "[norm]") {
   filter.mutable_data()[1] = 3;
   one_case.mutable_data()[1] = 3;
   moved.mutable_data()[1] = 2;
-  const Tensor changed[] = {conv2d(x, w * 3.0),    conv2d(x, w + bank),     conv2d(x, w * filter),
-                            conv2d(x * 3.0, w),    conv2d(x + channel, w),  conv2d(x * one_case, w),
+  const Tensor changed[] = {conv2d(x, w * 3.0),  conv2d(x, w + bank),    conv2d(x, w * filter),
+                            conv2d(x * 3.0, w),  conv2d(x + channel, w), conv2d(x * one_case, w),
                             conv2d(x + moved, w)};
   struct Method {
     const char* name;
@@ -295,7 +294,8 @@ TEST_CASE("gradients of RMS and batch normalization", "[norm]") {
 
   const F batch = [](const Tensor& in) { return normalize(in, both({.axes = {0}})); };
   CHECK(norm(sum(gradient(batch, x, g), 0)).item() < 10 * precision);
-  check_same(batch, [](const Tensor& in) { return transpose(layer_norm(transpose(in))); }, x);
+  check_same(
+      batch, [](const Tensor& in) { return transpose(layer_norm(transpose(in))); }, x);
 }
 
 // systems 2.5
@@ -335,11 +335,12 @@ TEST_CASE("normalizations of images that are the same", "[norm]") {
       },
       over(instance), x);
   check_same(over(batch), over(instance), slice(x, 0, 0, 1));
-  check_same(over(layer),
-             [](const Tensor& in) {
-               return reshape(layer_norm(reshape(in, {2, -1})), in.shape());
-             },
-             x);
+  check_same(
+      over(layer),
+      [](const Tensor& in) {
+        return reshape(layer_norm(reshape(in, {2, -1})), in.shape());
+      },
+      x);
   CHECK(norm(over(instance)(random.normal({2, 3, 1, 1}))).item() == 0);
 }
 
@@ -348,9 +349,8 @@ TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
   Random random(15);
   const Tensor x = random.normal({3, 6}, 0.5), image = random.normal({2, 3, 4, 4});
   const auto window = [](int axis, Index radius) {
-    return [=](const Tensor& in) {
-      return normalize(in, both({.window = {axis}, .radius = radius}));
-    };
+    return
+        [=](const Tensor& in) { return normalize(in, both({.window = {axis}, .radius = radius})); };
   };
   const F layer = [](const Tensor& in) { return layer_norm(in); };
   check_same(window(1, 5), layer, x);
@@ -360,7 +360,10 @@ TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
       [](const Tensor& in) {
         return normalize(in, both({.axes = {1}, .window = {2, 3}, .radius = 3}));
       },
-      [](const Tensor& in) { return normalize(in, both({.axes = {1, 2, 3}})); }, image);
+      [](const Tensor& in) {
+        return normalize(in, both({.axes = {1, 2, 3}}));
+      },
+      image);
   const Tensor mean_weights = full({6, 6}, 1.0 / 6);
   check_same(
       [&](const Tensor& in) {
@@ -375,12 +378,14 @@ TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
   check_same(ratio, layer, x);
   // a large sigma: linear
   const NormOptions smooth{.epsilon = 1e8};
-  CHECK(relative_error(1e4 * normalize(x, both({.window = {1}, .radius = 1}), smooth),
-                       x - matmul(x, Tensor({6, 6}, {.5, .5, 0, 0, 0, 0, 1. / 3, 1. / 3, 1. / 3, 0,
-                                                     0, 0, 0, 1. / 3, 1. / 3, 1. / 3, 0, 0, 0, 0,
-                                                     1. / 3, 1. / 3, 1. / 3, 0, 0, 0, 0, 1. / 3,
-                                                     1. / 3, 1. / 3, 0, 0, 0, 0, .5, .5}),
-                                  {.b = true})) < 1e-5);
+  CHECK(relative_error(
+            1e4 * normalize(x, both({.window = {1}, .radius = 1}), smooth),
+            x - matmul(x, Tensor({6, 6}, {.5,     .5, 0,  0,      0,      0,      1. / 3, 1. / 3,
+                                          1. / 3, 0,  0,  0,      0,      1. / 3, 1. / 3, 1. / 3,
+                                          0,      0,  0,  0,      1. / 3, 1. / 3, 1. / 3, 0,
+                                          0,      0,  0,  1. / 3, 1. / 3, 1. / 3, 0,      0,
+                                          0,      0,  .5, .5}),
+                       {.b = true})) < 1e-5);
 }
 
 TEST_CASE("normalization refuses what it cannot do", "[norm]") {

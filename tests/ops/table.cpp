@@ -7,6 +7,7 @@
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -28,6 +29,13 @@ const Indices columns({2, 3}, {0, 2, 1, 3, 3, 0});
 const Indices labels({3}, {1, 0, 3});
 const NormOptions outside_unbiased{
     .epsilon = 0.1, .place = Epsilon::outside_root, .variance = Variance::unbiased};
+
+// All that a recurrent operation returns, as rows.
+Tensor everything(const RecurrentResult& result) {
+  std::vector<Tensor> rows{result.outputs, stack({result.last.h})};
+  if (result.last.c.defined()) rows.push_back(stack({result.last.c}));
+  return concat(rows);
+}
 
 }  // namespace
 
@@ -201,6 +209,56 @@ const std::vector<Row>& table() {
          return divisive_norm(x[0], x[1], square(x[2]), {.smoothing = 0.7, .exponent = 3});
        }},
       {"weight_norm", [](In x) { return weight_norm(x[0], x[1], 0); }},
+      {"recurrent",
+       [](In x) {
+         return everything(recurrent(Cell::rnn_tanh, x[0], x[1], {x[2], {}}));
+       },
+       true},
+      {"recurrent_relu_lengths",
+       [](In x) {
+         return everything(
+             recurrent(Cell::rnn_relu, x[0], x[1], {x[2], {}}, {}, Indices({3}, {1, 3, 2})));
+       },
+       true},
+      {"recurrent_rnn_norm",
+       [](In x) {
+         return everything(recurrent(
+             Cell::rnn_tanh, x[0], x[1], {x[2], {}},
+             {.product = {
+                  .statistics = NormOptions{}, .over_sum = true, .gain = x[3], .bias = x[4]}}));
+       },
+       true},
+      {"recurrent_lstm",
+       [](In x) {
+         return everything(recurrent(Cell::lstm, x[0], x[1], {x[2], x[3]}));
+       },
+       true},
+      {"recurrent_lstm_norm",
+       [](In x) {
+         return everything(
+             recurrent(Cell::lstm, x[0], x[1], {x[2], x[3]},
+                       {.product = {.statistics = NormOptions{}, .gain = x[4], .bias = x[5]},
+                        .cell = {.statistics = NormOptions{}, .gain = x[6], .bias = x[7]}},
+                       Indices({3}, {3, 1, 2})));
+       },
+       true},
+      {"recurrent_gru",
+       [](In x) {
+         return everything(recurrent(Cell::gru, x[0], x[1], {x[2], {}}));
+       },
+       true},
+      {"recurrent_gru_norm",
+       [](In x) {
+         return everything(recurrent(
+             Cell::gru, x[0], x[1], {x[2], {}},
+             {.product = {
+                  .statistics = NormOptions{}, .parts = {4, 2}, .gain = x[3], .bias = x[4]}}));
+       },
+       true},
+      {"recurrent_gru_reset_first",
+       [](In x) {
+         return everything(recurrent(Cell::gru_reset_first, x[0], x[1], {x[2], {}}));
+       }},
       {"cross_entropy", [](In x) { return cross_entropy(x[0], labels); }},
       {"cross_entropy_smoothed",
        [](In x) {

@@ -1,0 +1,318 @@
+#include "tapegrad/nn/recurrent.h"
+
+#include <algorithm>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/dropout.h"
+#include "tapegrad/nn/init.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+namespace tapegrad {
+namespace {
+
+bool is_gru(Cell cell) { return cell == Cell::gru || cell == Cell::gru_reset_first; }
+
+const char* name_of(Cell cell) {
+  switch (cell) {
+    case Cell::rnn_tanh:
+    case Cell::rnn_relu:
+      return "rnn";
+    case Cell::lstm:
+      return "lstm";
+    case Cell::gru:
+      return "gru";
+    default:
+      return "gru with the reset gate on the state";
+  }
+}
+
+void expect_options(Cell cell, const RecurrentOptions& options) {
+  expect<Error>(options.norm.kind != NormKind::instance,
+                "recurrent: instance normalization does not fit a {}: its features have no positions",
+                name_of(cell));
+  expect<Error>(cell == Cell::lstm || options.wiring == NormWiring::paper,
+                "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}",
+                name_of(cell));
+  expect<Error>(cell != Cell::gru_reset_first || options.norm.kind == NormKind::none,
+                "recurrent: a {} takes no normalization of its products", name_of(cell));
+  expect<Error>(options.layers >= 1, "recurrent: needs a layer or more: {}", options.layers);
+}
+
+PartNorms make_parts(NormSpec spec, const std::vector<Index>& sizes) {
+  // Beside the bias of the layer, statistics of a batch need none (Cooijmans et al. 2017, eq. 8).
+  if (spec.kind == NormKind::batch) spec.bias = false;
+  PartNorms norms{{}, sizes};
+  if (spec.kind == NormKind::none) return norms;
+  for (const Index size : sizes) norms.parts.push_back(Norm::of_steps(spec, size));
+  return norms;
+}
+
+// The parts of a product that are normalized jointly.
+std::vector<Index> joint_parts(Cell cell, Index hidden, NormWiring wiring) {
+  if (is_gru(cell)) return {2 * hidden, hidden};
+  if (wiring == NormWiring::per_gate) return {hidden, hidden, hidden, hidden};
+  return {gates_of(cell) * hidden};
+}
+
+// One after another, gains or biases of the parts.
+Tensor joined(const std::vector<Norm>& parts, Parameter Norm::*which) {
+  std::vector<Tensor> list;
+  for (const Norm& norm : parts)
+    if ((norm.*which).defined()) list.push_back(norm.*which);
+  if (list.empty()) return {};
+  return list.size() == 1 ? list[0] : concat(list);
+}
+
+RowNormalization row_normalization(const std::vector<Norm>& parts,
+                                   const std::vector<Index>& sizes) {
+  if (parts.empty()) return {};
+  const NormSpec& spec = parts[0].spec;
+  return {.statistics = spec.statistics,
+          .centred = spec.kind == NormKind::layer,
+          .parts = sizes,
+          .gain = joined(parts, &Norm::gain),
+          .bias = joined(parts, &Norm::bias)};
+}
+
+// Row numbers that turn each sequence of (T B, C) around, within its length.
+Indices reversal(Index steps, Index batch, const Indices& lengths) {
+  Indices rows = Indices::uninitialized({steps, batch});
+  for (Index b = 0; b < batch; ++b) {
+    const Index length = lengths.defined() ? lengths.data()[b] : steps;
+    for (Index t = 0; t < steps; ++t)
+      rows.mutable_data()[t * batch + b] = (t < length ? length - 1 - t : t) * batch + b;
+  }
+  return rows;
+}
+
+Tensor reversed(const Tensor& x, const Indices& lengths) {
+  const Shape& shape = x.shape();
+  return embedding(reshape(x, {shape[0] * shape[1], shape[2]}),
+                   reversal(shape[0], shape[1], lengths));
+}
+
+// 0 behind the end of each sequence.
+Tensor without_padding(const Tensor& x, const Indices& lengths) {
+  if (!lengths.defined()) return x;
+  const Index steps = x.shape()[0], batch = x.shape()[1];
+  Tensor mask = Tensor::uninitialized({steps, batch, 1});
+  for (Index t = 0; t < steps; ++t)
+    for (Index b = 0; b < batch; ++b)
+      mask.mutable_data()[t * batch + b] = static_cast<real>(t < lengths.data()[b]);
+  return where(mask, x, 0.0);
+}
+
+Tensor between_layers(const Tensor& x, const RecurrentOptions& options, Mode mode) {
+  if (!mode.is_training() || options.dropout == 0) return x;
+  if (!options.variational) return dropout(x, options.dropout, *mode.random);
+  return x * dropout(ones(x.shape().with(0, 1)), options.dropout, *mode.random);
+}
+
+}  // namespace
+
+Tensor PartNorms::operator()(const Tensor& x, Index step, Mode mode) const {
+  if (parts.empty()) return x;
+  if (parts.size() == 1) return parts[0].at_step(x, step, mode);
+  std::vector<Tensor> segments = split(x, sizes, -1);
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    segments[i] = parts[i].at_step(segments[i], step, mode);
+  return concat(segments, -1);
+}
+
+RecurrentLayer::RecurrentLayer(Cell c, Index in, Index hidden, Random& random,
+                               const RecurrentOptions& o)
+    : cell(c),
+      options(o),
+      input(in, gates_of(c) * hidden, random, {.weight_norm = o.norm.normalized_weights}),
+      weight(orthogonal({hidden, gates_of(c) * hidden}, random, gates_of(c))) {
+  expect_options(cell, options);
+  input.weight.set(fan_in_uniform(input.weight.shape(), hidden, random));
+  input.bias.set(zeros(input.bias.shape()));
+  if (o.norm.normalized_weights) {
+    input.gain.set(norm(input.weight.value(), 0));
+    weight_gain = Parameter(norm(weight.value(), 0));
+  }
+  const bool normalized = o.norm.kind != NormKind::none;
+  const std::vector<Index> parts = joint_parts(cell, hidden, o.wiring);
+  const bool rnn = cell == Cell::rnn_tanh || cell == Cell::rnn_relu;
+  if (normalized && !rnn && o.wiring == NormWiring::paper) input_norm = make_parts(o.norm, parts);
+  if (normalized && o.wiring != NormWiring::cell) product_norm = make_parts(o.norm, parts);
+  if (normalized && cell == Cell::lstm) cell_norm = Norm::of_steps(o.norm, hidden);
+  if (cell == Cell::gru && !normalized) candidate_bias = Parameter(zeros({hidden}));
+  if (o.learned_state) first_h = Parameter(zeros({hidden}));
+  if (o.learned_state && cell == Cell::lstm) first_c = Parameter(zeros({hidden}));
+}
+
+RecurrentState RecurrentLayer::first(Index batch) const {
+  const Shape shape{batch, hidden()};
+  const auto make = [&](const Parameter& learned) {
+    return learned.defined() ? broadcast_to(learned, shape) : zeros(shape);
+  };
+  return {make(first_h), cell == Cell::lstm ? make(first_c) : Tensor()};
+}
+
+bool RecurrentLayer::fused() const {
+  const NormSpec& norm = options.norm;
+  if (norm.kind == NormKind::none) return true;
+  const bool rows = norm.kind == NormKind::layer || (norm.kind == NormKind::rms && norm.share == 1);
+  return rows && !norm.learned_smoothing;
+}
+
+Tensor RecurrentLayer::recurrent_weight() const {
+  return weight_gain.defined() ? weight_norm(weight, weight_gain, 0) : Tensor(weight);
+}
+
+Tensor RecurrentLayer::projected(const Tensor& x, Index first_step, Mode mode) const {
+  if (input_norm.parts.empty()) return input(x);
+  const Tensor product =
+      matmul(x, input.gain.defined() ? weight_norm(input.weight, input.gain, 0) : input.weight);
+  if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
+  std::vector<Tensor> steps;  // each with statistics of its own
+  for (Index t = 0; t < x.shape()[0]; ++t)
+    steps.push_back(input_norm(select(product, t), first_step + t, mode));
+  return stack(steps) + input.bias;
+}
+
+RecurrentNorms RecurrentLayer::norms() const {
+  RecurrentNorms norms{.product = row_normalization(product_norm.parts, product_norm.sizes)};
+  norms.product.over_sum =
+      !product_norm.parts.empty() && input_norm.parts.empty();
+  if (cell_norm) norms.cell = row_normalization({*cell_norm}, {hidden()});
+  if (candidate_bias.defined())
+    norms.product.bias = concat({zeros({2 * hidden()}), candidate_bias});
+  return norms;
+}
+
+StepFunctions RecurrentLayer::functions(Mode mode) const {
+  const PartNorms product = product_norm;
+  const std::optional<Norm> state = cell_norm;
+  return {[product, mode](const Tensor& x, Index step) { return product(x, step, mode); },
+          [state, mode](const Tensor& x, Index step) {
+            return state ? state->at_step(x, step, mode) : x;
+          },
+          !product_norm.parts.empty() && input_norm.parts.empty()};
+}
+
+RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState& state,
+                                           const Indices& lengths, Mode mode) const {
+  expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0],
+         "{}: x must be (T, B, {}): {}", name_of(cell), input.weight.shape()[0], x.shape());
+  const RecurrentState begin = state.h.defined() ? state : first(x.shape()[1]);
+  const Tensor inputs = projected(x, 0, mode);
+  if (fused()) return recurrent(cell, inputs, recurrent_weight(), begin, norms(), lengths);
+  return composite::recurrent(cell, inputs, recurrent_weight(), begin, functions(mode), lengths);
+}
+
+RecurrentState RecurrentLayer::step(const Tensor& x, const RecurrentState& state,
+                                    Mode mode) const {
+  return (*this)(reshape(x, x.shape().insert(0, 1)), state, {}, mode).last;
+}
+
+void RecurrentLayer::visit(Fields& field) const {
+  field("input", input);
+  field("weight", weight);
+  field("weight_gain", weight_gain);
+  field("candidate_bias", candidate_bias);
+  field("input_norm", input_norm);
+  field("product_norm", product_norm);
+  field("cell_norm", cell_norm);
+  field("first_h", first_h);
+  field("first_c", first_c);
+}
+
+Recurrent::Recurrent(Cell cell, Index in, Index hidden, Random& random, const RecurrentOptions& o)
+    : options(o) {
+  const Index directions = o.bidirectional ? 2 : 1;
+  for (Index layer = 0; layer < o.layers; ++layer)
+    for (Index direction = 0; direction < directions; ++direction)
+      layers.emplace_back(cell, layer == 0 ? in : directions * hidden, hidden, random, o);
+  expect_options(cell, o);
+}
+
+Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<RecurrentState>& states,
+                                        const Indices& lengths, Mode mode) const {
+  expect(states.empty() || states.size() == layers.size(),
+         "recurrent: one state for each of {} layers is needed: {}", layers.size(), states.size());
+  const auto state = [&](std::size_t i) { return states.empty() ? RecurrentState() : states[i]; };
+  Result result{x, {}};
+  const std::size_t directions = options.bidirectional ? 2 : 1;
+  for (std::size_t i = 0; i < layers.size(); i += directions) {
+    const Tensor in = i == 0 ? x : between_layers(result.outputs, options, mode);
+    const RecurrentResult forward = layers[i](in, state(i), lengths, mode);
+    result.last.push_back(forward.last);
+    result.outputs = forward.outputs;
+    if (options.bidirectional) {
+      const RecurrentResult backward =
+          layers[i + 1](reversed(in, lengths), state(i + 1), lengths, mode);
+      result.last.push_back(backward.last);
+      result.outputs = concat({forward.outputs, reversed(backward.outputs, lengths)}, -1);
+    }
+    result.outputs = without_padding(result.outputs, lengths);
+  }
+  return result;
+}
+
+namespace {
+
+// PyTorch's name of a weight of layer i.
+std::string pytorch_name(const Recurrent& net, std::size_t i, const char* weight) {
+  const std::size_t directions = net.options.bidirectional ? 2 : 1;
+  return std::string(weight) + "_l" + std::to_string(i / directions) +
+         (i % directions == 1 ? "_reverse" : "");
+}
+
+void expect_plain(const Recurrent& net) {
+  expect<Error>(net.options.norm.kind == NormKind::none && !net.options.norm.normalized_weights &&
+                    net.layers[0].cell != Cell::gru_reset_first,
+                "pytorch: it has no counterpart of a normalized layer or of this cell");
+}
+
+}  // namespace
+
+std::map<std::string, Tensor> to_pytorch(const Recurrent& net) {
+  expect_plain(net);
+  const NoGrad no_grad;
+  std::map<std::string, Tensor> weights;
+  for (std::size_t i = 0; i < net.layers.size(); ++i) {
+    const RecurrentLayer& layer = net.layers[i];
+    const Index hidden = layer.hidden();
+    Tensor second = zeros(layer.input.bias.shape());
+    if (layer.candidate_bias.defined())
+      second = concat({zeros({2 * hidden}), layer.candidate_bias});
+    weights[pytorch_name(net, i, "weight_ih")] = transpose(layer.input.weight);
+    weights[pytorch_name(net, i, "weight_hh")] = transpose(layer.weight);
+    weights[pytorch_name(net, i, "bias_ih")] = layer.input.bias.value();
+    weights[pytorch_name(net, i, "bias_hh")] = second;
+  }
+  return weights;
+}
+
+void from_pytorch(const Recurrent& net, const std::map<std::string, Tensor>& weights) {
+  expect_plain(net);
+  const NoGrad no_grad;
+  const std::map<std::string, Tensor> expected = to_pytorch(net);
+  for (const auto& [name, tensor] : expected) {
+    const auto found = weights.find(name);
+    expect<Error>(found != weights.end(), "pytorch: there is no {}", name);
+    expect<Error>(found->second.shape() == tensor.shape(), "pytorch: {} must be {}: {}", name,
+                  tensor.shape(), found->second.shape());
+  }
+  for (std::size_t i = 0; i < net.layers.size(); ++i) {
+    RecurrentLayer layer = net.layers[i];  // shares its parameters
+    const Index hidden = layer.hidden();
+    const auto weight = [&](const char* name) { return weights.at(pytorch_name(net, i, name)); };
+    layer.input.weight.set(transpose(weight("weight_ih")));
+    layer.weight.set(transpose(weight("weight_hh")));
+    Tensor second = weight("bias_hh");
+    if (layer.candidate_bias.defined()) {
+      layer.candidate_bias.set(slice(second, 0, 2 * hidden, 3 * hidden));
+      second = concat({slice(second, 0, 0, 2 * hidden), zeros({hidden})});
+    }
+    layer.input.bias.set(weight("bias_ih") + second);
+  }
+}
+
+}  // namespace tapegrad

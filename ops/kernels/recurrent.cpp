@@ -1,0 +1,344 @@
+#include "tapegrad/ops/kernels/recurrent.h"
+
+#include <algorithm>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/elementwise.h"
+#include "tapegrad/ops/kernels/packed.h"
+#include "tapegrad/ops/kernels/reduce.h"
+
+namespace tapegrad::kernels {
+namespace {
+
+// A buffer of numbers from the thread's free list.
+class Scratch {
+ public:
+  explicit Scratch(Index count) : storage_(Storage::allocate(sizeof(real) * count)) {}
+  real* data() const { return static_cast<real*>(storage_.data()); }
+
+ private:
+  Storage storage_;
+};
+
+// Sequences of a batch do not touch each other: a task takes some of them through all steps. Two
+// tasks at least, and enough rows in each to reuse what a panel of weights brought into the cache.
+Index rows_of_task(Index batch) { return std::clamp<Index>((batch + 1) / 2, 1, 16); }
+
+RowNorm norm_of(const RowTransform& transform, Index length) {
+  RowNorm norm = transform.norm;
+  norm.divisor = static_cast<real>(length - transform.lost);
+  return norm;
+}
+
+void transform_forward(const RowTransform& transform, real* row, Index count, real* normalized,
+                       real* scales) {
+  if (transform.normalized) {
+    Index at = 0;
+    for (const Index length : transform.segments) {
+      const RowScale scale =
+          norm().forward(norm_of(transform, length), row + at, length, normalized + at);
+      *scales++ = scale.inverse;
+      *scales++ = scale.slope;
+      at += length;
+    }
+    std::copy_n(normalized, count, row);
+  }
+  const Elementwise& loops = elementwise();
+  if (transform.gain) loops.mul({row, false}, {transform.gain, false}, row, count);
+  if (transform.bias) loops.add({row, false}, {transform.bias, false}, row, count);
+}
+
+// g: the gradient of the transformed row; becomes that of the row before.
+void transform_backward(const RowTransform& transform, real* g, Index count,
+                        const real* normalized, const real* scales, TransformGradients total) {
+  if (total.bias) reduce().accumulate(g, total.bias, count);
+  if (total.gain)
+    for (Index i = 0; i < count; ++i) total.gain[i] += g[i] * normalized[i];
+  if (transform.gain) elementwise().mul({g, false}, {transform.gain, false}, g, count);
+  if (!transform.normalized) return;
+  Index at = 0;
+  for (const Index length : transform.segments) {
+    norm().backward(norm_of(transform, length), {scales[0], scales[1]}, g + at, normalized + at,
+                    length, g + at);
+    scales += 2;
+    at += length;
+  }
+}
+
+// Where one row of one step keeps its numbers.
+struct Row {
+  const real *inputs, *h_before;
+  real* h;
+  real *gates, *cell_before, *cell_after, *tanh_cell;
+  real *product, *product_scales, *state, *state_scales;
+};
+
+Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index b) {
+  const Index r = step * s.batch + b, H = s.hidden, G = s.gates() * H;
+  const auto at = [&](real* values, Index width) {
+    return values == nullptr ? nullptr : values + r * width;
+  };
+  const auto scales = [](const RowTransform& t) {
+    return 2 * static_cast<Index>(t.segments.size());
+  };
+  return {.inputs = s.inputs + r * G,
+          .h_before = step == 0 ? s.h0 + b * H : h + (r - s.batch) * H,
+          .h = const_cast<real*>(h) + r * H,
+          .gates = at(kept.gates, 4 * H),
+          .cell_before = at(kept.cells, H),
+          .cell_after = kept.cells == nullptr ? nullptr : kept.cells + (r + s.batch) * H,
+          .tanh_cell = at(kept.tanh_cells, H),
+          .product = at(kept.product, G),
+          .product_scales = at(kept.product_scales, scales(s.product)),
+          .state = at(kept.state, H),
+          .state_scales = at(kept.state_scales, scales(s.state))};
+}
+
+// From h W of the row to the sum that the gates see.
+void sum_forward(const Sequence& s, const Row& row, real* product) {
+  const Index G = s.gates() * s.hidden;
+  const auto add_inputs = [&] {
+    elementwise().add({product, false}, {row.inputs, false}, product, G);
+  };
+  if (s.product.over_sum) add_inputs();
+  transform_forward(s.product, product, G, row.product, row.product_scales);
+  if (!s.product.over_sum) add_inputs();
+}
+
+void rnn_forward(const Sequence& s, const Row& row, real* product) {
+  sum_forward(s, row, product);
+  const Unary f = s.cell == Cell::rnn_tanh ? elementwise().tanh : elementwise().relu;
+  f(product, row.h, s.hidden);
+}
+
+void lstm_forward(const Sequence& s, const Row& row, real* product) {
+  const Index H = s.hidden;
+  const Elementwise& loops = elementwise();
+  sum_forward(s, row, product);
+  const real *i = row.gates, *f = i + H, *g = i + 2 * H, *o = i + 3 * H;
+  loops.sigmoid(product, row.gates, 2 * H);
+  loops.tanh(product + 2 * H, row.gates + 2 * H, H);
+  loops.sigmoid(product + 3 * H, row.gates + 3 * H, H);
+  real* c = row.cell_after;
+  for (Index j = 0; j < H; ++j) c[j] = f[j] * row.cell_before[j] + i[j] * g[j];
+  std::copy_n(c, H, row.tanh_cell);
+  transform_forward(s.state, row.tanh_cell, H, row.state, row.state_scales);
+  loops.tanh(row.tanh_cell, row.tanh_cell, H);
+  loops.mul({o, false}, {row.tanh_cell, false}, row.h, H);
+}
+
+void gru_forward(const Sequence& s, const Row& row, real* product) {
+  const Index H = s.hidden;
+  const Elementwise& loops = elementwise();
+  transform_forward(s.product, product, 3 * H, row.product, row.product_scales);
+  real *r = row.gates, *n = r + 2 * H, *product_of_n = r + 3 * H;
+  const real* z = r + H;
+  loops.add({product, false}, {row.inputs, false}, r, 2 * H);
+  loops.sigmoid(r, r, 2 * H);
+  std::copy_n(product + 2 * H, H, product_of_n);
+  for (Index j = 0; j < H; ++j) n[j] = row.inputs[2 * H + j] + r[j] * product_of_n[j];
+  loops.tanh(n, n, H);
+  for (Index j = 0; j < H; ++j) row.h[j] = n[j] + z[j] * (row.h_before[j] - n[j]);
+}
+
+void step_forward(const Sequence& s, const Row& row, real* product) {
+  if (s.cell == Cell::lstm)
+    lstm_forward(s, row, product);
+  else if (s.cell == Cell::gru)
+    gru_forward(s, row, product);
+  else
+    rnn_forward(s, row, product);
+}
+
+// Gradients at one row: dh and dc arrive and leave as those of the step before, without what flows
+// through the product; inputs and product are written.
+struct RowGradients {
+  real *h, *c, *inputs, *product;
+  TransformGradients product_total, state_total;
+};
+
+// Given the gradient of the gates' sum in `out.inputs`.
+void sum_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  const Index G = s.gates() * s.hidden;
+  if (out.product != out.inputs) std::copy_n(out.inputs, G, out.product);
+  transform_backward(s.product, out.product, G, row.product, row.product_scales,
+                     out.product_total);
+}
+
+void rnn_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  for (Index j = 0; j < s.hidden; ++j) {
+    const real slope =
+        s.cell == Cell::rnn_tanh ? 1 - row.h[j] * row.h[j] : static_cast<real>(row.h[j] > 0);
+    out.inputs[j] = out.h[j] * slope;
+  }
+  sum_backward(s, row, out);
+  std::fill_n(out.h, s.hidden, real{0});
+}
+
+void lstm_backward(const Sequence& s, const Row& row, const RowGradients& out, real* d_state) {
+  const Index H = s.hidden;
+  const real *i = row.gates, *f = i + H, *g = i + 2 * H, *o = i + 3 * H, *tanh_c = row.tanh_cell;
+  real *di = out.inputs, *df = di + H, *dg = di + 2 * H, *dout = di + 3 * H;
+  for (Index j = 0; j < H; ++j) {
+    dout[j] = out.h[j] * tanh_c[j] * o[j] * (1 - o[j]);
+    d_state[j] = out.h[j] * o[j] * (1 - tanh_c[j] * tanh_c[j]);
+  }
+  transform_backward(s.state, d_state, H, row.state, row.state_scales, out.state_total);
+  for (Index j = 0; j < H; ++j) {
+    const real dc = out.c[j] + d_state[j];
+    di[j] = dc * g[j] * i[j] * (1 - i[j]);
+    df[j] = dc * row.cell_before[j] * f[j] * (1 - f[j]);
+    dg[j] = dc * i[j] * (1 - g[j] * g[j]);
+    out.c[j] = dc * f[j];
+  }
+  sum_backward(s, row, out);
+  std::fill_n(out.h, H, real{0});
+}
+
+void gru_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  const Index H = s.hidden;
+  const real *r = row.gates, *z = r + H, *n = r + 2 * H, *product_of_n = r + 3 * H;
+  for (Index j = 0; j < H; ++j) {
+    const real dn = out.h[j] * (1 - z[j]) * (1 - n[j] * n[j]);
+    const real dz = out.h[j] * (row.h_before[j] - n[j]) * z[j] * (1 - z[j]);
+    const real dr = dn * product_of_n[j] * r[j] * (1 - r[j]);
+    out.inputs[j] = out.product[j] = dr;
+    out.inputs[H + j] = out.product[H + j] = dz;
+    out.inputs[2 * H + j] = dn;
+    out.product[2 * H + j] = dn * r[j];
+    out.h[j] *= z[j];
+  }
+  transform_backward(s.product, out.product, 3 * H, row.product, row.product_scales,
+                     out.product_total);
+}
+
+// One partial sum of gains and biases a task, added in order at the end.
+class Partials {
+ public:
+  Partials(Index tasks, Index count, TransformGradients total)
+      : tasks_(tasks), count_(count), total_(total), sums_(2 * tasks * count) {
+    if (total.gain || total.bias) std::fill_n(sums_.data(), 2 * tasks * count, real{0});
+  }
+  TransformGradients of(Index task) const {
+    real* own = sums_.data() + 2 * task * count_;
+    return {total_.gain ? own : nullptr, total_.bias ? own + count_ : nullptr};
+  }
+  void add_up() const {
+    for (real* total : {total_.gain, total_.bias})
+      if (total) std::fill_n(total, count_, real{0});
+    for (Index task = 0; task < tasks_; ++task) {
+      const TransformGradients own = of(task);
+      if (own.gain) reduce().accumulate(own.gain, total_.gain, count_);
+      if (own.bias) reduce().accumulate(own.bias, total_.bias, count_);
+    }
+  }
+
+ private:
+  Index tasks_, count_;
+  TransformGradients total_;
+  Scratch sums_;
+};
+
+bool ended(const Sequence& s, Index step, Index b) { return s.lengths && step >= s.lengths[b]; }
+
+bool all_ended(const Sequence& s, Index step, Index begin, Index end) {
+  for (Index b = begin; b < end; ++b)
+    if (!ended(s, step, b)) return false;
+  return true;
+}
+
+// A row whose sequence is over carries its state.
+void carry(const Sequence& s, const Row& row) {
+  std::copy_n(row.h_before, s.hidden, row.h);
+  if (row.cell_after) std::copy_n(row.cell_before, s.hidden, row.cell_after);
+}
+
+void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, real* h, Index begin,
+                  Index end) {
+  const Index G = s.gates() * s.hidden;
+  const Scratch products((end - begin) * G);
+  for (Index step = 0; step < s.steps; ++step) {
+    const Row first = row_at(s, kept, h, step, begin);
+    if (!all_ended(s, step, begin, end))
+      weight.multiply(end - begin, first.h_before, s.hidden, false, products.data(), G);
+    for (Index b = begin; b < end; ++b) {
+      const Row row = row_at(s, kept, h, step, b);
+      if (ended(s, step, b))
+        carry(s, row);
+      else
+        step_forward(s, row, products.data() + (b - begin) * G);
+    }
+  }
+}
+
+void step_backward(const Sequence& s, const Row& row, const RowGradients& out, real* d_state) {
+  if (s.cell == Cell::lstm)
+    lstm_backward(s, row, out, d_state);
+  else if (s.cell == Cell::gru)
+    gru_backward(s, row, out);
+  else
+    rnn_backward(s, row, out);
+}
+
+void weight_gradient(const Sequence& s, const real* h, const real* product, real* weight) {
+  const Index G = s.gates() * s.hidden;
+  gemm(s.hidden, G, s.batch, {s.h0, s.hidden, true}, {product, G}, false, weight, G);
+  if (s.steps > 1)
+    gemm(s.hidden, G, (s.steps - 1) * s.batch, {h, s.hidden, true},
+         {product + s.batch * G, G}, true, weight, G);
+}
+
+}  // namespace
+
+void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
+  const Index G = s.gates() * s.hidden;
+  const Packed weight(s.hidden, G, {s.weight, G});
+  if (kept.cells) std::copy_n(s.c0, s.batch * s.hidden, kept.cells);
+  parallel_ranges(s.batch, rows_of_task(s.batch), [&](Index begin, Index end) {
+    forward_rows(s, kept, weight, h, begin, end);
+  });
+}
+
+void recurrent_backward(const Sequence& s, const Kept& kept, const real* h,
+                        const real* h_gradient, const real* c_gradient,
+                        const SequenceGradients& out) {
+  const Index H = s.hidden, G = s.gates() * H, grain = rows_of_task(s.batch);
+  const Packed weight(G, H, {s.weight, G, true});
+  const Index tasks = (s.batch + grain - 1) / grain;
+  const Partials product_total(tasks, G, out.product_transform);
+  const Partials state_total(tasks, H, out.state_transform);
+  const bool has_cells = s.cell == Cell::lstm;
+  std::fill_n(out.h0, s.batch * H, real{0});
+  if (has_cells && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
+  if (has_cells && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});
+
+  parallel_ranges(s.batch, grain, [&](Index begin, Index end) {
+    const Scratch d_state(H);
+    real* dh = out.h0 + begin * H;
+    for (Index step = s.steps - 1; step >= 0; --step) {
+      for (Index b = begin; b < end; ++b) {
+        const Index r = step * s.batch + b;
+        const RowGradients gradients{.h = out.h0 + b * H,
+                                     .c = has_cells ? out.c0 + b * H : nullptr,
+                                     .inputs = out.inputs + r * G,
+                                     .product = out.product + r * G,
+                                     .product_total = product_total.of(begin / grain),
+                                     .state_total = state_total.of(begin / grain)};
+        reduce().accumulate(h_gradient + r * H, gradients.h, H);
+        if (!ended(s, step, b)) {
+          step_backward(s, row_at(s, kept, h, step, b), gradients, d_state.data());
+        } else {
+          std::fill_n(gradients.inputs, G, real{0});
+          std::fill_n(gradients.product, G, real{0});
+        }
+      }
+      if (!all_ended(s, step, begin, end))
+        weight.multiply(end - begin, out.product + (step * s.batch + begin) * G, G, true, dh, H);
+    }
+  });
+  product_total.add_up();
+  state_total.add_up();
+  weight_gradient(s, h, out.product, out.weight);
+}
+
+}  // namespace tapegrad::kernels

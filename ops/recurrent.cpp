@@ -1,0 +1,327 @@
+#include "tapegrad/ops/recurrent.h"
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/kernels/recurrent.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+namespace tapegrad {
+namespace {
+
+kernels::Cell kernel_cell(Cell cell) { return static_cast<kernels::Cell>(cell); }
+
+// 1 where the sequence of a row still runs at `step`: (B, 1).
+Tensor running(const Indices& lengths, Index step) {
+  Tensor mask = Tensor::uninitialized({lengths.size(), 1});
+  for (Index b = 0; b < lengths.size(); ++b)
+    mask.mutable_data()[b] = static_cast<real>(step < lengths.data()[b]);
+  return mask;
+}
+
+StepFunction step_function(const RowNormalization& norm) {
+  if (norm.identity()) return [](const Tensor& rows, Index) { return rows; };
+  return [norm](const Tensor& rows, Index) { return norm(rows); };
+}
+
+StepFunctions step_functions(const RecurrentNorms& norms) {
+  return {step_function(norms.product), step_function(norms.cell), norms.product.over_sum};
+}
+
+void expect_fit(Cell cell, const Tensor& inputs, const Tensor& weight, const RecurrentState& first,
+                const Indices& lengths) {
+  expect(inputs.rank() == 3 && weight.rank() == 2 &&
+             weight.shape()[1] == gates_of(cell) * weight.shape()[0] &&
+             weight.shape()[1] == inputs.shape()[2],
+         "recurrent: inputs (T, B, {0} hidden) and a weight (hidden, {0} hidden) are needed: {1}, {2}",
+         gates_of(cell), inputs.shape(), weight.shape());
+  const Shape state{inputs.shape()[1], weight.shape()[0]};
+  expect(first.h.defined() && first.h.shape() == state,
+         "recurrent: the first h must be (B, hidden) = {}: {}", state, first.h.shape());
+  expect(cell != Cell::lstm || (first.c.defined() && first.c.shape() == state),
+         "recurrent: the first c must be (B, hidden) = {}: {}", state, first.c.shape());
+  if (!lengths.defined()) return;
+  expect(lengths.shape() == Shape{inputs.shape()[1]},
+         "recurrent: one length a sequence is needed, ({}): {}", inputs.shape()[1],
+         lengths.shape());
+  expect_below("recurrent: lengths", lengths, inputs.shape()[0] + 1);
+}
+
+void expect_row(const char* place, const RowNormalization& norm, Index channels) {
+  Index total = 0;
+  for (const Index part : norm.parts) total += part;
+  expect(norm.parts.empty() || total == channels,
+         "recurrent: the parts of the {}'s normalization add up to {}, not to {} channels", place,
+         total, channels);
+  for (const Tensor& each : {norm.gain, norm.bias})
+    expect(!each.defined() || each.shape() == Shape{channels},
+           "recurrent: gain and bias of the {} must be ({}): {}", place, channels, each.shape());
+  expect(norm.statistics || !norm.gain.defined(),
+         "recurrent: a gain of the {} needs a normalization before it", place);
+}
+
+// The tensors that the fused operation reads, in the order of its edges.
+struct Operands {
+  Tensor inputs, weight, h, c, product_gain, product_bias, cell_gain, cell_bias;
+};
+constexpr int operand_count = 8;
+
+Gradients<operand_count> list(const Operands& o) {
+  return {o.inputs,       o.weight,       o.h,         o.c,
+          o.product_gain, o.product_bias, o.cell_gain, o.cell_bias};
+}
+
+kernels::RowTransform transform(const RowNormalization& norm, Index channels) {
+  kernels::RowTransform result;
+  result.normalized = norm.statistics.has_value();
+  result.segments = norm.parts.empty() ? std::vector<Index>{channels} : norm.parts;
+  result.over_sum = norm.over_sum;
+  if (norm.gain.defined()) result.gain = norm.gain.data();
+  if (norm.bias.defined()) result.bias = norm.bias.data();
+  if (!norm.statistics) return result;
+  const NormOptions& options = *norm.statistics;
+  result.norm = {.centred = norm.centred,
+                 .outside_root = options.place == Epsilon::outside_root,
+                 .detached_mean = options.detach_mean,
+                 .detached_scale = options.detach_scale,
+                 .epsilon = static_cast<real>(options.epsilon),
+                 .divisor = 0};
+  result.lost = options.variance == Variance::unbiased ? 1 : 0;
+  return result;
+}
+
+// The tensors behind kernels::Kept.
+struct KeptTensors {
+  Tensor gates, cells, tanh_cells, product, product_scales, state, state_scales;
+};
+
+KeptTensors allocate(const kernels::Sequence& s) {
+  const Index T = s.steps, B = s.batch, H = s.hidden;
+  const auto scales = [&](const kernels::RowTransform& t) {
+    return Tensor::uninitialized({T, B, 2 * static_cast<Index>(t.segments.size())});
+  };
+  KeptTensors kept;
+  const bool lstm = s.cell == kernels::Cell::lstm;
+  if (lstm || s.cell == kernels::Cell::gru) kept.gates = Tensor::uninitialized({T, B, 4 * H});
+  if (lstm) {
+    kept.cells = Tensor::uninitialized({T + 1, B, H});
+    kept.tanh_cells = Tensor::uninitialized({T, B, H});
+  }
+  if (s.product.normalized) {
+    kept.product = Tensor::uninitialized({T, B, s.gates() * H});
+    kept.product_scales = scales(s.product);
+  }
+  if (lstm && s.state.normalized) {
+    kept.state = Tensor::uninitialized({T, B, H});
+    kept.state_scales = scales(s.state);
+  }
+  return kept;
+}
+
+kernels::Kept pointers(const KeptTensors& kept) {
+  const auto of = [](const Tensor& tensor) { return const_cast<real*>(tensor.data()); };
+  return {of(kept.gates),          of(kept.cells), of(kept.tanh_cells), of(kept.product),
+          of(kept.product_scales), of(kept.state), of(kept.state_scales)};
+}
+
+// What a call of the fused operation knows; its rule holds it.
+struct Call {
+  Cell cell;
+  Operands operands;
+  RecurrentNorms norms;
+  Indices lengths;
+
+  kernels::Sequence sequence() const {
+    const Shape& inputs = operands.inputs.shape();
+    const Index hidden = operands.weight.shape()[0];
+    return {.cell = kernel_cell(cell),
+            .steps = inputs[0],
+            .batch = inputs[1],
+            .hidden = hidden,
+            .inputs = operands.inputs.data(),
+            .weight = operands.weight.data(),
+            .h0 = operands.h.data(),
+            .c0 = operands.c.defined() ? operands.c.data() : nullptr,
+            .lengths = lengths.defined() ? lengths.data() : nullptr,
+            .product = transform(norms.product, inputs[2]),
+            .state = transform(norms.cell, hidden)};
+  }
+};
+
+// outputs and, of an LSTM, the last c behind them: (T, B, hidden) or (T + 1, B, hidden).
+Tensor joined(Cell cell, const RecurrentResult& result) {
+  if (cell != Cell::lstm) return result.outputs;
+  return concat({result.outputs, reshape(result.last.c, result.last.c.shape().insert(0, 1))});
+}
+
+// The definition, as a function of the operands that there are.
+Gradients<operand_count> composite_gradients(const Call& call, const Tensor& g) {
+  const Gradients<operand_count> all = list(call.operands);
+  std::vector<Tensor> present;
+  for (const Tensor& each : all)
+    if (each.defined()) present.push_back(each);
+  const Function definition = [&](const std::vector<Tensor>& in) {
+    Gradients<operand_count> now;
+    for (int i = 0, next = 0; i < operand_count; ++i)
+      if (all[i].defined()) now[i] = in[next++];
+    RecurrentNorms norms = call.norms;
+    norms.product.gain = now[4];
+    norms.product.bias = now[5];
+    norms.cell.gain = now[6];
+    norms.cell.bias = now[7];
+    return joined(call.cell, composite::recurrent(call.cell, now[0], now[1], {now[2], now[3]},
+                                                  step_functions(norms), call.lengths));
+  };
+  const std::vector<Tensor> gradients = vjp(definition, present, g);
+  Gradients<operand_count> result;
+  for (int i = 0, next = 0; i < operand_count; ++i)
+    if (all[i].defined()) result[i] = gradients[next++];
+  return result;
+}
+
+Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& kept,
+                                         const Tensor& g, const Tensor& y) {
+  const kernels::Sequence s = call.sequence();
+  Gradients<operand_count> result;
+  const Gradients<operand_count> all = list(call.operands);
+  for (int i = 0; i < operand_count; ++i)
+    if (all[i].defined()) result[i] = Tensor::uninitialized(all[i].shape());
+  const auto of = [&](int i) { return result[i].defined() ? result[i].mutable_data() : nullptr; };
+
+  const bool shared = call.cell != Cell::gru && (s.product.over_sum || s.product.identity());
+  Tensor product;  // its gradient, where it is not that of the inputs
+  if (!shared) product = Tensor::uninitialized(call.operands.inputs.shape());
+  const bool lstm = call.cell == Cell::lstm;
+  kernels::recurrent_backward(
+      s, pointers(kept), y.data(), g.data(),
+      lstm ? g.data() + s.steps * s.batch * s.hidden : nullptr,
+      {.inputs = of(0),
+       .product = shared ? of(0) : product.mutable_data(),
+       .weight = of(1),
+       .h0 = of(2),
+       .c0 = of(3),
+       .product_transform = {of(4), of(5)},
+       .state_transform = {of(6), of(7)}});
+  return result;
+}
+
+Tensor fused(const Call& call, Place place) {
+  const kernels::Sequence s = call.sequence();
+  const KeptTensors kept = allocate(s);
+  const bool lstm = call.cell == Cell::lstm;
+  Tensor y = Tensor::uninitialized({s.steps + (lstm ? 1 : 0), s.batch, s.hidden});
+  kernels::recurrent_forward(s, pointers(kept), y.mutable_data());
+  const Index state = s.batch * s.hidden;
+  if (lstm)
+    std::copy_n(kept.cells.data() + s.steps * state, state, y.mutable_data() + s.steps * state);
+
+  const auto rule = [call, kept](const Tensor& g, const Tensor& value,
+                                 const Wanted<operand_count>&) {
+    return recording() ? composite_gradients(call, g) : fused_gradients(call, kept, g, value);
+  };
+  const Operands& o = call.operands;
+  return record("recurrent", y, place,
+                joint_edge<operand_count>({&o.inputs, &o.weight, &o.h, &o.c, &o.product_gain,
+                                           &o.product_bias, &o.cell_gain, &o.cell_bias},
+                                          rule));
+}
+
+}  // namespace
+
+Index gates_of(Cell cell) {
+  if (cell == Cell::lstm) return 4;
+  return cell == Cell::gru || cell == Cell::gru_reset_first ? 3 : 1;
+}
+
+RecurrentState detach(const RecurrentState& state) {
+  return {detach(state.h), state.c.defined() ? detach(state.c) : Tensor()};
+}
+
+Tensor RowNormalization::operator()(const Tensor& x) const {
+  Tensor y = x;
+  if (statistics) {
+    const Field row{.axes = {-1}};
+    const NormFields fields{centred ? std::optional(row) : std::nullopt, row};
+    std::vector<Tensor> segments{x};
+    if (parts.size() > 1) segments = split(x, parts, -1);
+    for (Tensor& segment : segments) segment = normalize(segment, fields, *statistics);
+    y = segments.size() == 1 ? segments[0] : concat(segments, -1);
+  }
+  if (gain.defined()) y = y * gain;
+  return bias.defined() ? y + bias : y;
+}
+
+RecurrentState composite::recurrent_step(Cell cell, const Tensor& inputs, const Tensor& weight,
+                                         const RecurrentState& state,
+                                         const StepFunctions& functions, Index step) {
+  const Index hidden = weight.shape()[0];
+  if (cell == Cell::gru_reset_first) {
+    const auto x = split(inputs, {2 * hidden, hidden}, -1);
+    const auto w = split(weight, {2 * hidden, hidden}, -1);
+    const auto gates = split(sigmoid(x[0] + matmul(state.h, w[0])), {hidden, hidden}, -1);
+    const Tensor candidate = tanh(x[1] + matmul(gates[0] * state.h, w[1]));
+    return {candidate + gates[1] * (state.h - candidate), {}};
+  }
+  const Tensor product = matmul(state.h, weight);
+  if (cell == Cell::gru) {
+    const auto x = split(inputs, {2 * hidden, hidden}, -1);
+    const auto u = split(functions.product(product, step), {2 * hidden, hidden}, -1);
+    const auto gates = split(sigmoid(x[0] + u[0]), {hidden, hidden}, -1);
+    const Tensor candidate = tanh(x[1] + gates[0] * u[1]);
+    return {candidate + gates[1] * (state.h - candidate), {}};
+  }
+  const Tensor sum = functions.over_sum ? functions.product(inputs + product, step)
+                                        : inputs + functions.product(product, step);
+  if (cell == Cell::rnn_tanh) return {tanh(sum), {}};
+  if (cell == Cell::rnn_relu) return {relu(sum), {}};
+  const auto gates = split(sum, {hidden, hidden, hidden, hidden}, -1);
+  const Tensor c = sigmoid(gates[1]) * state.c + sigmoid(gates[0]) * tanh(gates[2]);
+  return {sigmoid(gates[3]) * tanh(functions.cell(c, step)), c};
+}
+
+RecurrentResult composite::recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
+                                     const RecurrentState& first, const StepFunctions& functions,
+                                     const Indices& lengths) {
+  RecurrentState state = first;
+  std::vector<Tensor> outputs;
+  for (Index step = 0; step < inputs.shape()[0]; ++step) {
+    RecurrentState next =
+        recurrent_step(cell, select(inputs, step), weight, state, functions, step);
+    if (lengths.defined()) {
+      const Tensor mask = running(lengths, step);
+      next.h = where(mask, next.h, state.h);
+      if (next.c.defined()) next.c = where(mask, next.c, state.c);
+    }
+    state = next;
+    outputs.push_back(state.h);
+  }
+  if (outputs.empty()) return {zeros({0, first.h.shape()[0], first.h.shape()[1]}), first};
+  return {stack(outputs), state};
+}
+
+RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
+                          const RecurrentState& first, const RecurrentNorms& norms,
+                          const Indices& lengths, Place place) {
+  expect_fit(cell, inputs, weight, first, lengths);
+  expect_row("product", norms.product, inputs.shape()[2]);
+  expect_row("cell", norms.cell, weight.shape()[0]);
+  expect(cell != Cell::gru || !norms.product.over_sum,
+         "recurrent: a gru has no sum of inputs and product to normalize");
+  expect(cell != Cell::gru_reset_first || norms.product.identity(),
+         "recurrent: a gru with the reset gate on the state takes no normalization");
+  const PlaceScope caller(place);
+  if (Composite::active() || inputs.shape()[0] == 0 || cell == Cell::gru_reset_first)
+    return composite::recurrent(cell, inputs, weight, first, step_functions(norms), lengths);
+  const Call call{cell,
+                  {inputs, weight, first.h, cell == Cell::lstm ? first.c : Tensor(),
+                   norms.product.gain, norms.product.bias, norms.cell.gain, norms.cell.bias},
+                  norms,
+                  lengths};
+  const Tensor y = fused(call, place);
+  const Index steps = inputs.shape()[0];
+  if (cell != Cell::lstm) return {y, {select(y, steps - 1), {}}};
+  return {slice(y, 0, 0, steps), {select(y, steps - 1), select(y, steps)}};
+}
+
+}  // namespace tapegrad

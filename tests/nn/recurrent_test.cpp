@@ -1,0 +1,399 @@
+#include "tapegrad/nn/recurrent.h"
+
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/check.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+
+Tensor flat(const Tensor& x) { return reshape(x, {-1}); }
+
+// Outputs and last states in one vector, in PyTorch's order.
+Tensor everything(const Recurrent::Result& result) {
+  std::vector<Tensor> parts{flat(result.outputs)};
+  for (const RecurrentState& state : result.last) parts.push_back(flat(state.h));
+  for (const RecurrentState& state : result.last)
+    if (state.c.defined()) parts.push_back(flat(state.c));
+  return concat(parts);
+}
+
+struct GoldenRow {
+  const char* name;
+  Cell cell;
+  RecurrentOptions options;
+  Indices lengths;
+};
+
+// The first states of PyTorch, (layers directions, B, H) each, as ours.
+std::vector<RecurrentState> states_of(const Recurrent& net, const std::vector<Tensor>& first) {
+  std::vector<RecurrentState> states;
+  for (std::size_t i = 0; i < net.layers.size(); ++i)
+    states.push_back({select(first[0], static_cast<Index>(i)),
+                      first.size() > 1 ? select(first[1], static_cast<Index>(i)) : Tensor()});
+  return states;
+}
+
+void check_pytorch(const GoldenRow& row) {
+  const Golden expected = golden("recurrent.json", row.name);
+  Random random(1);
+  const Recurrent net(row.cell, 2, 3, random, row.options);
+  const std::size_t inputs = row.cell == Cell::lstm ? 3 : 2;
+  std::map<std::string, Tensor> weights = to_pytorch(net);
+  std::size_t at = inputs;
+  for (auto& [name, weight] : weights) weight = expected.inputs[at++];
+  from_pytorch(net, weights);
+
+  const Tape tape;
+  std::vector<Tensor> leaves;
+  for (std::size_t i = 0; i < inputs; ++i) leaves.push_back(watch(expected.inputs[i]));
+  const std::vector<Tensor> first(leaves.begin() + 1, leaves.end());
+  const Tensor value = everything(net(leaves[0], states_of(net, first), row.lengths));
+  CHECK(relative_error(value, expected.value) < golden_tolerance);
+
+  for (const RecurrentLayer& layer : net.layers)
+    for (const Parameter& parameter : {layer.input.weight, layer.weight, layer.input.bias})
+      leaves.push_back(parameter);
+  if (row.cell == Cell::gru)
+    for (const RecurrentLayer& layer : net.layers) leaves.push_back(layer.candidate_bias);
+  const std::vector<Tensor> gradients = grad(value, leaves, {.seed = expected.seed});
+  for (std::size_t i = 0; i < inputs; ++i)
+    CHECK(relative_error(gradients[i], expected.gradients[i]) < golden_tolerance);
+
+  // Gradients as a net of their own, in PyTorch's layout.
+  const Recurrent back(row.cell, 2, 3, random, row.options);
+  for (std::size_t i = 0; i < net.layers.size(); ++i) {
+    RecurrentLayer layer = back.layers[i];
+    layer.input.weight.set(gradients[inputs + 3 * i]);
+    layer.weight.set(gradients[inputs + 3 * i + 1]);
+    layer.input.bias.set(gradients[inputs + 3 * i + 2]);
+    if (row.cell == Cell::gru)
+      layer.candidate_bias.set(gradients[inputs + 3 * net.layers.size() + i]);
+  }
+  at = inputs;
+  for (const auto& [name, gradient] : to_pytorch(back)) {
+    INFO(name);
+    if (name.starts_with("bias_hh") && row.cell == Cell::gru) {
+      const Tensor gates = slice(gradient, 0, 6, 9);
+      CHECK(relative_error(gates, slice(expected.gradients[at], 0, 6, 9)) < golden_tolerance);
+    } else if (!name.starts_with("bias_hh")) {
+      CHECK(relative_error(gradient, expected.gradients[at]) < golden_tolerance);
+    }
+    ++at;
+  }
+}
+
+const Cell cells[] = {Cell::rnn_tanh, Cell::rnn_relu, Cell::lstm, Cell::gru};
+const char* names[] = {"rnn_tanh", "rnn_relu", "lstm", "gru"};
+
+}  // namespace
+
+TEST_CASE("recurrent layers agree with PyTorch", "[recurrent]") {
+  const Indices lengths({3}, {2, 4, 1}), other({3}, {3, 1, 4});
+  const RecurrentOptions two{.layers = 2}, both_ways{.layers = 2, .bidirectional = true};
+  const GoldenRow rows[] = {
+      {"rnn_tanh", Cell::rnn_tanh, {}, {}},
+      {"rnn_relu", Cell::rnn_relu, {}, {}},
+      {"gru", Cell::gru, {}, {}},
+      {"lstm", Cell::lstm, {}, {}},
+      {"lstm_2_layers", Cell::lstm, two, {}},
+      {"gru_2_layers_bidirectional", Cell::gru, both_ways, {}},
+      {"lstm_lengths", Cell::lstm, {}, lengths},
+      {"lstm_2_layers_bidirectional_lengths", Cell::lstm, both_ways, other},
+  };
+  for (const GoldenRow& row : rows) {
+    DYNAMIC_SECTION(row.name) {
+      check_pytorch(row);
+      const Composite readable;
+      check_pytorch(row);
+    }
+  }
+}
+
+TEST_CASE("every norm at its places of every cell, fused as composite", "[recurrent][norm]") {
+  Random random(3);
+  const Tensor x = random.normal({3, 4, 3});
+  for (int c = 0; c < 4; ++c)
+    for (const char* norm : {"none", "layer", "layer_simple", "detach", "detach_mean",
+                             "detach_variance", "rms", "layer:unbiased=1,place=out", "weight",
+                             "layer:weight=1", "ada", "group", "divisive", "batch"}) {
+      DYNAMIC_SECTION(names[c] << " " << norm) {
+        const RecurrentLayer layer(cells[c], 3, 6, random, {.norm = norm});
+        std::vector<Tensor> inputs{x};
+        const auto run = [&](bool readable) {
+          std::optional<Composite> composite;
+          if (readable) composite.emplace();
+          const Tape tape;
+          Random mask(1);
+          const RecurrentResult result =
+              layer(x, {}, Indices({4}, {3, 1, 2, 3}), training(mask));
+          std::vector<Tensor> found = grad(sum(square(result.outputs)), parameters(layer));
+          found.push_back(result.outputs);
+          return found;
+        };
+        const std::vector<Tensor> fused = run(false), composite = run(true);
+        for (std::size_t i = 0; i < fused.size(); ++i) {
+          const double size = std::max(1e-2, double{tapegrad::norm(composite[i]).item()});
+          CHECK(tapegrad::norm(fused[i] - composite[i]).item() / size < precision);
+        }
+      }
+    }
+}
+
+namespace {
+
+Tensor rows_norm(const Tensor& a, const Norm& norm) {
+  return layer_norm(a) * norm.gain + norm.bias;
+}
+
+}  // namespace
+
+TEST_CASE("normalization stands where the papers put it", "[recurrent][norm]") {
+  Random random(4);
+  const Index H = 5;
+  const Tensor x = random.normal({2, 3}), h = random.normal({2, H}), c = random.normal({2, H});
+  const auto randomize = [&](const auto& layer) {
+    for (Parameter each : parameters(layer)) each.set(random.normal(each.shape()));
+  };
+  SECTION("RNN: the sum, Ba et al. eq. 4") {
+    const RecurrentLayer layer(Cell::rnn_tanh, 3, H, random, {.norm = "layer"});
+    randomize(layer);
+    const Tensor a = matmul(x, layer.input.weight) + layer.input.bias + matmul(h, layer.weight);
+    CHECK(relative_error(layer.step(x, {h, {}}).h,
+                         tanh(rows_norm(a, layer.product_norm.parts[0]))) < precision);
+  }
+  SECTION("LSTM: eq. 20 to 22, and its variants") {
+    for (const NormWiring wiring : {NormWiring::paper, NormWiring::cell, NormWiring::sum,
+                                    NormWiring::per_gate}) {
+      CAPTURE(static_cast<int>(wiring));
+      const RecurrentLayer layer(Cell::lstm, 3, H, random, {.norm = "layer", .wiring = wiring});
+      randomize(layer);
+      const Tensor xw = matmul(x, layer.input.weight), hw = matmul(h, layer.weight),
+                   b = layer.input.bias;
+      const std::vector<Norm>& product = layer.product_norm.parts;
+      Tensor sum;
+      if (wiring == NormWiring::paper)
+        sum = rows_norm(hw, product[0]) + rows_norm(xw, layer.input_norm.parts[0]) + b;
+      if (wiring == NormWiring::cell) sum = hw + xw + b;
+      if (wiring == NormWiring::sum) sum = rows_norm(hw + xw + b, product[0]);
+      if (wiring == NormWiring::per_gate) {
+        auto gates = split(hw + xw + b, {H, H, H, H}, -1);
+        for (int i = 0; i < 4; ++i) gates[i] = rows_norm(gates[i], product[i]);
+        sum = concat(gates, -1);
+      }
+      const auto gates = split(sum, {H, H, H, H}, -1);
+      const Tensor cell = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+      const RecurrentState found = layer.step(x, {h, c});
+      CHECK(relative_error(found.c, cell) < precision);
+      CHECK(relative_error(found.h, sigmoid(gates[3]) * tanh(rows_norm(cell, *layer.cell_norm))) <
+            precision);
+    }
+  }
+  SECTION("GRU: eq. 26 to 28") {
+    const RecurrentLayer layer(Cell::gru, 3, H, random, {.norm = "layer"});
+    randomize(layer);
+    const auto xw = split(matmul(x, layer.input.weight), {2 * H, H}, -1),
+               hw = split(matmul(h, layer.weight), {2 * H, H}, -1),
+               b = split(layer.input.bias, {2 * H, H});
+    const auto &in = layer.input_norm.parts, &product = layer.product_norm.parts;
+    const auto gates = split(
+        sigmoid(rows_norm(xw[0], in[0]) + rows_norm(hw[0], product[0]) + b[0]), {H, H}, -1);
+    const Tensor n =
+        tanh(rows_norm(xw[1], in[1]) + b[1] + gates[0] * rows_norm(hw[1], product[1]));
+    CHECK(relative_error(layer.step(x, {h, {}}).h, (1 - gates[1]) * n + gates[1] * h) < precision);
+  }
+}
+
+// systems B4
+TEST_CASE("invariances of the layer-normalized LSTM", "[recurrent][norm]") {
+  Random random(5);
+  const RecurrentLayer layer(Cell::lstm, 3, 6, random, {.norm = "layer:eps=0"});
+  const Tensor x = random.normal({4, 2, 3});
+  // h must not be 0 where its product is normalized
+  const RecurrentState first{random.normal({2, 6}), random.normal({2, 6})};
+  const Tensor before = layer(x, first).outputs;
+  Parameter weight = layer.weight, input = layer.input.weight;
+  const Tensor original = detach(weight);
+  weight.set(original * 3.0);
+  CHECK(relative_error(layer(x, first).outputs, before) < precision);
+  weight.set(original + random.normal({6, 1}));  // a common column added to all of a row's sums
+  CHECK(relative_error(layer(x, first).outputs, before) < precision);
+  weight.set(original);
+  input.set(detach(input) * 5.0);
+  CHECK(relative_error(layer(x, first).outputs, before) < precision);
+  CHECK(relative_error(layer(x * random.uniform({4, 2, 1}, 0.5, 2), first).outputs, before) <
+        precision);
+}
+
+// systems B2
+TEST_CASE("a layer-normalized RNN neither explodes nor vanishes", "[recurrent][norm]") {
+  for (const char* norm : {"none", "layer"}) {
+    std::vector<double> sizes;
+    for (const double scale : {0.5, 1.0, 2.0}) {
+      Random random(6);
+      const RecurrentLayer layer(Cell::rnn_relu, 4, 32, random, {.norm = norm});
+      Parameter weight = layer.weight;
+      weight.set(detach(weight) * (scale * 1.4142));
+      const Tensor x = zeros({100, 1, 4});
+      sizes.push_back(
+          tapegrad::norm(layer(x, {random.normal({1, 32}), {}}).last.h).item());
+    }
+    if (norm == std::string("layer"))
+      CHECK((sizes[0] == Approx(sizes[1]).epsilon(1e-2) && sizes[1] == Approx(sizes[2]).epsilon(1e-2)));
+    else
+      CHECK(sizes[2] > 1e20 * sizes[0]);
+  }
+}
+
+TEST_CASE("derivatives through recurrent layers", "[recurrent]") {
+  Random random(7);
+  for (int c = 0; c < 4; ++c)
+    for (const char* norm : {"none", "layer"}) {
+      DYNAMIC_SECTION(names[c] << " " << norm) {
+        const Recurrent net(cells[c], 2, 3, random,
+                            {.layers = 2, .bidirectional = true, .norm = norm});
+        // Larger weights, away from the kinks of relu.
+        const Function f = [&](const std::vector<Tensor>& in) {
+          return net(in[0], {}, Indices({2}, {3, 2})).outputs;
+        };
+        const Tensor x = random.normal({3, 2, 2}, 0, 2);
+        const CheckResult first = check_gradient(f, {x}), second = check_second_gradient(f, {x});
+        INFO(first.message << second.message);
+        if (cells[c] == Cell::rnn_relu) return;  // kinks: the table has it at chosen points
+        CHECK(first);
+        CHECK(second);
+      }
+    }
+}
+
+TEST_CASE("batches, lengths and directions of recurrent layers", "[recurrent]") {
+  Random random(8);
+  const Tensor x = random.normal({5, 3, 2});
+  for (int c = 0; c < 4; ++c) {
+    CAPTURE(names[c]);
+    const Recurrent net(cells[c], 2, 4, random, {.layers = 2, .bidirectional = true});
+    const Indices lengths({3}, {5, 2, 3});
+    const auto result = net(x, {}, lengths);
+    // each sequence alone, unpadded
+    for (Index b = 0; b < 3; ++b) {
+      const Index length = lengths.data()[b];
+      const Tensor alone = slice(slice(x, 1, b, b + 1), 0, 0, length);
+      const auto expected = net(alone);
+      const Tensor found = slice(slice(result.outputs, 1, b, b + 1), 0, 0, length);
+      CHECK(relative_error(found, expected.outputs) < precision);
+      CHECK(relative_error(slice(result.last[3].h, 0, b, b + 1), expected.last[3].h) < precision);
+      if (length < 5)
+        CHECK(tapegrad::norm(slice(slice(result.outputs, 1, b, b + 1), 0, length, 5)).item() == 0);
+    }
+    // what stands behind the end does not matter
+    Tensor changed = x.view(x.shape());
+    changed = where(greater(arange(5), 2.5).view({5, 1, 1}), x, x);
+    const Tensor noise = concat({slice(x, 0, 0, 3), slice(x, 0, 3, 5) + 7.0});
+    const Tensor mixed = concat({slice(x, 1, 0, 1), slice(noise, 1, 1, 3)}, 1);
+    CHECK(relative_error(net(mixed, {}, lengths).outputs, result.outputs) == 0);
+  }
+}
+
+TEST_CASE("a carried state continues a sequence", "[recurrent]") {
+  Random random(9);
+  const Tensor x = random.normal({6, 2, 3});
+  for (int c = 0; c < 4; ++c)
+    for (const char* norm : {"none", "layer", "ada"}) {
+      CAPTURE(names[c], norm);
+      const Recurrent net(cells[c], 3, 4, random, {.layers = 2, .norm = norm});
+      const auto whole = net(x);
+      const auto first = net(slice(x, 0, 0, 2));
+      std::vector<RecurrentState> carried;
+      for (const RecurrentState& state : first.last) carried.push_back(detach(state));
+      const auto second = net(slice(x, 0, 2, 6), carried);
+      CHECK(relative_error(concat({first.outputs, second.outputs}), whole.outputs) < precision);
+    }
+}
+
+TEST_CASE("the same state after any number of threads and in any batch", "[recurrent][threads]") {
+  Random random(10);
+  const Recurrent net(Cell::lstm, 16, 48, random, {.norm = "layer"});
+  const Tensor x = random.normal({7, 37, 16});
+  const Tensor whole = net(x).outputs;
+  for (const Index b : {0, 15, 16, 36})
+    CHECK(relative_error(net(slice(x, 1, b, b + 1)).outputs, slice(whole, 1, b, b + 1)) <
+          precision);
+}
+
+TEST_CASE("long sequences do not blow up a layer-normalized LSTM", "[recurrent][norm]") {
+  Random random(11);
+  const Recurrent net(Cell::lstm, 4, 8, random, {.norm = "layer"});
+  const Tape tape;
+  const Tensor outputs = net(random.normal({500, 1, 4})).outputs;
+  const std::vector<Tensor> gradients = grad(sum(square(outputs)), parameters(net));
+  CHECK(range(outputs).non_finite == 0);
+  for (const Tensor& gradient : gradients) CHECK(range(gradient).non_finite == 0);
+}
+
+TEST_CASE("options of recurrent layers have an effect", "[recurrent]") {
+  Random random(12);
+  const Tensor x = random.normal({4, 2, 3});
+  Random mask(1);
+  const Recurrent dropped(Cell::gru, 3, 16, random, {.layers = 2, .dropout = 0.5});
+  CHECK(relative_error(dropped(x, {}, {}, training(mask)).outputs, dropped(x).outputs) > 1e-3);
+  // variational: the second layer sees the same channels at every step
+  const Recurrent same(Cell::gru, 3, 64, random,
+                       {.layers = 2, .dropout = 0.5, .variational = true});
+  Parameter weight = same.layers[1].weight;
+  CHECK(relative_error(same(x, {}, {}, training(mask)).outputs, same(x).outputs) > 1e-3);
+  const Recurrent learned(Cell::lstm, 3, 4, random, {.learned_state = true});
+  const Tape tape;
+  const Tensor h = learned.layers[0].first_h;
+  CHECK(tapegrad::norm(grad(sum(learned(x).outputs), h)).item() > 0);
+  const RecurrentLayer layer(Cell::lstm, 2, 5, random);
+  const Tensor w = layer.weight.value();  // each block orthogonal
+  for (const Tensor& block : split(w, {5, 5, 5, 5}, 1))
+    CHECK(relative_error(matmul(block, block, {.a = true}), eye(5)) < 1e-5);
+}
+
+TEST_CASE("statistics of a batch belong to steps in recurrent layers", "[recurrent][norm]") {
+  Random random(13);
+  const RecurrentLayer layer(Cell::lstm, 3, 4, random, {.norm = "batch:steps=3,gain=0.1"});
+  const Tensor x = random.normal({5, 6, 3});
+  layer(x, {}, {}, training(random));
+  const Tensor means = layer.input_norm.parts[0].running_mean;
+  CHECK(means.shape() == Shape{3, 16});
+  const Tensor product = matmul(x, layer.input.weight);
+  CHECK(relative_error(select(means, 0), 0.1 * mean(select(product, 0), 0)) < precision);
+  CHECK(relative_error(select(means, 1), 0.1 * mean(select(product, 1), 0)) < precision);
+  CHECK_FALSE(layer.product_norm.parts[0].bias.defined());
+  const Tensor all = layer(x).outputs;  // running averages: cases do not see each other
+  CHECK(relative_error(layer(slice(x, 1, 2, 3)).outputs, slice(all, 1, 2, 3)) < precision);
+}
+
+TEST_CASE("recurrent layers refuse what they cannot do", "[recurrent]") {
+  Random random(14);
+  CHECK_THROWS_WITH(RecurrentLayer(Cell::gru, 2, 3, random, {.norm = "instance"}),
+                    Contains("instance") && Contains("gru"));
+  CHECK_THROWS_WITH(
+      RecurrentLayer(Cell::gru, 2, 3, random, {.norm = "layer", .wiring = NormWiring::cell}),
+      Contains("lstm"));
+  CHECK_THROWS_WITH(RecurrentLayer(Cell::gru_reset_first, 2, 3, random, {.norm = "layer"}),
+                    Contains("reset gate on the state"));
+  const Recurrent net(Cell::lstm, 2, 3, random);
+  CHECK_THROWS_WITH(net(zeros({4, 1, 5})), Contains("(T, B, 2)") && Contains("(4, 1, 5)"));
+  CHECK_THROWS_AS(net(zeros({4, 1, 2}), {}, Indices({1}, {5})), ShapeError);
+  CHECK_THROWS_AS(net(zeros({4, 1, 2}), {}, Indices({2}, {1, 1})), ShapeError);
+  CHECK_THROWS_AS(net(zeros({4, 1, 2}), {{zeros({2, 3}), zeros({1, 3})}}), ShapeError);
+  CHECK(net(zeros({0, 1, 2})).outputs.shape() == Shape{0, 1, 3});
+  CHECK(net(zeros({1, 1, 2})).outputs.shape() == Shape{1, 1, 3});
+  CHECK_THROWS_WITH(to_pytorch(Recurrent(Cell::lstm, 2, 3, random, {.norm = "layer"})),
+                    Contains("pytorch"));
+}
