@@ -40,6 +40,13 @@ Step training_step(Index batch, Net net) {
   return [run] { run->step(); };
 }
 
+// Characters of a vocabulary of 65.
+Indices random_ids(const Shape& shape, Random& random) {
+  Indices ids = Indices::uninitialized(shape);
+  for (Index i = 0; i < ids.size(); ++i) ids.mutable_data()[i] = random.below(65);
+  return ids;
+}
+
 BenchRow mlp(const char* name, Index batch, const char* norm) {
   return {name, [=] {
             Random random(2);
@@ -51,6 +58,23 @@ BenchRow cnn() {
   return {"cnn", [] {
             Random random(2);
             return training_step(32, ConvNet(random, {.hidden_norm = "layer"}));
+          }};
+}
+
+// A training step of a character model of length 64 and batch 32, with gradients clipped at 1.
+BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
+  return {name, [=]() -> Step {
+            Random random(1);
+            const CharRnn net(65, random, {.cell = cell, .recurrent = {.norm = norm}});
+            auto adam = std::make_shared<Adam>(parameters(net));
+            const Indices ids = random_ids({64, 32}, random), targets = random_ids({64, 32}, random);
+            return [=] {
+              const Tape tape;
+              const Tensor loss = cross_entropy(net(ids).logits, targets);
+              std::vector<Tensor> gradients = grad(loss, adam->parameters());
+              clip_by_global_norm(gradients, 1);
+              adam->step(gradients);
+            };
           }};
 }
 
@@ -106,6 +130,10 @@ std::vector<BenchRow> rows() {
                              mlp("mlp_bn", 128, "batch"),
                              mlp("mlp_b4", 4, "layer"),
                              cnn(),
+                             char_rnn("rnn", Cell::rnn_tanh, "none"),
+                             char_rnn("lstm", Cell::lstm, "none"),
+                             char_rnn("gru", Cell::gru, "none"),
+                             char_rnn("lnlstm", Cell::lstm, "layer"),
                              overhead(),
                              matmul1024()};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})

@@ -36,6 +36,49 @@ def cnn():
         nn.Flatten(), nn.Linear(800, 500), nn.LayerNorm(500), nn.ReLU(), nn.Linear(500, 10)), 32)
 
 
+class CharRnn(nn.Module):
+    def __init__(self, recurrent):
+        super().__init__()
+        self.embedding, self.recurrent, self.output = nn.Embedding(65, 128), recurrent, nn.Linear(512, 65)
+
+    def forward(self, ids):
+        return self.output(self.recurrent(self.embedding(ids))[0])
+
+
+class LayerNormLstm(nn.Module):
+    """Ba et al. 2016, eq. 20-22, with the input's products before the loop."""
+
+    def __init__(self, inputs, hidden):
+        super().__init__()
+        self.w_x, self.w_h = nn.Linear(inputs, 4 * hidden), nn.Parameter(torch.randn(hidden, 4 * hidden) * 0.04)
+        self.norm_x, self.norm_h, self.norm_c = (nn.LayerNorm(n) for n in (4 * hidden, 4 * hidden, hidden))
+
+    def forward(self, x):
+        inputs = self.norm_x(self.w_x(x))
+        h = c = torch.zeros(x.shape[1], self.w_h.shape[0])
+        outputs = []
+        for step in inputs:
+            i, f, g, o = (step + self.norm_h(h @ self.w_h)).chunk(4, -1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(self.norm_c(c))
+            outputs.append(h)
+        return torch.stack(outputs), None
+
+
+def char_rnn(recurrent):
+    net = CharRnn(recurrent)
+    adam = torch.optim.Adam(net.parameters(), lr=1e-3)
+    ids, targets = torch.randint(65, (64, 32)), torch.randint(65, (64, 32))
+
+    def step():
+        adam.zero_grad()
+        F.cross_entropy(net(ids).flatten(0, 1), targets.flatten()).backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        adam.step()
+
+    return step
+
+
 def overhead():
     start, factor, seed = torch.randn(8), torch.randn(8), torch.ones(8)
 
@@ -78,6 +121,8 @@ def layernorm(rows, columns, composite):
 
 rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
         "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "cnn": cnn,
+        "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
+        "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
         "overhead": overhead, "matmul1024": matmul1024}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "tapegrad/nn/dropout.h"
+#include "tapegrad/nn/embedding.h"
+#include "tapegrad/nn/recurrent.h"
+
+namespace tapegrad {
+
+struct CharRnnOptions {
+  Cell cell = Cell::lstm;
+  Index embedding = 128;
+  Index hidden = 512;
+  RecurrentOptions recurrent = {};
+  double dropout = 0;  ///< of the embeddings and of the last layer's outputs
+};
+
+/// A language model over characters: embedding, recurrent layers, a linear layer to the logits of
+/// the next character.
+///   ids: (T, B), in [0, vocabulary)   logits: (T, B, vocabulary)
+struct CharRnn {
+  Embedding embedding;
+  Recurrent recurrent;
+  Dropout dropout;
+  Linear output;
+
+  CharRnn(Index vocabulary, Random& random, const CharRnnOptions& options = {});
+
+  struct Result {
+    Tensor logits;
+    std::vector<RecurrentState> last;  ///< to go on from
+  };
+  Result operator()(const Indices& ids, const std::vector<RecurrentState>& states = {},
+                    Mode mode = {}) const;
+  void visit(Fields& field) const {
+    field("embedding", embedding);
+    field("recurrent", recurrent);
+    field("output", output);
+  }
+};
+
+}  // namespace tapegrad
