@@ -63,19 +63,20 @@ BenchRow cnn() {
 
 // A training step of a character model of length 64 and batch 32, with gradients clipped at 1.
 BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
-  return {name, [=]() -> Step {
-            Random random(1);
-            const CharRnn net(65, random, {.cell = cell, .recurrent = {.norm = norm}});
-            auto adam = std::make_shared<Adam>(parameters(net));
-            const Indices ids = random_ids({64, 32}, random), targets = random_ids({64, 32}, random);
-            return [=] {
-              const Tape tape;
-              const Tensor loss = cross_entropy(net(ids).logits, targets);
-              std::vector<Tensor> gradients = grad(loss, adam->parameters());
-              clip_by_global_norm(gradients, 1);
-              adam->step(gradients);
-            };
-          }};
+  return {
+      name, [=]() -> Step {
+        Random random(1);
+        const CharRnn net(65, random, {.cell = cell, .recurrent = {.norm = norm}});
+        auto adam = std::make_shared<Adam>(parameters(net));
+        const Indices ids = random_ids({64, 32}, random), targets = random_ids({64, 32}, random);
+        return [=] {
+          const Tape tape;
+          const Tensor loss = cross_entropy(net(ids).logits, targets);
+          std::vector<Tensor> gradients = grad(loss, adam->parameters());
+          clip_by_global_norm(gradients, 1);
+          adam->step(gradients);
+        };
+      }};
 }
 
 BenchRow overhead() {

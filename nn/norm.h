@@ -52,6 +52,7 @@ struct NormSpec {
   NormSpec() = default;
   /// Throws Error, saying what there is, for names and options that do not exist.
   NormSpec(std::string_view text);
+  NormSpec(const std::string& text) : NormSpec(std::string_view(text)) {}
   NormSpec(const char* text) : NormSpec(std::string_view(text)) {}
 };
 /// The names that a NormSpec can be made from.

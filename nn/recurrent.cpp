@@ -30,9 +30,10 @@ const char* name_of(Cell cell) {
 }
 
 void expect_options(Cell cell, const RecurrentOptions& options) {
-  expect<Error>(options.norm.kind != NormKind::instance,
-                "recurrent: instance normalization does not fit a {}: its features have no positions",
-                name_of(cell));
+  expect<Error>(
+      options.norm.kind != NormKind::instance,
+      "recurrent: instance normalization does not fit a {}: its features have no positions",
+      name_of(cell));
   expect<Error>(cell == Cell::lstm || options.wiring == NormWiring::paper,
                 "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}",
                 name_of(cell));
@@ -178,8 +179,7 @@ Tensor RecurrentLayer::projected(const Tensor& x, Index first_step, Mode mode) c
 
 RecurrentNorms RecurrentLayer::norms() const {
   RecurrentNorms norms{.product = row_normalization(product_norm.parts, product_norm.sizes)};
-  norms.product.over_sum =
-      !product_norm.parts.empty() && input_norm.parts.empty();
+  norms.product.over_sum = !product_norm.parts.empty() && input_norm.parts.empty();
   if (cell_norm) norms.cell = row_normalization({*cell_norm}, {hidden()});
   if (candidate_bias.defined())
     norms.product.bias = concat({zeros({2 * hidden()}), candidate_bias});
@@ -198,16 +198,15 @@ StepFunctions RecurrentLayer::functions(Mode mode) const {
 
 RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState& state,
                                            const Indices& lengths, Mode mode) const {
-  expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0],
-         "{}: x must be (T, B, {}): {}", name_of(cell), input.weight.shape()[0], x.shape());
+  expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0], "{}: x must be (T, B, {}): {}",
+         name_of(cell), input.weight.shape()[0], x.shape());
   const RecurrentState begin = state.h.defined() ? state : first(x.shape()[1]);
   const Tensor inputs = projected(x, 0, mode);
   if (fused()) return recurrent(cell, inputs, recurrent_weight(), begin, norms(), lengths);
   return composite::recurrent(cell, inputs, recurrent_weight(), begin, functions(mode), lengths);
 }
 
-RecurrentState RecurrentLayer::step(const Tensor& x, const RecurrentState& state,
-                                    Mode mode) const {
+RecurrentState RecurrentLayer::step(const Tensor& x, const RecurrentState& state, Mode mode) const {
   return (*this)(reshape(x, x.shape().insert(0, 1)), state, {}, mode).last;
 }
 

@@ -10,7 +10,8 @@
 namespace tapegrad {
 
 /// Where a recurrent layer normalizes.
-///   paper      RNN: the sum x W_x + h W_h (Ba et al. 2016, eq. 4); LSTM: x W_x, h W_h, and c on its
+///   paper      RNN: the sum x W_x + h W_h (Ba et al. 2016, eq. 4); LSTM: x W_x, h W_h, and c on
+///   its
 ///              way to h (eq. 20-22); GRU: the gates' and the candidate's parts of both products
 ///              (eq. 26-28). All blocks of a product are normalized jointly.
 ///   cell       LSTM: only c on its way to h (eq. 29-31, DRAW)
@@ -91,9 +92,9 @@ struct Recurrent {
   void visit(Fields& field) const { field("layers", layers); }
 };
 
-/// Weights under PyTorch's names, shapes and order of gates ("weight_ih_l0", ...), of layers without
-/// normalization. Our one bias goes to bias_ih; both of PyTorch's are added. Throw Error for
-/// normalized layers, for names that are missing and for other shapes.
+/// Weights under PyTorch's names, shapes and order of gates ("weight_ih_l0", ...), of layers
+/// without normalization. Our one bias goes to bias_ih; both of PyTorch's are added. Throw Error
+/// for normalized layers, for names that are missing and for other shapes.
 std::map<std::string, Tensor> to_pytorch(const Recurrent& net);
 void from_pytorch(const Recurrent& net, const std::map<std::string, Tensor>& weights);
 

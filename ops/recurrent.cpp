@@ -31,11 +31,12 @@ StepFunctions step_functions(const RecurrentNorms& norms) {
 
 void expect_fit(Cell cell, const Tensor& inputs, const Tensor& weight, const RecurrentState& first,
                 const Indices& lengths) {
-  expect(inputs.rank() == 3 && weight.rank() == 2 &&
-             weight.shape()[1] == gates_of(cell) * weight.shape()[0] &&
-             weight.shape()[1] == inputs.shape()[2],
-         "recurrent: inputs (T, B, {0} hidden) and a weight (hidden, {0} hidden) are needed: {1}, {2}",
-         gates_of(cell), inputs.shape(), weight.shape());
+  expect(
+      inputs.rank() == 3 && weight.rank() == 2 &&
+          weight.shape()[1] == gates_of(cell) * weight.shape()[0] &&
+          weight.shape()[1] == inputs.shape()[2],
+      "recurrent: inputs (T, B, {0} hidden) and a weight (hidden, {0} hidden) are needed: {1}, {2}",
+      gates_of(cell), inputs.shape(), weight.shape());
   const Shape state{inputs.shape()[1], weight.shape()[0]};
   expect(first.h.defined() && first.h.shape() == state,
          "recurrent: the first h must be (B, hidden) = {}: {}", state, first.h.shape());
@@ -68,8 +69,7 @@ struct Operands {
 constexpr int operand_count = 8;
 
 Gradients<operand_count> list(const Operands& o) {
-  return {o.inputs,       o.weight,       o.h,         o.c,
-          o.product_gain, o.product_bias, o.cell_gain, o.cell_bias};
+  return {o.inputs, o.weight, o.h, o.c, o.product_gain, o.product_bias, o.cell_gain, o.cell_bias};
 }
 
 kernels::RowTransform transform(const RowNormalization& norm, Index channels) {
@@ -121,7 +121,7 @@ KeptTensors allocate(const kernels::Sequence& s) {
 
 kernels::Kept pointers(const KeptTensors& kept) {
   const auto of = [](const Tensor& tensor) { return const_cast<real*>(tensor.data()); };
-  return {of(kept.gates),          of(kept.cells), of(kept.tanh_cells), of(kept.product),
+  return {of(kept.gates),          of(kept.cells), of(kept.tanh_cells),  of(kept.product),
           of(kept.product_scales), of(kept.state), of(kept.state_scales)};
 }
 
@@ -180,8 +180,8 @@ Gradients<operand_count> composite_gradients(const Call& call, const Tensor& g) 
   return result;
 }
 
-Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& kept,
-                                         const Tensor& g, const Tensor& y) {
+Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& kept, const Tensor& g,
+                                         const Tensor& y) {
   const kernels::Sequence s = call.sequence();
   Gradients<operand_count> result;
   const Gradients<operand_count> all = list(call.operands);
@@ -193,16 +193,15 @@ Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& ke
   Tensor product;  // its gradient, where it is not that of the inputs
   if (!shared) product = Tensor::uninitialized(call.operands.inputs.shape());
   const bool lstm = call.cell == Cell::lstm;
-  kernels::recurrent_backward(
-      s, pointers(kept), y.data(), g.data(),
-      lstm ? g.data() + s.steps * s.batch * s.hidden : nullptr,
-      {.inputs = of(0),
-       .product = shared ? of(0) : product.mutable_data(),
-       .weight = of(1),
-       .h0 = of(2),
-       .c0 = of(3),
-       .product_transform = {of(4), of(5)},
-       .state_transform = {of(6), of(7)}});
+  kernels::recurrent_backward(s, pointers(kept), y.data(), g.data(),
+                              lstm ? g.data() + s.steps * s.batch * s.hidden : nullptr,
+                              {.inputs = of(0),
+                               .product = shared ? of(0) : product.mutable_data(),
+                               .weight = of(1),
+                               .h0 = of(2),
+                               .c0 = of(3),
+                               .product_transform = {of(4), of(5)},
+                               .state_transform = {of(6), of(7)}});
   return result;
 }
 

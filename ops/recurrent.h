@@ -11,9 +11,11 @@ namespace tapegrad {
 /// The recurrent cells. With [blocks] = x W_x + h W_h + b, split along the last axis:
 ///   rnn_tanh, rnn_relu   h' = f(a)
 ///   lstm                 [i, f, g, o]   c' = s(f) c + s(i) tanh(g)    h' = s(o) tanh(c')
-///   gru                  [r, z, n]      n' = tanh(x W_n + s(r) (h U_n))    h' = (1 - s(z)) n' + s(z) h
+///   gru                  [r, z, n]      n' = tanh(x W_n + s(r) (h U_n))    h' = (1 - s(z)) n' +
+///   s(z) h
 /// in PyTorch's order of the blocks (Ba et al. 2016, eq. 17-19 and 23-25 with z for 1 - z).
-///   gru_reset_first: n' = tanh(x W_n + (s(r) h) U_n), the reset gate on the state (Cho et al. 2014).
+///   gru_reset_first: n' = tanh(x W_n + (s(r) h) U_n), the reset gate on the state (Cho et al.
+///   2014).
 ///     Takes two products a step, one after the other, and is not fused.
 enum class Cell { rnn_tanh, rnn_relu, lstm, gru, gru_reset_first };
 
@@ -31,9 +33,9 @@ RecurrentState detach(const RecurrentState& state);
 /// segments, and then gain and bias. Of the statistics one may not be normalized but have a bias.
 struct RowNormalization {
   std::optional<NormOptions> statistics = {};
-  bool centred = true;         ///< otherwise over the root mean square
+  bool centred = true;            ///< otherwise over the root mean square
   std::vector<Index> parts = {};  ///< lengths of the segments; one segment if empty
-  bool over_sum = false;       ///< of inputs + product rather than of the product
+  bool over_sum = false;          ///< of inputs + product rather than of the product
   Tensor gain = {}, bias = {};
 
   bool identity() const { return !statistics && !gain.defined() && !bias.defined(); }
@@ -54,8 +56,8 @@ struct RecurrentResult {
 
 /// A recurrent layer over a whole sequence, as one fused operation: a task takes part of the batch
 /// through all steps, and the weight's gradient is one product at the end.
-///   inputs: (T, B, G hidden), what does not depend on h: x W_x + b    weight W_h: (hidden, G hidden)
-///   first: h and c (lstm) of (B, hidden)   lengths: (B), in [0, T]; all T if undefined
+///   inputs: (T, B, G hidden), what does not depend on h: x W_x + b    weight W_h: (hidden, G
+///   hidden) first: h and c (lstm) of (B, hidden)   lengths: (B), in [0, T]; all T if undefined
 /// A sequence that is over carries its state (h = m h_new + (1 - m) h_old).
 /// Throws ShapeError for shapes that do not fit.
 RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,

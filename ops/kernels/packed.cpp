@@ -52,8 +52,7 @@ void multiply_rows(Index m, Index k, const real* a, Index a_stride, const real* 
   if constexpr (rows > 0) {
     for (; m >= rows; m -= rows, a += rows * a_stride, c += rows * c_stride)
       multiply_panel<rows>(k, a, a_stride, panel, accumulate, c, c_stride);
-    if (m > 0)
-      multiply_rows<rows / 2>(m, k, a, a_stride, panel, accumulate, c, c_stride);
+    if (m > 0) multiply_rows<rows / 2>(m, k, a, a_stride, panel, accumulate, c, c_stride);
   }
 }
 

@@ -12,9 +12,9 @@ struct PackedLoops {
                    bool accumulate, real* c, Index c_stride);
 };
 
-/// A matrix (k, n) rearranged for many products with few rows each, as a recurrent layer makes them:
-/// panels of consecutive columns, row after row. An LSTM step of 32 x 2048 x 512 takes 0.7 of the
-/// time that BLAS takes, which packs at every call.
+/// A matrix (k, n) rearranged for many products with few rows each, as a recurrent layer makes
+/// them: panels of consecutive columns, row after row. An LSTM step of 32 x 2048 x 512 takes 0.7 of
+/// the time that BLAS takes, which packs at every call.
 class Packed {
  public:
   Packed(Index k, Index n, Matrix b);

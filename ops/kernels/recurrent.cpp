@@ -49,8 +49,8 @@ void transform_forward(const RowTransform& transform, real* row, Index count, re
 }
 
 // g: the gradient of the transformed row; becomes that of the row before.
-void transform_backward(const RowTransform& transform, real* g, Index count,
-                        const real* normalized, const real* scales, TransformGradients total) {
+void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
+                        const real* scales, TransformGradients total) {
   if (total.bias) reduce().accumulate(g, total.bias, count);
   if (total.gain)
     for (Index i = 0; i < count; ++i) total.gain[i] += g[i] * normalized[i];
@@ -161,8 +161,7 @@ struct RowGradients {
 void sum_backward(const Sequence& s, const Row& row, const RowGradients& out) {
   const Index G = s.gates() * s.hidden;
   if (out.product != out.inputs) std::copy_n(out.inputs, G, out.product);
-  transform_backward(s.product, out.product, G, row.product, row.product_scales,
-                     out.product_total);
+  transform_backward(s.product, out.product, G, row.product, row.product_scales, out.product_total);
 }
 
 void rnn_backward(const Sequence& s, const Row& row, const RowGradients& out) {
@@ -284,8 +283,8 @@ void weight_gradient(const Sequence& s, const real* h, const real* product, real
   const Index G = s.gates() * s.hidden;
   gemm(s.hidden, G, s.batch, {s.h0, s.hidden, true}, {product, G}, false, weight, G);
   if (s.steps > 1)
-    gemm(s.hidden, G, (s.steps - 1) * s.batch, {h, s.hidden, true},
-         {product + s.batch * G, G}, true, weight, G);
+    gemm(s.hidden, G, (s.steps - 1) * s.batch, {h, s.hidden, true}, {product + s.batch * G, G},
+         true, weight, G);
 }
 
 }  // namespace
@@ -294,14 +293,12 @@ void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
   const Index G = s.gates() * s.hidden;
   const Packed weight(s.hidden, G, {s.weight, G});
   if (kept.cells) std::copy_n(s.c0, s.batch * s.hidden, kept.cells);
-  parallel_ranges(s.batch, rows_of_task(s.batch), [&](Index begin, Index end) {
-    forward_rows(s, kept, weight, h, begin, end);
-  });
+  parallel_ranges(s.batch, rows_of_task(s.batch),
+                  [&](Index begin, Index end) { forward_rows(s, kept, weight, h, begin, end); });
 }
 
-void recurrent_backward(const Sequence& s, const Kept& kept, const real* h,
-                        const real* h_gradient, const real* c_gradient,
-                        const SequenceGradients& out) {
+void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, const real* h_gradient,
+                        const real* c_gradient, const SequenceGradients& out) {
   const Index H = s.hidden, G = s.gates() * H, grain = rows_of_task(s.batch);
   const Packed weight(G, H, {s.weight, G, true});
   const Index tasks = (s.batch + grain - 1) / grain;

@@ -14,10 +14,10 @@ constexpr Index gates_of(Cell cell) { return cell == Cell::lstm ? 4 : cell == Ce
 /// What is done to rows within a step: a normalization of each segment, then gain and bias.
 struct RowTransform {
   bool normalized = false;
-  RowNorm norm = {};             ///< its divisor is less the segment's length by `lost`
-  Index lost = 0;                ///< 1 for an unbiased variance
-  std::vector<Index> segments;   ///< lengths of the normalized parts of a row
-  bool over_sum = false;         ///< to inputs + product, rather than to the product
+  RowNorm norm = {};            ///< its divisor is less the segment's length by `lost`
+  Index lost = 0;               ///< 1 for an unbiased variance
+  std::vector<Index> segments;  ///< lengths of the normalized parts of a row
+  bool over_sum = false;        ///< to inputs + product, rather than to the product
   const real* gain = nullptr;
   const real* bias = nullptr;
 
@@ -39,12 +39,12 @@ struct Sequence {
 
 /// What a sequence keeps for the way back, a row of a step after another; null where it has none.
 struct Kept {
-  real* gates;              ///< lstm: i, f, g, o; gru: r, z, n, product of n: 4 hidden a row
-  real* cells;              ///< lstm: c before each step and after the last
-  real* tanh_cells;         ///< lstm: tanh of the transformed c
-  real* product;            ///< normalized products: G hidden a row
-  real* product_scales;     ///< two numbers a segment
-  real* state;              ///< normalized c: hidden a row
+  real* gates;           ///< lstm: i, f, g, o; gru: r, z, n, product of n: 4 hidden a row
+  real* cells;           ///< lstm: c before each step and after the last
+  real* tanh_cells;      ///< lstm: tanh of the transformed c
+  real* product;         ///< normalized products: G hidden a row
+  real* product_scales;  ///< two numbers a segment
+  real* state;           ///< normalized c: hidden a row
   real* state_scales;
 };
 

@@ -62,6 +62,28 @@ def smoothed(x, s):
     return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + s * s)
 
 
+def attention(q, k, v, heads, **options):
+    def split(x):
+        return x.reshape(x.shape[0], x.shape[1], heads, -1).transpose(1, 2)
+
+    y = F.scaled_dot_product_attention(split(q), split(k), split(v), **options)
+    return y.transpose(1, 2).reshape(q.shape)
+
+
+def rotary(x, heads, first):
+    pairs = torch.view_as_complex(x.reshape(x.shape[0], x.shape[1], heads, -1, 2))
+    frequencies = 1e4 ** -(torch.arange(pairs.shape[-1], dtype=double) / pairs.shape[-1])
+    angles = torch.outer(torch.arange(first, first + x.shape[1], dtype=double), frequencies)
+    turns = torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(pairs * turns[:, None, :]).reshape(x.shape)
+
+
+def relative_shift(x):
+    rows = x.shape[-2]
+    padded = F.pad(x, (1, 0))
+    return padded.reshape(*x.shape[:-2], x.shape[-1] + 1, rows)[..., 1:, :].reshape(x.shape)
+
+
 def recurrent(cell, inputs, weight, h, c=None, norm=None, cell_norm=None, parts=None, over_sum=False, lengths=None):
     """Outputs, last h and (lstm) last c, one after another along the steps."""
     size = weight.shape[0]
@@ -219,6 +241,23 @@ rows = {
         lambda x, u, w: (x @ u.T) / (0.49 + x.abs() ** 3 @ (w * w).T) ** (1 / 3),
         [away(2, 3), any_(3, 3), any_(3, 3)]),
     "weight_norm": (lambda v, g: torch._weight_norm(v, g, 1), [any_(4, 3), any_(1, 3)]),
+    "attention": (lambda q, k, v: attention(q, k, v, 1), [any_(2, 3, 2), any_(2, 4, 2), any_(2, 4, 2)]),
+    "attention_causal": (
+        lambda q, k, v: attention(q, k, v, 2, attn_mask=torch.ones(3, 4).tril(1).bool()),
+        [any_(2, 3, 4), any_(2, 4, 4), any_(2, 4, 4)]),
+    "attention_masked": (
+        lambda q, k, v: attention(
+            q, k, v, 2, scale=0.3,
+            attn_mask=torch.tensor([[0.0, 1, 2, 3], [1, -1, 0, 0.5]], dtype=double).reshape(2, 1, 4)
+            + torch.tensor([[0, 0, -torch.inf, 0], [-torch.inf, 0, 0, -torch.inf]]).reshape(2, 1, 1, 4)),
+        [any_(2, 3, 4), any_(2, 4, 4), any_(2, 4, 4)]),
+    "attention_bias": (
+        lambda q, k, v, b: attention(q, k, v, 2, attn_mask=b),
+        [any_(2, 3, 4), any_(2, 4, 4), any_(2, 4, 4), any_(2, 3, 4)]),
+    "self_attention": (
+        lambda x: attention(*torch.split(x, 4, -1), 2, is_causal=True), [any_(2, 3, 12)]),
+    "rotary": (lambda x: rotary(x, 2, 3), [any_(2, 3, 8)]),
+    "relative_shift": (lambda x: relative_shift(x), [any_(2, 3, 4)]),
     "recurrent": (lambda x, w, h: recurrent("tanh", x, w, h), [any_(3, 3, 2), any_(2, 2), any_(3, 2)]),
     "recurrent_relu_lengths": (
         lambda x, w, h: recurrent("relu", x, w, h, lengths=(1, 3, 2)), [any_(3, 3, 2), any_(2, 2), any_(3, 2)]),
@@ -229,8 +268,8 @@ rows = {
         lambda x, w, h, c: recurrent("lstm", x, w, h, c), [any_(3, 3, 8), any_(2, 8), any_(3, 2), any_(3, 2)]),
     "recurrent_lstm_norm": (
         lambda x, w, h, c, a, b, ac, bc: recurrent(
-            "lstm", x, w, h, c, norm=(a, b), cell_norm=(ac, bc), lengths=(3, 1, 2)),
-        [any_(3, 3, 12), any_(3, 12), any_(3, 3), any_(3, 3), any_(12), any_(12), any_(3), any_(3)]),
+            "lstm", x, w, h, c, norm=(a, b), cell_norm=(ac, bc), lengths=(2, 1, 2)),
+        [any_(2, 3, 16), any_(4, 16), any_(3, 4) * 2, any_(3, 4) * 3, any_(16) / 2, any_(16) / 2, any_(4) / 2, any_(4) / 2]),
     "recurrent_gru": (lambda x, w, h: recurrent("gru", x, w, h), [any_(3, 3, 6), any_(2, 6), any_(3, 2)]),
     "recurrent_gru_norm": (
         lambda x, w, h, a, b: recurrent("gru", x, w, h, norm=(a, b), parts=(4, 2)),

@@ -137,8 +137,7 @@ TEST_CASE("every norm at its places of every cell, fused as composite", "[recurr
           if (readable) composite.emplace();
           const Tape tape;
           Random mask(1);
-          const RecurrentResult result =
-              layer(x, {}, Indices({4}, {3, 1, 2, 3}), training(mask));
+          const RecurrentResult result = layer(x, {}, Indices({4}, {3, 1, 2, 3}), training(mask));
           std::vector<Tensor> found = grad(sum(square(result.outputs)), parameters(layer));
           found.push_back(result.outputs);
           return found;
@@ -175,8 +174,8 @@ TEST_CASE("normalization stands where the papers put it", "[recurrent][norm]") {
                          tanh(rows_norm(a, layer.product_norm.parts[0]))) < precision);
   }
   SECTION("LSTM: eq. 20 to 22, and its variants") {
-    for (const NormWiring wiring : {NormWiring::paper, NormWiring::cell, NormWiring::sum,
-                                    NormWiring::per_gate}) {
+    for (const NormWiring wiring :
+         {NormWiring::paper, NormWiring::cell, NormWiring::sum, NormWiring::per_gate}) {
       CAPTURE(static_cast<int>(wiring));
       const RecurrentLayer layer(Cell::lstm, 3, H, random, {.norm = "layer", .wiring = wiring});
       randomize(layer);
@@ -208,10 +207,9 @@ TEST_CASE("normalization stands where the papers put it", "[recurrent][norm]") {
                hw = split(matmul(h, layer.weight), {2 * H, H}, -1),
                b = split(layer.input.bias, {2 * H, H});
     const auto &in = layer.input_norm.parts, &product = layer.product_norm.parts;
-    const auto gates = split(
-        sigmoid(rows_norm(xw[0], in[0]) + rows_norm(hw[0], product[0]) + b[0]), {H, H}, -1);
-    const Tensor n =
-        tanh(rows_norm(xw[1], in[1]) + b[1] + gates[0] * rows_norm(hw[1], product[1]));
+    const auto gates =
+        split(sigmoid(rows_norm(xw[0], in[0]) + rows_norm(hw[0], product[0]) + b[0]), {H, H}, -1);
+    const Tensor n = tanh(rows_norm(xw[1], in[1]) + b[1] + gates[0] * rows_norm(hw[1], product[1]));
     CHECK(relative_error(layer.step(x, {h, {}}).h, (1 - gates[1]) * n + gates[1] * h) < precision);
   }
 }
@@ -247,11 +245,11 @@ TEST_CASE("a layer-normalized RNN neither explodes nor vanishes", "[recurrent][n
       Parameter weight = layer.weight;
       weight.set(detach(weight) * (scale * 1.4142));
       const Tensor x = zeros({100, 1, 4});
-      sizes.push_back(
-          tapegrad::norm(layer(x, {random.normal({1, 32}), {}}).last.h).item());
+      sizes.push_back(tapegrad::norm(layer(x, {random.normal({1, 32}), {}}).last.h).item());
     }
     if (norm == std::string("layer"))
-      CHECK((sizes[0] == Approx(sizes[1]).epsilon(1e-2) && sizes[1] == Approx(sizes[2]).epsilon(1e-2)));
+      CHECK((sizes[0] == Approx(sizes[1]).epsilon(1e-2) &&
+             sizes[1] == Approx(sizes[2]).epsilon(1e-2)));
     else
       CHECK(sizes[2] > 1e20 * sizes[0]);
   }

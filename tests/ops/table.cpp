@@ -1,5 +1,6 @@
 #include "ops/table.h"
 
+#include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
@@ -209,6 +210,24 @@ const std::vector<Row>& table() {
          return divisive_norm(x[0], x[1], square(x[2]), {.smoothing = 0.7, .exponent = 3});
        }},
       {"weight_norm", [](In x) { return weight_norm(x[0], x[1], 0); }},
+      {"attention", [](In x) { return attention(x[0], x[1], x[2]); }, true},
+      {"attention_causal",
+       [](In x) { return attention(x[0], x[1], x[2], {.heads = 2, .causal = true}); }, true},
+      {"attention_masked",
+       [](In x) {
+         return attention(x[0], x[1], x[2],
+                          {.heads = 2,
+                           .scale = 0.3,
+                           .mask = Tensor({2, 1, 1, 4}, {1, 1, 0, 1, 0, 1, 1, 0}),
+                           .bias = Tensor({2, 1, 4}, {0, 1, 2, 3, 1, -1, 0, 0.5})});
+       },
+       true},
+      {"attention_bias",
+       [](In x) { return attention(x[0], x[1], x[2], {.heads = 2, .bias = x[3]}); }},
+      {"self_attention", [](In x) { return self_attention(x[0], {.heads = 2, .causal = true}); },
+       true},
+      {"rotary", [](In x) { return rotary(x[0], 2, 3); }},
+      {"relative_shift", [](In x) { return relative_shift(x[0]); }},
       {"recurrent",
        [](In x) {
          return everything(recurrent(Cell::rnn_tanh, x[0], x[1], {x[2], {}}));
@@ -239,7 +258,7 @@ const std::vector<Row>& table() {
              recurrent(Cell::lstm, x[0], x[1], {x[2], x[3]},
                        {.product = {.statistics = NormOptions{}, .gain = x[4], .bias = x[5]},
                         .cell = {.statistics = NormOptions{}, .gain = x[6], .bias = x[7]}},
-                       Indices({3}, {3, 1, 2})));
+                       Indices({3}, {2, 1, 2})));
        },
        true},
       {"recurrent_gru",

@@ -1,0 +1,131 @@
+#include "tapegrad/models/transformer.h"
+
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+namespace tapegrad {
+namespace {
+
+TransformerOptions stack_options(const TransformerModelOptions& o, bool causal) {
+  TransformerOptions stack = o.stack;
+  stack.causal = causal;
+  stack.rotary = o.positions == Positions::rotary;
+  stack.alibi = o.positions == Positions::alibi;
+  return stack;
+}
+
+}  // namespace
+
+TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, Positions p,
+                               Random& random)
+    : positions(p), tokens(vocabulary, channels, random) {
+  tokens.weight.set(random.normal({vocabulary, channels}, 0, 0.02));
+  if (positions == Positions::learned)
+    table = Parameter(random.normal({length, channels}, 0, 0.02));
+}
+
+Tensor TokenEmbedding::operator()(const Indices& ids, Index first) const {
+  expect(ids.shape().rank() == 2, "embedding: token ids must be (B, T): {}", ids.shape());
+  const Index count = ids.shape()[1];
+  const Tensor x = tokens(ids);
+  if (positions == Positions::learned) {
+    expect(first + count <= table.shape()[0],
+           "embedding: positions up to {} are asked for, {} are learned", first + count,
+           table.shape()[0]);
+    return x + slice(table, 0, first, first + count);
+  }
+  if (positions != Positions::sinusoidal) return x;
+  const Index channels = x.shape()[-1];
+  return x * std::sqrt(static_cast<double>(channels)) + sinusoids(count, channels, first);
+}
+
+void set_normal(const Linear& linear, double deviation, Random& random) {
+  Linear l = linear;  // shares its parameters
+  l.weight.set(random.normal(l.weight.shape(), 0, deviation));
+  if (l.gain.defined()) l.gain.set(norm(l.weight.value(), 0));
+  if (l.bias.defined()) l.bias.set(zeros(l.bias.shape()));
+}
+
+void initialize_like_gpt2(const TransformerStack& stack, Random& random) {
+  constexpr double deviation = 0.02;
+  const double branches = 2 * static_cast<double>(stack.blocks.size());
+  for (const TransformerBlock& block : stack.blocks) {
+    set_normal(block.attention.projection, deviation, random);
+    set_normal(block.attention.output, deviation / std::sqrt(branches), random);
+    set_normal(block.feed_forward.up, deviation, random);
+    set_normal(block.feed_forward.down, deviation / std::sqrt(branches), random);
+  }
+}
+
+TransformerLm::TransformerLm(Index vocabulary, Random& random, const TransformerModelOptions& o)
+    : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
+      dropout{o.stack.dropout},
+      stack(random, stack_options(o, true)) {
+  initialize_like_gpt2(stack, random);
+  if (o.tied) return;
+  output.emplace(o.stack.channels, vocabulary, random, LinearOptions{.bias = false});
+  set_normal(*output, 0.02, random);
+}
+
+Tensor TransformerLm::operator()(const Indices& ids, Mode mode,
+                                 std::vector<AttentionCache>* caches) const {
+  const Index seen = caches == nullptr || caches->empty() ? 0 : caches->front().length();
+  const Tensor y = stack(dropout(embedding(ids, seen), mode), {}, mode, caches);
+  return output ? (*output)(y) : matmul(y, embedding.tokens.weight, {.b = true});
+}
+
+Tensor padding_mask(const Indices& lengths, Index steps) {
+  Tensor mask = Tensor::uninitialized({lengths.size(), 1, 1, steps});
+  for (Index b = 0; b < lengths.size(); ++b)
+    for (Index t = 0; t < steps; ++t)
+      mask.mutable_data()[b * steps + t] = static_cast<real>(t < lengths.data()[b]);
+  return mask;
+}
+
+TransformerClassifier::TransformerClassifier(Index vocabulary, Index classes, Random& random,
+                                             const TransformerModelOptions& o)
+    : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
+      dropout{o.stack.dropout},
+      stack(random, stack_options(o, false)),
+      output(o.stack.channels, classes, random) {}
+
+Tensor TransformerClassifier::operator()(const Indices& ids, const Indices& lengths,
+                                         Mode mode) const {
+  const Index batch = ids.shape()[0], steps = ids.shape()[1];
+  const Tensor mask = padding_mask(lengths, steps);
+  const Tensor y = stack(dropout(embedding(ids), mode), {.mask = mask}, mode);
+  const Tensor counted = reshape(mask, {batch, steps, 1});
+  const Tensor pooled = sum(where(counted, y, 0.0), 1) / maximum(sum(counted, 1), 1.0);
+  return output(dropout(pooled, mode));
+}
+
+Translator::Translator(Index vocabulary, Random& random, const TransformerModelOptions& o)
+    : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
+      dropout{o.stack.dropout},
+      encoder(random, stack_options(o, false)),
+      decoder(random, stack_options(o, true), true) {}
+
+Tensor Translator::encode(const Indices& source, const Indices& lengths, Mode mode) const {
+  const Tensor mask = padding_mask(lengths, source.shape()[1]);
+  return encoder(dropout(embedding(source), mode), {.mask = mask}, mode);
+}
+
+Tensor Translator::decode(const Tensor& memory, const Indices& lengths, const Indices& target,
+                          Mode mode, std::vector<AttentionCache>* caches) const {
+  const Index seen = caches == nullptr || caches->empty() ? 0 : caches->front().length();
+  const BlockContext context{.memory = memory,
+                             .memory_mask = padding_mask(lengths, memory.shape()[1])};
+  const Tensor y = decoder(dropout(embedding(target, seen), mode), context, mode, caches);
+  return matmul(y, embedding.tokens.weight, {.b = true});
+}
+
+Tensor Translator::operator()(const Indices& source, const Indices& lengths, const Indices& target,
+                              Mode mode) const {
+  return decode(encode(source, lengths, mode), lengths, target, mode);
+}
+
+}  // namespace tapegrad

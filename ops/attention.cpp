@@ -1,0 +1,257 @@
+#include "tapegrad/ops/attention.h"
+
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/dropout.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/kernels/attention.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/softmax.h"
+
+namespace tapegrad {
+namespace {
+
+// (B, T, C) as (B, heads, T, C / heads), and back.
+Tensor split_heads(const Tensor& x, Index heads) {
+  const Shape& s = x.shape();
+  return permute(reshape(x, {s[0], s[1], heads, s[2] / heads}), {0, 2, 1, 3});
+}
+Tensor merge_heads(const Tensor& x) {
+  const Shape& s = x.shape();
+  return reshape(permute(x, {0, 2, 1, 3}), {s[0], s[2], s[1] * s[3]});
+}
+
+double scale_of(const AttentionOptions& options, Index width) {
+  return options.scale != 0 ? options.scale : 1 / std::sqrt(static_cast<double>(width));
+}
+
+// 1 where query i may see key j.
+Tensor causal_mask(Index queries, Index keys) {
+  return tril(ones({queries, keys}), keys - queries);
+}
+
+void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, const Shape& v) {
+  expect(q.rank() == 3 && k.rank() == 3 && k == v && q[0] == k[0] && q[2] == k[2],
+         "attention: needs queries (B, Tq, C) and keys and values (B, Tk, C): {}, {}, {}", q, k, v);
+  expect(o.heads >= 1 && q[2] % o.heads == 0, "attention: {} heads do not divide {} channels",
+         o.heads, q[2]);
+  const Shape scores{q[0], o.heads, q[1], k[1]};
+  for (const Tensor& term : {o.mask, o.bias})
+    expect(!term.defined() || broadcast("attention", term.shape(), scores) == scores,
+           "attention: mask and bias must broadcast to the scores {}: {}", scores, term.shape());
+  expect(o.dropout == 0 || o.random != nullptr, "attention: dropout needs random numbers");
+}
+
+// The strides with which a tensor broadcasts to the scores.
+kernels::ScoreTerm term(const Tensor& x) {
+  if (!x.defined()) return {};
+  Index strides[4] = {};
+  Index stride = 1;
+  for (int back = 1; back <= x.rank(); ++back) {
+    if (x.shape()[-back] != 1) strides[4 - back] = stride;
+    stride *= x.shape()[-back];
+  }
+  return {x.data(), strides[0], strides[1], strides[2], strides[3]};
+}
+
+// Three tensors with heads side by side: separate ones, or parts of one projection.
+struct Projections {
+  Tensor q, k, v;
+  bool packed;  // q holds all three
+
+  Index channels() const { return q.shape()[2] / (packed ? 3 : 1); }
+  Index queries() const { return q.shape()[1]; }
+  Index keys() const { return (packed ? q : k).shape()[1]; }
+  kernels::Heads<const real> heads(int i) const {
+    if (packed) return {q.data() + i * channels(), q.shape()[2]};
+    const Tensor& own = i == 0 ? q : i == 1 ? k : v;
+    return {own.data(), channels()};
+  }
+};
+
+kernels::Attention sizes(const Projections& p, const AttentionOptions& o) {
+  const Index width = p.channels() / o.heads;
+  return {.batch = p.q.shape()[0],
+          .heads = o.heads,
+          .queries = p.queries(),
+          .keys = p.keys(),
+          .width = width,
+          .causal = o.causal,
+          .scale = static_cast<real>(scale_of(o, width)),
+          .bias = term(o.bias),
+          .mask = term(o.mask)};
+}
+
+struct Fused {
+  Tensor out, normalizers;
+};
+
+Fused forward(const Projections& p, const AttentionOptions& o) {
+  const kernels::Attention a = sizes(p, o);
+  Fused result{Tensor::uninitialized({a.batch, a.queries, p.channels()}),
+               Tensor::uninitialized({a.batch, a.heads, a.queries})};
+  kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
+                             {result.out.mutable_data(), p.channels()},
+                             result.normalizers.mutable_data());
+  return result;
+}
+
+// The gradients of the three, or of the one that holds them.
+Projections backward(const Projections& p, const AttentionOptions& o, const Tensor& out,
+                     const Tensor& normalizers, const Tensor& g) {
+  Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
+  if (!p.packed) {
+    d.k = Tensor::uninitialized(p.k.shape());
+    d.v = Tensor::uninitialized(p.v.shape());
+  }
+  const auto writable = [&](int i) {
+    const kernels::Heads<const real> heads = d.heads(i);
+    return kernels::Heads<real>{const_cast<real*>(heads.values), heads.stride};
+  };
+  const Index channels = p.channels();
+  kernels::attention_backward(sizes(p, o), p.heads(0), p.heads(1), p.heads(2),
+                              {out.data(), channels}, normalizers.data(), {g.data(), channels},
+                              writable(0), writable(1), writable(2));
+  return d;
+}
+
+bool fusible(const AttentionOptions& o) {
+  const bool constant_bias = !o.bias.defined() || o.bias.tape_id() == 0;
+  return !Composite::active() && o.dropout == 0 && constant_bias;
+}
+
+std::vector<Tensor> thirds(const Tensor& projected) {
+  const Index channels = projected.shape()[-1] / 3;
+  return split(projected, {channels, channels, channels}, -1);
+}
+
+}  // namespace
+
+Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                            const AttentionOptions& o) {
+  const Tensor queries = split_heads(q, o.heads), keys = split_heads(k, o.heads);
+  Tensor scores = matmul(queries, keys, {.b = true}) * scale_of(o, queries.shape()[-1]);
+  if (o.bias.defined()) scores = scores + o.bias;
+  Tensor allowed = o.mask;
+  if (o.causal) {
+    const Tensor past = causal_mask(q.shape()[1], k.shape()[1]);
+    allowed = allowed.defined() ? not_equal(allowed, 0.0) * past : past;
+  }
+  Tensor weights;
+  if (allowed.defined())  // the second choice makes queries without keys 0
+    weights = where(allowed, tapegrad::softmax(where(allowed, scores, -1e30)), 0.0);
+  else
+    weights = tapegrad::softmax(scores);
+  if (o.dropout > 0) weights = dropout(weights, o.dropout, *o.random);
+  return merge_heads(matmul(weights, split_heads(v, o.heads)));
+}
+
+Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
+                 Place place) {
+  expect_options(options, q.shape(), k.shape(), v.shape());
+  const PlaceScope caller(place);
+  if (!fusible(options)) return composite::attention(q, k, v, options);
+  const Projections p{q, k, v, false};
+  const Fused fused = forward(p, options);
+  const auto rule = [p, options, sums = fused.normalizers](const Tensor& g, const Tensor& y,
+                                                     const Wanted<3>&) -> Gradients<3> {
+    if (recording()) {
+      const auto definition = [&](const std::vector<Tensor>& in) {
+        return composite::attention(in[0], in[1], in[2], options);
+      };
+      const std::vector<Tensor> d = vjp(definition, {p.q, p.k, p.v}, g);
+      return {d[0], d[1], d[2]};
+    }
+    const Projections d = backward(p, options, y, sums, g);
+    return {d.q, d.k, d.v};
+  };
+  return record("attention", fused.out, place, joint_edge<3>({&q, &k, &v}, rule));
+}
+
+Tensor self_attention(const Tensor& projected, const AttentionOptions& options, Place place) {
+  expect(projected.rank() == 3 && projected.shape()[2] % 3 == 0,
+         "self_attention: needs queries, keys and values side by side, (B, T, 3 C): {}",
+         projected.shape());
+  const Shape one = projected.shape().with(2, projected.shape()[2] / 3);
+  expect_options(options, one, one, one);
+  const PlaceScope caller(place);
+  const auto definition = [options](const std::vector<Tensor>& in) {
+    const std::vector<Tensor> p = thirds(in[0]);
+    return composite::attention(p[0], p[1], p[2], options);
+  };
+  if (!fusible(options)) return definition({projected});
+  const Projections p{projected, {}, {}, true};
+  const Fused fused = forward(p, options);
+  const auto rule = [p, options, definition, sums = fused.normalizers](const Tensor& g, const Tensor& y) {
+    if (recording()) return vjp(definition, {p.q}, g)[0];
+    return backward(p, options, y, sums, g).q;
+  };
+  return record("self_attention", fused.out, place, edge(projected, rule));
+}
+
+namespace {
+
+// Each pair turned by its angle times `direction`.
+Tensor turned(const Tensor& x, Index heads, Index first, double base, double direction) {
+  const Index steps = x.shape()[1], channels = x.shape()[2], pairs = channels / heads / 2;
+  Tensor turns = Tensor::uninitialized({steps, pairs, 2});  // cosines and sines
+  real* turn = turns.mutable_data();
+  for (Index t = 0; t < steps; ++t)
+    for (Index i = 0; i < pairs; ++i) {
+      const double frequency =
+          std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
+      const double angle = static_cast<double>(first + t) * frequency;
+      turn[2 * (t * pairs + i)] = static_cast<real>(std::cos(angle));
+      turn[2 * (t * pairs + i) + 1] = static_cast<real>(direction * std::sin(angle));
+    }
+  Tensor y = Tensor::uninitialized(x.shape());
+  real* out = y.mutable_data();
+  const real* in = x.data();
+  const Index grain = std::max<Index>(1, elements_per_tile / std::max<Index>(1, channels));
+  parallel_ranges(x.shape()[0] * steps, grain, [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) {
+      const real* angles = turns.data() + row % steps * pairs * 2;
+      for (Index pair = 0; pair < channels / 2; ++pair) {
+        const real c = angles[pair % pairs * 2], s = angles[pair % pairs * 2 + 1];
+        const Index at = row * channels + 2 * pair;
+        out[at] = in[at] * c - in[at + 1] * s;
+        out[at + 1] = in[at] * s + in[at + 1] * c;
+      }
+    }
+  });
+  return y;
+}
+
+Tensor rotate(const Tensor& x, Index heads, Index first, double base, double direction,
+              Place place) {
+  return record("rotary", turned(x, heads, first, base, direction), place,
+                edge(x, [=](const Tensor& g) {  // a rotation's transpose turns back
+                  return rotate(g, heads, first, base, -direction, {});
+                }));
+}
+
+}  // namespace
+
+Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place place) {
+  expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
+         "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
+         x.shape());
+  return rotate(x, heads, first, base, 1, place);
+}
+
+Tensor relative_shift(const Tensor& scores, Place place) {
+  expect(scores.rank() >= 2, "relative_shift: needs scores (..., T, R): {}", scores.shape());
+  const PlaceScope caller(place);
+  const Shape& shape = scores.shape();
+  const Index rows = shape[-2], columns = shape[-1];
+  // One column of zeros before, then rows that begin one element later each.
+  const Tensor padded = pad(scores, {{1, 0}});
+  const Tensor slanted = reshape(padded, shape.with(-1, rows).with(-2, columns + 1));
+  return reshape(slice(slanted, -2, 1, columns + 1), shape);
+}
+
+}  // namespace tapegrad

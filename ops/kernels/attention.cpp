@@ -1,0 +1,156 @@
+#include "tapegrad/ops/kernels/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/storage.h"
+#include "tapegrad/ops/kernels/elementwise.h"
+#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/reduce.h"
+
+namespace tapegrad::kernels {
+namespace {
+
+constexpr Index block_rows = 32;  // queries whose scores are in the cache together
+constexpr real hidden = -std::numeric_limits<real>::infinity();
+
+class Scratch {
+ public:
+  explicit Scratch(Index count) : storage_(Storage::allocate(sizeof(real) * count)) {}
+  real* data() const { return static_cast<real*>(storage_.data()); }
+
+ private:
+  Storage storage_;
+};
+
+// One head of one sequence.
+struct Head {
+  const Attention& a;
+  Index b, h;
+
+  template <class T>
+  T* at(Heads<T> heads, Index length, Index position) const {
+    return heads.values + (b * length + position) * heads.stride + h * a.width;
+  }
+  const real* term(const ScoreTerm& term, Index query) const {
+    return term.values + b * term.batch_stride + h * term.head_stride + query * term.query_stride;
+  }
+  Index row(Index query) const { return (b * a.heads + h) * a.queries + query; }
+  // How many keys a query may see.
+  Index visible(Index query) const {
+    return a.causal ? std::max<Index>(0, query + 1 + a.keys - a.queries) : a.keys;
+  }
+};
+
+// The scores of queries [begin, end) with the keys that the last of them may see, in rows that are
+// `keys` long. Returns how many those are.
+Index scores_of(const Head& head, Heads<const real> q, Heads<const real> k, Index begin, Index end,
+                real* scores) {
+  const Attention& a = head.a;
+  const Index seen = head.visible(end - 1);
+  if (seen == 0) return 0;
+  gemm_serial(end - begin, seen, a.width, {head.at(q, a.queries, begin), q.stride},
+              {head.at(k, a.keys, 0), k.stride, true}, false, scores, a.keys);
+  for (Index i = begin; i < end; ++i) {
+    real* row = scores + (i - begin) * a.keys;
+    const Index visible = head.visible(i);
+    elementwise().mul({row, false}, {&a.scale, true}, row, visible);
+    if (a.bias.values) {
+      const real* bias = head.term(a.bias, i);
+      for (Index j = 0; j < visible; ++j) row[j] += bias[j * a.bias.key_stride];
+    }
+    if (a.mask.values) {
+      const real* mask = head.term(a.mask, i);
+      for (Index j = 0; j < visible; ++j)
+        if (mask[j * a.mask.key_stride] == 0) row[j] = hidden;
+    }
+    std::fill(row + visible, row + seen, hidden);
+  }
+  return seen;
+}
+
+// e^(x - shift), and an exact 0 for what is hidden.
+void shifted_exp(real* row, Index count, real shift) {
+  elementwise().sub({row, false}, {&shift, true}, row, count);
+  elementwise().exp(row, row, count);
+}
+
+void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, Heads<const real> v,
+                   Heads<real> out, real* normalizers, Index begin, Index end, real* scores) {
+  const Attention& a = head.a;
+  const Index seen = scores_of(head, q, k, begin, end, scores);
+  for (Index i = begin; i < end; ++i) {
+    real* row = scores + (i - begin) * a.keys;
+    const real greatest = reduce().max(row, seen);
+    real& normalizer = normalizers[head.row(i)];
+    if (greatest == hidden) {  // no key at all
+      std::fill_n(row, seen, real{0});
+      normalizer = std::numeric_limits<real>::infinity();
+      continue;
+    }
+    shifted_exp(row, seen, greatest);
+    const real total = reduce().sum(row, seen), factor = 1 / total;
+    elementwise().mul({row, false}, {&factor, true}, row, seen);
+    normalizer = greatest + std::log(total);
+  }
+  gemm_serial(end - begin, a.width, seen, {scores, a.keys}, {head.at(v, a.keys, 0), v.stride},
+              false, head.at(out, a.queries, begin), out.stride);
+}
+
+// Calls body(head) for every head of every sequence.
+template <class Body>
+void for_heads(const Attention& a, const Body& body) {
+  parallel_for(a.batch * a.heads,
+               [&](Index task) { body(Head{a, task / a.heads, task % a.heads}); });
+}
+
+}  // namespace
+
+void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
+                       Heads<const real> v, Heads<real> out, real* normalizers) {
+  for_heads(a, [&](const Head& head) {
+    const Scratch scores(block_rows * std::max<Index>(1, a.keys));
+    for (Index begin = 0; begin < a.queries; begin += block_rows)
+      forward_block(head, q, k, v, out, normalizers, begin,
+                    std::min(a.queries, begin + block_rows), scores.data());
+  });
+}
+
+void attention_backward(const Attention& a, Heads<const real> q, Heads<const real> k,
+                        Heads<const real> v, Heads<const real> out, const real* normalizers,
+                        Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv) {
+  for_heads(a, [&](const Head& head) {
+    const Index size = block_rows * std::max<Index>(1, a.keys);
+    const Scratch p_block(size), ds_block(size);
+    real *p = p_block.data(), *ds = ds_block.data();
+    for (Index t = 0; t < a.keys; ++t) {
+      std::fill_n(head.at(dk, a.keys, t), a.width, real{0});
+      std::fill_n(head.at(dv, a.keys, t), a.width, real{0});
+    }
+    for (Index begin = 0; begin < a.queries; begin += block_rows) {
+      const Index end = std::min(a.queries, begin + block_rows), rows = end - begin;
+      const Index seen = scores_of(head, q, k, begin, end, p);
+      const real* g_rows = head.at(g, a.queries, begin);
+      gemm_serial(rows, seen, a.width, {g_rows, g.stride}, {head.at(v, a.keys, 0), v.stride, true},
+                  false, ds, a.keys);
+      for (Index i = 0; i < rows; ++i) {
+        real *p_row = p + i * a.keys, *ds_row = ds + i * a.keys;
+        shifted_exp(p_row, seen, normalizers[head.row(begin + i)]);
+        const real mean = reduce().dot(head.at(g, a.queries, begin + i),
+                                       head.at(out, a.queries, begin + i), a.width);
+        for (Index j = 0; j < seen; ++j) ds_row[j] = p_row[j] * (ds_row[j] - mean) * a.scale;
+      }
+      gemm_serial(seen, a.width, rows, {p, a.keys, true}, {g_rows, g.stride}, true,
+                  head.at(dv, a.keys, 0), dv.stride);
+      gemm_serial(seen, a.width, rows, {ds, a.keys, true},
+                  {head.at(q, a.queries, begin), q.stride}, true, head.at(dk, a.keys, 0),
+                  dk.stride);
+      gemm_serial(rows, a.width, seen, {ds, a.keys}, {head.at(k, a.keys, 0), k.stride}, false,
+                  head.at(dq, a.queries, begin), dq.stride);
+    }
+  });
+}
+
+}  // namespace tapegrad::kernels
