@@ -79,6 +79,22 @@ BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
       }};
 }
 
+// A training step of a decoder-only model.
+BenchRow transformer(const char* name, const TransformerOptions& stack, Index length, Index batch) {
+  return {name, [=]() -> Step {
+            Random random(1);
+            const TransformerLm net(65, random, {.stack = stack, .length = length});
+            auto adam = std::make_shared<AdamW>(parameters(net));
+            const Indices ids = random_ids({batch, length}, random);
+            const Indices targets = random_ids({batch, length}, random);
+            return [=] {
+              const Tape tape;
+              const Tensor loss = cross_entropy(net(ids), targets);
+              adam->step(grad(loss, adam->parameters()));
+            };
+          }};
+}
+
 BenchRow overhead() {
   const auto prepare = []() -> Step {
     Random random(1);
@@ -126,17 +142,20 @@ BenchRow layernorm(Index rows, Index columns, bool readable) {
 }  // namespace
 
 std::vector<BenchRow> rows() {
-  std::vector<BenchRow> list{mlp("mlp", 128, "layer"),
-                             mlp("mlp_nonorm", 128, "none"),
-                             mlp("mlp_bn", 128, "batch"),
-                             mlp("mlp_b4", 4, "layer"),
-                             cnn(),
-                             char_rnn("rnn", Cell::rnn_tanh, "none"),
-                             char_rnn("lstm", Cell::lstm, "none"),
-                             char_rnn("gru", Cell::gru, "none"),
-                             char_rnn("lnlstm", Cell::lstm, "layer"),
-                             overhead(),
-                             matmul1024()};
+  std::vector<BenchRow> list{
+      mlp("mlp", 128, "layer"),
+      mlp("mlp_nonorm", 128, "none"),
+      mlp("mlp_bn", 128, "batch"),
+      mlp("mlp_b4", 4, "layer"),
+      cnn(),
+      char_rnn("rnn", Cell::rnn_tanh, "none"),
+      char_rnn("lstm", Cell::lstm, "none"),
+      char_rnn("gru", Cell::gru, "none"),
+      char_rnn("lnlstm", Cell::lstm, "layer"),
+      transformer("transformer", {}, 128, 16),
+      transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4),
+      overhead(),
+      matmul1024()};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
   return list;

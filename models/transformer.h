@@ -33,7 +33,8 @@ struct TransformerModelOptions {
 };
 
 /// A decoder-only language model. Starts as GPT-2 does: N(0, 0.02) everywhere, the projections
-/// that end a residual branch divided by sqrt(2 layers), biases 0 (Radford et al. 2019, section 2.3).
+/// that end a residual branch divided by sqrt(2 layers), biases 0 (Radford et al. 2019,
+/// section 2.3).
 ///   ids: (B, T)   returns logits (B, T, vocabulary)
 struct TransformerLm {
   TokenEmbedding embedding;
@@ -52,8 +53,8 @@ struct TransformerLm {
   }
 };
 
-/// An encoder whose outputs are averaged over the tokens of a sequence, and classes from that (Xu et
-/// al. 2019, section 2.2).
+/// An encoder whose outputs are averaged over the tokens of a sequence, and classes from that (Xu
+/// et al. 2019, section 2.2).
 ///   ids: (B, T)   lengths: (B)   returns logits (B, classes)
 struct TransformerClassifier {
   TokenEmbedding embedding;

@@ -39,8 +39,7 @@ Tensor TransformerXl::Block::operator()(const Tensor& x, const Tensor& memory, M
     return attention(in, joined(pre ? attention_residual.norm(memory, mode) : memory, in), mode);
   };
   const Tensor y = attention_residual(x, mode, attend);
-  return feed_forward_residual(y, mode,
-                               [&](const Tensor& in) { return feed_forward(in, mode); });
+  return feed_forward_residual(y, mode, [&](const Tensor& in) { return feed_forward(in, mode); });
 }
 
 void TransformerXl::Block::visit(Fields& field) const {
@@ -83,8 +82,7 @@ TransformerXl::Result TransformerXl::operator()(const Indices& ids,
     if (memory_length > 0) {
       const Tensor all = joined(before, detach(x));
       const Index length = all.shape()[1];
-      result.memory.push_back(
-          slice(all, 1, std::max<Index>(0, length - memory_length), length));
+      result.memory.push_back(slice(all, 1, std::max<Index>(0, length - memory_length), length));
     }
     x = blocks[i](x, before, mode);
   }

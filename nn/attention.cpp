@@ -80,8 +80,7 @@ Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const T
   return output(attention(query(x), p[0], p[1], in_mode(options, mask, mode)));
 }
 
-RelativeAttention::RelativeAttention(Index channels, Random& random,
-                                     const AttentionLayerOptions& o)
+RelativeAttention::RelativeAttention(Index channels, Random& random, const AttentionLayerOptions& o)
     : options(o),
       query(channels, channels, random, linear(o)),
       key_value(channels, 2 * channels, random, linear(o)),
@@ -96,8 +95,8 @@ Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mod
   const std::vector<Tensor> p = parts(key_value(context), 2);
   const Tensor q = query(x);
   const double scale = 1 / std::sqrt(static_cast<double>(width));
-  const Tensor turned = permute(reshape(q + position_bias, {x.shape()[0], count, heads, width}),
-                                {0, 2, 1, 3});
+  const Tensor turned =
+      permute(reshape(q + position_bias, {x.shape()[0], count, heads, width}), {0, 2, 1, 3});
   // From the farthest position to the nearest.
   const Tensor distances = position(sinusoids(keys, channels, keys - 1, -1));
   const Tensor by_distance =
@@ -118,8 +117,8 @@ void RelativeAttention::visit(Fields& field) const {
 }
 
 Tensor sinusoids(Index count, Index channels, Index first, Index step) {
-  expect(channels >= 4 && channels % 2 == 0, "sinusoids: need an even number of channels from 4 on: {}",
-         channels);
+  expect(channels >= 4 && channels % 2 == 0,
+         "sinusoids: need an even number of channels from 4 on: {}", channels);
   Tensor table = Tensor::uninitialized({count, channels});
   const Index half = channels / 2;
   for (Index t = 0; t < count; ++t)

@@ -74,8 +74,9 @@ struct RelativeAttention {
 };
 
 /// (count, channels): sines in the first half, cosines in the second, of position times
-/// 1e4^(-i / (channels/2 - 1)), for positions first, first + step, ... (Vaswani et al. 2017, section
-/// 3.5, in the order of tensor2tensor). Throws ShapeError for fewer than four or odd channels.
+/// 1e4^(-i / (channels/2 - 1)), for positions first, first + step, ... (Vaswani et al. 2017,
+/// section 3.5, in the order of tensor2tensor). Throws ShapeError for fewer than four or odd
+/// channels.
 Tensor sinusoids(Index count, Index channels, Index first = 0, Index step = 1);
 
 }  // namespace tapegrad

@@ -89,8 +89,7 @@ Tensor TransformerBlock::operator()(const Tensor& x, const BlockContext& context
     y = (*cross_residual)(y, mode, [&](const Tensor& in) {
       return (*cross)(in, context.memory, context.memory_mask, mode);
     });
-  return feed_forward_residual(y, mode,
-                               [&](const Tensor& in) { return feed_forward(in, mode); });
+  return feed_forward_residual(y, mode, [&](const Tensor& in) { return feed_forward(in, mode); });
 }
 
 void TransformerBlock::visit(Fields& field) const {

@@ -24,8 +24,8 @@ struct TransformerOptions {
   Activation activation = Activation::gelu;
   NormSpec norm = "layer";
   NormPlacement placement = NormPlacement::pre;
-  bool bias = true;     ///< of linear layers and norms
-  double dropout = 0;   ///< of sub-layers, attention weights and activations
+  bool bias = true;    ///< of linear layers and norms
+  double dropout = 0;  ///< of sub-layers, attention weights and activations
   bool causal = false;
   bool rotary = false;
   bool alibi = false;

@@ -158,7 +158,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   const Projections p{q, k, v, false};
   const Fused fused = forward(p, options);
   const auto rule = [p, options, sums = fused.normalizers](const Tensor& g, const Tensor& y,
-                                                     const Wanted<3>&) -> Gradients<3> {
+                                                           const Wanted<3>&) -> Gradients<3> {
     if (recording()) {
       const auto definition = [&](const std::vector<Tensor>& in) {
         return composite::attention(in[0], in[1], in[2], options);
@@ -186,7 +186,8 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
   if (!fusible(options)) return definition({projected});
   const Projections p{projected, {}, {}, true};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, definition, sums = fused.normalizers](const Tensor& g, const Tensor& y) {
+  const auto rule = [p, options, definition, sums = fused.normalizers](const Tensor& g,
+                                                                       const Tensor& y) {
     if (recording()) return vjp(definition, {p.q}, g)[0];
     return backward(p, options, y, sums, g).q;
   };
@@ -202,8 +203,7 @@ Tensor turned(const Tensor& x, Index heads, Index first, double base, double dir
   real* turn = turns.mutable_data();
   for (Index t = 0; t < steps; ++t)
     for (Index i = 0; i < pairs; ++i) {
-      const double frequency =
-          std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
+      const double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
       const double angle = static_cast<double>(first + t) * frequency;
       turn[2 * (t * pairs + i)] = static_cast<real>(std::cos(angle));
       turn[2 * (t * pairs + i) + 1] = static_cast<real>(direction * std::sin(angle));

@@ -20,8 +20,8 @@ struct AttentionOptions {
   Random* random = nullptr;
 };
 
-/// Scaled dot-product attention, softmax(q k^T / sqrt(d) + bias) v in each head (Vaswani et al. 2017,
-/// eq. 1). A query that may see no key gets 0.
+/// Scaled dot-product attention, softmax(q k^T / sqrt(d) + bias) v in each head (Vaswani et al.
+/// 2017, eq. 1). A query that may see no key gets 0.
 ///   q: (B, Tq, C)   k, v: (B, Tk, C), the heads side by side   returns (B, Tq, C)
 /// Fused unless it has dropout or a bias that is differentiated. Throws ShapeError for shapes that
 /// do not fit, and for dropout without random numbers.
@@ -38,9 +38,9 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options =
 Tensor rotary(const Tensor& x, Index heads, Index first = 0, double base = 1e4,
               Place = Place::here());
 
-/// Scores by distance as scores by position (Dai et al. 2019, appendix B): y[i, j] = x[i, j + T - 1 - i]
-/// of x: (..., T, K), whose column j' belongs to the distance K - 1 - j'. Where that column lies
-/// beyond the last, which is the future, the value means nothing.
+/// Scores by distance as scores by position (Dai et al. 2019, appendix B): y[i, j] = x[i, j + T - 1
+/// - i] of x: (..., T, K), whose column j' belongs to the distance K - 1 - j'. Where that column
+/// lies beyond the last, which is the future, the value means nothing.
 Tensor relative_shift(const Tensor& scores, Place = Place::here());
 
 namespace composite {

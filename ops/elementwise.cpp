@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
@@ -166,9 +167,18 @@ Tensor elu(const Tensor& x, double alpha, Place place) {
   return where(is_positive, x, alpha * expm1(where(is_positive, 0.0, x)));
 }
 
+Tensor composite::gelu(const Tensor& x) {
+  return 0.5 * x * (1.0 + erf(x * (1 / std::numbers::sqrt2)));
+}
+
 Tensor gelu(const Tensor& x, Place place) {
   const PlaceScope caller(place);
-  return 0.5 * x * (1.0 + erf(x * (1 / std::numbers::sqrt2)));
+  if (Composite::active()) return composite::gelu(x);
+  return record("gelu", apply(loops().gelu, x), place, edge(x, [x](const Tensor& g) {
+                  if (recording())
+                    return vjp([](const auto& in) { return composite::gelu(in[0]); }, {x}, g)[0];
+                  return apply("gelu", loops().gelu_slope, g, x);
+                }));
 }
 
 Tensor gelu_tanh(const Tensor& x, Place place) {

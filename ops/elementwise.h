@@ -74,6 +74,10 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place = 
 /// if it does not.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place = Place::here());
 
+namespace composite {
+Tensor gelu(const Tensor& x);
+}  // namespace composite
+
 /// An operand of +, -, * or /: a tensor, a parameter or a number, and the line that wrote it.
 struct Operand {
   Operand(const Tensor& x, Place p = Place::here()) : tensor(x), place(p) {}

@@ -79,6 +79,47 @@ def char_rnn(recurrent):
     return step
 
 
+class Transformer(nn.Module):
+    """Decoder-only, pre-norm, GELU, learned positions, tied embeddings; PyTorch's fused attention."""
+
+    class Block(nn.Module):
+        def __init__(self, channels, heads):
+            super().__init__()
+            self.heads, self.norm1, self.norm2 = heads, nn.LayerNorm(channels), nn.LayerNorm(channels)
+            self.qkv, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
+            self.up, self.down = nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
+
+        def forward(self, x):
+            batch, length, channels = x.shape
+            q, k, v = (t.reshape(batch, length, self.heads, -1).transpose(1, 2)
+                       for t in self.qkv(self.norm1(x)).chunk(3, -1))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + self.out(y.transpose(1, 2).reshape(batch, length, channels))
+            return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+    def __init__(self, layers, channels, heads, length):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(65, channels), nn.Parameter(torch.randn(length, channels) * 0.02)
+        self.blocks = nn.Sequential(*(self.Block(channels, heads) for _ in range(layers)))
+        self.norm = nn.LayerNorm(channels)
+
+    def forward(self, ids):
+        return self.norm(self.blocks(self.tokens(ids) + self.positions)) @ self.tokens.weight.T
+
+
+def transformer(layers, channels, heads, length, batch):
+    net = Transformer(layers, channels, heads, length)
+    adam = torch.optim.AdamW(net.parameters(), lr=1e-3)
+    ids, targets = torch.randint(65, (batch, length)), torch.randint(65, (batch, length))
+
+    def step():
+        adam.zero_grad()
+        F.cross_entropy(net(ids).flatten(0, 1), targets.flatten()).backward()
+        adam.step()
+
+    return step
+
+
 def overhead():
     start, factor, seed = torch.randn(8), torch.randn(8), torch.ones(8)
 
@@ -123,7 +164,8 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
         "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "cnn": cnn,
         "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
-        "overhead": overhead, "matmul1024": matmul1024}
+        "transformer": lambda: transformer(4, 128, 4, 128, 16),
+        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)

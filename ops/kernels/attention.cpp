@@ -102,8 +102,9 @@ void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, H
 // Calls body(head) for every head of every sequence.
 template <class Body>
 void for_heads(const Attention& a, const Body& body) {
-  parallel_for(a.batch * a.heads,
-               [&](Index task) { body(Head{a, task / a.heads, task % a.heads}); });
+  parallel_for(a.batch * a.heads, [&](Index task) {
+    body(Head{a, task / a.heads, task % a.heads});
+  });
 }
 
 }  // namespace
@@ -113,8 +114,8 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
   for_heads(a, [&](const Head& head) {
     const Scratch scores(block_rows * std::max<Index>(1, a.keys));
     for (Index begin = 0; begin < a.queries; begin += block_rows)
-      forward_block(head, q, k, v, out, normalizers, begin,
-                    std::min(a.queries, begin + block_rows), scores.data());
+      forward_block(head, q, k, v, out, normalizers, begin, std::min(a.queries, begin + block_rows),
+                    scores.data());
   });
 }
 
@@ -144,9 +145,8 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
       }
       gemm_serial(seen, a.width, rows, {p, a.keys, true}, {g_rows, g.stride}, true,
                   head.at(dv, a.keys, 0), dv.stride);
-      gemm_serial(seen, a.width, rows, {ds, a.keys, true},
-                  {head.at(q, a.queries, begin), q.stride}, true, head.at(dk, a.keys, 0),
-                  dk.stride);
+      gemm_serial(seen, a.width, rows, {ds, a.keys, true}, {head.at(q, a.queries, begin), q.stride},
+                  true, head.at(dk, a.keys, 0), dk.stride);
       gemm_serial(rows, a.width, seen, {ds, a.keys}, {head.at(k, a.keys, 0), k.stride}, false,
                   head.at(dq, a.queries, begin), dq.stride);
     }

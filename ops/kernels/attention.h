@@ -20,7 +20,7 @@ struct ScoreTerm {
 
 struct Attention {
   Index batch, heads, queries, keys, width;
-  bool causal;     ///< query i sees keys up to i + keys - queries
+  bool causal;  ///< query i sees keys up to i + keys - queries
   real scale;
   ScoreTerm bias;  ///< added to the scaled scores
   ScoreTerm mask;  ///< 0: this key does not count

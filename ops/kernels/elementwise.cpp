@@ -123,6 +123,16 @@ struct Relu {
   }
 };
 
+struct Gelu {
+  Vector operator()(Vector x) const { return hn::Mul(x, normal_of(x).cdf); }
+};
+struct GeluSlope {
+  Vector operator()(Vector g, Vector x) const {
+    const Normal normal = normal_of(x);
+    return hn::Mul(g, hn::MulAdd(x, normal.density, normal.cdf));
+  }
+};
+
 struct Add {
   Vector operator()(Vector a, Vector b) const { return hn::Add(a, b); }
 };
@@ -197,6 +207,7 @@ const Elementwise* elementwise_here() {
       .sigmoid = map<Sigmoid>,
       .relu = map<Relu>,
       .softplus = each<softplus_of>,
+      .gelu = map<Gelu>,
       .add = zip_any<Add>,
       .sub = zip_any<Sub>,
       .mul = zip_any<Mul>,
@@ -211,6 +222,7 @@ const Elementwise* elementwise_here() {
       .greater = zip_any<Greater>,
       .greater_equal = zip_any<GreaterEqual>,
       .gate = zip_any<Gate>,
+      .gelu_slope = zip_any<GeluSlope>,
   };
   return &loops;
 }

@@ -18,10 +18,11 @@ using Binary = void (*)(Span a, Span b, real* y, Index count);
 /// The loops for one instruction set.
 struct Elementwise {
   Unary neg, abs, sign, exp, expm1, log, log1p, sqrt, rsqrt, square, reciprocal, sin, cos, tanh,
-      erf, sigmoid, relu, softplus;
+      erf, sigmoid, relu, softplus, gelu;
   Binary add, sub, mul, div, pow, minimum, maximum, equal, not_equal, less, less_equal, greater,
       greater_equal;
-  Binary gate;  ///< a where b > 0, otherwise 0
+  Binary gate;        ///< a where b > 0, otherwise 0
+  Binary gelu_slope;  ///< a times the derivative of gelu at b
 };
 
 /// Those for the best instruction set of this machine.

@@ -111,8 +111,7 @@ TEST_CASE("a Transformer's layer agrees with PyTorch", "[attention]") {
            .feed_forward = 6,
            .activation = text.ends_with("gelu_padded") ? Activation::gelu : Activation::relu,
            .placement = text == "layer_post" ? NormPlacement::post : NormPlacement::pre});
-      const Tensor mask =
-          text.ends_with("padded") ? padding_mask(two_of_three, 3) : Tensor();
+      const Tensor mask = text.ends_with("padded") ? padding_mask(two_of_three, 3) : Tensor();
       // linear1, linear2, norm1, norm2, self_attn.in_proj, self_attn.out_proj: bias, then weight
       check_module(name, 1,
                    {{block.feed_forward.up.bias, 1},
@@ -312,18 +311,20 @@ TEST_CASE("derivatives through Transformers", "[attention]") {
   Random random(11);
   for (const Activation activation : {Activation::gelu, Activation::swiglu})
     for (const bool rotary : {false, true}) {
-      const TransformerStack stack(random, {.layers = 1,
-                                            .heads = 2,
-                                            .channels = 4,
-                                            .activation = activation,
-                                            .causal = true,
-                                            .rotary = rotary},
+      const TransformerStack stack(random,
+                                   {.layers = 1,
+                                    .heads = 2,
+                                    .channels = 4,
+                                    .activation = activation,
+                                    .causal = true,
+                                    .rotary = rotary},
                                    true);
       const Function f = [&](const std::vector<Tensor>& in) {
         return stack(in[0], {.memory = in[1]});
       };
       const std::vector<Tensor> inputs{random.normal({1, 3, 4}), random.normal({1, 2, 4})};
-      const CheckResult first = check_gradient(f, inputs), second = check_second_gradient(f, inputs);
+      const CheckResult first = check_gradient(f, inputs),
+                        second = check_second_gradient(f, inputs);
       INFO(first.message << second.message);
       CHECK(first);
       CHECK(second);
@@ -361,8 +362,8 @@ TEST_CASE("attention refuses what does not fit", "[attention]") {
   CHECK_THROWS_WITH(attention(x, x, x, {.dropout = 0.1}), Contains("random"));
   CHECK_THROWS_AS(self_attention(zeros({2, 3, 7})), ShapeError);
   // a query that may see nothing, one key, no keys
-  CHECK(norm(attention(ones({1, 2, 4}), ones({1, 2, 4}), ones({1, 2, 4}),
-                       {.mask = zeros({2, 2})})).item() == 0);
+  CHECK(norm(attention(ones({1, 2, 4}), ones({1, 2, 4}), ones({1, 2, 4}), {.mask = zeros({2, 2})}))
+            .item() == 0);
   const Tensor v = Random(1).normal({1, 1, 4});
   CHECK(relative_error(attention(v, v, v), v) < 1e-6);
   Random random(13);

@@ -68,7 +68,7 @@ const std::vector<Row>& table() {
       {"relu", of(relu)},
       {"leaky_relu", [](In x) { return leaky_relu(x[0], 0.2); }},
       {"elu", [](In x) { return elu(x[0], 0.7); }},
-      {"gelu", of(gelu)},
+      {"gelu", of(gelu), true},
       {"gelu_tanh", of(gelu_tanh)},
       {"silu", of(silu)},
       {"softplus", of(softplus)},
