@@ -1,7 +1,6 @@
 // Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
 // that the program draws itself.
 
-#include <cmath>
 #include <functional>
 #include <memory>
 
@@ -121,22 +120,6 @@ struct Trainer {
       save();
     }
   }
-
-  /// Trains on the first batch until it is learnt. Throws Error if it is not when the run is over.
-  void overfit(const ImageSets& sets, Run& run) {
-    const Batch batch = *batches(sets.train, 0, 0).begin();
-    constexpr double learnt = 0.01;
-    double loss = INFINITY;
-    while (!run.over() && loss >= learnt) {
-      loss = step(batch.images, batch.labels);
-      run.step(loss, optimizer->rate());
-    }
-    expect<Error>(loss < learnt || run.interrupted(),
-                  "--overfit-batch: the loss is still {:.4f} after {} steps; try more --epochs or "
-                  "another --lr, or look for a mistake in the model",
-                  loss, run.steps_done());
-    fmt::print("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done());
-  }
 };
 
 /// Refuses flags that do not go together. Throws CLI::ValidationError.
@@ -211,7 +194,8 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     if (!flags.run.save.empty()) save_checkpoint(flags.run.save, checkpoint);
   };
   if (flags.run.overfit_batch) {
-    trainer.overfit(sets, run);
+    const Batch batch = *trainer.batches(sets.train, 0, 0).begin();
+    overfit(run, *trainer.optimizer, [&] { return trainer.step(batch.images, batch.labels); });
   } else {
     save();  // so that a file that cannot be written is known before the training
     trainer.train(sets, run, save);

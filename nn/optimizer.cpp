@@ -43,12 +43,19 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
 
   std::vector<Run> runs;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    Run whole{gradients[i].size(), parameters_[i].mutable_data(), gradients[i].data(), {}};
+    Run whole{gradients[i].shape().rank(),
+              gradients[i].size(),
+              parameters_[i].mutable_data(),
+              gradients[i].data(),
+              {}};
     for (std::size_t m = 0; m < moments_.size(); ++m)
       whole.moments[m] = own(moments_[m].values[i]).mutable_data();
     for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
-      Run run{
-          std::min(elements_per_tile, whole.count - begin), whole.w + begin, whole.g + begin, {}};
+      Run run{whole.rank,
+              std::min(elements_per_tile, whole.count - begin),
+              whole.w + begin,
+              whole.g + begin,
+              {}};
       for (std::size_t m = 0; m < moments_.size(); ++m) run.moments[m] = whole.moments[m] + begin;
       runs.push_back(run);
     }
@@ -106,19 +113,22 @@ AdamW::AdamW(std::vector<Parameter> parameters, AdamWOptions options)
             .beta2 = options.beta2,
             .epsilon = options.epsilon,
             .weight_decay = options.weight_decay},
-           Decay::decoupled) {}
+           Decay::decoupled) {
+  matrices_only_ = options.matrices_only;
+}
 
 void Adam::update(const Run& run) const {
   const auto t = static_cast<double>(steps());
   const bool decoupled = decay_ == Decay::decoupled;
+  const double decay = matrices_only_ && run.rank < 2 ? 0 : options_.weight_decay;
   const kernels::Adam step{
       .beta1 = options_.beta1,
       .beta2 = options_.beta2,
       .epsilon = options_.epsilon,
       .step_size = rate() / (1 - std::pow(options_.beta1, t)),
       .root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t)),
-      .decay = decoupled ? 0 : options_.weight_decay,
-      .shrink = decoupled ? 1 - rate() * options_.weight_decay : 1,
+      .decay = decoupled ? 0 : decay,
+      .shrink = decoupled ? 1 - rate() * decay : 1,
   };
   kernels::optimizers().adam(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
 }

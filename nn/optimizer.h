@@ -37,6 +37,7 @@ class Optimizer {
   Optimizer(std::vector<Parameter> parameters, double rate, std::vector<std::string> moments);
   /// Consecutive elements of one parameter: w and moments change, g is the gradient.
   struct Run {
+    int rank;  ///< of the parameter
     Index count;
     real* w;
     const real* g;
@@ -87,6 +88,9 @@ class Adam : public Optimizer {
   void update(const Run& run) const override;
   AdamOptions options_;
   Decay decay_;
+
+ protected:
+  bool matrices_only_ = false;
 };
 struct AdamWOptions {
   double rate = 1e-3;
@@ -94,6 +98,7 @@ struct AdamWOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.01;  ///< times the rate: by how much a step shrinks the parameter
+  bool matrices_only = false;  ///< gains, biases and other vectors do not decay
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW.
 class AdamW final : public Adam {

@@ -13,11 +13,19 @@ void OptimizerFlags::add_to(Flags& flags) {
   flags.training("--lr", rate, "Learning rate, at its highest")->check(CLI::PositiveNumber);
   flags
       .training("--schedule", schedule,
-                "How the learning rate changes: cosine falls to 0; warmup rises for a tenth of the "
-                "steps, then falls as 1 / sqrt(step); step falls tenfold after each third; "
-                "exponential falls a hundredfold in all")
+                "How the learning rate changes: cosine rises for --warmup steps, then falls to "
+                "--final-lr; warmup rises for a tenth of the steps, then falls as 1 / sqrt(step); "
+                "step falls tenfold after each third; exponential falls a hundredfold in all")
       ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
-  flags.training("--weight-decay", weight_decay, "Weight decay (for adamw decoupled)")
+  flags.training("--final-lr", final_rate, "Learning rate at the end of cosine")
+      ->check(CLI::NonNegativeNumber);
+  flags.training("--warmup", warmup, "Steps of rising learning rate before cosine, at most half")
+      ->check(CLI::NonNegativeNumber);
+  flags.training("--beta2", beta2, "How much of the mean square stays in a step of adam and adamw")
+      ->check(CLI::Range(0.0, 0.9999999));
+  flags
+      .training("--weight-decay", weight_decay,
+                "Weight decay (for adamw decoupled, of matrices only)")
       ->check(CLI::NonNegativeNumber);
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
       ->check(CLI::NonNegativeNumber);
@@ -26,11 +34,13 @@ void OptimizerFlags::add_to(Flags& flags) {
 std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
     const std::vector<Parameter>& parameters) const {
   if (optimizer == "adam")
-    return std::make_unique<Adam>(parameters,
-                                  AdamOptions{.rate = rate, .weight_decay = weight_decay});
+    return std::make_unique<Adam>(
+        parameters, AdamOptions{.rate = rate, .beta2 = beta2, .weight_decay = weight_decay});
   if (optimizer == "adamw")
-    return std::make_unique<AdamW>(parameters,
-                                   AdamWOptions{.rate = rate, .weight_decay = weight_decay});
+    return std::make_unique<AdamW>(
+        parameters,
+        AdamWOptions{
+            .rate = rate, .beta2 = beta2, .weight_decay = weight_decay, .matrices_only = true});
   if (optimizer == "rmsprop")
     return std::make_unique<RmsProp>(parameters,
                                      RmsPropOptions{.rate = rate, .weight_decay = weight_decay});
@@ -41,7 +51,7 @@ std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
 }
 
 Schedule OptimizerFlags::make_schedule(Index steps) const {
-  if (schedule == "cosine") return cosine(rate, steps);
+  if (schedule == "cosine") return cosine(rate, steps, final_rate, std::min(warmup, steps / 2));
   if (schedule == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
   if (schedule == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
   if (schedule == "exponential")

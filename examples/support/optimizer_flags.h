@@ -15,6 +15,9 @@ struct OptimizerFlags {
   std::string optimizer = "adam";
   std::string schedule = "cosine";
   double rate = 1e-3;
+  double final_rate = 0;
+  Index warmup = 0;
+  double beta2 = 0.999;
   double weight_decay = 0;
   double clip_norm = 0;
 

@@ -21,7 +21,7 @@ void RunFlags::add_to(Flags& flags) {
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
       ->check(CLI::Range(1, 1024));
   flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary");
-  flags.setting("--save", save, "Checkpoint, written at the end of each epoch and on Ctrl-C");
+  flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C");
   flags.setting("--resume", resume, "Checkpoint to go on from");
   flags.setting("--quiet", quiet, "No progress on standard error");
   flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
@@ -62,15 +62,30 @@ void Run::report(const Json& metrics) {
   Json row{{"step", steps_.done}, {"seconds", progress_.seconds()}};
   row.update(metrics);
   log_.row(row);
+  const Index unit = steps_.in_epochs ? steps_.per_epoch : 1;
   std::string text =
-      fmt::format("epoch {}/{}: training loss {:.4f}", steps_.done / steps_.per_epoch,
-                  steps_.total / steps_.per_epoch, epoch_loss().value());
+      fmt::format("{} {}/{}: training loss {:.4f}", steps_.in_epochs ? "epoch" : "step",
+                  steps_.done / unit, steps_.total / unit, epoch_loss().value());
   for (const auto& [name, value] : metrics.items()) {
     std::string words = name;
     std::replace(words.begin(), words.end(), '_', ' ');
     text += fmt::format(", {} {:.4f}", words, value.get<double>());
   }
   progress_.line(fmt::format("{}, {:.1f} s", text, progress_.seconds()));
+}
+
+void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>& step) {
+  constexpr double learnt = 0.01;
+  double loss = INFINITY;
+  while (!run.over() && loss >= learnt) {
+    loss = step();
+    run.step(loss, optimizer.rate());
+  }
+  expect<Error>(loss < learnt || run.interrupted(),
+                "--overfit-batch: the loss is still {:.4f} after {} steps; try more of them or "
+                "another --lr, or look for a mistake in the model",
+                loss, run.steps_done());
+  fmt::print("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done());
 }
 
 void Run::finish(const Json& results) {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "support/flags.h"
 #include "support/interrupt.h"
 #include "support/progress.h"
 #include "support/run_log.h"
+#include "tapegrad/nn/optimizer.h"
 
 namespace tapegrad::support {
 
@@ -39,9 +41,10 @@ struct RunningMean {
 /// The steps of a training run.
 struct RunSteps {
   Index total;
-  Index per_epoch;
+  Index per_epoch;              ///< or between two reports, of a training that counts steps
   Index done = 0;               ///< by the run that this one resumes
   RunningMean epoch_loss = {};  ///< of the epoch that it left off in
+  bool in_epochs = true;        ///< or in steps: how a report says where the run is
 };
 
 /// A training run as its user sees it: progress, the log and Ctrl-C.
@@ -65,6 +68,7 @@ class Run {
   bool interrupted() const { return interrupt_.requested(); }
   /// The mean loss of the current epoch, or at its end of the last.
   const RunningMean& epoch_loss() const { return steps_.epoch_loss; }
+  double seconds() const { return progress_.seconds(); }
   /// Tells the user something.
   void line(const std::string& text) { progress_.line(text); }
 
@@ -76,5 +80,9 @@ class Run {
   Progress progress_;
   Interrupt interrupt_;
 };
+
+/// What --overfit-batch does: steps on one batch until its loss is below 0.01. Throws Error if it
+/// is not when the run is over.
+void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>& step);
 
 }  // namespace tapegrad::support

@@ -1,0 +1,330 @@
+#include "support/char_trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "support/grammar.h"
+#include "support/norm_flag.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::support {
+namespace {
+
+constexpr Index default_sentences = 8000;
+constexpr Index reports = 10;         // evaluations in a run
+constexpr Index evaluation_rows = 64;
+
+struct Text {
+  std::string source, all;
+
+  explicit Text(const CharFlags& flags) {
+    if (flags.data.empty()) {
+      Random random = Random(flags.seed).stream(7);
+      source = "a text drawn from a small grammar by this program";
+      all = grammar_text(default_sentences, random);
+      return;
+    }
+    source = flags.data;
+    const std::vector<std::byte> bytes = read_file(flags.data, std::size_t{1} << 30);
+    all.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  std::string digest() const {
+    std::uint64_t value = 0xcbf29ce484222325;  // FNV-1a
+    for (const char c : all) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    return fmt::format("{} bytes, {:016x}", all.size(), value);
+  }
+};
+
+// The memory of a training as fields of a checkpoint.
+struct CarriedMemory {
+  std::vector<Buffer> tensors;
+  explicit CarriedMemory(const Memory& memory) {
+    for (const Tensor& each : memory) tensors.emplace_back(detach(each));
+  }
+  void visit(Fields& field) const { field("tensors", tensors); }
+};
+
+class Trainer {
+ public:
+  Trainer(const CharFlags& flags, const CharModel& model, const Characters& characters,
+          const std::string& text, Random& random)
+      : flags_(flags),
+        model_(model),
+        characters_(characters),
+        random_(random),
+        order_(Random(flags.seed).stream(0)),
+        optimizer_(flags.optimizer.make_optimizer(parameters_of(model.fields))),
+        schedule_(flags.optimizer.make_schedule(flags.steps)) {
+    const Indices ids = characters.encode(text);
+    const Index split = ids.size() * 9 / 10;
+    train_ = part(ids, 0, split);
+    rest_ = part(ids, split, ids.size());
+    expect<DataError>(rest_.size() >= 2, "text: {} characters are too few", ids.size());
+    if (model.carried) streams_.emplace(train_, flags.batch_size, flags.seq_len);
+    expect<DataError>(train_.size() > flags.seq_len,
+                      "text: {} characters to train on are too few for --seq-len {}",
+                      train_.size(), flags.seq_len);
+  }
+
+  Optimizer& optimizer() { return *optimizer_; }
+  Index training_size() const { return train_.size(); }
+  Index rest_size() const { return rest_.size(); }
+
+  /// One step on the next batch, or on the first again and again; returns its loss.
+  double step() { return step(next_batch()); }
+  double step_on_first() {
+    if (!first_) first_ = next_batch();
+    memory_.clear();
+    return step(*first_);
+  }
+
+  double step(const TextBatch& batch) {
+    Tape tape({.check_finite = flags_.run.check_nan});
+    const Tensor logits = model_.logits(batch.inputs, streams_ ? &memory_ : nullptr, {&random_});
+    const Tensor loss = cross_entropy(logits, batch.targets);
+    optimizer_->set_rate(schedule_(optimizer_->steps()));
+    optimizer_->step(flags_.optimizer.clipped(grad(loss, optimizer_->parameters())));
+    for (Tensor& each : memory_) each = detach(each);
+    return loss.item();
+  }
+
+  /// The mean loss over the rest of the text, in nats a character.
+  double evaluate() const {
+    double total = 0;
+    for (const auto& group : text_blocks(rest_, evaluation_rows, flags_.seq_len)) {
+      Memory memory;
+      for (const TextBatch& batch : group) {
+        const Tensor logits = model_.logits(batch.inputs, streams_ ? &memory : nullptr, {});
+        total += cross_entropy(logits, batch.targets).item() *
+                 static_cast<double>(batch.targets.size());
+      }
+    }
+    return total / static_cast<double>(rest_.size() - 1);
+  }
+
+  /// Calls `write` with each new piece of a text that continues the prompt.
+  std::string sample(const std::function<void(const std::string&)>& write) const {
+    Random random = Random(flags_.seed).stream(9);
+    Memory memory;
+    std::string text = flags_.prompt;
+    Indices next = characters_.encode(text);
+    write(text);
+    for (Index i = 0; i < flags_.sample; ++i) {
+      if (model_.context > 0 && held(memory) + next.size() > model_.context) {
+        memory.clear();  // read the last half again
+        const Index half = std::min<Index>(static_cast<Index>(text.size()),
+                                           std::max<Index>(1, model_.context / 2));
+        next = characters_.encode(
+            std::string_view(text).substr(text.size() - static_cast<std::size_t>(half)));
+      }
+      const Tensor logits = model_.logits(next.reshape({1, next.size()}), &memory, {});
+      const Tensor last = select(select(logits, 0), next.size() - 1);
+      next = Indices({1}, {choose(last, random)});
+      text += characters_.decode(next);
+      write(characters_.decode(next));
+    }
+    return text;
+  }
+
+  /// Everything that a checkpoint keeps, as it is now.
+  Checkpoint checkpoint(const std::map<std::string, std::string>& notes) {
+    Checkpoint saved{model_.fields, optimizer_.get(), {{"training", &random_}, {"order", &order_}},
+                     notes};
+    saved.net("carried", CarriedMemory(memory_));
+    return saved;
+  }
+  /// Restores what `checkpoint` gave after `steps` steps.
+  void restore(const std::string& path, Index steps, Checkpoint& into) {
+    const Index block = streams_ ? steps % streams_->blocks() : 0;
+    // A pass ends with its memory still there; the next block drops it.
+    const Index held_blocks = streams_ && steps > 0 && block == 0 ? streams_->blocks() : block;
+    CarriedMemory carried(model_.carried && steps > 0 ? model_.carried(held_blocks) : Memory());
+    into = {model_.fields, optimizer_.get(), {{"training", &random_}, {"order", &order_}}, {}};
+    into.net("carried", carried);
+    load_checkpoint(path, into);
+    memory_.clear();
+    for (const Buffer& each : carried.tensors) memory_.push_back(each.value());
+  }
+
+ private:
+  static std::vector<Parameter> parameters_of(const Fields& fields) {
+    std::vector<Parameter> list;
+    for (const auto& [name, parameter] : fields.parameters()) {
+      list.push_back(parameter);
+      list.back().set_name(name);
+    }
+    return list;
+  }
+
+  TextBatch next_batch() {
+    if (!streams_) return random_rows(train_, flags_.batch_size, flags_.seq_len, order_);
+    const Index block = optimizer_->steps() % streams_->blocks();
+    if (block == 0) memory_.clear();
+    return streams_->block(block);
+  }
+
+  static Index held(const Memory& memory) { return memory.empty() ? 0 : memory[0].shape()[1]; }
+
+  Index choose(const Tensor& logits, Random& random) const {
+    std::vector<std::pair<double, Index>> candidates;
+    for (Index i = 0; i < logits.size(); ++i)
+      candidates.emplace_back(logits.data()[i] / flags_.temperature, i);
+    std::sort(candidates.begin(), candidates.end(), std::greater<>());
+    if (flags_.top_k > 0 && flags_.top_k < logits.size())
+      candidates.resize(static_cast<std::size_t>(flags_.top_k));
+    double total = 0;
+    const double greatest = candidates.front().first;
+    for (auto& [weight, id] : candidates) total += weight = std::exp(weight - greatest);
+    double left = random.uniform() * total;
+    for (const auto& [weight, id] : candidates)
+      if ((left -= weight) < 0) return id;
+    return candidates.back().second;
+  }
+
+  const CharFlags& flags_;
+  const CharModel& model_;
+  const Characters& characters_;
+  Random& random_;  // weights, then dropout
+  Random order_;    // of random pieces
+  std::unique_ptr<Optimizer> optimizer_;
+  Schedule schedule_;
+  Indices train_, rest_;
+  std::optional<TextStreams> streams_;
+  std::optional<TextBatch> first_;
+  Memory memory_;
+};
+
+Json scores(double loss) {
+  return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
+}
+
+void print_configuration(const Flags& flags, const Fields& net) {
+  const Json values = flags.values();
+  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
+  for (const auto& [name, parameter] : net.parameters())
+    fmt::print("  {:40}{}\n", name, text(parameter.shape()));
+}
+
+void train(Trainer& trainer, Run& run, const std::function<void()>& save) {
+  while (!run.over()) {
+    do {
+      const double loss = trainer.step();
+      run.step(loss, trainer.optimizer().rate());
+    } while (!run.over() && run.step_of_epoch() != 0);
+    if (!run.interrupted()) run.report(scores(trainer.evaluate()));
+    save();
+  }
+}
+
+void write_sample(const Trainer& trainer, bool of_grammar) {
+  const std::string text = trainer.sample([](const std::string& piece) {
+    fmt::print("{}", piece);
+    std::fflush(stdout);
+  });
+  fmt::print("\n");
+  if (of_grammar) fmt::print("grammar: {}\n", support::text(score_grammar(text)));
+}
+
+}  // namespace
+
+void CharFlags::add_to(Flags& flags) {
+  add_norm_flag(flags, norm, "Normalization");
+  flags.training("--layers", layers, "Layers")->check(CLI::Range(1, 1000));
+  flags.training("--seq-len", seq_len, "Characters in a row of a batch")
+      ->check(CLI::Range(1, 1 << 16));
+  flags.training("--batch-size", batch_size, "Rows of a batch")->check(CLI::Range(1, 1 << 16));
+  flags.training("--steps", steps, "Optimizer steps")->check(CLI::Range(1, 1 << 30));
+  flags.training("--dropout", dropout, "Share of values to drop in training")
+      ->check(CLI::Range(0.0, 0.99));
+  flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences");
+  flags.training("--seed", seed, "Seed of weights, order, dropout, drawn text and samples");
+  optimizer.add_to(flags);
+  run.add_to(flags);
+  flags.setting("--sample", sample, "Characters to write when the training is over")
+      ->check(CLI::NonNegativeNumber);
+  flags.setting("--prompt", prompt, "What the sample begins with");
+  flags.setting("--temperature", temperature, "Of the sample: lower is safer")
+      ->check(CLI::Range(1e-3, 1e3));
+  flags.setting("--top-k", top_k, "Sample from that many likeliest characters only; 0: from all")
+      ->check(CLI::NonNegativeNumber);
+}
+
+int run_char_model(
+    CharFlags& flags, Flags& all, const std::string& name,
+    const std::function<CharModel(Index vocabulary, Random& random)>& make_model) {
+  const std::string& resume = flags.run.resume;
+  Checkpoint saved;
+  if (!resume.empty()) {
+    load_checkpoint(resume, saved);
+    all.adopt(saved.notes, resume);
+  }
+  set_threads(flags.run.threads);
+  const Text text(flags);
+  if (!resume.empty() && saved.notes["data"] != text.digest())
+    throw CLI::ValidationError(
+        "--data", fmt::format("{} is not what {} was trained on ({}, not {})", text.source, resume,
+                              text.digest(), saved.notes["data"]));
+  expect<DataError>(!text.all.empty(), "{}: it is empty", text.source);
+  const Characters characters(text.all);
+  if (flags.sample > 0) characters.encode(flags.prompt);  // known before the training
+
+  Random random(flags.seed);
+  const CharModel model = make_model(characters.count(), random);
+  Trainer trainer(flags, model, characters, text.all, random);
+  std::map<std::string, std::string> notes = all.training_values();
+  notes["data"] = text.digest();
+  RunSteps steps{.total = flags.steps,
+                 .per_epoch = std::max<Index>(1, flags.steps / reports),
+                 .in_epochs = false};
+  if (!resume.empty()) {
+    Checkpoint restored;
+    trainer.restore(resume, std::stoll(saved.notes["steps_done"]), restored);
+    steps.done = trainer.optimizer().steps();
+    steps.epoch_loss = RunningMean::parse(restored.notes["epoch_loss"]);
+  }
+
+  fmt::print("data: {}; {} characters of {} kinds to train on, {} for validation\n", text.source,
+             trainer.training_size(), characters.count(), trainer.rest_size());
+  fmt::print("model: {} with {} parameters; {} steps of {} x {} characters\n", name,
+             model.parameter_count, flags.steps, flags.batch_size, flags.seq_len);
+  std::fflush(stdout);
+  if (flags.run.dry_run) {
+    print_configuration(all, model.fields);
+    return 0;
+  }
+
+  Run run(flags.run, all.values(), steps);
+  const auto save = [&] {
+    if (flags.run.save.empty()) return;
+    notes["epoch_loss"] = run.epoch_loss().text();
+    notes["steps_done"] = std::to_string(run.steps_done());
+    save_checkpoint(flags.run.save, trainer.checkpoint(notes));
+  };
+  save();  // so that a file that cannot be written is known before the training
+  const double begin = run.seconds();
+  if (flags.run.overfit_batch)
+    overfit(run, trainer.optimizer(), [&] { return trainer.step_on_first(); });
+  else
+    train(trainer, run, save);
+  if (run.interrupted()) {
+    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), flags.steps));
+    return exit_interrupted;
+  }
+  const double training_seconds = run.seconds() - begin;
+  const double loss = trainer.evaluate();
+  fmt::print("validation loss {:.4f} nats a character, {:.4f} bits\n", loss,
+             loss / std::log(2.0));
+  if (flags.sample > 0) write_sample(trainer, flags.data.empty());
+  Json results{{"parameters", model.parameter_count}};
+  results.update(scores(loss));
+  const double tokens =
+      static_cast<double>((run.steps_done() - steps.done) * flags.batch_size * flags.seq_len);
+  results["tokens_per_second"] = training_seconds > 0 ? tokens / training_seconds : 0;
+  run.finish(results);
+  return 0;
+}
+
+}  // namespace tapegrad::support

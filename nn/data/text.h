@@ -1,0 +1,63 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/random.h"
+
+namespace tapegrad {
+
+/// The distinct bytes of a text in their order, numbered from 0.
+class Characters {
+ public:
+  explicit Characters(std::string_view text);
+
+  Index count() const { return static_cast<Index>(bytes_.size()); }
+  /// All characters, by number.
+  const std::string& bytes() const { return bytes_; }
+  /// The number of each byte: (length). Throws DataError, naming byte and position, for one that is
+  /// not among the characters.
+  Indices encode(std::string_view text) const;
+  std::string decode(const Indices& ids) const;
+
+ private:
+  std::string bytes_;
+  std::vector<Index> numbers_;  // by byte; -1: none
+};
+
+/// Elements [begin, end) of ids of shape (n).
+Indices part(const Indices& ids, Index begin, Index end);
+
+/// Tokens, and for each the one that follows it: both (B, T).
+struct TextBatch {
+  Indices inputs, targets;
+};
+
+/// Rows of `length` tokens that begin at the given positions of ids.
+TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length);
+
+/// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids.
+TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random);
+
+/// A text cut into `batch` streams of equal length, read side by side: block i of every stream. What
+/// follows the last whole block is left out.
+class TextStreams {
+ public:
+  /// Throws DataError when the text is too short for one block.
+  TextStreams(const Indices& ids, Index batch, Index length);
+  Index blocks() const { return blocks_; }
+  TextBatch block(Index i) const;
+
+ private:
+  Indices ids_;
+  Index batch_, length_, blocks_;
+};
+
+/// A whole text in consecutive blocks of `length`, so that every token but the first is a target
+/// once: groups of blocks that follow each other in each of at most `rows` rows. The last block may
+/// be shorter.
+std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length);
+
+}  // namespace tapegrad
