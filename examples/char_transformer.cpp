@@ -57,8 +57,8 @@ struct CharTransformerFlags {
   void check(const Flags& given) const {
     const bool xl = model == "transformer_xl";
     if (xl ? positions != "" && positions != "relative" : positions == "relative")
-      throw CLI::ValidationError(
-          "--positions", fmt::format("{} does not go with --model {}", positions, model));
+      throw CLI::ValidationError("--positions",
+                                 fmt::format("{} does not go with --model {}", positions, model));
     if (!xl && given.given("--memory"))
       throw CLI::ValidationError("--memory", "belongs to --model transformer_xl");
     if (channels % heads != 0)
@@ -107,16 +107,15 @@ CharModel make_transformer(const CharTransformerFlags& flags, Index vocabulary, 
   return {fields(net), parameter_count(net), logits, nullptr, flags.shared.seq_len};
 }
 
-CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabulary,
-                              Random& random) {
+CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabulary, Random& random) {
   const TransformerXl net(vocabulary, random, {.stack = flags.stack(), .memory = flags.memory});
   const auto logits = [net](const Indices& ids, Memory* memory, Mode mode) {
     const auto [values, kept] = net(ids, memory == nullptr ? Memory() : *memory, mode);
     if (memory != nullptr) *memory = kept;
     return values;
   };
-  const auto carried = [shape = Shape{flags.shared.batch_size, 0, flags.channels}, flags](
-                           Index blocks) {
+  const auto carried = [shape = Shape{flags.shared.batch_size, 0, flags.channels},
+                        flags](Index blocks) {
     const Index length = std::min(flags.memory, blocks * flags.shared.seq_len);
     return Memory(length > 0 ? static_cast<std::size_t>(flags.shared.layers) : 0,
                   zeros(shape.with(1, length)));

@@ -23,7 +23,10 @@ TransformerOptions stack_options(const TransformerModelOptions& o, bool causal) 
 TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, Positions p,
                                Random& random)
     : positions(p), tokens(vocabulary, channels, random) {
-  tokens.weight.set(random.normal({vocabulary, channels}, 0, 0.02));
+  // Sinusoids have a size of their own, which sqrt(channels) times this matches.
+  const double deviation =
+      positions == Positions::sinusoidal ? 1 / std::sqrt(static_cast<double>(channels)) : 0.02;
+  tokens.weight.set(random.normal({vocabulary, channels}, 0, deviation));
   if (positions == Positions::learned)
     table = Parameter(random.normal({length, channels}, 0, 0.02));
 }

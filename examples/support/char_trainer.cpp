@@ -14,7 +14,7 @@ namespace tapegrad::support {
 namespace {
 
 constexpr Index default_sentences = 8000;
-constexpr Index reports = 10;         // evaluations in a run
+constexpr Index reports = 10;  // evaluations in a run
 constexpr Index evaluation_rows = 64;
 
 struct Text {
@@ -65,8 +65,8 @@ class Trainer {
     expect<DataError>(rest_.size() >= 2, "text: {} characters are too few", ids.size());
     if (model.carried) streams_.emplace(train_, flags.batch_size, flags.seq_len);
     expect<DataError>(train_.size() > flags.seq_len,
-                      "text: {} characters to train on are too few for --seq-len {}",
-                      train_.size(), flags.seq_len);
+                      "text: {} characters to train on are too few for --seq-len {}", train_.size(),
+                      flags.seq_len);
   }
 
   Optimizer& optimizer() { return *optimizer_; }
@@ -98,8 +98,8 @@ class Trainer {
       Memory memory;
       for (const TextBatch& batch : group) {
         const Tensor logits = model_.logits(batch.inputs, streams_ ? &memory : nullptr, {});
-        total += cross_entropy(logits, batch.targets).item() *
-                 static_cast<double>(batch.targets.size());
+        total +=
+            cross_entropy(logits, batch.targets).item() * static_cast<double>(batch.targets.size());
       }
     }
     return total / static_cast<double>(rest_.size() - 1);
@@ -131,8 +131,8 @@ class Trainer {
 
   /// Everything that a checkpoint keeps, as it is now.
   Checkpoint checkpoint(const std::map<std::string, std::string>& notes) {
-    Checkpoint saved{model_.fields, optimizer_.get(), {{"training", &random_}, {"order", &order_}},
-                     notes};
+    Checkpoint saved{
+        model_.fields, optimizer_.get(), {{"training", &random_}, {"order", &order_}}, notes};
     saved.net("carried", CarriedMemory(memory_));
     return saved;
   }
@@ -252,9 +252,8 @@ void CharFlags::add_to(Flags& flags) {
       ->check(CLI::NonNegativeNumber);
 }
 
-int run_char_model(
-    CharFlags& flags, Flags& all, const std::string& name,
-    const std::function<CharModel(Index vocabulary, Random& random)>& make_model) {
+int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
+                   const std::function<CharModel(Index vocabulary, Random& random)>& make_model) {
   const std::string& resume = flags.run.resume;
   Checkpoint saved;
   if (!resume.empty()) {
@@ -315,8 +314,7 @@ int run_char_model(
   }
   const double training_seconds = run.seconds() - begin;
   const double loss = trainer.evaluate();
-  fmt::print("validation loss {:.4f} nats a character, {:.4f} bits\n", loss,
-             loss / std::log(2.0));
+  fmt::print("validation loss {:.4f} nats a character, {:.4f} bits\n", loss, loss / std::log(2.0));
   if (flags.sample > 0) write_sample(trainer, flags.data.empty());
   Json results{{"parameters", model.parameter_count}};
   results.update(scores(loss));

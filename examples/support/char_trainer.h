@@ -48,10 +48,9 @@ struct CharModel {
   Index context = 0;
 };
 
-/// Trains a model, evaluates it on the last tenth of the text, and samples from it. Returns the exit
-/// code of the program.
-int run_char_model(
-    CharFlags& flags, Flags& all, const std::string& name,
-    const std::function<CharModel(Index vocabulary, Random& random)>& make_model);
+/// Trains a model, evaluates it on the last tenth of the text, and samples from it. Returns the
+/// exit code of the program.
+int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
+                   const std::function<CharModel(Index vocabulary, Random& random)>& make_model);
 
 }  // namespace tapegrad::support

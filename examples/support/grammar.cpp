@@ -191,6 +191,17 @@ std::string grammar_text(Index sentences, Random& random) {
   return text;
 }
 
+std::string other_form_of_verb(std::string_view word) {
+  const auto other = [&](const auto& words) -> std::string {
+    for (const Word& each : words)
+      for (const std::size_t n : {0, 1})
+        if (each.forms[n] == word) return std::string(each.forms[1 - n]);
+    return "";
+  };
+  const std::string transitive = other(transitives);
+  return transitive.empty() ? other(intransitives) : transitive;
+}
+
 GrammarScore score_grammar(std::string_view text) {
   GrammarScore score;
   std::size_t begin = text.find(".\n");

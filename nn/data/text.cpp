@@ -36,9 +36,8 @@ std::string Characters::decode(const Indices& ids) const {
 }
 
 Indices part(const Indices& ids, Index begin, Index end) {
-  return Indices({end - begin},
-                 ids.values().subspan(static_cast<std::size_t>(begin),
-                                      static_cast<std::size_t>(end - begin)));
+  return Indices({end - begin}, ids.values().subspan(static_cast<std::size_t>(begin),
+                                                     static_cast<std::size_t>(end - begin)));
 }
 
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length) {

@@ -41,8 +41,8 @@ TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index 
 /// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids.
 TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random);
 
-/// A text cut into `batch` streams of equal length, read side by side: block i of every stream. What
-/// follows the last whole block is left out.
+/// A text cut into `batch` streams of equal length, read side by side: block i of every stream.
+/// What follows the last whole block is left out.
 class TextStreams {
  public:
   /// Throws DataError when the text is too short for one block.
