@@ -34,7 +34,8 @@ struct ClassifyFlags {
   RunFlags run;
 
   void add_to(Flags& flags) {
-    flags.training("--task", task, "What to classify: verbs of drawn sentences, or a set of --data")
+    flags
+        .training("--task", task, "What to classify: verbs of drawn sentences, or a set of --data")
         ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
     flags.setting("--data", data, "Directory of the task's files");
     add_norm_flag(flags, norm, "Normalization");
@@ -66,7 +67,8 @@ struct ClassifyFlags {
       throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
     if (channels % heads != 0 || channels % 2 != 0)
       throw CLI::ValidationError(
-          "--heads", fmt::format("{} do not divide {} channels, or these are odd", heads, channels));
+          "--heads",
+          fmt::format("{} do not divide {} channels, or these are odd", heads, channels));
     if (seeds > 1 && (!run.save.empty() || !run.resume.empty() || run.overfit_batch))
       throw CLI::ValidationError(
           "--seeds", "several trainings go with none of --save, --resume and --overfit-batch");
@@ -255,10 +257,9 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
                                                : read_sentence_sets(flags.task, flags.data);
   if (!flags.run.resume.empty() && resumed.notes["data"] != sets.digest())
-    throw CLI::ValidationError("--data",
-                               fmt::format("{} is not what {} was trained on ({}, not {})",
-                                           sets.source, flags.run.resume, sets.digest(),
-                                           resumed.notes["data"]));
+    throw CLI::ValidationError(
+        "--data", fmt::format("{} is not what {} was trained on ({}, not {})", sets.source,
+                              flags.run.resume, sets.digest(), resumed.notes["data"]));
   fmt::print("data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
              sets.source, sets.train.size(), sets.validation.size(), sets.test.size(),
              sets.classes);

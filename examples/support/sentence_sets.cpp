@@ -16,8 +16,8 @@ using Sentences = std::vector<Sentence>;
 // A file in the directory or in a folder of it, plain or gzipped.
 Sentences read(const std::string& directory, const std::string& folder, const std::string& file) {
   const std::filesystem::path root(directory);
-  for (const auto& path : {root / folder / (file + ".gz"), root / folder / file,
-                           root / (file + ".gz"), root / file})
+  for (const auto& path :
+       {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
     if (std::filesystem::exists(path)) return read_sentences(path);
   throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, packed or not", directory,
                               folder, file, file));
@@ -52,8 +52,8 @@ Index classes_of(const SentenceSets& sets, const std::string& directory) {
 // Gives one word the form of the other number, if that is a verb's.
 bool spoil(Sentence& sentence, Random& random) {
   for (int attempt = 0; attempt < 50; ++attempt) {
-    const auto at = static_cast<std::size_t>(
-        random.below(static_cast<Index>(sentence.words.size())));
+    const auto at =
+        static_cast<std::size_t>(random.below(static_cast<Index>(sentence.words.size())));
     if (const std::string other = other_form_of_verb(sentence.words[at]); !other.empty()) {
       sentence.words[at] = other;
       return true;

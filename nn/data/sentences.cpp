@@ -46,9 +46,9 @@ SentenceBatch make_batch(const std::vector<const Sentence*>& sentences,
                          const Vocabulary& vocabulary) {
   const auto count = static_cast<Index>(sentences.size());
   const auto longest = static_cast<Index>(sentences.back()->words.size());
-  SentenceBatch batch{Indices({count, longest}, std::vector<Index>(
-                                                    static_cast<std::size_t>(count * longest), 0)),
-                      Indices::uninitialized({count}), Indices::uninitialized({count})};
+  SentenceBatch batch{
+      Indices({count, longest}, std::vector<Index>(static_cast<std::size_t>(count * longest), 0)),
+      Indices::uninitialized({count}), Indices::uninitialized({count})};
   for (Index i = 0; i < count; ++i) {
     const Sentence& sentence = *sentences[static_cast<std::size_t>(i)];
     batch.lengths.mutable_data()[i] = static_cast<Index>(sentence.words.size());

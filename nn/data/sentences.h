@@ -40,9 +40,9 @@ struct SentenceBatch {
   Indices labels;   ///< (B)
 };
 
-/// Batches of sentences of similar length, each of at most `tokens` words with padding, but at least
-/// one sentence. With `random`, sentences of equal length and the batches themselves are in random
-/// order.
+/// Batches of sentences of similar length, each of at most `tokens` words with padding, but at
+/// least one sentence. With `random`, sentences of equal length and the batches themselves are in
+/// random order.
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random = nullptr);

@@ -1,0 +1,161 @@
+"""The language models over characters as their users run them: char_test.py PROGRAM [TEST...]"""
+
+import gzip
+import json
+import math
+import os
+import pathlib
+import signal
+import unittest
+
+from program import PROGRAM, TrainerTest, run
+
+NAME = pathlib.Path(PROGRAM).name
+IS_RNN = NAME == "char_rnn"
+SIZES = (["--hidden", "12", "--embedding", "6"] if IS_RNN else ["--channels", "16", "--heads", "2"])
+SMALL = [*SIZES, "--layers", "1", "--seq-len", "8", "--batch-size", "4"]
+QUICK = [*SMALL, "--steps", "20"]
+
+
+class CharModels(TrainerTest):
+    def setUp(self):
+        super().setUp()
+        self.text = self.path / "text"
+        self.text.write_text("abcd efgh. " * 40 + "a bad cafe, he said. " * 20)
+        self.data_flags = ["--data", self.text]
+        self.train = [*QUICK, *self.data_flags]
+
+    def test_help_and_version(self):
+        text = run("--help").stdout
+        for flag in ("model norm layers seq-len batch-size steps dropout data lr optimizer schedule "
+                     "weight-decay clip-norm seed threads log-dir save resume quiet dry-run "
+                     "overfit-batch check-nan sample prompt temperature top-k version").split():
+            self.assertIn(f"--{flag}", text)
+        self.assertRegex(run("--version").stdout, rf"^{NAME} \(tapegrad \d+\.\d+\.\d+\)\n$")
+
+    def test_wrong_usage(self):
+        own = ([["--norm-wiring", "odd"], ["--hidden", "0"]] if IS_RNN else
+               [["--heads", "3"], ["--positions", "relative"], ["--feed-forward", "cubic"],
+                ["--memory", "4"]])
+        for flag, *values in (["--norm", "lyer"], ["--steps", "0"], ["--temperature", "0"],
+                              ["--top-k", "-1"], ["--seq-len", "0"], ["--model", "mlp"], *own):
+            self.assertIn(flag, run(*self.train, flag, *values, code=2).stderr)
+        self.assertIn("instance", run(*self.train, "--norm", "instance", code=1).stderr)
+
+    def test_bad_texts(self):
+        self.assertIn("missing", run(*QUICK, "--data", self.path / "missing", code=1).stderr)
+        empty = self.path / "empty"
+        empty.write_text("")
+        self.assertIn("empty", run(*QUICK, "--data", empty, code=1).stderr)
+        empty.write_text("ab")
+        self.assertIn("too few", run(*QUICK, "--data", empty, code=1).stderr)
+        strange = run(*self.train, "--sample", "3", "--prompt", "a?", code=1).stderr
+        self.assertIn("0x3f", strange)
+        self.assertIn("position 1", strange)
+
+    def test_log(self):
+        log = self.path / "log"
+        result = run(*self.train, "--log-dir", log)
+        summary = json.loads((log / "summary.json").read_text())
+        for key in ("steps seconds parameters train_loss validation_loss validation_bpc "
+                    "tokens_per_second peak_rss_mb").split():
+            self.assertIsInstance(summary[key], (int, float), key)
+        self.assertAlmostEqual(summary["validation_bpc"] * math.log(2), summary["validation_loss"])
+        self.assertIn(f"{summary['validation_loss']:.4f}", result.stdout)
+        self.assertIn("step 20/20", result.stderr)
+        self.assertTrue((log / "curves.svg").exists())
+        self.assertEqual(run(*self.train, "--quiet").stderr, "")
+        self.assertIn("weight", run(*self.train, "--dry-run").stdout)
+
+    def test_gzip_is_the_same_text(self):
+        packed = self.path / "packed.gz"
+        packed.write_bytes(gzip.compress(self.text.read_bytes()))
+        plain, other = run(*self.train), run(*QUICK, "--data", packed)
+        self.assertEqual(plain.stdout.splitlines()[-1], other.stdout.splitlines()[-1])
+
+    def test_every_flag_has_an_effect(self):
+        own = ((("hidden", "13"), ("embedding", "7"), ("model", "gru"), ("model", "rnn"),
+                ("norm", "layer")) if IS_RNN else
+               (("channels", "20"), ("heads", "4"), ("positions", "rotary"), ("positions", "alibi"),
+                ("positions", "sinusoidal"), ("feed-forward", "relu"), ("feed-forward", "swiglu"),
+                ("norm-placement", "post"), ("norm", "none"), ("model", "transformer_xl")))
+        self.check_effects([], (("layers", "2"), ("seq-len", "9"), ("batch-size", "5"),
+                                ("steps", "21"), ("dropout", "0.2"), ("lr", "5e-3"),
+                                ("seed", "2"), ("norm", "rms"), ("norm", "weight"),
+                                ("norm", "ada:c=2"), *own))
+        if IS_RNN:
+            self.check_effects(["--norm", "layer"],
+                               (("norm-wiring", "cell"), ("norm-wiring", "sum"),
+                                ("norm-wiring", "per_gate")))
+        else:
+            run(*self.train, "--bias")
+            self.check_effects(["--model", "transformer_xl"], (("memory", "3"), ("memory", "0")))
+
+    def test_overfit_batch(self):
+        # one row: after the same beginning, several could go on differently
+        flags = ["--steps", "2000", "--lr", "1e-2", "--batch-size", "1", "--overfit-batch"]
+        self.assertIn("one batch: loss 0.0", run(*self.train, *flags).stdout)
+        run(*self.train, "--overfit-batch", "--lr", "1e-9", code=1)
+
+    def test_bytes_do_not_depend_on_threads_and_logs(self):
+        for norm in ("none", "layer"):
+            train = ["--dropout", "0.1", "--norm", norm]
+            plain = self.saved("plain", *train, "--threads", "1")
+            self.assertEqual(plain, self.saved("again", *train, "--threads", "2", "--quiet",
+                                               "--log-dir", self.path / "log"))
+
+    def test_interrupt(self):
+        models = ("lstm", "gru", "rnn") if IS_RNN else ("transformer", "transformer_xl")
+        for model in models:
+            (self.path / "part").unlink(missing_ok=True)
+            self.check_interrupts(
+                [*SMALL, *self.data_flags, "--steps", "2500", "--dropout", "0.1", "--model", model],
+                ("step 250/", signal.SIGINT), ("step 1000/", signal.SIGTERM))
+
+    def test_resume_refuses_what_differs(self):
+        self.saved("one")
+        for flag, value in (("--layers", "2"), ("--steps", "9"), ("--norm", "rms")):
+            self.assertIn(flag, run(*self.data_flags, "--resume", self.path / "one", flag, value,
+                                    code=2).stderr)
+        self.text.write_text(self.text.read_text() + "a")
+        self.assertIn("--data", run(*self.data_flags, "--resume", self.path / "one", code=2).stderr)
+
+    def test_sample(self):
+        self.saved("net")
+        resume = [*self.data_flags, "--resume", self.path / "net", "--prompt", "ab"]
+
+        def sample(*flags):
+            return run(*resume, "--sample", "60", *flags).stdout.split("bits\n", 1)[1]
+
+        text = sample()
+        self.assertEqual(len(text), 2 + 60 + 1)
+        self.assertTrue(text.startswith("ab"))
+        self.assertEqual(text, sample())
+        self.assertNotEqual(text, sample("--temperature", "5"))
+        greedy = sample("--top-k", "1")
+        self.assertEqual(greedy, sample("--top-k", "1", "--temperature", "3"))
+        self.assertNotEqual(text, greedy)
+
+    def test_learns_its_own_grammar(self):
+        sizes = (["--hidden", "128", "--steps", "500"] if IS_RNN else
+                 ["--channels", "64", "--layers", "2", "--batch-size", "16", "--lr", "3e-3",
+                  "--steps", "800"])
+        result = run(*sizes, "--norm", "layer", "--sample", "1500", "--top-k", "4",
+                     "--temperature", "0.5")
+        self.assertIn("drawn", result.stdout)
+        loss = float(result.stdout.split("validation loss ")[1].split()[0])
+        self.assertLess(loss, 0.6)
+        grammatical = float(result.stdout.split("grammar: ")[1].split(" %")[0])
+        self.assertGreater(grammatical, 20)  # of an untrained net none is
+
+    @unittest.skipUnless("TAPEGRAD_DATA" in os.environ, "TAPEGRAD_DATA is not set")
+    def test_real_text(self):
+        text = pathlib.Path(os.environ["TAPEGRAD_DATA"]) / "tinyshakespeare" / "input.txt.gz"
+        log = self.path / "log"
+        run("--data", text, "--steps", "200", "--norm", "layer", "--log-dir", log)
+        loss = json.loads((log / "summary.json").read_text())["validation_loss"]
+        self.assertLess(loss, 2.3 if IS_RNN else 2.7)
+
+
+if __name__ == "__main__":
+    unittest.main()

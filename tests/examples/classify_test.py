@@ -1,0 +1,96 @@
+"""The program `classify` as its users run it. Usage: classify_test.py PROGRAM [TEST...]"""
+
+import json
+import os
+import random
+import signal
+import unittest
+
+from program import TrainerTest, run
+
+SMALL = ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64"]
+
+
+def write_task(folder):
+    """Files of the task trec: the label is the first word's."""
+    source = random.Random(1)
+    (folder / "sentence-classification").mkdir(parents=True)
+    words = ["who", "where", "when", "what"]
+    for part, count in ("train", 120), ("test", 30):
+        lines = []
+        for _ in range(count):
+            label = source.randrange(4)
+            rest = [source.choice("abcdef") for _ in range(source.randrange(1, 6))]
+            lines.append(f"{label} {words[label]} {' '.join(rest)}\n")
+        (folder / "sentence-classification" / f"TREC.{part}.all").write_text("".join(lines))
+
+
+class Classify(TrainerTest):
+    def setUp(self):
+        super().setUp()
+        self.data = self.path / "data"
+        write_task(self.data)
+        self.data_flags = ["--data", self.data]
+        self.train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "3"]
+
+    def test_help_and_wrong_usage(self):
+        text = run("--help").stdout
+        for flag in "task data norm seeds epochs lr dropout seed save resume log-dir".split():
+            self.assertIn(f"--{flag}", text)
+        for flag, *values in (["--task", "imdb"], ["--norm", "lyer"], ["--heads", "3"],
+                              ["--seeds", "0"], ["--batch-tokens", "0"]):
+            self.assertIn(flag, run(*self.train, flag, *values, code=2).stderr)
+        self.assertIn("--seeds", run(*self.train, "--seeds", "2", "--save", "x", code=2).stderr)
+        self.assertIn("--data", run("--task", "rt", code=2).stderr)
+        self.assertIn("--data", run("--data", self.data, code=2).stderr)
+        self.assertIn("batch", run(*self.train, "--norm", "batch", code=1).stderr)
+
+    def test_bad_files(self):
+        message = run(*SMALL, "--task", "sst5", *self.data_flags, code=1).stderr
+        self.assertIn("stsa.fine.train", message)
+        file = self.data / "sentence-classification" / "TREC.test.all"
+        for wrong in ("x who\n", "1\n", "-1 a\n", "9 who\n", ""):
+            file.write_text(wrong)
+            run(*self.train, code=1)
+        file.write_text("1 who\nx who\n")
+        self.assertIn("line 2", run(*self.train, code=1).stderr)
+
+    def test_log_and_seeds(self):
+        log = self.path / "log"
+        result = run(*self.train, "--lr", "1e-2", "--epochs", "8", "--seeds", "2", "--log-dir", log)
+        summary = json.loads((log / "summary.json").read_text())
+        self.assertEqual(len(summary["test_accuracies"]), 2)
+        self.assertAlmostEqual(summary["test_accuracy"], sum(summary["test_accuracies"]) / 2)
+        self.assertGreater(summary["test_accuracy"], 0.9)
+        self.assertIn("standard deviation", result.stdout)
+        one = json.loads((log / "seed_2" / "summary.json").read_text())
+        self.assertEqual(one["test_accuracy"], summary["test_accuracies"][1])
+
+    def test_every_flag_has_an_effect(self):
+        self.check_effects([], (("norm", "none"), ("norm", "ada"), ("norm-placement", "post"),
+                                ("layers", "2"), ("heads", "4"), ("channels", "20"),
+                                ("hidden", "17"), ("batch-tokens", "50"), ("epochs", "4"),
+                                ("dropout", "0.1"), ("lr", "5e-3"), ("seed", "2")))
+
+    def test_interrupt(self):
+        train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "300"]
+        self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))
+
+    def test_draws_sentences_without_data(self):
+        result = run("--epochs", "1", *SMALL, "--batch-tokens", "512")
+        self.assertIn("drawn", result.stdout)
+        run(*self.train, "--overfit-batch", "--lr", "1e-2", "--epochs", "100", "--dropout", "0")
+
+    @unittest.skipUnless("TAPEGRAD_DATA" in os.environ, "TAPEGRAD_DATA is not set")
+    def test_real_sentences(self):
+        for task, parts in (("rt", "8609"), ("sst5", "8544"), ("trec", "4907")):
+            text = run("--task", task, "--data", os.environ["TAPEGRAD_DATA"], "--dry-run").stdout
+            self.assertIn(parts, text)
+        log = self.path / "log"
+        run("--task", "trec", "--data", os.environ["TAPEGRAD_DATA"], "--layers", "2", "--epochs", "4",
+            "--log-dir", log)
+        self.assertGreater(json.loads((log / "summary.json").read_text())["test_accuracy"], 0.75)
+
+
+if __name__ == "__main__":
+    unittest.main()

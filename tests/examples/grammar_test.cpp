@@ -1,0 +1,39 @@
+#include "support/grammar.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+TEST_CASE("drawn sentences are of the grammar and agree") {
+  Random random(1);
+  const std::string drawn = ".\n" + grammar_text(2000, random);
+  const GrammarScore score = score_grammar(drawn);
+  CHECK(score.sentences == 2000);
+  CHECK(score.grammatical == 2000);
+  CHECK(score.verbs > 2000);
+  CHECK(score.agreeing == score.verbs);
+  CHECK(score.far_verbs > 200);
+  CHECK(score.far_agreeing == score.far_verbs);
+  Random again(1);
+  CHECK(".\n" + grammar_text(2000, again) == drawn);
+}
+
+TEST_CASE("faults are seen") {
+  const auto score = [](const std::string& sentence) { return score_grammar(std::string(".\n").append(sentence)); };
+  CHECK(score("the dogs that the cat sees run.\n").agreeing == 2);
+  CHECK(score("the dogs that the cat sees runs.\n").far_agreeing == 0);
+  CHECK(score("the dogs that the cat see run.\n").agreeing == 1);
+  CHECK(score("my king that likes the foxes sleeps.\n").far_verbs == 1);
+  for (const char* wrong : {"the dogs run run.\n", "dogs run.\n", "the dog.\n", "the dog sees.\n",
+                            "the dog that run.\n", "the cart runs.\n", ".\n", "runs the dog.\n"}) {
+    INFO(wrong);
+    CHECK(score(wrong).sentences == 1);
+    CHECK(score(wrong).grammatical == 0);
+  }
+  CHECK(score_grammar("").sentences == 0);
+  CHECK(score_grammar("the dog runs.").sentences == 0);
+  CHECK(other_form_of_verb("sees") == "see");
+  CHECK(other_form_of_verb("run") == "runs");
+  CHECK(other_form_of_verb("dog").empty());
+}
