@@ -145,4 +145,15 @@ void RmsProp::update(const Run& run) const {
   kernels::optimizers().rms_prop(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
 }
 
+Adagrad::Adagrad(std::vector<Parameter> parameters, AdagradOptions options)
+    : Optimizer(std::move(parameters), options.rate, {"square_sum"}), options_(options) {}
+
+void Adagrad::update(const Run& run) const {
+  const auto before = static_cast<double>(steps() - 1);
+  const kernels::Adagrad step{.rate = rate() / (1 + before * options_.rate_decay),
+                              .epsilon = options_.epsilon,
+                              .decay = options_.weight_decay};
+  kernels::optimizers().adagrad(step, run.count, run.w, run.g, run.moments[0]);
+}
+
 }  // namespace tapegrad

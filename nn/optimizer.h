@@ -124,4 +124,20 @@ class RmsProp final : public Optimizer {
   RmsPropOptions options_;
 };
 
+struct AdagradOptions {
+  double rate = 1e-2;
+  double rate_decay = 0;  ///< step t has rate / (1 + (t - 1) rate_decay)
+  double epsilon = 1e-10;
+  double weight_decay = 0;  ///< added to the gradient, times the parameter
+};
+/// Gradients over the root of the sum of their squares (Duchi et al. 2011), as torch.optim.Adagrad.
+class Adagrad final : public Optimizer {
+ public:
+  explicit Adagrad(std::vector<Parameter> parameters, AdagradOptions options = {});
+
+ private:
+  void update(const Run& run) const override;
+  AdagradOptions options_;
+};
+
 }  // namespace tapegrad

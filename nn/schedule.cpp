@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "tapegrad/core/error.h"
@@ -38,6 +39,28 @@ Schedule step_decay(double rate, Index every, double factor) {
 
 Schedule exponential(double rate, double factor) {
   return [=](Index step) { return rate * std::pow(factor, static_cast<double>(step)); };
+}
+
+Plateau::Plateau(double rate, PlateauOptions options)
+    : rate_(rate), options_(options), best_(std::numeric_limits<double>::infinity()) {
+  expect(options.factor > 0 && options.factor < 1, "plateau: the factor must lie in (0, 1): {}",
+         options.factor);
+}
+
+double Plateau::next(double measure) {
+  const bool better = measure < best_ * (1 - options_.threshold);
+  if (better) best_ = measure;
+  failed_ = better ? 0 : failed_ + 1;
+  if (cooling_ > 0) {
+    --cooling_;
+    failed_ = 0;
+  }
+  if (failed_ > options_.patience) {
+    rate_ = std::max(options_.least, rate_ * options_.factor);
+    cooling_ = options_.cooldown;
+    failed_ = 0;
+  }
+  return rate_;
 }
 
 }  // namespace tapegrad

@@ -23,4 +23,27 @@ Schedule step_decay(double rate, Index every, double factor = 0.1);
 /// rate factor^step
 Schedule exponential(double rate, double factor);
 
+struct PlateauOptions {
+  double factor = 0.1;      ///< times the rate when the measure has stopped falling
+  Index patience = 10;      ///< so many measures in a row may fail to improve
+  double threshold = 1e-4;  ///< an improvement is below best (1 - threshold)
+  Index cooldown = 0;       ///< so many measures after a reduction do not count
+  double least = 0;         ///< the rate never falls below
+};
+/// Lowers the rate when a measure, such as the validation loss, stops falling, as
+/// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_rate(plateau.next(loss))`.
+class Plateau {
+ public:
+  /// Throws ShapeError for a factor outside (0, 1).
+  explicit Plateau(double rate, PlateauOptions options = {});
+  /// The rate after one more measure.
+  double next(double measure);
+
+ private:
+  double rate_;
+  PlateauOptions options_;
+  double best_;
+  Index failed_ = 0, cooling_ = 0;
+};
+
 }  // namespace tapegrad

@@ -96,10 +96,25 @@ void sgd(const Sgd& o, Index count, real* w, const real* g, real* m) {
   });
 }
 
+void adagrad(const Adagrad& o, Index count, real* w, const real* g, real* s) {
+  const Tag d;
+  const Vector rate = constant(o.rate), decay = constant(o.decay), epsilon = constant(o.epsilon);
+  for_vectors(count, w, g, std::array{s}, [&](real* pw, const real* pg, const auto& moments) {
+    const auto [ps] = moments;
+    const Vector weight = hn::LoadU(d, pw);
+    const Vector gradient = hn::MulAdd(decay, weight, hn::LoadU(d, pg));
+    const Vector sum = hn::MulAdd(gradient, gradient, hn::LoadU(d, ps));
+    const Vector direction = hn::Div(gradient, hn::Add(hn::Sqrt(sum), epsilon));
+    hn::StoreU(sum, d, ps);
+    hn::StoreU(hn::NegMulAdd(rate, direction, weight), d, pw);
+  });
+}
+
 }  // namespace
 
 const Optimizers* optimizers_here() {
-  static constexpr Optimizers loops{.adam = adam, .rms_prop = rms_prop, .sgd = sgd};
+  static constexpr Optimizers loops{
+      .adam = adam, .rms_prop = rms_prop, .sgd = sgd, .adagrad = adagrad};
   return &loops;
 }
 

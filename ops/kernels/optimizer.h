@@ -19,12 +19,17 @@ struct Sgd {
   double rate, momentum, decay;
   bool nesterov, first_step;
 };
+struct Adagrad {
+  double rate, epsilon, decay;
+};
 struct Optimizers {
   void (*adam)(const Adam& o, Index count, real* w, const real* g, real* m, real* v);
   /// v: the mean square; m: the velocity
   void (*rms_prop)(const RmsProp& o, Index count, real* w, const real* g, real* v, real* m);
   /// m: the velocity
   void (*sgd)(const Sgd& o, Index count, real* w, const real* g, real* m);
+  /// s: the sum of squares
+  void (*adagrad)(const Adagrad& o, Index count, real* w, const real* g, real* s);
 };
 const Optimizers& optimizers();
 

@@ -20,7 +20,9 @@ TEST_CASE("drawn sentences are of the grammar and agree") {
 }
 
 TEST_CASE("faults are seen") {
-  const auto score = [](const std::string& sentence) { return score_grammar(std::string(".\n").append(sentence)); };
+  const auto score = [](const std::string& sentence) {
+    return score_grammar(std::string(".\n").append(sentence));
+  };
   CHECK(score("the dogs that the cat sees run.\n").agreeing == 2);
   CHECK(score("the dogs that the cat sees runs.\n").far_agreeing == 0);
   CHECK(score("the dogs that the cat see run.\n").agreeing == 1);

@@ -15,6 +15,7 @@ make = {
     "adam": lambda w: torch.optim.Adam(w, lr=0.1, betas=(0.8, 0.999), weight_decay=0.01),
     "adamw": lambda w: torch.optim.AdamW(w, lr=0.1, betas=(0.9, 0.99), weight_decay=0.1),
     "rmsprop": lambda w: torch.optim.RMSprop(w, lr=0.1, momentum=0.5, weight_decay=0.01),
+    "adagrad": lambda w: torch.optim.Adagrad(w, lr=0.1, lr_decay=0.05, weight_decay=0.01),
 }
 
 

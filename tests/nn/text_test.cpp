@@ -112,7 +112,8 @@ TEST_CASE("vocabulary and batches of sentences", "[text]") {
   std::vector<Sentence> sentences;
   for (Index i = 0; i < 30; ++i) {
     Sentence sentence{i % 3, {"all"}};
-    for (Index w = 0; w < i % 7; ++w) sentence.words.push_back(std::string("w").append(std::to_string(w)));
+    for (Index w = 0; w < i % 7; ++w)
+      sentence.words.push_back(std::string("w").append(std::to_string(w)));
     sentences.push_back(sentence);
   }
   sentences.push_back({0, {"once"}});
@@ -125,7 +126,8 @@ TEST_CASE("vocabulary and batches of sentences", "[text]") {
   Random random(1);
   for (Random* order : {static_cast<Random*>(nullptr), &random}) {
     Index count = 0;
-    for (const auto& [words, lengths, labels] : sentence_batches(sentences, vocabulary, 12, order)) {
+    for (const auto& [words, lengths, labels] :
+         sentence_batches(sentences, vocabulary, 12, order)) {
       CHECK((words.size() <= 12 || words.shape()[0] == 1));
       count += words.shape()[0];
       for (Index b = 0; b < words.shape()[0]; ++b)

@@ -9,6 +9,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
+#include "tapegrad/nn/average.h"
 #include "tapegrad/nn/gradients.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/nn/optimizer.h"
@@ -51,6 +52,8 @@ TEST_CASE("optimizers take PyTorch's steps", "[nn]") {
   check_steps("adamw", with<AdamW>(AdamWOptions{.rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
   check_steps("rmsprop",
               with<RmsProp>(RmsPropOptions{.rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
+  check_steps("adagrad",
+              with<Adagrad>(AdagradOptions{.rate = 0.1, .rate_decay = 0.05, .weight_decay = 0.01}));
 }
 
 TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing", "[nn]") {
@@ -181,4 +184,46 @@ TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate no
   set_threads(1);
   SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.norm = "layer", .dropout = 0.1})); }
   SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }
+}
+
+TEST_CASE("a plateau lowers the rate", "[nn]") {
+  // torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer of rate 1, factor=0.5, patience=1,
+  // threshold=0.1, cooldown=1, min_lr=0.2) on the same measures
+  Plateau plateau(1, {.factor = 0.5, .patience = 1, .threshold = 0.1, .cooldown = 1, .least = 0.2});
+  const double measures[] = {3, 2, 1.9, 1.9, 1.9, 1.9, 1.9, 1.0, 1, 1, 1, 1, 1, 1};
+  const double rates[] = {1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2, 0.2, 0.2, 0.2, 0.2};
+  for (int i = 0; i < 14; ++i) {
+    CAPTURE(i);
+    CHECK(plateau.next(measures[i]) == Approx(rates[i]));
+  }
+  CHECK_THROWS_AS(Plateau(1, {.factor = 1}), ShapeError);
+}
+
+TEST_CASE("an exponential average follows the parameters", "[nn]") {
+  Parameter w(zeros({2}));
+  ExponentialAverage average({w}, 0.75);
+  const Tensor held = average.values()[0];
+  w.set(ones({2}));
+  average.update();
+  CHECK(average.values()[0].data()[1] == Approx(0.25));
+  w.set(full({2}, 2));
+  average.update();
+  CHECK(average.values()[0].data()[0] == Approx(0.75 * 0.25 + 0.5));
+  CHECK(held.data()[0] == 0);
+  average.swap();
+  CHECK(w.value().data()[0] == Approx(0.6875));
+  CHECK(average.values()[0].data()[0] == 2);
+  average.swap();
+  CHECK(w.value().data()[0] == 2);
+  CHECK_THROWS_AS(ExponentialAverage({w}, 1), ShapeError);
+}
+
+TEST_CASE("weight decay of matrices only leaves vectors alone", "[nn]") {
+  for (const bool only : {false, true}) {
+    Parameter matrix(ones({2, 2})), vector(ones({2}));
+    AdamW adam({matrix, vector}, {.rate = 0.1, .weight_decay = 0.5, .matrices_only = only});
+    adam.step({zeros({2, 2}), zeros({2})});
+    CHECK(matrix.value().data()[0] == Approx(0.95));
+    CHECK(vector.value().data()[0] == Approx(only ? 1 : 0.95));
+  }
 }

@@ -1,0 +1,29 @@
+#include "tapegrad/nn/average.h"
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+
+namespace tapegrad {
+
+ExponentialAverage::ExponentialAverage(std::vector<Parameter> parameters, double decay)
+    : parameters_(std::move(parameters)), decay_(decay) {
+  expect(decay >= 0 && decay < 1, "exponential_average: the decay must lie in [0, 1): {}", decay);
+  for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
+}
+
+void ExponentialAverage::update() {
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    values_[i] = decay_ * values_[i] + (1 - decay_) * parameters_[i].value();
+}
+
+void ExponentialAverage::swap() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Tensor current = parameters_[i].value();
+    parameters_[i].set(values_[i]);
+    values_[i] = current;
+  }
+}
+
+}  // namespace tapegrad
