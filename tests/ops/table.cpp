@@ -7,6 +7,7 @@
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/order.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -166,6 +167,15 @@ const std::vector<Row>& table() {
        [](In x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
       {"mse", [](In x) { return mse(x[0], x[1]); }},
       {"l1", [](In x) { return l1(x[0], x[1]); }},
+      {"huber", [](In x) { return huber(x[0], x[1], 0.8); }},
+      {"hinge", [](In x) { return hinge(x[0], x[1]); }},
+      {"kl_divergence", [](In x) { return kl_divergence(x[0], x[1]); }},
+      {"cumsum", [](In x) { return cumsum(x[0]); }},
+      {"cumsum_middle", [](In x) { return cumsum(x[0], 1); }},
+      {"sort", [](In x) { return sort(x[0]).values; }},
+      {"sort_descending", [](In x) { return sort(x[0], 1, true).values; }},
+      {"top_k", [](In x) { return top_k(x[0], 2).values; }},
+      {"top_k_first", [](In x) { return top_k(x[0], 2, 0).values; }},
   };
   return rows;
 }
