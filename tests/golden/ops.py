@@ -175,6 +175,23 @@ compute({
     "top_k_first": (lambda x: torch.topk(x, 2, 0).values, [spread(4, 3)]),
 })
 
+compute({
+    "conv2d_dilated": (lambda x, w: F.conv2d(x, w, padding=1, dilation=2), [any_(2, 2, 5, 4), any_(3, 2, 3, 2)]),
+    "conv2d_grouped": (lambda x, w: F.conv2d(x, w, stride=2, padding=1, dilation=2, groups=2),
+                       [any_(5, 4, 5, 6), any_(6, 2, 2, 3)]),
+    "conv2d_depthwise": (lambda x, w: F.conv2d(x, w, groups=3), [any_(2, 3, 4, 3), any_(6, 1, 2, 2)]),
+    "conv1d": (F.conv1d, [any_(2, 2, 6), any_(3, 2, 3)]),
+    "conv1d_grouped": (lambda x, w: F.conv1d(x, w, stride=2, padding=2, dilation=2, groups=2),
+                       [any_(2, 4, 6), any_(2, 2, 3)]),
+    "conv_transpose2d": (F.conv_transpose2d, [any_(2, 3, 2, 3), any_(3, 2, 3, 2)]),
+    "conv_transpose2d_strided": (
+        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1),
+        [any_(2, 3, 3, 2), any_(3, 2, 3, 2)]),
+    "conv_transpose2d_grouped": (
+        lambda x, w: F.conv_transpose2d(x, w, stride=3, padding=1, output_padding=2, dilation=2, groups=2),
+        [any_(2, 4, 2, 3), any_(4, 3, 2, 3)]),
+})
+
 lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
 path = pathlib.Path(__file__).with_name("ops.json")
 path.write_text("{\n" + lines + "\n}\n")

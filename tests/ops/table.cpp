@@ -176,6 +176,28 @@ const std::vector<Row>& table() {
       {"sort_descending", [](In x) { return sort(x[0], 1, true).values; }},
       {"top_k", [](In x) { return top_k(x[0], 2).values; }},
       {"top_k_first", [](In x) { return top_k(x[0], 2, 0).values; }},
+      {"conv2d_dilated", [](In x) { return conv2d(x[0], x[1], {.padding = 1, .dilation = 2}); }},
+      {"conv2d_grouped",
+       [](In x) {
+         return conv2d(x[0], x[1], {.stride = 2, .padding = 1, .dilation = 2, .groups = 2});
+       }},
+      {"conv2d_depthwise", [](In x) { return conv2d(x[0], x[1], {.groups = 3}); }},
+      {"conv1d", [](In x) { return conv1d(x[0], x[1]); }},
+      {"conv1d_grouped",
+       [](In x) {
+         return conv1d(x[0], x[1], {.stride = 2, .padding = 2, .dilation = 2, .groups = 2});
+       }},
+      {"conv_transpose2d", [](In x) { return conv_transpose2d(x[0], x[1]); }},
+      {"conv_transpose2d_strided",
+       [](In x) {
+         return conv_transpose2d(x[0], x[1], {.stride = 2, .padding = 1, .output_padding = 1});
+       }},
+      {"conv_transpose2d_grouped",
+       [](In x) {
+         return conv_transpose2d(
+             x[0], x[1],
+             {.stride = 3, .padding = 1, .output_padding = 2, .dilation = 2, .groups = 2});
+       }},
   };
   return rows;
 }
