@@ -192,6 +192,17 @@ compute({
         [any_(2, 4, 2, 3), any_(4, 3, 2, 3)]),
 })
 
+compute({
+    "einsum": (lambda a, b: torch.einsum("bij,bjk->bik", a, b), [any_(2, 3, 2), any_(2, 2, 4)]),
+    "einsum_implicit": (lambda a, b: torch.einsum("kj, ji", a, b), [any_(2, 3), any_(3, 4)]),
+    "einsum_one": (lambda a: torch.einsum("ijk->ki", a), [any_(2, 3, 4)]),
+    "einsum_elements": (lambda a, b, c: torch.einsum("ij,ki,j->kji", a, b, c), [any_(2, 3), any_(4, 2), any_(3)]),
+    "einsum_scalar": (lambda a, b: torch.einsum("ij,ij->", a, b), [any_(2, 3), any_(2, 3)]),
+    "einsum_chain": (lambda a, b, c: torch.einsum("abc,cd,ade->eb", a, b, c),
+                     [any_(2, 3, 2), any_(2, 3), any_(2, 3, 4)]),
+    "einsum_squared": (lambda a, b: torch.einsum("ij,ik,jl->kl", a, a, b), [any_(2, 2), any_(2, 3)]),
+})
+
 lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
 path = pathlib.Path(__file__).with_name("ops.json")
 path.write_text("{\n" + lines + "\n}\n")

@@ -1,6 +1,7 @@
 #include "ops/table.h"
 
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/einsum.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -197,6 +198,31 @@ const std::vector<Row>& table() {
          return conv_transpose2d(
              x[0], x[1],
              {.stride = 3, .padding = 1, .output_padding = 2, .dilation = 2, .groups = 2});
+       }},
+      {"einsum",
+       [](In x) {
+         return einsum("bij,bjk->bik", {x[0], x[1]});
+       }},
+      {"einsum_implicit",
+       [](In x) {
+         return einsum("kj, ji", {x[0], x[1]});
+       }},
+      {"einsum_one", [](In x) { return einsum("ijk->ki", {x[0]}); }},
+      {"einsum_elements",
+       [](In x) {
+         return einsum("ij,ki,j->kji", {x[0], x[1], x[2]});
+       }},
+      {"einsum_scalar",
+       [](In x) {
+         return einsum("ij,ij->", {x[0], x[1]});
+       }},
+      {"einsum_chain",
+       [](In x) {
+         return einsum("abc,cd,ade->eb", {x[0], x[1], x[2]});
+       }},
+      {"einsum_squared",
+       [](In x) {
+         return einsum("ij,ik,jl->kl", {x[0], x[0], x[1]});
        }},
   };
   return rows;
