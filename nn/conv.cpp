@@ -1,23 +1,74 @@
 #include "tapegrad/nn/conv.h"
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
 
 namespace tapegrad {
+namespace {
+
+// How many of `channels` a group has.
+Index share(const char* layer, Index channels, Index groups) {
+  expect(groups >= 1 && channels % groups == 0, "{}: {} groups do not divide {} channels", layer,
+         groups, channels);
+  return channels / groups;
+}
+
+ConvOptions window_of(const char* layer, Index out, const Conv2dOptions& options) {
+  share(layer, out, options.groups);
+  return {.stride = options.stride,
+          .padding = options.padding,
+          .dilation = options.dilation,
+          .groups = options.groups};
+}
+
+Tensor with_bias(const Tensor& y, const Parameter& bias) { return bias.defined() ? y + bias : y; }
+
+}  // namespace
 
 Conv2d::Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions options)
-    : weight(fan_in_uniform({out, in, size, size}, in * size * size, random)),
-      window{.stride = options.stride, .padding = options.padding} {
-  if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, in * size * size, random));
+    : window(window_of("Conv2d", out, options)) {
+  const Index seen = share("Conv2d", in, options.groups), fan_in = seen * size * size;
+  weight = Parameter(fan_in_uniform({out, seen, size, size}, fan_in, random));
+  if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
   if (options.weight_norm) gain = Parameter(norm(weight, {1, 2, 3}, Keep::yes));
 }
 
 Tensor Conv2d::operator()(const Tensor& x) const {
   const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2, 3}) : Tensor(weight);
-  const Tensor y = conv2d(x, filters, window);
-  return bias.defined() ? y + bias : y;
+  return with_bias(conv2d(x, filters, window), bias);
+}
+
+Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options)
+    : window(window_of("Conv1d", out, options)) {
+  const Index seen = share("Conv1d", in, options.groups), fan_in = seen * size;
+  weight = Parameter(fan_in_uniform({out, seen, size}, fan_in, random));
+  if (options.bias) bias = Parameter(fan_in_uniform({out, 1}, fan_in, random));
+  if (options.weight_norm) gain = Parameter(norm(weight, {1, 2}, Keep::yes));
+}
+
+Tensor Conv1d::operator()(const Tensor& x) const {
+  const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2}) : Tensor(weight);
+  return with_bias(conv1d(x, filters, window), bias);
+}
+
+ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random,
+                                 ConvTranspose2dOptions options)
+    : window{.stride = options.stride,
+             .padding = options.padding,
+             .output_padding = options.output_padding,
+             .dilation = options.dilation,
+             .groups = options.groups} {
+  share("ConvTranspose2d", in, options.groups);
+  const Index made = share("ConvTranspose2d", out, options.groups), fan_in = made * size * size;
+  weight = Parameter(fan_in_uniform({in, made, size, size}, fan_in, random));
+  if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
+}
+
+Tensor ConvTranspose2d::operator()(const Tensor& x) const {
+  return with_bias(conv_transpose2d(x, weight, window), bias);
 }
 
 Tensor Flatten::operator()(const Tensor& x) const {

@@ -9,15 +9,18 @@ namespace tapegrad {
 struct Conv2dOptions {
   Index stride = 1;
   Index padding = 0;
+  Index dilation = 1;
+  Index groups = 1;
   bool bias = true;
   bool weight_norm = false;  ///< the weight is gain v / |v|, filter by filter (`weight_norm`)
 };
 
 /// A 2-d convolution with square windows.
-///   x: (N, in, H, W)   weight: (out, in, size, size)   bias: (out, 1, 1)   gain: (out, 1, 1, 1)
-///   returns (N, out, H', W') as in `conv2d`
-/// Starts with PyTorch's U(+-1/sqrt(in size^2)) for both; with weight normalization `weight` holds
-/// v, and the gain starts as |v|.
+///   x: (N, in, H, W)   weight: (out, in / groups, size, size)   bias: (out, 1, 1)
+///   gain: (out, 1, 1, 1)   returns (N, out, H', W') as in `conv2d`
+/// Starts with PyTorch's U(+-1/sqrt(in / groups size^2)) for both; with weight normalization
+/// `weight` holds v, and the gain starts as |v|. Throws ShapeError for groups that do not divide
+/// `in` and `out`.
 struct Conv2d {
   Parameter weight, bias, gain;
   ConvOptions window;
@@ -28,6 +31,52 @@ struct Conv2d {
     field("weight", weight);
     field("bias", bias);
     field("gain", gain);
+  }
+};
+
+using Conv1dOptions = Conv2dOptions;
+
+/// A convolution along one axis.
+///   x: (N, in, L)   weight: (out, in / groups, size)   bias: (out, 1)   gain: (out, 1, 1)
+///   returns (N, out, L') as in `conv1d`
+/// Starts with PyTorch's U(+-1/sqrt(in / groups size)) for both. Throws ShapeError as Conv2d does.
+struct Conv1d {
+  Parameter weight, bias, gain;
+  ConvOptions window;
+
+  Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options = {});
+  Tensor operator()(const Tensor& x) const;
+  void visit(Fields& field) const {
+    field("weight", weight);
+    field("bias", bias);
+    field("gain", gain);
+  }
+};
+
+struct ConvTranspose2dOptions {
+  Index stride = 1;
+  Index padding = 0;
+  Index output_padding = 0;
+  Index dilation = 1;
+  Index groups = 1;
+  bool bias = true;
+};
+
+/// The transpose of a 2-d convolution with square windows.
+///   x: (N, in, H, W)   weight: (in, out / groups, size, size)   bias: (out, 1, 1)
+///   returns (N, out, H', W') as in `conv_transpose2d`
+/// Starts with PyTorch's U(+-1/sqrt(out / groups size^2)) for both. Throws ShapeError as Conv2d
+/// does.
+struct ConvTranspose2d {
+  Parameter weight, bias;
+  ConvTransposeOptions window;
+
+  ConvTranspose2d(Index in, Index out, Index size, Random& random,
+                  ConvTranspose2dOptions options = {});
+  Tensor operator()(const Tensor& x) const;
+  void visit(Fields& field) const {
+    field("weight", weight);
+    field("bias", bias);
   }
 };
 

@@ -25,11 +25,31 @@ Index window_count(const char* operation, const Shape& shape, Index extent, Inde
   return (extent + 2 * padding - size) / stride + 1;
 }
 
-kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, ConvOptions options) {
-  expect(x.rank() == 4 && weight.rank() == 4,
-         "conv2d: needs (N, C, H, W) and (O, C, R, S): {} and {}", x, weight);
-  expect(x[1] == weight[1], "conv2d: channels differ: {} and {}", x, weight);
-  const auto [stride, padding] = options;
+// What an operation is called in messages, and how its window moves: as ConvOptions, but for the
+// padding, of which an image of one line has none above and below.
+struct Window {
+  const char* operation;
+  Index stride, top, left, dilation, groups;
+};
+
+// How many lines a window of `size` lines covers.
+Index reach(const char* operation, Index size, Index dilation) {
+  expect(dilation >= 1, "{}: dilation must be at least 1: {}", operation, dilation);
+  return size < 1 ? size : dilation * (size - 1) + 1;
+}
+
+void expect_channels(const char* operation, const Shape& x, const Shape& weight, Index groups) {
+  expect(groups >= 1 && x[1] % groups == 0 && weight[0] % groups == 0,
+         "{}: {} groups do not divide the channels of {} and the filters of {}", operation, groups,
+         x, weight);
+  expect(x[1] == weight[1] * groups, "{}: channels differ: {} and {}, groups {}", operation, x,
+         weight, groups);
+}
+
+kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, const Window& window) {
+  const auto [operation, stride, top, left, dilation, groups] = window;
+  const Index rows = reach(operation, weight[2], dilation);
+  const Index columns = reach(operation, weight[3], dilation);
   return {.batch = x[0],
           .channels = x[1],
           .height = x[2],
@@ -38,9 +58,20 @@ kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, ConvOptions o
           .rows = weight[2],
           .columns = weight[3],
           .stride = stride,
-          .padding = padding,
-          .out_height = window_count("conv2d", x, x[2], weight[2], stride, padding),
-          .out_width = window_count("conv2d", x, x[3], weight[3], stride, padding)};
+          .top = top,
+          .left = left,
+          .dilation = dilation,
+          .groups = groups,
+          .out_height = window_count(operation, x, x[2], rows, stride, top),
+          .out_width = window_count(operation, x, x[3], columns, stride, left)};
+}
+
+// The least extent of an image in which a window has `count` positions.
+Index image_extent(const Shape& result, Index count, Index size, const Window& window) {
+  const Index covered = reach(window.operation, size, window.dilation);
+  const Index extent = (count - 1) * window.stride - 2 * window.top + covered;
+  expect(extent >= 1, "{}: padding {} leaves nothing of {}", window.operation, window.top, result);
+  return extent;
 }
 
 struct Rows {
@@ -73,45 +104,91 @@ void best_of_line(const real* x, Index plane, Rows rows, Columns c, Index window
 // The cross-correlation and its two transposes are linear in each argument and closed under
 // differentiation: the rules of each are the other two.
 
-Tensor conv2d_weight(const Tensor& x, const Tensor& g, const Shape& weight, ConvOptions options,
-                     Place place = Place::here());
+Tensor correlate(const Tensor& x, const Tensor& weight, const Window& window,
+                 Place place = Place::here());
+Tensor correlate_weight(const Tensor& x, const Tensor& g, const Shape& weight, const Window& window,
+                        Place place = Place::here());
 
-Tensor conv2d_input(const Tensor& g, const Tensor& weight, const Shape& image, ConvOptions options,
-                    Place place = Place::here()) {
+Tensor correlate_input(const char* name, const Tensor& g, const Tensor& weight, const Shape& image,
+                       const Window& window, Place place = Place::here()) {
   Tensor dx = Tensor::uninitialized(image);
-  kernels::conv_input(conv_sizes(image, weight.shape(), options), g.data(), weight.data(),
+  kernels::conv_input(conv_sizes(image, weight.shape(), window), g.data(), weight.data(),
                       dx.mutable_data());
   return record(
-      "conv2d_input", dx, place,
-      edge(g, [weight, options](const Tensor& gg) { return conv2d(gg, weight, options); }),
-      edge(weight, [g, options, filters = weight.shape()](const Tensor& gg) {
-        return conv2d_weight(gg, g, filters, options);
+      name, dx, place,
+      edge(g, [weight, window](const Tensor& gg) { return correlate(gg, weight, window); }),
+      edge(weight, [g, window, filters = weight.shape()](const Tensor& gg) {
+        return correlate_weight(gg, g, filters, window);
       }));
 }
 
-Tensor conv2d_weight(const Tensor& x, const Tensor& g, const Shape& weight, ConvOptions options,
-                     Place place) {
+Tensor correlate_weight(const Tensor& x, const Tensor& g, const Shape& weight, const Window& window,
+                        Place place) {
   Tensor dw = Tensor::uninitialized(weight);
-  kernels::conv_weight(conv_sizes(x.shape(), weight, options), x.data(), g.data(),
+  kernels::conv_weight(conv_sizes(x.shape(), weight, window), x.data(), g.data(),
                        dw.mutable_data());
-  return record("conv2d_weight", dw, place,
-                edge(x, [g, options, image = x.shape()](
-                            const Tensor& gg) { return conv2d_input(g, gg, image, options); }),
-                edge(g, [x, options](const Tensor& gg) { return conv2d(x, gg, options); }));
+  const auto to_x = [g, window, image = x.shape()](const Tensor& gg) {
+    return correlate_input("conv2d_input", g, gg, image, window);
+  };
+  const auto to_g = [x, window](const Tensor& gg) { return correlate(x, gg, window); };
+  return record("conv2d_weight", dw, place, edge(x, to_x), edge(g, to_g));
+}
+
+Tensor correlate(const Tensor& x, const Tensor& weight, const Window& window, Place place) {
+  const kernels::ConvSizes sizes = conv_sizes(x.shape(), weight.shape(), window);
+  Tensor y = Tensor::uninitialized({sizes.batch, sizes.filters, sizes.out_height, sizes.out_width});
+  kernels::conv_forward(sizes, x.data(), weight.data(), y.mutable_data());
+  const auto to_x = [weight, window, image = x.shape()](const Tensor& g) {
+    return correlate_input("conv2d_input", g, weight, image, window);
+  };
+  const auto to_weight = [x, window, filters = weight.shape()](const Tensor& g) {
+    return correlate_weight(x, g, filters, window);
+  };
+  return record("conv2d", y, place, edge(x, to_x), edge(weight, to_weight));
 }
 
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
-  const kernels::ConvSizes sizes = conv_sizes(x.shape(), weight.shape(), options);
-  Tensor y = Tensor::uninitialized({sizes.batch, sizes.filters, sizes.out_height, sizes.out_width});
-  kernels::conv_forward(sizes, x.data(), weight.data(), y.mutable_data());
-  return record("conv2d", y, place,
-                edge(x, [weight, options, image = x.shape()](
-                            const Tensor& g) { return conv2d_input(g, weight, image, options); }),
-                edge(weight, [x, options, filters = weight.shape()](const Tensor& g) {
-                  return conv2d_weight(x, g, filters, options);
-                }));
+  expect(x.rank() == 4 && weight.rank() == 4,
+         "conv2d: needs (N, C, H, W) and (O, C / groups, R, S): {} and {}", x.shape(),
+         weight.shape());
+  const auto [stride, padding, dilation, groups] = options;
+  expect_channels("conv2d", x.shape(), weight.shape(), groups);
+  return correlate(x, weight, {"conv2d", stride, padding, padding, dilation, groups}, place);
+}
+
+Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
+  expect(x.rank() == 3 && weight.rank() == 3,
+         "conv1d: needs (N, C, L) and (O, C / groups, R): {} and {}", x.shape(), weight.shape());
+  const auto [stride, padding, dilation, groups] = options;
+  expect_channels("conv1d", x.shape(), weight.shape(), groups);
+  const PlaceScope caller(place);
+  // An image of one line, and windows of one.
+  const Tensor y =
+      correlate(reshape(x, x.shape().insert(2, 1)), reshape(weight, weight.shape().insert(2, 1)),
+                {"conv1d", stride, 0, padding, dilation, groups});
+  return reshape(y, y.shape().without(2));
+}
+
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options,
+                        Place place) {
+  const Shape &from = x.shape(), &filters = weight.shape();
+  expect(from.rank() == 4 && filters.rank() == 4,
+         "conv_transpose2d: needs (N, C, H, W) and (C, O / groups, R, S): {} and {}", from,
+         filters);
+  const auto [stride, padding, output_padding, dilation, groups] = options;
+  expect(from[1] == filters[0], "conv_transpose2d: channels differ: {} and {}", from, filters);
+  expect(groups >= 1 && from[1] % groups == 0,
+         "conv_transpose2d: {} groups do not divide the channels of {}", groups, from);
+  expect(stride >= 1 && output_padding >= 0 && output_padding < stride,
+         "conv_transpose2d: output padding must lie in [0, stride): {} with stride {}",
+         output_padding, stride);
+  const Window window{"conv_transpose2d", stride, padding, padding, dilation, groups};
+  const Shape image{from[0], filters[1] * groups,
+                    image_extent(from, from[2], filters[2], window) + output_padding,
+                    image_extent(from, from[3], filters[3], window) + output_padding};
+  return correlate_input("conv_transpose2d", x, weight, image, window, place);
 }
 
 Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {

@@ -4,19 +4,42 @@
 
 namespace tapegrad {
 
-/// Strides and zero padding of a 2-d window, down and across.
+/// How a window moves over an image and what it sees, the same down and across.
 struct ConvOptions {
   Index stride = 1;
-  Index padding = 0;
+  Index padding = 0;   ///< zeros around the image
+  Index dilation = 1;  ///< how far apart neighbouring elements of the window are
+  Index groups = 1;    ///< each group of filters sees its group of channels only
 };
 
 /// Cross-correlation, what deep learning calls convolution.
-///   x: (N, C, H, W)   weight: (O, C, R, S)
-///   returns (N, O, (H + 2 padding - R) / stride + 1, (W + 2 padding - S) / stride + 1)
-/// Throws ShapeError for other ranks, channels that differ, or a window larger than the padded
-/// image.
+///   x: (N, C, H, W)   weight: (O, C / groups, R, S)   returns (N, O, H', W') with
+///   H' = (H + 2 padding - dilation (R - 1) - 1) / stride + 1, and so on
+/// Throws ShapeError for other ranks, channels that differ, groups that do not divide them, or a
+/// window larger than the padded image.
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
+/// The same along one axis.
+///   x: (N, C, L)   weight: (O, C / groups, R)   returns (N, O, L')
+Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
+              Place = Place::here());
+
+struct ConvTransposeOptions {
+  Index stride = 1;
+  Index padding = 0;
+  Index output_padding = 0;  ///< added to the result's height and width, less than the stride
+  Index dilation = 1;
+  Index groups = 1;
+};
+/// The transpose of `conv2d` as a linear map of the image, with the same weight and options: what
+/// the gradient of conv2d does, also called a deconvolution. conv2d takes images of several heights
+/// to one; `output_padding` chooses among them.
+///   x: (N, C, H, W)   weight: (C, O / groups, R, S)   returns (N, O, H', W') with
+///   H' = (H - 1) stride - 2 padding + dilation (R - 1) + 1 + output_padding, and so on
+/// Throws ShapeError as conv2d does, for a result without elements, and for an output padding that
+/// is not less than the stride.
+Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options = {},
+                        Place = Place::here());
 
 /// Windows of `size` x `size`, `stride` apart (0: as far as the size), with padding at most size /
 /// 2 that never wins a maximum.

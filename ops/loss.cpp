@@ -72,4 +72,28 @@ Tensor l1(const Tensor& x, const Tensor& target, Place place) {
   return mean(abs(x - target));
 }
 
+Tensor huber(const Tensor& x, const Tensor& target, double delta, Place place) {
+  expect_same("huber", x, target);
+  expect(delta > 0, "huber: delta must be positive: {}", delta);
+  const PlaceScope caller(place);
+  // The part within the bounds counts by its square, the part beyond by its size.
+  const Tensor error = x - target, within = clamp(error, -delta, delta);
+  return mean(0.5 * square(within) + delta * abs(error - within));
+}
+
+Tensor hinge(const Tensor& x, const Tensor& target, Place place) {
+  expect_same("hinge", x, target);
+  const PlaceScope caller(place);
+  return mean(relu(1.0 - x * target));
+}
+
+Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place place) {
+  expect_same("kl_divergence", log_q, p);
+  expect(p.rank() >= 1, "kl_divergence: needs an axis of classes: {}", p.shape());
+  const PlaceScope caller(place);
+  const Tensor is_zero = equal(p, 0.0);
+  const Tensor ratio = log(where(is_zero, 1.0, p)) - where(is_zero, 0.0, log_q);
+  return mean(sum(p * ratio, -1));
+}
+
 }  // namespace tapegrad

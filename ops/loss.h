@@ -28,5 +28,18 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
 Tensor mse(const Tensor& x, const Tensor& target, Place = Place::here());
 /// The mean of |x - target|.
 Tensor l1(const Tensor& x, const Tensor& target, Place = Place::here());
+/// The mean of e^2 / 2 where |e| <= delta and delta (|e| - delta / 2) elsewhere, with e = x -
+/// target (Huber 1964), as torch's huber_loss. Throws ShapeError for shapes that differ and unless
+/// delta > 0.
+Tensor huber(const Tensor& x, const Tensor& target, double delta = 1, Place = Place::here());
+/// The mean of max(0, 1 - x t) for scores x and targets t, each -1 or 1; where x t = 1 the gradient
+/// is 0. Throws ShapeError for shapes that differ.
+Tensor hinge(const Tensor& x, const Tensor& target, Place = Place::here());
+/// The divergence sum_c p_c (log p_c - log q_c) of q from p, in nats, as a mean over rows:
+/// kl_div(log_q, p, reduction="batchmean") of torch where there are two axes.
+///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns ()
+/// Where p = 0, value and gradient are exactly 0, even for log q = -inf. Throws ShapeError for a
+/// scalar and for shapes that differ.
+Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place = Place::here());
 
 }  // namespace tapegrad

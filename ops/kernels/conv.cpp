@@ -14,15 +14,16 @@ namespace {
 // Images that one task works on; fixed, so that sums over tasks do not depend on threads.
 constexpr Index images_per_task = 4;
 
-// Some images as one matrix (patch, images x positions): a column holds what the window sees at a
-// position. Results as matrices (filters, images x positions) go with it.
+// One group of channels of some images as one matrix (patch, images x positions): a column holds
+// what the window sees at a position. Results as matrices (filters, images x positions) go with it.
 class Patches {
  public:
   Patches(const ConvSizes& sizes, Index images)
       : sizes_(sizes),
         images_(images),
         columns_(images * sizes.positions()),
-        storage_(Storage::allocate(sizeof(real) * (sizes.patch() + sizes.filters) * columns_)) {}
+        storage_(
+            Storage::allocate(sizeof(real) * (sizes.patch() + sizes.group_filters()) * columns_)) {}
 
   Index columns() const { return columns_; }
   real* values() { return static_cast<real*>(storage_.data()); }
@@ -66,17 +67,17 @@ class Patches {
   void for_lines(const Body& body) {
     const ConvSizes& s = sizes_;
     real* line = values();
-    for (Index c = 0; c < s.channels; ++c)
+    for (Index c = 0; c < s.group_channels(); ++c)
       for (Index r = 0; r < s.rows; ++r)
         for (Index q = 0; q < s.columns; ++q) {
-          const Index first = q - s.padding;
+          const Index first = q * s.dilation - s.left;
           const Index begin =
               std::min(s.out_width, first >= 0 ? 0 : (-first + s.stride - 1) / s.stride);
           const Index fits = first < s.width ? (s.width - 1 - first) / s.stride + 1 : 0;
           const Index last = std::clamp(fits, begin, s.out_width);
           for (Index n = 0; n < images_; ++n)
             for (Index i = 0; i < s.out_height; ++i, line += s.out_width) {
-              const Index y = i * s.stride - s.padding + r;
+              const Index y = i * s.stride - s.top + r * s.dilation;
               const bool inside = y >= 0 && y < s.height;
               body(line, n * s.image() + (c * s.height + y) * s.width + first, begin,
                    inside ? last : begin);
@@ -87,7 +88,7 @@ class Patches {
   template <class Body>
   void for_results(const Body& body) {
     real* row = results();
-    for (Index o = 0; o < sizes_.filters; ++o)
+    for (Index o = 0; o < sizes_.group_filters(); ++o)
       for (Index n = 0; n < images_; ++n, row += sizes_.positions())
         body(row, (n * sizes_.filters + o) * sizes_.positions());
   }
@@ -102,36 +103,47 @@ class Patches {
 void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
     Patches patches(s, end - begin);
-    patches.gather(x + begin * s.image());
-    gemm_serial(s.filters, patches.columns(), s.patch(), {w, s.patch()},
-                {patches.values(), patches.columns()}, false, patches.results(), patches.columns());
-    patches.scatter_results(y + begin * s.result());
+    for (Index group = 0; group < s.groups; ++group) {
+      patches.gather(x + begin * s.image() + group * s.group_image());
+      gemm_serial(s.group_filters(), patches.columns(), s.patch(),
+                  {w + group * s.group_weights(), s.patch()}, {patches.values(), patches.columns()},
+                  false, patches.results(), patches.columns());
+      patches.scatter_results(y + begin * s.result() + group * s.group_result());
+    }
   });
 }
 
 void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
     Patches patches(s, end - begin);
-    patches.gather_results(g + begin * s.result());
-    gemm_serial(s.patch(), patches.columns(), s.filters, {w, s.patch(), true},
-                {patches.results(), patches.columns()}, false, patches.values(), patches.columns());
     std::fill_n(dx + begin * s.image(), (end - begin) * s.image(), real{0});
-    patches.scatter(dx + begin * s.image());
+    for (Index group = 0; group < s.groups; ++group) {
+      patches.gather_results(g + begin * s.result() + group * s.group_result());
+      gemm_serial(s.patch(), patches.columns(), s.group_filters(),
+                  {w + group * s.group_weights(), s.patch(), true},
+                  {patches.results(), patches.columns()}, false, patches.values(),
+                  patches.columns());
+      patches.scatter(dx + begin * s.image() + group * s.group_image());
+    }
   });
 }
 
 void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
-  const Index weights = s.filters * s.patch();
+  const Index weights = s.weights();
   const Index tasks = (s.batch + images_per_task - 1) / images_per_task;
   const Storage storage = Storage::allocate(sizeof(real) * weights * std::max<Index>(tasks, 1));
   real* partial = static_cast<real*>(storage.data());
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
     Patches patches(s, end - begin);
-    patches.gather(x + begin * s.image());
-    patches.gather_results(g + begin * s.result());
-    gemm_serial(s.filters, s.patch(), patches.columns(), {patches.results(), patches.columns()},
-                {patches.values(), patches.columns(), true}, false,
-                partial + begin / images_per_task * weights, s.patch());
+    real* sums = partial + begin / images_per_task * weights;
+    for (Index group = 0; group < s.groups; ++group) {
+      patches.gather(x + begin * s.image() + group * s.group_image());
+      patches.gather_results(g + begin * s.result() + group * s.group_result());
+      gemm_serial(s.group_filters(), s.patch(), patches.columns(),
+                  {patches.results(), patches.columns()},
+                  {patches.values(), patches.columns(), true}, false,
+                  sums + group * s.group_weights(), s.patch());
+    }
   });
   std::fill_n(dw, weights, real{0});
   for (Index task = 0; task < tasks; ++task)

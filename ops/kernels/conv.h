@@ -4,18 +4,26 @@
 
 namespace tapegrad::kernels {
 
-/// A 2-d cross-correlation: images (batch, channels, height, width), filters (filters, channels,
-/// rows, columns), results (batch, filters, out_height, out_width).
+/// A 2-d cross-correlation: images (batch, channels, height, width), filters (filters, channels /
+/// groups, rows, columns), results (batch, filters, out_height, out_width). Each group of filters
+/// sees its group of channels.
 struct ConvSizes {
   Index batch, channels, height, width;
   Index filters, rows, columns;
-  Index stride, padding;
+  Index stride, top, left;  ///< of padding: `top` above and below, `left` at both sides
+  Index dilation, groups;
   Index out_height, out_width;
 
+  Index group_channels() const { return channels / groups; }
+  Index group_filters() const { return filters / groups; }
   Index image() const { return channels * height * width; }
-  Index patch() const { return channels * rows * columns; }
+  Index group_image() const { return group_channels() * height * width; }
+  Index patch() const { return group_channels() * rows * columns; }
   Index positions() const { return out_height * out_width; }
   Index result() const { return filters * positions(); }
+  Index group_result() const { return group_filters() * positions(); }
+  Index weights() const { return filters * patch(); }
+  Index group_weights() const { return group_filters() * patch(); }
 };
 
 /// y = x * w

@@ -291,17 +291,65 @@ def plain(tensor):
 
 
 golden = {}
-for name, (function, inputs) in rows.items():
-    inputs = [x.to(double).requires_grad_() for x in inputs]
-    value = function(*inputs)
-    seed = torch.rand_like(value) + 0.5
-    gradients = torch.autograd.grad(value, inputs, seed)
-    golden[name] = {
-        "inputs": [plain(x) for x in inputs],
-        "value": plain(value),
-        "seed": plain(seed),
-        "gradients": [plain(g) for g in gradients],
-    }
+
+
+def compute(rows):
+    for name, (function, inputs) in rows.items():
+        inputs = [x.to(double).requires_grad_() for x in inputs]
+        value = function(*inputs)
+        seed = torch.rand_like(value) + 0.5
+        gradients = torch.autograd.grad(value, inputs, seed)
+        golden[name] = {
+            "inputs": [plain(x) for x in inputs],
+            "value": plain(value),
+            "seed": plain(seed),
+            "gradients": [plain(g) for g in gradients],
+        }
+
+
+compute(rows)
+# Drawn group by group, so that a new group leaves the numbers of those above as they are.
+compute({
+    "huber": (lambda x, t: F.huber_loss(x, t, delta=0.8), [spread(2, 5), spread(2, 5) + 0.1]),
+    "hinge": (lambda x, t: (1 - x * t).clamp(min=0).mean(),
+              [torch.tensor([[-2.0, 0.4, 3.0], [0.7, 1.6, -0.2]]),
+               torch.tensor([[1.0, -1.0, 1.0], [1.0, -1.0, -1.0]])]),
+    "kl_divergence": (lambda q, p: F.kl_div(q, p, reduction="batchmean"), [any_(3, 4), positive(3, 4) / 4]),
+    "cumsum": (lambda x: torch.cumsum(x, -1), [any_(2, 3, 4)]),
+    "cumsum_middle": (lambda x: torch.cumsum(x, 1), [any_(2, 3, 4)]),
+    "sort": (lambda x: torch.sort(x, -1).values, [spread(2, 3, 4)]),
+    "sort_descending": (lambda x: torch.sort(x, 1, descending=True).values, [spread(2, 4, 3)]),
+    "top_k": (lambda x: torch.topk(x, 2).values, [spread(3, 5)]),
+    "top_k_first": (lambda x: torch.topk(x, 2, 0).values, [spread(4, 3)]),
+})
+
+compute({
+    "conv2d_dilated": (lambda x, w: F.conv2d(x, w, padding=1, dilation=2), [any_(2, 2, 5, 4), any_(3, 2, 3, 2)]),
+    "conv2d_grouped": (lambda x, w: F.conv2d(x, w, stride=2, padding=1, dilation=2, groups=2),
+                       [any_(5, 4, 5, 6), any_(6, 2, 2, 3)]),
+    "conv2d_depthwise": (lambda x, w: F.conv2d(x, w, groups=3), [any_(2, 3, 4, 3), any_(6, 1, 2, 2)]),
+    "conv1d": (F.conv1d, [any_(2, 2, 6), any_(3, 2, 3)]),
+    "conv1d_grouped": (lambda x, w: F.conv1d(x, w, stride=2, padding=2, dilation=2, groups=2),
+                       [any_(2, 4, 6), any_(2, 2, 3)]),
+    "conv_transpose2d": (F.conv_transpose2d, [any_(2, 3, 2, 3), any_(3, 2, 3, 2)]),
+    "conv_transpose2d_strided": (
+        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1),
+        [any_(2, 3, 3, 2), any_(3, 2, 3, 2)]),
+    "conv_transpose2d_grouped": (
+        lambda x, w: F.conv_transpose2d(x, w, stride=3, padding=1, output_padding=2, dilation=2, groups=2),
+        [any_(2, 4, 2, 3), any_(4, 3, 2, 3)]),
+})
+
+compute({
+    "einsum": (lambda a, b: torch.einsum("bij,bjk->bik", a, b), [any_(2, 3, 2), any_(2, 2, 4)]),
+    "einsum_implicit": (lambda a, b: torch.einsum("kj, ji", a, b), [any_(2, 3), any_(3, 4)]),
+    "einsum_one": (lambda a: torch.einsum("ijk->ki", a), [any_(2, 3, 4)]),
+    "einsum_elements": (lambda a, b, c: torch.einsum("ij,ki,j->kji", a, b, c), [any_(2, 3), any_(4, 2), any_(3)]),
+    "einsum_scalar": (lambda a, b: torch.einsum("ij,ij->", a, b), [any_(2, 3), any_(2, 3)]),
+    "einsum_chain": (lambda a, b, c: torch.einsum("abc,cd,ade->eb", a, b, c),
+                     [any_(2, 3, 2), any_(2, 3), any_(2, 3, 4)]),
+    "einsum_squared": (lambda a, b: torch.einsum("ij,ik,jl->kl", a, a, b), [any_(2, 2), any_(2, 3)]),
+})
 
 lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
 path = pathlib.Path(__file__).with_name("ops.json")

@@ -186,6 +186,10 @@ TEST_CASE("weight normalization of layers", "[nn][norm]") {
   const Conv2d conv(2, 3, 3, random, {.weight_norm = true});
   const Tensor image = random.normal({1, 2, 5, 5});
   CHECK(relative_error(conv(image), conv2d(image, conv.weight) + conv.bias) < precision);
+  const Conv1d line(2, 3, 3, random, {.weight_norm = true});
+  const Tensor row = random.normal({1, 2, 5});
+  CHECK(relative_error(line(row), conv1d(row, line.weight) + line.bias) < precision);
+  CHECK(line.gain.shape() == Shape{3, 1, 1});
   const Tensor before = linear(x);
   Parameter weight = linear.weight;
   weight.set(detach(weight) * 3.0);

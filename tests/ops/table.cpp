@@ -2,12 +2,14 @@
 
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/einsum.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/order.h"
 #include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
@@ -289,6 +291,62 @@ const std::vector<Row>& table() {
        [](In x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
       {"mse", [](In x) { return mse(x[0], x[1]); }},
       {"l1", [](In x) { return l1(x[0], x[1]); }},
+      {"huber", [](In x) { return huber(x[0], x[1], 0.8); }},
+      {"hinge", [](In x) { return hinge(x[0], x[1]); }},
+      {"kl_divergence", [](In x) { return kl_divergence(x[0], x[1]); }},
+      {"cumsum", [](In x) { return cumsum(x[0]); }},
+      {"cumsum_middle", [](In x) { return cumsum(x[0], 1); }},
+      {"sort", [](In x) { return sort(x[0]).values; }},
+      {"sort_descending", [](In x) { return sort(x[0], 1, true).values; }},
+      {"top_k", [](In x) { return top_k(x[0], 2).values; }},
+      {"top_k_first", [](In x) { return top_k(x[0], 2, 0).values; }},
+      {"conv2d_dilated", [](In x) { return conv2d(x[0], x[1], {.padding = 1, .dilation = 2}); }},
+      {"conv2d_grouped",
+       [](In x) {
+         return conv2d(x[0], x[1], {.stride = 2, .padding = 1, .dilation = 2, .groups = 2});
+       }},
+      {"conv2d_depthwise", [](In x) { return conv2d(x[0], x[1], {.groups = 3}); }},
+      {"conv1d", [](In x) { return conv1d(x[0], x[1]); }},
+      {"conv1d_grouped",
+       [](In x) {
+         return conv1d(x[0], x[1], {.stride = 2, .padding = 2, .dilation = 2, .groups = 2});
+       }},
+      {"conv_transpose2d", [](In x) { return conv_transpose2d(x[0], x[1]); }},
+      {"conv_transpose2d_strided",
+       [](In x) {
+         return conv_transpose2d(x[0], x[1], {.stride = 2, .padding = 1, .output_padding = 1});
+       }},
+      {"conv_transpose2d_grouped",
+       [](In x) {
+         return conv_transpose2d(
+             x[0], x[1],
+             {.stride = 3, .padding = 1, .output_padding = 2, .dilation = 2, .groups = 2});
+       }},
+      {"einsum",
+       [](In x) {
+         return einsum("bij,bjk->bik", {x[0], x[1]});
+       }},
+      {"einsum_implicit",
+       [](In x) {
+         return einsum("kj, ji", {x[0], x[1]});
+       }},
+      {"einsum_one", [](In x) { return einsum("ijk->ki", {x[0]}); }},
+      {"einsum_elements",
+       [](In x) {
+         return einsum("ij,ki,j->kji", {x[0], x[1], x[2]});
+       }},
+      {"einsum_scalar",
+       [](In x) {
+         return einsum("ij,ij->", {x[0], x[1]});
+       }},
+      {"einsum_chain",
+       [](In x) {
+         return einsum("abc,cd,ade->eb", {x[0], x[1], x[2]});
+       }},
+      {"einsum_squared",
+       [](In x) {
+         return einsum("ij,ik,jl->kl", {x[0], x[0], x[1]});
+       }},
   };
   return rows;
 }
