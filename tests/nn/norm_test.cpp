@@ -209,3 +209,51 @@ TEST_CASE("norms that do not exist are refused by name", "[nn][norm]") {
   CHECK_THROWS_WITH(Norm("group:groups=5", 12), Contains("5 groups") && Contains("12"));
   CHECK_THROWS_WITH(Norm("instance", 4), Contains("images"));
 }
+
+TEST_CASE("normalization layers agree with PyTorch", "[nn][norm]") {
+  struct GoldenRow {
+    const char* name;
+    NormSpec spec;
+    Channels where;
+  };
+  const GoldenRow rows[] = {
+      {"layer", "layer", Channels::last},
+      {"rms", "rms", Channels::last},
+      {"batch", "batch", Channels::last},
+      {"batch_evaluated", "batch", Channels::last},
+      {"batch_images", "batch", Channels::second},
+      {"batch_images_evaluated", "batch", Channels::second},
+      {"instance", "instance", Channels::second},
+      {"group", "group", Channels::second},
+      {"group_features", "group", Channels::last},
+      {"layer_images", "layer", Channels::second},
+  };
+  for (const GoldenRow& row : rows) {
+    DYNAMIC_SECTION(row.name) {
+      const Golden expected = golden("norms.json", row.name);
+      const Tensor& x = expected.inputs[0];
+      const Index channels = expected.inputs[1].size();
+      Norm norm(row.spec, channels, row.where);
+      norm.gain.set(expected.inputs[1].view(norm.gain.shape()));
+      const bool with_bias = norm.bias.defined();
+      if (with_bias) norm.bias.set(expected.inputs[2].view(norm.bias.shape()));
+      Random random(1);
+      const bool evaluated = std::string(row.name).ends_with("evaluated");
+      for (std::size_t i = 3; evaluated && i < expected.inputs.size(); ++i)
+        norm(expected.inputs[i], training(random));
+      const Function f = [&](const std::vector<Tensor>& in) {
+        return evaluated ? norm(in[0]) : norm(in[0], training(random));
+      };
+      CHECK(relative_error(f({x}), expected.value) < golden_tolerance);
+      const Tape tape;
+      const Tensor leaf = watch(x);
+      const Tensor value = f({leaf});
+      std::vector<Tensor> leaves{leaf, norm.gain};
+      if (with_bias) leaves.push_back(norm.bias);
+      const std::vector<Tensor> found = grad(value, leaves, {.seed = expected.seed});
+      for (std::size_t i = 0; i < found.size(); ++i)
+        CHECK(relative_error(reshape(found[i], expected.gradients[i].shape()),
+                             expected.gradients[i]) < golden_tolerance);
+    }
+  }
+}

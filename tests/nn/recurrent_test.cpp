@@ -153,64 +153,82 @@ TEST_CASE("every norm at its places of every cell, fused as composite", "[recurr
 
 namespace {
 
-Tensor rows_norm(const Tensor& a, const Norm& norm) {
-  return layer_norm(a) * norm.gain + norm.bias;
+// The norm of a place, or nothing where there is none.
+Tensor normed(const Tensor& a, const PartNorms& norms, std::size_t part = 0) {
+  return norms.parts.empty() ? a : norms.parts[part](a);
+}
+Tensor normed(const Tensor& a, const std::optional<Norm>& norm) { return norm ? (*norm)(a) : a; }
+
+Tensor weight_of(const Parameter& weight, const Parameter& gain) {
+  return gain.defined() ? weight_norm(weight, gain, 0) : Tensor(weight);
+}
+
+// Two blocks' parts of the product of a layer.
+std::vector<Tensor> parts_of(const Tensor& product, Index hidden) {
+  return split(product, {2 * hidden, hidden}, -1);
 }
 
 }  // namespace
 
-TEST_CASE("normalization stands where the papers put it", "[recurrent][norm]") {
+// What each norm does to rows, nn/norm_test.cpp checks; here, which rows it is given.
+TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
   Random random(4);
-  const Index H = 5;
-  const Tensor x = random.normal({2, 3}), h = random.normal({2, H}), c = random.normal({2, H});
+  const Index H = 6;
+  const Tensor x = random.normal({3, 4}), h = random.normal({3, H}), c = random.normal({3, H});
   const auto randomize = [&](const auto& layer) {
     for (Parameter each : parameters(layer)) each.set(random.normal(each.shape()));
   };
-  SECTION("RNN: the sum, Ba et al. eq. 4") {
-    const RecurrentLayer layer(Cell::rnn_tanh, 3, H, random, {.norm = "layer"});
-    randomize(layer);
-    const Tensor a = matmul(x, layer.input.weight) + layer.input.bias + matmul(h, layer.weight);
-    CHECK(relative_error(layer.step(x, {h, {}}).h,
-                         tanh(rows_norm(a, layer.product_norm.parts[0]))) < precision);
-  }
-  SECTION("LSTM: eq. 20 to 22, and its variants") {
-    for (const NormWiring wiring :
-         {NormWiring::paper, NormWiring::cell, NormWiring::sum, NormWiring::per_gate}) {
-      CAPTURE(static_cast<int>(wiring));
-      const RecurrentLayer layer(Cell::lstm, 3, H, random, {.norm = "layer", .wiring = wiring});
+  for (const std::string& name : norm_names()) {
+    if (name == "instance") continue;  // refused: see below
+    DYNAMIC_SECTION(name << " RNN: of the sum, Ba et al. eq. 4") {
+      const RecurrentLayer layer(Cell::rnn_tanh, 4, H, random, {.norm = name});
       randomize(layer);
-      const Tensor xw = matmul(x, layer.input.weight), hw = matmul(h, layer.weight),
-                   b = layer.input.bias;
-      const std::vector<Norm>& product = layer.product_norm.parts;
-      Tensor sum;
-      if (wiring == NormWiring::paper)
-        sum = rows_norm(hw, product[0]) + rows_norm(xw, layer.input_norm.parts[0]) + b;
-      if (wiring == NormWiring::cell) sum = hw + xw + b;
-      if (wiring == NormWiring::sum) sum = rows_norm(hw + xw + b, product[0]);
-      if (wiring == NormWiring::per_gate) {
-        auto gates = split(hw + xw + b, {H, H, H, H}, -1);
-        for (int i = 0; i < 4; ++i) gates[i] = rows_norm(gates[i], product[i]);
-        sum = concat(gates, -1);
-      }
-      const auto gates = split(sum, {H, H, H, H}, -1);
-      const Tensor cell = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
-      const RecurrentState found = layer.step(x, {h, c});
-      CHECK(relative_error(found.c, cell) < precision);
-      CHECK(relative_error(found.h, sigmoid(gates[3]) * tanh(rows_norm(cell, *layer.cell_norm))) <
+      const Tensor a = matmul(x, weight_of(layer.input.weight, layer.input.gain)) +
+                       layer.input.bias + matmul(h, weight_of(layer.weight, layer.weight_gain));
+      CHECK(relative_error(layer.step(x, {h, {}}).h, tanh(normed(a, layer.product_norm))) <
             precision);
     }
-  }
-  SECTION("GRU: eq. 26 to 28") {
-    const RecurrentLayer layer(Cell::gru, 3, H, random, {.norm = "layer"});
-    randomize(layer);
-    const auto xw = split(matmul(x, layer.input.weight), {2 * H, H}, -1),
-               hw = split(matmul(h, layer.weight), {2 * H, H}, -1),
-               b = split(layer.input.bias, {2 * H, H});
-    const auto &in = layer.input_norm.parts, &product = layer.product_norm.parts;
-    const auto gates =
-        split(sigmoid(rows_norm(xw[0], in[0]) + rows_norm(hw[0], product[0]) + b[0]), {H, H}, -1);
-    const Tensor n = tanh(rows_norm(xw[1], in[1]) + b[1] + gates[0] * rows_norm(hw[1], product[1]));
-    CHECK(relative_error(layer.step(x, {h, {}}).h, (1 - gates[1]) * n + gates[1] * h) < precision);
+    for (const NormWiring wiring :
+         {NormWiring::paper, NormWiring::cell, NormWiring::sum, NormWiring::per_gate}) {
+      DYNAMIC_SECTION(name << " LSTM: eq. 20 to 22, 29 to 31, variants "
+                           << static_cast<int>(wiring)) {
+        const RecurrentLayer layer(Cell::lstm, 4, H, random, {.norm = name, .wiring = wiring});
+        randomize(layer);
+        const Tensor xw = matmul(x, weight_of(layer.input.weight, layer.input.gain)),
+                     hw = matmul(h, weight_of(layer.weight, layer.weight_gain)),
+                     b = layer.input.bias;
+        Tensor sum = hw + xw + b;
+        if (wiring == NormWiring::paper)
+          sum = normed(hw, layer.product_norm) + normed(xw, layer.input_norm) + b;
+        if (wiring == NormWiring::sum) sum = normed(sum, layer.product_norm);
+        if (wiring == NormWiring::per_gate) {
+          auto gates = split(sum, {H, H, H, H}, -1);
+          for (std::size_t i = 0; i < 4; ++i) gates[i] = normed(gates[i], layer.product_norm, i);
+          sum = concat(gates, -1);
+        }
+        const auto gates = split(sum, {H, H, H, H}, -1);
+        const Tensor cell = sigmoid(gates[1]) * c + sigmoid(gates[0]) * tanh(gates[2]);
+        const RecurrentState found = layer.step(x, {h, c});
+        CHECK(relative_error(found.c, cell) < precision);
+        CHECK(relative_error(found.h, sigmoid(gates[3]) * tanh(normed(cell, layer.cell_norm))) <
+              precision);
+      }
+    }
+    DYNAMIC_SECTION(name << " GRU: eq. 26 to 28") {
+      const RecurrentLayer layer(Cell::gru, 4, H, random, {.norm = name});
+      randomize(layer);
+      const auto xw = parts_of(matmul(x, weight_of(layer.input.weight, layer.input.gain)), H),
+                 hw = parts_of(matmul(h, weight_of(layer.weight, layer.weight_gain)), H),
+                 b = parts_of(reshape(layer.input.bias, {1, 3 * H}), H);
+      const PartNorms &in = layer.input_norm, &product = layer.product_norm;
+      const auto gates =
+          split(sigmoid(normed(xw[0], in, 0) + normed(hw[0], product, 0) + b[0]), {H, H}, -1);
+      Tensor candidate = normed(hw[1], product, 1);
+      if (layer.candidate_bias.defined()) candidate = candidate + layer.candidate_bias;
+      const Tensor n = tanh(normed(xw[1], in, 1) + b[1] + gates[0] * candidate);
+      CHECK(relative_error(layer.step(x, {h, {}}).h, (1 - gates[1]) * n + gates[1] * h) <
+            precision);
+    }
   }
 }
 

@@ -227,3 +227,27 @@ TEST_CASE("weight decay of matrices only leaves vectors alone", "[nn]") {
     CHECK(vector.value().data()[0] == Approx(only ? 1 : 0.95));
   }
 }
+
+TEST_CASE("schedules and clippings are PyTorch's", "[nn]") {
+  const auto check = [](const char* row, const Schedule& schedule) {
+    INFO(row);
+    const Tensor expected = golden("training.json", row).value;
+    for (Index step = 0; step < expected.size(); ++step)
+      CHECK(schedule(step) == Approx(double{expected.data()[step]}).epsilon(1e-6));
+  };
+  check("constant", constant_rate(0.5));
+  check("cosine", cosine(0.5, 20, 0.1));
+  check("step", step_decay(0.5, 7, 0.3));
+  check("exponential", exponential(0.5, 0.9));
+
+  const Golden by_norm = golden("training.json", "clip_by_global_norm");
+  std::vector<Tensor> gradients = by_norm.inputs;
+  CHECK(clip_by_global_norm(gradients, 1.5) == Approx(double{by_norm.value.item()}));
+  // PyTorch divides by the norm + 1e-6
+  for (int i : {0, 1}) CHECK(relative_error(gradients[i], by_norm.gradients[i]) < 1e-5);
+  const Golden by_value = golden("training.json", "clip_by_value");
+  gradients = by_value.inputs;
+  clip_by_value(gradients, 0.3);
+  for (int i : {0, 1})
+    CHECK(relative_error(gradients[i], by_value.gradients[i]) < golden_tolerance);
+}
