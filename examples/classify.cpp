@@ -7,6 +7,7 @@
 
 #include "support/norm_flag.h"
 #include "support/optimizer_flags.h"
+#include "support/resume.h"
 #include "support/run.h"
 #include "support/sentence_sets.h"
 #include "tapegrad/tapegrad.h"
@@ -171,13 +172,6 @@ struct Trainer {
   }
 };
 
-void print_configuration(const Flags& flags, const Fields& net) {
-  const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
-  for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
-}
-
 /// The mean of several numbers and their standard deviation (of one: 0).
 std::pair<double, double> mean_and_deviation(const std::vector<double>& values) {
   double mean = 0, squares = 0;
@@ -190,7 +184,7 @@ std::pair<double, double> mean_and_deviation(const std::vector<double>& values) 
 /// One training. Returns nothing if it was interrupted.
 std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
                                const SentenceSets& sets, std::uint64_t seed,
-                               const Checkpoint& resumed) {
+                               const std::map<std::string, std::string>& resumed) {
   Trainer trainer(flags, sets, seed);
   RunSteps steps{.total = trainer.steps(), .per_epoch = trainer.steps_of_epoch()};
   Checkpoint checkpoint{fields(trainer.net),
@@ -202,8 +196,8 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     Checkpoint into = checkpoint;
     load_checkpoint(flags.run.resume, into);
     steps.done = trainer.optimizer->steps();
-    steps.epoch_loss = RunningMean::parse(resumed.notes.at("epoch_loss"));
-    trainer.best = Best::parse(resumed.notes.at("best"));
+    steps.epoch_loss = RunningMean::parse(resumed.at("epoch_loss"));
+    trainer.best = Best::parse(resumed.at("best"));
   }
   fmt::print("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
              trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
@@ -247,19 +241,12 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
 
 /// What the program does with its flags; returns its exit code.
 int run_classify(ClassifyFlags& flags, Flags& all) {
-  Checkpoint resumed;
-  if (!flags.run.resume.empty()) {
-    load_checkpoint(flags.run.resume, resumed);
-    all.adopt(resumed.notes, flags.run.resume);
-  }
+  const auto resumed = notes_to_resume(flags.run.resume, all);
   flags.check();
   set_threads(flags.run.threads);
   const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
                                                : read_sentence_sets(flags.task, flags.data);
-  if (!flags.run.resume.empty() && resumed.notes["data"] != sets.digest())
-    throw CLI::ValidationError(
-        "--data", fmt::format("{} is not what {} was trained on ({}, not {})", sets.source,
-                              flags.run.resume, sets.digest(), resumed.notes["data"]));
+  expect_same_data(resumed, flags.run.resume, sets.source, sets.digest());
   fmt::print("data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
              sets.source, sets.train.size(), sets.validation.size(), sets.test.size(),
              sets.classes);

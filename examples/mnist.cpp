@@ -7,6 +7,7 @@
 #include "support/image_sets.h"
 #include "support/norm_flag.h"
 #include "support/optimizer_flags.h"
+#include "support/resume.h"
 #include "support/run.h"
 #include "tapegrad/tapegrad.h"
 
@@ -138,30 +139,16 @@ void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
                     sets.source, sets.train.height, sets.train.width, sets.classes));
 }
 
-void print_configuration(const Flags& flags, const Fields& net) {
-  const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
-  for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:24}{}\n", name, text(parameter.shape()));
-}
-
 /// What the program does with its flags; returns its exit code.
 int run_mnist(MnistFlags& flags, Flags& all) {
   const std::string& resume = flags.run.resume;
-  Checkpoint saved;
-  if (!resume.empty()) {
-    load_checkpoint(resume, saved);
-    all.adopt(saved.notes, resume);
-  }
+  const auto saved = notes_to_resume(resume, all);
   set_threads(flags.run.threads);
   const ImageSets sets =
       flags.data.empty() ? draw_image_sets(flags.seed) : read_image_sets(flags.data);
   check(flags, all, sets);
   const std::string digest = sets.digest();
-  if (!resume.empty() && saved.notes["data"] != digest)
-    throw CLI::ValidationError(
-        "--data", fmt::format("{} is not what {} was trained on ({}, not {})", sets.source, resume,
-                              digest, saved.notes["data"]));
+  expect_same_data(saved, resume, sets.source, digest);
 
   const Index per_epoch = Batches(sets.train, flags.batch_size).count();
   RunSteps steps{.total = flags.epochs * per_epoch, .per_epoch = per_epoch};

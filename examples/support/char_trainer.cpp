@@ -8,6 +8,7 @@
 
 #include "support/grammar.h"
 #include "support/norm_flag.h"
+#include "support/resume.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::support {
@@ -32,9 +33,9 @@ struct Text {
     all.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   std::string digest() const {
-    std::uint64_t value = 0xcbf29ce484222325;  // FNV-1a
-    for (const char c : all) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    return fmt::format("{} bytes, {:016x}", all.size(), value);
+    Digest digest;
+    digest.add(all);
+    return fmt::format("{} bytes, {}", all.size(), digest.text());
   }
 };
 
@@ -201,13 +202,6 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-void print_configuration(const Flags& flags, const Fields& net) {
-  const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
-  for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:40}{}\n", name, text(parameter.shape()));
-}
-
 void train(Trainer& trainer, Run& run, const std::function<void()>& save) {
   while (!run.over()) {
     do {
@@ -255,17 +249,10 @@ void CharFlags::add_to(Flags& flags) {
 int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
                    const std::function<CharModel(Index vocabulary, Random& random)>& make_model) {
   const std::string& resume = flags.run.resume;
-  Checkpoint saved;
-  if (!resume.empty()) {
-    load_checkpoint(resume, saved);
-    all.adopt(saved.notes, resume);
-  }
+  const auto saved = notes_to_resume(resume, all);
   set_threads(flags.run.threads);
   const Text text(flags);
-  if (!resume.empty() && saved.notes["data"] != text.digest())
-    throw CLI::ValidationError(
-        "--data", fmt::format("{} is not what {} was trained on ({}, not {})", text.source, resume,
-                              text.digest(), saved.notes["data"]));
+  expect_same_data(saved, resume, text.source, text.digest());
   expect<DataError>(!text.all.empty(), "{}: it is empty", text.source);
   const Characters characters(text.all);
   if (flags.sample > 0) characters.encode(flags.prompt);  // known before the training
@@ -280,7 +267,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
                  .in_epochs = false};
   if (!resume.empty()) {
     Checkpoint restored;
-    trainer.restore(resume, std::stoll(saved.notes["steps_done"]), restored);
+    trainer.restore(resume, std::stoll(saved.at("steps_done")), restored);
     steps.done = trainer.optimizer().steps();
     steps.epoch_loss = RunningMean::parse(restored.notes["epoch_loss"]);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/digits.h"
+#include "support/resume.h"
 #include "tapegrad/core/error.h"
 
 namespace tapegrad::support {
@@ -29,20 +30,16 @@ ImageSet draw(Index count, Random random) {
   return set;
 }
 
-// FNV-1a.
-std::uint64_t hash(std::uint64_t start, const std::vector<std::uint8_t>& bytes) {
-  for (const std::uint8_t byte : bytes) start = (start ^ byte) * 0x100000001b3;
-  return start;
-}
-
 }  // namespace
 
 std::string ImageSets::digest() const {
-  std::uint64_t value = 0xcbf29ce484222325;
-  for (const ImageSet* set : {&train, &validation})
-    value = hash(hash(value, set->pixels), set->labels);
-  return fmt::format("{} images of {} x {}, {:016x}", train.count() + validation.count(),
-                     train.height, train.width, value);
+  Digest digest;
+  for (const ImageSet* set : {&train, &validation}) {
+    digest.add(set->pixels.data(), set->pixels.size());
+    digest.add(set->labels.data(), set->labels.size());
+  }
+  return fmt::format("{} images of {} x {}, {}", train.count() + validation.count(), train.height,
+                     train.width, digest.text());
 }
 
 ImageSets read_image_sets(const std::string& directory) {

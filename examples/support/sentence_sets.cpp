@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "support/grammar.h"
+#include "support/resume.h"
 #include "tapegrad/core/error.h"
 
 namespace tapegrad::support {
@@ -75,15 +76,13 @@ Sentences draw(Index count, Random random) {
 }  // namespace
 
 std::string SentenceSets::digest() const {
-  std::uint64_t value = 0xcbf29ce484222325;  // FNV-1a
-  const auto add = [&](unsigned char byte) { value = (value ^ byte) * 0x100000001b3; };
+  Digest digest;
   for (const Sentences* set : {&train, &validation})
     for (const Sentence& sentence : *set) {
-      add(static_cast<unsigned char>(sentence.label));
-      for (const std::string& word : sentence.words)
-        for (const char c : word + " ") add(static_cast<unsigned char>(c));
+      digest.add(std::to_string(sentence.label));
+      for (const std::string& word : sentence.words) digest.add(word + " ");
     }
-  return fmt::format("{} sentences, {:016x}", train.size() + validation.size(), value);
+  return fmt::format("{} sentences, {}", train.size() + validation.size(), digest.text());
 }
 
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory) {

@@ -5,25 +5,16 @@
 #include <limits>
 
 #include "tapegrad/core/parallel.h"
-#include "tapegrad/core/storage.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/scratch.h"
 
 namespace tapegrad::kernels {
 namespace {
 
 constexpr Index block_rows = 32;  // queries whose scores are in the cache together
 constexpr real hidden = -std::numeric_limits<real>::infinity();
-
-class Scratch {
- public:
-  explicit Scratch(Index count) : storage_(Storage::allocate(sizeof(real) * count)) {}
-  real* data() const { return static_cast<real*>(storage_.data()); }
-
- private:
-  Storage storage_;
-};
 
 // One head of one sequence.
 struct Head {

@@ -6,19 +6,10 @@
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/packed.h"
 #include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/scratch.h"
 
 namespace tapegrad::kernels {
 namespace {
-
-// A buffer of numbers from the thread's free list.
-class Scratch {
- public:
-  explicit Scratch(Index count) : storage_(Storage::allocate(sizeof(real) * count)) {}
-  real* data() const { return static_cast<real*>(storage_.data()); }
-
- private:
-  Storage storage_;
-};
 
 // Sequences of a batch do not touch each other: a task takes some of them through all steps. Two
 // tasks at least, and enough rows in each to reuse what a panel of weights brought into the cache.

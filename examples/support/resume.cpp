@@ -1,0 +1,38 @@
+#include "support/resume.h"
+
+#include <fmt/format.h>
+
+namespace tapegrad::support {
+
+void Digest::add(const void* bytes, std::size_t count) {
+  const auto* begin = static_cast<const unsigned char*>(bytes);
+  for (const unsigned char* byte = begin; byte != begin + count; ++byte)
+    value_ = (value_ ^ *byte) * 0x100000001b3;
+}
+
+std::string Digest::text() const { return fmt::format("{:016x}", value_); }
+
+std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags) {
+  if (resume.empty()) return {};
+  Checkpoint saved;
+  load_checkpoint(resume, saved);
+  flags.adopt(saved.notes, resume);
+  return saved.notes;
+}
+
+void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
+                      const std::string& source, const std::string& digest) {
+  if (notes.empty() || notes.at("data") == digest) return;
+  throw CLI::ValidationError("--data",
+                             fmt::format("{} is not what {} was trained on ({}, not {})", source,
+                                         resume, digest, notes.at("data")));
+}
+
+void print_configuration(const Flags& flags, const Fields& net) {
+  const Json values = flags.values();
+  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
+  for (const auto& [name, parameter] : net.parameters())
+    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
+}
+
+}  // namespace tapegrad::support

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "tapegrad/core/real.h"
+#include "tapegrad/core/storage.h"
+
+namespace tapegrad::kernels {
+
+/// Numbers for the time of a scope, from the thread's free list.
+class Scratch {
+ public:
+  explicit Scratch(Index count)
+      : storage_(Storage::allocate(sizeof(real) * static_cast<std::size_t>(count))) {}
+  real* data() const { return static_cast<real*>(storage_.data()); }
+
+ private:
+  Storage storage_;
+};
+
+}  // namespace tapegrad::kernels
