@@ -23,9 +23,8 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest) {
   if (notes.empty() || notes.at("data") == digest) return;
-  throw CLI::ValidationError("--data",
-                             fmt::format("{} is not what {} was trained on ({}, not {})", source,
-                                         resume, digest, notes.at("data")));
+  throw CLI::ValidationError("--data", fmt::format("{} is not what {} was trained on ({}, not {})",
+                                                   source, resume, digest, notes.at("data")));
 }
 
 void print_configuration(const Flags& flags, const Fields& net) {

@@ -8,11 +8,13 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -89,6 +91,20 @@ TEST_CASE("results are the same bits for any number of threads", "[threads]") {
   SECTION("normalization and softmax") {
     check_bits([](In x) { return softmax(layer_norm(tanh(x[0]) * x[1])); },
                {random.normal({513, 700}), random.normal({700})});
+  }
+  SECTION("a layer-normalized LSTM") {
+    const RecurrentNorms norms{.product = {.statistics = NormOptions{}},
+                               .cell = {.statistics = NormOptions{}}};
+    check_bits(
+        [&](In x) {
+          return recurrent(Cell::lstm, x[0], x[1], {x[2], x[3]}, norms).outputs;
+        },
+        {random.normal({9, 37, 4 * 70}), random.normal({70, 4 * 70}), random.normal({37, 70}),
+         random.normal({37, 70})});
+  }
+  SECTION("attention") {
+    check_bits([](In x) { return self_attention(gelu(x[0]), {.heads = 3, .causal = true}); },
+               {random.normal({5, 70, 3 * 48})});
   }
   SECTION("random numbers") {
     const RestoreThreads restore;

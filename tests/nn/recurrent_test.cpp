@@ -338,7 +338,7 @@ TEST_CASE("a carried state continues a sequence", "[recurrent]") {
     }
 }
 
-TEST_CASE("the same state after any number of threads and in any batch", "[recurrent][threads]") {
+TEST_CASE("a sequence does not depend on the others of its batch", "[recurrent]") {
   Random random(10);
   const Recurrent net(Cell::lstm, 16, 48, random, {.norm = "layer"});
   const Tensor x = random.normal({7, 37, 16});

@@ -224,6 +224,27 @@ TEST_CASE("derivatives of convolutions of the third order", "[ops]") {
   CHECK(check_second_gradient(gradient, {x, weight, seed}, loose));
 }
 
+TEST_CASE("convolutions in groups are the same for any number of threads", "[ops]") {
+  Random random(6);
+  const Tensor x = random.normal({9, 4, 12, 12}), weight = random.normal({4, 2, 3, 3});
+  const RestoreThreads after;
+  const Function both = [](const std::vector<Tensor>& in) {
+    const Tensor y = conv2d(in[0], in[1], {.dilation = 2, .groups = 2});
+    return conv_transpose2d(y, in[1], {.stride = 2, .groups = 2});
+  };
+  const auto all = [&] {
+    const Tensor y = both({x, weight});
+    std::vector<Tensor> found = vjp(both, {x, weight}, ones(y.shape()));
+    found.push_back(y);
+    return found;
+  };
+  set_threads(1);
+  const std::vector<Tensor> one = all();
+  set_threads(3);
+  const std::vector<Tensor> three = all();
+  for (std::size_t i = 0; i < one.size(); ++i) CHECK(relative_error(three[i], one[i]) == 0);
+}
+
 TEST_CASE("sums in Einstein's notation at the edges", "[ops]") {
   const Tensor a({2, 3}, {1, 2, 3, 4, 5, 6}), v({3}, {1, 10, 100});
   CHECK(is(einsum("ij,j", {a, v}), {321, 654}));
