@@ -1,0 +1,195 @@
+#include "support/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <span>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/file.h"
+
+namespace tapegrad::support {
+namespace {
+
+constexpr const char* page = R"(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark; --text: #24292f; --back: #ffffff; --line: #d0d7de; --soft: #f6f8fa;
+  --good: #1a7f37; --bad: #cf222e }}
+@media (prefers-color-scheme: dark) {{ :root {{ --text: #e6edf3; --back: #0d1117; --line: #30363d;
+  --soft: #161b22; --good: #3fb950; --bad: #f85149 }} }}
+body {{ font: 16px/1.5 sans-serif; color: var(--text); background: var(--back); max-width: 54rem;
+  margin: 2rem auto; padding: 0 1rem }}
+h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.1rem; margin-top: 2rem }}
+.wide {{ overflow-x: auto }}
+table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }}
+th, td {{ border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: right; white-space: nowrap }}
+th:first-child, td:first-child {{ text-align: left }}
+.claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
+.holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
+.holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
+code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
+figure {{ margin: 1.5rem 0 }}
+svg {{ max-width: 100%; height: auto }}
+@media print {{ body {{ margin: 0; max-width: none }} .claim, figure, tr {{ break-inside: avoid }} }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+{body}
+<p>Made by <code>{command}</code></p>
+</body>
+</html>
+)";
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
+  std::string result = "\"";
+  for (const char c : cell) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+std::string csv_line(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + quoted(cell);
+  return line + "\n";
+}
+
+// One column of x and one of each series, for all x that there are.
+std::string csv(const Diagram& diagram) {
+  std::map<double, std::map<std::string, double>> rows;
+  std::vector<std::string> header{diagram.x_label};
+  for (const Series& series : diagram.series) {
+    header.push_back(series.name);
+    for (const auto& [x, y] : series.points) rows[x][series.name] = y;
+  }
+  std::string text = csv_line(header);
+  for (const auto& [x, values] : rows) {
+    std::vector<std::string> cells{fmt::format("{}", x)};
+    for (const Series& series : diagram.series) {
+      const auto found = values.find(series.name);
+      cells.push_back(found == values.end() ? "" : fmt::format("{}", found->second));
+    }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+std::string html(const Table& table) {
+  std::string rows;
+  const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
+    rows += "<tr>";
+    for (const std::string& cell : cells)
+      rows += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+    rows += "</tr>\n";
+  };
+  row(table.columns, "th");
+  for (const auto& cells : table.rows) row(cells, "td");
+  return fmt::format("<h2>{}</h2>\n<div class=\"wide\"><table>\n{}</table></div>\n",
+                     escaped(table.title), rows);
+}
+
+void print(const Table& table) {
+  std::vector<std::size_t> widths(table.columns.size());
+  const auto widen = [&](const std::vector<std::string>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], cells[i].size());
+  };
+  widen(table.columns);
+  for (const auto& cells : table.rows) widen(cells);
+  const auto line = [&](const std::vector<std::string>& cells) {
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      fmt::print("{}", i == 0 ? fmt::format("{:<{}}", cells[i], widths[i])
+                              : fmt::format("  {:>{}}", cells[i], widths[i]));
+    fmt::print("\n");
+  };
+  fmt::print("\n{}\n", table.title);
+  line(table.columns);
+  for (const auto& cells : table.rows) line(cells);
+}
+
+}  // namespace
+
+void Report::add_to(Flags& flags) {
+  flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts");
+}
+
+void Report::begin(const std::string& name, const std::string& title,
+                   const std::string& command) {
+  name_ = name;
+  title_ = title;
+  command_ = command;
+  if (directory_.empty()) return;
+  std::error_code error;
+  std::filesystem::create_directories(directory_, error);
+  expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
+}
+
+void Report::paragraph(const std::string& text) {
+  fmt::print("\n{}\n", text);
+  body_ += fmt::format("<p>{}</p>\n", escaped(text));
+}
+
+void Report::table(const Table& table) {
+  print(table);
+  body_ += html(table);
+  std::string text = csv_line(table.columns);
+  for (const auto& cells : table.rows) text += csv_line(cells);
+  files_.emplace_back(fmt::format("{}_table{}.csv", name_, ++tables_), text);
+}
+
+void Report::figure(const std::string& name, const Diagram& diagram) {
+  body_ += fmt::format("<figure>\n{}</figure>\n", svg({diagram}));
+  files_.emplace_back(fmt::format("{}_{}.csv", name_, name), csv(diagram));
+}
+
+void Report::claim(const std::string& statement, const std::string& measured, bool holds) {
+  ++claims_;
+  failed_ += holds ? 0 : 1;
+  const char* verdict = holds ? "holds" : "FAILS";
+  fmt::print("\n{}: {}\n  measured: {}\n", verdict, statement, measured);
+  body_ += fmt::format("<div class=\"claim {}\"><b>{}</b>: {}<br>Measured: {}</div>\n",
+                       holds ? "holds" : "fails", verdict, escaped(statement), escaped(measured));
+}
+
+int Report::finish() const {
+  fmt::print("\n{} of {} claims hold\n", claims_ - failed_, claims_);
+  if (!directory_.empty()) {
+    const auto write = [&](const std::string& file, const std::string& text) {
+      write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));
+    };
+    for (const auto& [file, text] : files_) write(file, text);
+    write(name_ + ".html", fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
+                                       fmt::arg("body", body_),
+                                       fmt::arg("command", escaped(command_))));
+  }
+  return failed_ == 0 ? 0 : 1;
+}
+
+std::string command_line(int argc, char** argv) {
+  std::string words = std::filesystem::path(argv[0]).filename().string();
+  for (int i = 1; i < argc; ++i) (words += ' ') += argv[i];
+  return words;
+}
+
+}  // namespace tapegrad::support

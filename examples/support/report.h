@@ -1,0 +1,47 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/flags.h"
+#include "support/plot.h"
+
+namespace tapegrad::support {
+
+/// A table of text and numbers, which are already words.
+struct Table {
+  std::string title;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// What an experiment claims, measures and finds: printed as it goes, and with --report DIR also
+/// written as one self-contained page, DIR/NAME.html, with its tables and curves as CSV beside it.
+class Report {
+ public:
+  /// --report. Before the command line is read.
+  void add_to(Flags& flags);
+  /// command: what the user typed, to be found on the page.
+  void begin(const std::string& name, const std::string& title, const std::string& command);
+
+  void paragraph(const std::string& text);
+  void table(const Table& table);
+  /// name: of the CSV file with the curves.
+  void figure(const std::string& name, const Diagram& diagram);
+  /// A statement, what was measured, and whether the measurement bears it out.
+  void claim(const std::string& statement, const std::string& measured, bool holds);
+
+  /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError
+  /// when a file cannot be written.
+  int finish() const;
+
+ private:
+  std::string directory_, name_, title_, command_, body_;
+  std::vector<std::pair<std::string, std::string>> files_;  // name and contents
+  int claims_ = 0, failed_ = 0, tables_ = 0;
+};
+
+/// The words of a command line.
+std::string command_line(int argc, char** argv);
+
+}  // namespace tapegrad::support

@@ -1,0 +1,261 @@
+// What detaching the statistics of layer normalization does to the gradient: Theorem 1 of Xu et
+// al. 2019, "Understanding and Improving Layer Normalization", measured.
+//
+// For a row x of H elements let y = (x - mean) / s, g = dl/dy with mean gbar and variance D, p =
+// mean(g y) and r = var(y). How much of g's part along y is taken away is k: 1 with epsilon inside
+// the root, s / (s - epsilon) outside, H / (H - 1) for the unbiased variance. Exactly:
+//
+//   detached       mean of dl/dx     variance of dl/dx
+//   nothing        0                 (D - 2 k p^2 + k^2 p^2 r) / s^2
+//   mean           gbar / s          the same
+//   scale          0                 D / s^2
+//   both           gbar / s          D / s^2
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/digits.h"
+#include "support/report.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct Moments {
+  double mean, variance;
+};
+
+Moments moments(const Tensor& x) { return {mean(x).item(), var(x).item()}; }
+
+constexpr const char* detached_names[] = {"nothing", "mean", "scale", "both"};
+bool mean_detached(int form) { return form == 1 || form == 3; }
+bool scale_detached(int form) { return form >= 2; }
+
+/// What the theorem says of dl/dx for one row.
+Moments exact(const Tensor& x, const Tensor& g, const NormOptions& o) {
+  const auto length = static_cast<double>(x.size());
+  const double deviation = stddev(x, {}, Keep::no, o.variance).item();
+  const bool inside = o.place == Epsilon::inside_root;
+  const double s =
+      inside ? std::sqrt(deviation * deviation + o.epsilon) : deviation + o.epsilon;
+  const Tensor y = layer_norm(x, o);
+  const double p = mean(g * y).item(), r = var(y).item();
+  const double k = (inside ? 1 : s / deviation) *
+                   (o.variance == Variance::unbiased ? length / (length - 1) : 1);
+  const double attached = var(g).item() - 2 * k * p * p + k * k * p * p * r;
+  return {o.detach_mean ? mean(g).item() / s : 0,
+          (o.detach_scale ? var(g).item() : attached) / (s * s)};
+}
+
+Tensor gradient(const Tensor& x, const Tensor& g, const NormOptions& options) {
+  return vjp([&](const auto& in) { return layer_norm(in[0], options); }, {x}, g)[0];
+}
+
+struct Setting {
+  const char* name;
+  Index length;
+  NormOptions options;
+};
+
+/// One form on random rows under one setting: a line of the table, relative to the bound D / s^2 and
+/// its root; keeps the largest difference from the formulas.
+std::vector<std::string> measure(const Setting& setting, int form, Index rows, Random random,
+                                 double& largest) {
+  NormOptions options = setting.options;
+  options.detach_mean = mean_detached(form);
+  options.detach_scale = scale_detached(form);
+  Moments sum{0, 0};
+  double worst = 0;
+  for (Index i = 0; i < rows; ++i) {
+    const Tensor x = random.normal({setting.length}, 3, 2);
+    const Tensor g = random.normal({setting.length}, 0.5) + 0.3 * x;
+    const Moments found = moments(gradient(x, g, options)), expected = exact(x, g, options);
+    const NormOptions both_detached{options.epsilon, true, true, options.place, options.variance};
+    const double bound = exact(x, g, both_detached).variance, size = std::sqrt(bound);
+    sum.mean += found.mean / size, sum.variance += found.variance / bound;
+    worst = std::max({worst, std::abs(found.mean - expected.mean) / size,
+                      std::abs(found.variance - expected.variance) / bound});
+  }
+  largest = std::max(largest, worst);
+  const auto count = static_cast<double>(rows);
+  return {setting.name,
+          detached_names[form],
+          fmt::format("{:.6f}", std::abs(sum.mean) / count),
+          fmt::format("{:.6f}", sum.variance / count),
+          fmt::format("{:.0e}", worst)};
+}
+
+void random_rows(Report& report, Index rows, Random& random) {
+  const Setting settings[] = {
+      {"H = 512", 512, {}},
+      {"H = 8", 8, {}},
+      {"H = 2", 2, {.epsilon = 0}},
+      {"epsilon 0.5", 64, {.epsilon = 0.5}},
+      {"epsilon 0.5 outside", 64, {.epsilon = 0.5, .place = Epsilon::outside_root}},
+      {"unbiased", 8, {.variance = Variance::unbiased}},
+  };
+  Table table{"Random rows: mean of dl/dx over sqrt(D) / s, and variance over D / s^2, on average",
+              {"setting", "detached", "|mean|", "variance", "from exact"},
+              {}};
+  double largest = 0;
+  for (const Setting& setting : settings)
+    for (int form = 0; form < 4; ++form)
+      table.rows.push_back(measure(setting, form, rows, random.stream(0), largest));
+  report.table(table);
+  report.claim("The mean and the variance of dl/dx are those of the formulas, for any epsilon, its "
+               "place and either variance.",
+               fmt::format("the largest difference, relative to the bound, is {:.1e}", largest),
+               largest < 1e-9);
+
+  const Tensor pair = random.normal({2}), incoming = random.normal({2});
+  const double left = norm(gradient(pair, incoming, {.epsilon = 0})).item();
+  report.claim("Two elements without epsilon get no gradient at all: their outputs are 1 and -1.",
+               fmt::format("|dl/dx| = {:.1e}", left), left < 1e-12);
+  const Tensor x = random.normal({64});
+  const Tensor y = layer_norm(x), along = random.normal({64});
+  const Tensor across = along - mean(along) - y * (mean(along * y) / mean(square(y)));
+  const Moments found = moments(gradient(x, across, {}));
+  const double bound = exact(x, across, {.detach_scale = true}).variance;
+  report.claim("The variance is D / s^2, its bound, when g has no part along y.",
+               fmt::format("variance / bound = 1 {:+.1e}", found.variance / bound - 1),
+               std::abs(found.variance / bound - 1) < 1e-9);
+}
+
+/// What a training step does to the gradient at its two normalizations.
+struct Passage {
+  double mean_before, mean_after, ratio;  // ratio: of the variance after to its bound D / s^2
+};
+
+/// A network that reads digits, with a normalization before each tanh; watches what passes through.
+class Network {
+ public:
+  Network(const NormOptions& options, std::uint64_t seed)
+      : options_(options),
+        random_(seed),
+        first_(digit_side * digit_side, 64, random_),
+        second_(64, 64, random_),
+        output_(64, 10, random_) {
+    for (const Linear& layer : {first_, second_, output_})
+      for (const Parameter& parameter : {layer.weight, layer.bias}) all_.push_back(parameter);
+    adam_.emplace(all_, AdamOptions{.rate = 1e-3});
+  }
+
+  Passage step(const Tensor& images, const Indices& labels) {
+    passages_.clear();
+    const Tape tape;
+    Tensor y = tanh(watched(first_(images)));
+    y = tanh(watched(second_(y)));
+    adam_->step(grad(cross_entropy(output_(y), labels), adam_->parameters()));
+    Passage sum{0, 0, 0};
+    for (const Passage& each : passages_) {
+      const auto count = static_cast<double>(passages_.size());
+      sum.mean_before += each.mean_before / count;
+      sum.mean_after += each.mean_after / count;
+      sum.ratio += each.ratio / count;
+    }
+    return sum;
+  }
+
+ private:
+  // layer_norm with an eye on the gradients behind and before it.
+  Tensor watched(const Tensor& a) {
+    const Tensor scale = sqrt(var(detach(a), -1, Keep::yes) + options_.epsilon);
+    const auto incoming = std::make_shared<Tensor>();
+    const Tensor x = probe(a, {.gradient = [this, scale, incoming](const Tensor& dx) {
+      const Tensor& g = *incoming;
+      const double size = mean(abs(g) / scale).item();
+      const double bound = sum(var(g, -1, Keep::yes) / square(scale)).item();
+      passages_.push_back({mean(abs(mean(g / scale, -1))).item() / size,
+                           mean(abs(mean(dx, -1))).item() / size, sum(var(dx, -1)).item() / bound});
+    }});
+    return probe(layer_norm(x, options_),
+                 {.gradient = [incoming](const Tensor& g) { *incoming = g; }});
+  }
+
+  NormOptions options_;
+  Random random_;
+  Linear first_, second_, output_;
+  std::vector<Parameter> all_;
+  std::optional<Adam> adam_;
+  std::vector<Passage> passages_;
+};
+
+void in_training(Report& report, Index steps, std::uint64_t seed) {
+  constexpr Index batch = 64;
+  Diagram variances{"Variance of dl/dx over its bound D / s^2", "optimizer steps", "ratio", {}};
+  Diagram means{"Mean of dl/dx over its typical size", "optimizer steps", "ratio", {}};
+  Table table{"A network in training: averages over all steps, cases and both normalizations",
+              {"detached", "|mean| of g / s", "|mean| of dl/dx", "variance over bound"},
+              {}};
+  Passage totals[4];
+  for (int form = 0; form < 4; ++form) {
+    Network net({.detach_mean = mean_detached(form), .detach_scale = scale_detached(form)}, seed);
+    Random drawn = Random(seed).stream(1);
+    variances.series.push_back({detached_names[form], {}});
+    means.series.push_back({detached_names[form], {}});
+    Passage& total = totals[form] = {0, 0, 0};
+    for (Index step = 0; step < steps; ++step) {
+      Tensor images = Tensor::uninitialized({batch, digit_side * digit_side});
+      Indices labels = Indices::uninitialized({batch});
+      for (Index i = 0; i < batch; ++i) {
+        labels.mutable_data()[i] = drawn.below(10);
+        const auto pixels = draw_digit(static_cast<int>(labels.data()[i]), drawn);
+        std::transform(pixels.begin(), pixels.end(),
+                       images.mutable_data() + i * digit_side * digit_side,
+                       [](std::uint8_t pixel) { return pixel / real{255}; });
+      }
+      const Passage now = net.step(images, labels);
+      const auto at = static_cast<double>(step + 1), share = 1 / static_cast<double>(steps);
+      variances.series.back().points.emplace_back(at, now.ratio);
+      means.series.back().points.emplace_back(at, now.mean_after);
+      total.mean_before += share * now.mean_before;
+      total.mean_after += share * now.mean_after;
+      total.ratio += share * now.ratio;
+    }
+    table.rows.push_back({detached_names[form], fmt::format("{:.4f}", total.mean_before),
+                          fmt::format("{:.1e}", total.mean_after),
+                          fmt::format("{:.4f}", total.ratio)});
+  }
+  report.table(table);
+  report.figure("variance", variances);
+  report.figure("mean", means);
+  report.claim("Re-centering: in training, too, the mean of dl/dx is 0 unless the mean is detached.",
+               fmt::format("{:.1e} and {:.1e} with it attached; {:.3f} and {:.3f} detached",
+                           totals[0].mean_after, totals[2].mean_after, totals[1].mean_after,
+                           totals[3].mean_after),
+               std::max(totals[0].mean_after, totals[2].mean_after) < 1e-9 &&
+                   std::min(totals[1].mean_after, totals[3].mean_after) > 1e-3);
+  report.claim("Re-scaling: the variance of dl/dx is below its bound unless the scale is detached.",
+               fmt::format("{:.3f} and {:.3f} of it attached; 1 {:+.0e} and 1 {:+.0e} detached",
+                           totals[0].ratio, totals[1].ratio, totals[2].ratio - 1,
+                           totals[3].ratio - 1),
+               std::max(totals[0].ratio, totals[1].ratio) < 0.99 &&
+                   std::abs(totals[2].ratio - 1) + std::abs(totals[3].ratio - 1) < 1e-9);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("theorem1", "Measures what detached statistics do to gradients.");
+  Report report;
+  Index rows = 100, steps = 100;
+  std::uint64_t seed = 1;
+  flags.setting("--rows", rows, "Random rows for each setting")->check(CLI::Range(1, 1 << 20));
+  flags.setting("--steps", steps, "Training steps of the network")->check(CLI::Range(1, 1 << 20));
+  flags.setting("--seed", seed, "Seed of rows, weights and digits");
+  report.add_to(flags);
+  return flags.run(argc, argv, [&] {
+    report.begin("theorem1", "What normalization does to gradients: Theorem 1, measured",
+                 command_line(argc, argv));
+    report.paragraph(
+        "Layer normalization re-centres and re-scales the gradient that flows back through it. "
+        "Detaching the mean or the scale takes one of the two away (Xu et al. 2019, Theorem 1); "
+        "the values of the forward pass stay the same.");
+    Random random(seed);
+    random_rows(report, rows, random);
+    in_training(report, steps, seed);
+    return report.finish();
+  });
+}
