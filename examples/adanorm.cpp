@@ -32,10 +32,11 @@ Tensor one_hot_row(Index length) {
 
 void conditions(Report& report, Random& random) {
   constexpr double C = 1.5, k = 0.1;
-  Table table{"Theorem 2: the mean factor, the mean output and the share of large values (C = 1.5, "
-              "k = 1/10, H = 512)",
-              {"rows", "mean phi - C", "mean z + C k", "share of |y| >= 10"},
-              {}};
+  Table table{
+      "Theorem 2: the mean factor, the mean output and the share of large values (C = 1.5, "
+      "k = 1/10, H = 512)",
+      {"rows", "mean phi - C", "mean z + C k", "share of |y| >= 10"},
+      {}};
   double worst = 0, worst_share = 0;
   for (const auto& [name, x] : rows(500, 512, random)) {
     const Tensor y = layer_norm(x, sharp), phi = C * (1 - k * y);
@@ -51,9 +52,10 @@ void conditions(Report& report, Random& random) {
   report.table(table);
   report.claim("The factor's mean is C and the output's mean is -C k, for every row.",
                fmt::format("largest distance {:.1e}", worst), worst < 1e-9);
-  report.claim("Chebyshev's bound (eq. 7): at most k^2 = 1 % of a row's values reach 1 / k = 10, where "
-               "the factor turns negative.",
-               fmt::format("the worst row has {:.2f} %", 100 * worst_share), worst_share <= k * k);
+  report.claim(
+      "Chebyshev's bound (eq. 7): at most k^2 = 1 % of a row's values reach 1 / k = 10, where "
+      "the factor turns negative.",
+      fmt::format("the worst row has {:.2f} %", 100 * worst_share), worst_share <= k * k);
 }
 
 void second_family(Report& report, Random& random) {
@@ -64,9 +66,10 @@ void second_family(Report& report, Random& random) {
     const Tensor y = layer_norm(x, sharp);
     factor = std::max(factor, max(abs(mean(quadratic(y), -1) - C)).item());
   }
-  report.claim("C (1 - k y) is not the only factor whose mean is C for every row: so is that plus "
-               "b (y^2 - 1), because the mean of y^2 is 1.",
-               fmt::format("largest |mean - C| is {:.1e} with b = 0.05", factor), factor < 1e-9);
+  report.claim(
+      "C (1 - k y) is not the only factor whose mean is C for every row: so is that plus "
+      "b (y^2 - 1), because the mean of y^2 is 1.",
+      fmt::format("largest |mean - C| is {:.1e} with b = 0.05", factor), factor < 1e-9);
   Series measured{"|mean z|, b = 0.05", {}}, formula{"b (H - 2) / sqrt(H - 1) - C k", {}};
   double distance = 0;
   for (const Index length : {4, 16, 64, 256, 1024, 4096}) {
@@ -78,31 +81,33 @@ void second_family(Report& report, Random& random) {
     measured.points.emplace_back(std::log2(H), found);
     formula.points.emplace_back(std::log2(H), expected);
   }
-  report.figure("second_family",
-                {"Mean output of the second family on a row with one 1", "log2 H", "mean of z",
-                 {measured, formula}});
-  report.claim("What excludes that family is the bound on the mean output, if it may not depend on H: "
-               "the mean grows like b sqrt(H).",
-               fmt::format("{:.2f} at H = 4, {:.2f} at H = 4096; from the formula by {:.1e}",
-                           measured.points.front().second, measured.points.back().second, distance),
-               distance < 1e-9 && measured.points.back().second > 2);
+  report.figure("second_family", {"Mean output of the second family on a row with one 1",
+                                  "log2 H",
+                                  "mean of z",
+                                  {measured, formula}});
+  report.claim(
+      "What excludes that family is the bound on the mean output, if it may not depend on H: "
+      "the mean grows like b sqrt(H).",
+      fmt::format("{:.2f} at H = 4, {:.2f} at H = 4096; from the formula by {:.1e}",
+                  measured.points.front().second, measured.points.back().second, distance),
+      distance < 1e-9 && measured.points.back().second > 2);
 }
 
 void negative_factors(Report& report) {
   Series series{"least factor, C = 1, k = 1/10", {}};
   double at_101 = 0, at_102 = 0;
   for (Index length = 2; length <= 300; ++length) {
-    const double least =
-        min(1 - 0.1 * layer_norm(one_hot_row(length), sharp)).item();
+    const double least = min(1 - 0.1 * layer_norm(one_hot_row(length), sharp)).item();
     if (length == 101) at_101 = least;
     if (length == 102) at_102 = least;
     series.points.emplace_back(static_cast<double>(length), least);
   }
   report.figure("factor", {"The least factor that a row can get", "H", "1 - y / 10", {series}});
-  report.claim("The factor cannot turn negative up to H = 101, and can from 102 on: the largest |y| "
-               "is sqrt(H - 1).",
-               fmt::format("least factor {:.1e} at 101, {:.4f} at 102", at_101, at_102),
-               at_101 > -1e-9 && at_102 < 0);
+  report.claim(
+      "The factor cannot turn negative up to H = 101, and can from 102 on: the largest |y| "
+      "is sqrt(H - 1).",
+      fmt::format("least factor {:.1e} at 101, {:.4f} at 102", at_101, at_102),
+      at_101 > -1e-9 && at_102 < 0);
 }
 
 void gradients(Report& report, Random& random) {
@@ -133,11 +138,12 @@ void gradients(Report& report, Random& random) {
                             fmt::format("{:.0e}", b), fmt::format("{:.3f}", gap)});
     }
   report.table(table);
-  report.claim("AdaNorm's gradient is that of layer normalization with phi g in the place of g; "
-               "without the detached factor, with C (1 - 2 k y) g.",
-               fmt::format("largest relative distance {:.1e}; the two differ by {:.3f} or more", worst,
-                           least_gap),
-               worst < 1e-9 && least_gap > 1e-3);
+  report.claim(
+      "AdaNorm's gradient is that of layer normalization with phi g in the place of g; "
+      "without the detached factor, with C (1 - 2 k y) g.",
+      fmt::format("largest relative distance {:.1e}; the two differ by {:.3f} or more", worst,
+                  least_gap),
+      worst < 1e-9 && least_gap > 1e-3);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Plain and layer-normalized recurrent nets over many steps: how states and gradients grow or vanish
-// with the scale of the recurrent weights (Ba et al. 2016, section 3.1), and what becomes of
+// Plain and layer-normalized recurrent nets over many steps: how states and gradients grow or
+// vanish with the scale of the recurrent weights (Ba et al. 2016, section 3.1), and what becomes of
 // statistics that are kept for each step when sequences are longer than any in training.
 
 #include <algorithm>
@@ -25,7 +25,8 @@ Course run_rnn(const char* norm, double scale, Index steps, Random random) {
   // A random matrix whose ReLU net keeps the size of its state on average at scale 1.
   layer.weight.set(random.normal({hidden, hidden}, 0, scale * std::sqrt(2.0 / hidden)));
   const Tensor silence = zeros({1, 1});
-  const std::string name = fmt::format("{} {}", norm == std::string("layer") ? "LN" : "plain", scale);
+  const std::string name =
+      fmt::format("{} {}", norm == std::string("layer") ? "LN" : "plain", scale);
   Course course{{name, {}}, {name, {}}};
 
   const Tape tape;
@@ -79,12 +80,13 @@ void growth(Report& report, Index steps, const Random& random) {
   const double expected = 2 * static_cast<double>(steps) * std::log10(2.0);
   const double plain_spread = last(plain[2].states) - last(plain[0].states);
   const double spread = std::abs(last(normalized[2].states) - last(normalized[0].states));
-  report.claim("Without normalization the state grows or vanishes as the scale to the power of the "
-               "steps; with it, the scale does not matter.",
-               fmt::format("from scale 0.5 to 2 the plain state grows by 10^{:.1f} (4^steps is "
-                           "10^{:.1f}), the normalized one by 10^{:.1e}",
-                           plain_spread, expected, spread),
-               std::abs(plain_spread - expected) < 1e-6 * expected && spread < 1e-3);
+  report.claim(
+      "Without normalization the state grows or vanishes as the scale to the power of the "
+      "steps; with it, the scale does not matter.",
+      fmt::format("from scale 0.5 to 2 the plain state grows by 10^{:.1f} (4^steps is "
+                  "10^{:.1f}), the normalized one by 10^{:.1e}",
+                  plain_spread, expected, spread),
+      std::abs(plain_spread - expected) < 1e-6 * expected && spread < 1e-3);
   const double gradient_spread = last(plain[2].gradients) - last(plain[0].gradients);
   const double normalized_spread =
       std::abs(last(normalized[2].gradients) - last(normalized[0].gradients));
@@ -97,45 +99,46 @@ void growth(Report& report, Index steps, const Random& random) {
 void lengths(Report& report, Random random) {
   constexpr Index hidden = 32, in = 4, trained = 20, longer = 100;
   const Tensor x = random.normal({longer, 1, in});
-  Table table{fmt::format("LSTMs: statistics from batches of 8 with {} steps, then one sequence of {}",
-                          trained, longer),
-              {"norm", "scale of the running averages, step 1", "the last with averages of its own",
-               "training with batch 1"},
-              {}};
+  Table table{
+      fmt::format("LSTMs: statistics from batches of 8 with {} steps, then one sequence of {}",
+                  trained, longer),
+      {"norm", "scale of the running averages, step 1", "the last with averages of its own",
+       "training with batch 1"},
+      {}};
   double batch_one = -1, layer_one = 0;
   for (const char* norm : {"batch:steps=20", "layer"}) {
     const RecurrentLayer layer(Cell::lstm, in, hidden, random, {.norm = norm});
-    for (int i = 0; i < 100; ++i)
-      layer(random.normal({trained, 8, in}), {}, {}, training(random));
-    const Tensor single =
-        layer(slice(x, 0, 0, trained), {}, {}, training(random)).outputs;
+    for (int i = 0; i < 100; ++i) layer(random.normal({trained, 8, in}), {}, {}, training(random));
+    const Tensor single = layer(slice(x, 0, 0, trained), {}, {}, training(random)).outputs;
     const double deviation = stddev(select(select(single, trained - 1), 0)).item();
     const bool is_batch = norm[0] == 'b';
     (is_batch ? batch_one : layer_one) = deviation;
     const auto scale_at = [&](Index step) {
-      return is_batch ? fmt::format("{:.4f}", mean(sqrt(select(
-                                                       layer.product_norm.parts[0].running_variance,
-                                                       step)))
-                                                  .item())
+      return is_batch ? fmt::format(
+                            "{:.4f}",
+                            mean(sqrt(select(layer.product_norm.parts[0].running_variance, step)))
+                                .item())
                       : std::string("none needed");
     };
     table.rows.push_back({norm, scale_at(0), scale_at(trained - 1),
                           fmt::format("outputs spread by {:.4f}", deviation)});
   }
   report.table(table);
-  report.claim("With one sequence in a batch, statistics over the batch leave nothing of the inputs: "
-               "every channel is its own mean. Layer normalization does not see the batch.",
-               fmt::format("outputs spread over channels by {:.1e} and {:.2f}", batch_one, layer_one),
-               batch_one < 1e-6 && layer_one > 1e-3);
+  report.claim(
+      "With one sequence in a batch, statistics over the batch leave nothing of the inputs: "
+      "every channel is its own mean. Layer normalization does not see the batch.",
+      fmt::format("outputs spread over channels by {:.1e} and {:.2f}", batch_one, layer_one),
+      batch_one < 1e-6 && layer_one > 1e-3);
 
   const RecurrentLayer layer(Cell::lstm, in, hidden, random, {.norm = "layer"});
   const Tensor whole = layer(x).outputs;
   const RecurrentState half = layer(slice(x, 0, 0, trained)).last;
   const Tensor rest = layer(slice(x, 0, trained, longer), half).outputs;
   const double difference = max(abs(rest - slice(whole, 0, trained, longer))).item();
-  report.claim("A layer-normalized LSTM has nothing that belongs to a step: any part of a sequence can "
-               "follow any other.",
-               fmt::format("largest difference {:.1e}", difference), difference < 1e-12);
+  report.claim(
+      "A layer-normalized LSTM has nothing that belongs to a step: any part of a sequence can "
+      "follow any other.",
+      fmt::format("largest difference {:.1e}", difference), difference < 1e-12);
 }
 
 }  // namespace
@@ -152,7 +155,8 @@ int main(int argc, char** argv) {
     report.begin("dynamics", "Recurrent nets through time, plain and normalized",
                  command_line(argc, argv));
     report.paragraph(
-        "A ReLU net that gets no input repeats one matrix. Its state and its gradient are shown for "
+        "A ReLU net that gets no input repeats one matrix. Its state and its gradient are shown "
+        "for "
         "three sizes of that matrix, with and without layer normalization of its sums.");
     growth(report, steps, Random(seed).stream(1));
     lengths(report, Random(seed).stream(2));

@@ -102,8 +102,7 @@ void fully_connected(Report& report, Random& random) {
   const Tensor gain = random.uniform({1, out}, 0.5, 2);
   const std::vector<Change> changes{
       {"matrix scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v * 3.0, d); }},
-      {"matrix centred",
-       [=](const Tensor& v, const Tensor& d) { return std::pair(v + shift, d); }},
+      {"matrix centred", [=](const Tensor& v, const Tensor& d) { return std::pair(v + shift, d); }},
       {"vector scaled",
        [=](const Tensor& v, const Tensor& d) {
          return std::pair(v * one_other({1, out}, 2, 3), d);
@@ -135,24 +134,25 @@ void fully_connected(Report& report, Random& random) {
   report.claim("Table 1 of Ba et al.: invariance of batch, weight and layer normalization.",
                fmt::format("{} of its {} cells are as measured", right, all), right == all);
   const double weight_scaled_data = sizes[1][3];
-  report.claim("Section 5.1 says that all three are invariant to a scaling of the data; table 1 says "
-               "that weight normalization is not. The table is right.",
-               fmt::format("weight normalization changes by {:.2f}", weight_scaled_data),
-               weight_scaled_data > 0.1 && sizes[0][3] < invariant_below &&
-                   sizes[2][3] < invariant_below);
+  report.claim(
+      "Section 5.1 says that all three are invariant to a scaling of the data; table 1 says "
+      "that weight normalization is not. The table is right.",
+      fmt::format("weight normalization changes by {:.2f}", weight_scaled_data),
+      weight_scaled_data > 0.1 && sizes[0][3] < invariant_below && sizes[2][3] < invariant_below);
   const double alone = sizes[2][2], combined = sizes[7][2];
-  report.claim("Weight normalization followed by layer normalization also undoes a scaled vector, "
-               "which layer normalization alone does not.",
-               fmt::format("change {:.2f} alone, {:.1e} together", alone, combined),
-               alone > 0.1 && combined < invariant_below);
+  report.claim(
+      "Weight normalization followed by layer normalization also undoes a scaled vector, "
+      "which layer normalization alone does not.",
+      fmt::format("change {:.2f} alone, {:.1e} together", alone, combined),
+      alone > 0.1 && combined < invariant_below);
 
   const Tensor a = matmul(x, w), constant = one_other({cases, 1}, 1, 3) - 1.0;
   const double sums = change(layer_norm(a + constant, sharp), layer_norm(a, sharp));
   const double raw = change(layer_norm(matmul(x + constant, w), sharp), layer_norm(a, sharp));
-  report.claim("A constant added to all sums of a case changes nothing; added to its raw inputs, as "
-               "the conclusion of the paper may be read, it does.",
-               fmt::format("sums {:.1e}, inputs {:.2f}", sums, raw),
-               sums < invariant_below && raw > 0.01);
+  report.claim(
+      "A constant added to all sums of a case changes nothing; added to its raw inputs, as "
+      "the conclusion of the paper may be read, it does.",
+      fmt::format("sums {:.1e}, inputs {:.2f}", sums, raw), sums < invariant_below && raw > 0.01);
 }
 
 void convolution(Report& report, Random& random) {
@@ -171,8 +171,7 @@ void convolution(Report& report, Random& random) {
          return std::pair(v * one_other({6, 1, 1, 1}, 1, 3), d);
        }},
       {"data scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v, d * 3.0); }},
-      {"data centred",
-       [=](const Tensor& v, const Tensor& d) { return std::pair(v, d + channel); }},
+      {"data centred", [=](const Tensor& v, const Tensor& d) { return std::pair(v, d + channel); }},
       {"case scaled",
        [](const Tensor& v, const Tensor& d) {
          return std::pair(v, d * one_other({4, 1, 1, 1}, 1, 3));
@@ -189,10 +188,11 @@ void convolution(Report& report, Random& random) {
                                     {"group", by({.axes = {1, 2, 3}, .groups = 2}), "y--y-y-"}};
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A convolution without padding", methods, changes, sizes));
-  report.claim("Layer normalization loses its invariance to a centred bank of filters when its "
-               "statistics are pooled over positions, and keeps it position by position.",
-               fmt::format("change {:.2f} pooled, {:.1e} by position", sizes[1][1], sizes[2][1]),
-               sizes[1][1] > 0.01 && sizes[2][1] < invariant_below);
+  report.claim(
+      "Layer normalization loses its invariance to a centred bank of filters when its "
+      "statistics are pooled over positions, and keeps it position by position.",
+      fmt::format("change {:.2f} pooled, {:.1e} by position", sizes[1][1], sizes[2][1]),
+      sizes[1][1] > 0.01 && sizes[2][1] < invariant_below);
   double worst = 0;
   for (std::size_t j = 0; j < changes.size(); ++j)
     if (j != 1) worst = std::max(worst, sizes[3][j]);
@@ -204,7 +204,8 @@ void convolution(Report& report, Random& random) {
 void epsilon_curve(Report& report, Random& random) {
   const Tensor a = random.normal({200, 256});
   const NormOptions usual{.epsilon = 1e-5};
-  Diagram diagram{"What epsilon 1e-5 does to scale invariance", "log10 of 1 / factor", "change", {}};
+  Diagram diagram{
+      "What epsilon 1e-5 does to scale invariance", "log10 of 1 / factor", "change", {}};
   Series measured{"measured", {}}, formula{"1 - s / sqrt(s^2 + eps)", {}};
   double largest = 0, recentred = 0;
   for (int i = 0; i <= 16; ++i) {
@@ -222,12 +223,13 @@ void epsilon_curve(Report& report, Random& random) {
   }
   diagram.series = {measured, formula};
   report.figure("epsilon", diagram);
-  report.claim("With epsilon the invariances to centring stay exact, and those to scaling fail by "
-               "1 - s / sqrt(s^2 + epsilon): a hundredth of the usual size costs much.",
-               fmt::format("largest distance from the formula {:.1e}, largest change when recentred "
-                           "{:.1e}, change at a factor of 1/100 {:.2f}",
-                           largest, recentred, measured.points[8].second),
-               largest < 1e-9 && recentred < 1e-9 && measured.points[8].second > 0.01);
+  report.claim(
+      "With epsilon the invariances to centring stay exact, and those to scaling fail by "
+      "1 - s / sqrt(s^2 + epsilon): a hundredth of the usual size costs much.",
+      fmt::format("largest distance from the formula {:.1e}, largest change when recentred "
+                  "{:.1e}, change at a factor of 1/100 {:.2f}",
+                  largest, recentred, measured.points[8].second),
+      largest < 1e-9 && recentred < 1e-9 && measured.points[8].second > 0.01);
 }
 
 }  // namespace
@@ -239,8 +241,7 @@ int main(int argc, char** argv) {
   flags.setting("--seed", seed, "Seed of weights and data");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("invariance", "Which normalizations undo which changes",
-                 command_line(argc, argv));
+    report.begin("invariance", "Which normalizations undo which changes", command_line(argc, argv));
     report.paragraph(
         "Every cell is measured: the largest change of the outputs, relative to the largest "
         "output, when weights or data are scaled by 3 or moved; \"invariant\" is below 1e-9. "

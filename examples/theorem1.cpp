@@ -38,12 +38,11 @@ Moments exact(const Tensor& x, const Tensor& g, const NormOptions& o) {
   const auto length = static_cast<double>(x.size());
   const double deviation = stddev(x, {}, Keep::no, o.variance).item();
   const bool inside = o.place == Epsilon::inside_root;
-  const double s =
-      inside ? std::sqrt(deviation * deviation + o.epsilon) : deviation + o.epsilon;
+  const double s = inside ? std::sqrt(deviation * deviation + o.epsilon) : deviation + o.epsilon;
   const Tensor y = layer_norm(x, o);
   const double p = mean(g * y).item(), r = var(y).item();
-  const double k = (inside ? 1 : s / deviation) *
-                   (o.variance == Variance::unbiased ? length / (length - 1) : 1);
+  const double k =
+      (inside ? 1 : s / deviation) * (o.variance == Variance::unbiased ? length / (length - 1) : 1);
   const double attached = var(g).item() - 2 * k * p * p + k * k * p * p * r;
   return {o.detach_mean ? mean(g).item() / s : 0,
           (o.detach_scale ? var(g).item() : attached) / (s * s)};
@@ -59,8 +58,8 @@ struct Setting {
   NormOptions options;
 };
 
-/// One form on random rows under one setting: a line of the table, relative to the bound D / s^2 and
-/// its root; keeps the largest difference from the formulas.
+/// One form on random rows under one setting: a line of the table, relative to the bound D / s^2
+/// and its root; keeps the largest difference from the formulas.
 std::vector<std::string> measure(const Setting& setting, int form, Index rows, Random random,
                                  double& largest) {
   NormOptions options = setting.options;
@@ -80,11 +79,8 @@ std::vector<std::string> measure(const Setting& setting, int form, Index rows, R
   }
   largest = std::max(largest, worst);
   const auto count = static_cast<double>(rows);
-  return {setting.name,
-          detached_names[form],
-          fmt::format("{:.6f}", std::abs(sum.mean) / count),
-          fmt::format("{:.6f}", sum.variance / count),
-          fmt::format("{:.0e}", worst)};
+  return {setting.name, detached_names[form], fmt::format("{:.6f}", std::abs(sum.mean) / count),
+          fmt::format("{:.6f}", sum.variance / count), fmt::format("{:.0e}", worst)};
 }
 
 void random_rows(Report& report, Index rows, Random& random) {
@@ -104,10 +100,11 @@ void random_rows(Report& report, Index rows, Random& random) {
     for (int form = 0; form < 4; ++form)
       table.rows.push_back(measure(setting, form, rows, random.stream(0), largest));
   report.table(table);
-  report.claim("The mean and the variance of dl/dx are those of the formulas, for any epsilon, its "
-               "place and either variance.",
-               fmt::format("the largest difference, relative to the bound, is {:.1e}", largest),
-               largest < 1e-9);
+  report.claim(
+      "The mean and the variance of dl/dx are those of the formulas, for any epsilon, its "
+      "place and either variance.",
+      fmt::format("the largest difference, relative to the bound, is {:.1e}", largest),
+      largest < 1e-9);
 
   const Tensor pair = random.normal({2}), incoming = random.normal({2});
   const double left = norm(gradient(pair, incoming, {.epsilon = 0})).item();
@@ -164,12 +161,13 @@ class Network {
     const Tensor scale = sqrt(var(detach(a), -1, Keep::yes) + options_.epsilon);
     const auto incoming = std::make_shared<Tensor>();
     const Tensor x = probe(a, {.gradient = [this, scale, incoming](const Tensor& dx) {
-      const Tensor& g = *incoming;
-      const double size = mean(abs(g) / scale).item();
-      const double bound = sum(var(g, -1, Keep::yes) / square(scale)).item();
-      passages_.push_back({mean(abs(mean(g / scale, -1))).item() / size,
-                           mean(abs(mean(dx, -1))).item() / size, sum(var(dx, -1)).item() / bound});
-    }});
+                             const Tensor& g = *incoming;
+                             const double size = mean(abs(g) / scale).item();
+                             const double bound = sum(var(g, -1, Keep::yes) / square(scale)).item();
+                             passages_.push_back({mean(abs(mean(g / scale, -1))).item() / size,
+                                                  mean(abs(mean(dx, -1))).item() / size,
+                                                  sum(var(dx, -1)).item() / bound});
+                           }});
     return probe(layer_norm(x, options_),
                  {.gradient = [incoming](const Tensor& g) { *incoming = g; }});
   }
@@ -221,18 +219,19 @@ void in_training(Report& report, Index steps, std::uint64_t seed) {
   report.table(table);
   report.figure("variance", variances);
   report.figure("mean", means);
-  report.claim("Re-centering: in training, too, the mean of dl/dx is 0 unless the mean is detached.",
-               fmt::format("{:.1e} and {:.1e} with it attached; {:.3f} and {:.3f} detached",
-                           totals[0].mean_after, totals[2].mean_after, totals[1].mean_after,
-                           totals[3].mean_after),
-               std::max(totals[0].mean_after, totals[2].mean_after) < 1e-9 &&
-                   std::min(totals[1].mean_after, totals[3].mean_after) > 1e-3);
-  report.claim("Re-scaling: the variance of dl/dx is below its bound unless the scale is detached.",
-               fmt::format("{:.3f} and {:.3f} of it attached; 1 {:+.0e} and 1 {:+.0e} detached",
-                           totals[0].ratio, totals[1].ratio, totals[2].ratio - 1,
-                           totals[3].ratio - 1),
-               std::max(totals[0].ratio, totals[1].ratio) < 0.99 &&
-                   std::abs(totals[2].ratio - 1) + std::abs(totals[3].ratio - 1) < 1e-9);
+  report.claim(
+      "Re-centering: in training, too, the mean of dl/dx is 0 unless the mean is detached.",
+      fmt::format("{:.1e} and {:.1e} with it attached; {:.3f} and {:.3f} detached",
+                  totals[0].mean_after, totals[2].mean_after, totals[1].mean_after,
+                  totals[3].mean_after),
+      std::max(totals[0].mean_after, totals[2].mean_after) < 1e-9 &&
+          std::min(totals[1].mean_after, totals[3].mean_after) > 1e-3);
+  report.claim(
+      "Re-scaling: the variance of dl/dx is below its bound unless the scale is detached.",
+      fmt::format("{:.3f} and {:.3f} of it attached; 1 {:+.0e} and 1 {:+.0e} detached",
+                  totals[0].ratio, totals[1].ratio, totals[2].ratio - 1, totals[3].ratio - 1),
+      std::max(totals[0].ratio, totals[1].ratio) < 0.99 &&
+          std::abs(totals[2].ratio - 1) + std::abs(totals[3].ratio - 1) < 1e-9);
 }
 
 }  // namespace

@@ -237,6 +237,23 @@ std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const 
   return gradients;
 }
 
+Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
+  const bool recorded = recording();
+  const ActiveOrOwnTape tape;
+  const Tensor at = alias(x), y = f(at);
+  std::vector<Tensor> rows;
+  for (Index i = 0; i < y.size(); ++i) {
+    Tensor unit = zeros(y.shape());
+    unit.mutable_data()[i] = 1;
+    rows.push_back(grad(y, at, {.seed = unit, .keep = true, .record = recorded}));
+  }
+  std::vector<Index> extents(y.shape().begin(), y.shape().end());
+  extents.insert(extents.end(), x.shape().begin(), x.shape().end());
+  if (rows.empty()) return zeros(Shape(extents));
+  const Tensor all = reshape(stack(rows), Shape(extents));
+  return recorded ? all : detach(all);
+}
+
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v) {
   const bool recorded = recording();
   const ActiveOrOwnTape tape;

@@ -31,6 +31,9 @@ using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 /// The vector-Jacobian products v^T df/dx for each x. Recorded on the active tape, so that they can
 /// be differentiated again; without one, on a tape of its own.
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v);
+/// The Jacobian of f at x: element (i..., j...) is df_i/dx_j, of the shape of f(x) followed by x's.
+/// One sweep for each element of f(x). Recorded like `vjp`.
+Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x);
 /// The Hessian-vector product of a scalar function: d/dx <df/dx, v>.
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v);
 

@@ -100,8 +100,7 @@ std::string html(const Table& table) {
   std::string rows;
   const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
     rows += "<tr>";
-    for (const std::string& cell : cells)
-      rows += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+    for (const std::string& cell : cells) rows += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
     rows += "</tr>\n";
   };
   row(table.columns, "th");
@@ -134,8 +133,7 @@ void Report::add_to(Flags& flags) {
   flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts");
 }
 
-void Report::begin(const std::string& name, const std::string& title,
-                   const std::string& command) {
+void Report::begin(const std::string& name, const std::string& title, const std::string& command) {
   name_ = name;
   title_ = title;
   command_ = command;
@@ -179,9 +177,9 @@ int Report::finish() const {
       write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));
     };
     for (const auto& [file, text] : files_) write(file, text);
-    write(name_ + ".html", fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
-                                       fmt::arg("body", body_),
-                                       fmt::arg("command", escaped(command_))));
+    write(name_ + ".html",
+          fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
+                      fmt::arg("body", body_), fmt::arg("command", escaped(command_))));
   }
   return failed_ == 0 ? 0 : 1;
 }

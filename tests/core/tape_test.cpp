@@ -223,3 +223,19 @@ TEST_CASE("Hessian-vector and vector-Jacobian products", "[tape]") {
   const Tape tape;
   CHECK(vjp(g, {watch(x), v}, ones({2}))[0].tape_id() == tape.id());
 }
+
+TEST_CASE("a Jacobian has the shapes of output and input", "[tape]") {
+  const Tensor w({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto f = [&](const Tensor& x) { return square(matmul(w, reshape(x, {3, 1}))); };
+  const Tensor x({3}, {1, 0, -1});
+  const Tensor j = jacobian(f, x);  // 2 (w x)_i w_ij with w x = (-2, -2)
+  CHECK(j.shape() == Shape{2, 1, 3});
+  const double expected[] = {-4, -8, -12, -16, -20, -24};
+  for (int i = 0; i < 6; ++i) CHECK(j.values()[i] == Approx(expected[i]));
+  CHECK(jacobian([](const Tensor& in) { return sum(in); }, x).shape() == Shape{3});
+  CHECK(jacobian(f, x).tape_id() == 0);
+  const Tape tape;
+  const Tensor leaf = watch(x);
+  const Tensor second = grad(sum(jacobian(f, leaf)), leaf);  // sum_ij 2 w_ij w_ik
+  CHECK(second.values()[0] == Approx(2 * (1 * 6 + 4 * 15)));
+}

@@ -1,0 +1,371 @@
+// The geometry of normalized generalized linear models: section 5.2 of Ba et al. 2016, by automatic
+// differentiation. Where the printed equations are exact, the claim is equality; where they are not,
+// the gap is measured.
+//
+// Outputs have natural parameters theta_i = g_i (a_i - mu_i) / sigma_i + b_i with a = W x, and
+// dispersion 1. With J = dtheta/d(W, b, g) the Fisher information is E[J^T Cov[y|x] J].
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "support/report.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+constexpr Index cases = 12, inputs = 4, outputs = 3;
+constexpr Index weights = outputs * inputs;          // w_1, w_2, ..., then b, then g
+constexpr Index parameter_count = weights + 2 * outputs;
+constexpr double exact_below = 1e-9;
+
+enum class Kind { standard, batch, weight, layer };
+constexpr const char* names[] = {"standard", "batch", "weight", "layer"};
+
+Tensor weights_of(const Tensor& p) { return reshape(slice(p, 0, 0, weights), {outputs, inputs}); }
+Tensor bias_of(const Tensor& p) { return slice(p, 0, weights, weights + outputs); }
+Tensor gain_of(const Tensor& p) { return slice(p, 0, weights + outputs, parameter_count); }
+
+struct Statistics {
+  Tensor mu, sigma;  // broadcast to (cases, outputs)
+};
+Statistics statistics(Kind kind, const Tensor& w, const Tensor& a) {
+  if (kind == Kind::batch) return {mean(a, 0, Keep::yes), stddev(a, 0, Keep::yes)};
+  if (kind == Kind::layer) return {mean(a, 1, Keep::yes), stddev(a, 1, Keep::yes)};
+  if (kind == Kind::weight) return {zeros({1, 1}), reshape(norm(w, 1), {1, outputs})};
+  return {zeros({1, 1}), ones({1, 1})};
+}
+
+/// Natural parameters (cases, outputs).
+Tensor natural(Kind kind, const Tensor& p, const Tensor& x) {
+  const Tensor a = matmul(x, weights_of(p), {.b = true});
+  const auto [mu, sigma] = statistics(kind, weights_of(p), a);
+  return gain_of(p) * ((a - mu) / sigma) + bias_of(p);
+}
+
+/// Variances of the outputs: Bernoulli, or of a Gaussian 1.
+Tensor variances(const Tensor& theta, bool bernoulli) {
+  const Tensor mean = sigmoid(theta);
+  return bernoulli ? mean * (1 - mean) : ones(theta.shape());
+}
+
+/// E[J^T Cov J] for J of (cases, outputs, parameters): (parameters, parameters).
+Tensor fisher(const Tensor& j, const Tensor& covariance) {
+  const Index rows = j.shape()[0] * j.shape()[1];
+  const Tensor flat = reshape(j, {rows, j.shape()[2]});
+  return matmul(flat * reshape(covariance, {rows, 1}), flat, {.a = true}) /
+         static_cast<double>(j.shape()[0]);
+}
+
+Tensor exact_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
+  return jacobian([&](const Tensor& at) { return natural(kind, at, x); }, p);
+}
+
+/// The rows of eq. 13 with chi of eq. 14: each output's own parameters only.
+Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
+  const Tensor w = weights_of(p), a = matmul(x, w, {.b = true});
+  const auto [mu, sigma] = statistics(kind, w, a);
+  const Tensor y = (a - mu) / sigma, centred = x - mean(x, 0);
+  const Tensor covariance = matmul(centred, centred, {.a = true}) / static_cast<double>(cases);
+  Tensor j = zeros({cases, outputs, parameter_count});
+  real* out = j.mutable_data();
+  const auto select_row = [](const Tensor& t, Index n, Index i) {
+    return t.data()[(t.shape()[0] == 1 ? 0 : n) * t.shape()[1] + (t.shape()[1] == 1 ? 0 : i)];
+  };
+  for (Index n = 0; n < cases; ++n)
+    for (Index i = 0; i < outputs; ++i) {
+      const Tensor xn = select(x, n), wi = select(w, i);
+      const double s = select_row(sigma, n, i), yn = select_row(y, n, i);
+      Tensor chi = xn;
+      if (kind == Kind::batch) {
+        const Tensor slope = matmul(covariance, reshape(wi, {inputs, 1})) / s;
+        chi = xn - mean(x, 0) - yn * reshape(slope, {inputs});
+      } else if (kind == Kind::weight) {
+        chi = xn - yn * wi / s;
+      } else if (kind == Kind::layer) {
+        chi = xn * (1 - 1.0 / outputs - yn * yn / outputs);
+      }
+      chi = chi * (double{gain_of(p).data()[i]} / s);
+      real* row = out + (n * outputs + i) * parameter_count;
+      std::copy_n(chi.data(), inputs, row + i * inputs);
+      row[weights + i] = 1;
+      row[weights + outputs + i] = static_cast<real>(yn);
+    }
+  return j;
+}
+
+double distance(const Tensor& a, const Tensor& b) { return norm(a - b).item() / norm(b).item(); }
+
+double quadratic(const Tensor& f, const Tensor& d) {
+  return sum(d * reshape(matmul(f, reshape(d, {d.size(), 1})), {d.size()})).item();
+}
+
+Tensor block(const Tensor& f, Index row, Index rows, Index column, Index columns) {
+  return slice(slice(f, 0, row, row + rows), 1, column, column + columns);
+}
+
+/// p with one weight vector (or all of them) times `factor`.
+Tensor scaled(const Tensor& p, double factor, bool all) {
+  Tensor factors = ones({parameter_count});
+  std::fill_n(factors.mutable_data(), all ? weights : inputs, static_cast<real>(factor));
+  return p * factors;
+}
+
+void exact_fisher(Report& report, Random& random) {
+  // A softmax with logits W x + b: sum over labels of P(y|x) s s^T against J^T (diag p - p p^T) J.
+  const Tensor p = random.normal({weights + outputs}), x = random.normal({cases, inputs});
+  const auto logits = [&](const Tensor& at) {
+    return matmul(x, weights_of(at), {.b = true}) + bias_of(at);
+  };
+  const Tensor log_p = log_softmax(logits(p)), probability = exp(log_p);
+  const Tensor scores = jacobian([&](const Tensor& at) { return log_softmax(logits(at)); }, p);
+  const Tensor summed = fisher(scores, probability);
+  const Tensor j = jacobian(logits, p);
+  const Tensor mean_j = sum(reshape(probability, {cases, outputs, 1}) * j, 1, Keep::yes);
+  const Tensor formula = fisher(j - mean_j, probability);  // the covariance of a softmax
+  report.claim("Eq. 12: the Fisher information of a generalized linear model is E[Cov kron (x x^T, ...)].",
+               fmt::format("by summing over the labels, relative distance {:.1e}",
+                           distance(formula, summed)),
+               distance(formula, summed) < exact_below);
+
+  Series series{"KL / quadratic form", {}};
+  double last = 0, first = 0;
+  const Tensor direction = random.normal({weights + outputs});
+  for (int i = 0; i <= 8; ++i) {
+    const Tensor d = direction * std::pow(10, -i / 2.0);
+    const Tensor moved = log_softmax(logits(p + d));
+    const double divergence = mean(sum(probability * (log_p - moved), -1)).item();
+    const double ratio = divergence / (0.5 * quadratic(summed, d));
+    (i == 0 ? first : last) = std::abs(ratio - 1);
+    series.points.emplace_back(i / 2.0, ratio);
+  }
+  report.figure("kl", {"KL divergence over half the quadratic form", "-log10 of the step's size",
+                       "ratio", {series}});
+  report.claim("Eq. 8-9: the KL divergence of a small step is half the quadratic form of F.",
+               fmt::format("ratio - 1 falls from {:.2f} to {:.1e}", first, last),
+               last < 1e-3 && first > 10 * last);
+}
+
+void printed_equations(Report& report, Random& random, Index draws) {
+  Table table{fmt::format("Eq. 13 and 14: relative distance of the printed Fisher information from the "
+                          "exact one, over {} draws",
+                          draws),
+              {"normalization", "outputs", "least", "largest"},
+              {}};
+  double exact = 0, least_gap = std::numeric_limits<double>::infinity();
+  for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer})
+    for (const bool bernoulli : {true, false}) {
+      double least = std::numeric_limits<double>::infinity(), largest = 0;
+      Random same = random.stream(1);
+      for (Index i = 0; i < draws; ++i) {
+        const Tensor p = same.normal({parameter_count}), x = same.normal({cases, inputs}, 0.3);
+        const Tensor covariance = variances(natural(kind, p, x), bernoulli);
+        const double gap = distance(fisher(printed_jacobian(kind, p, x), covariance),
+                                    fisher(exact_jacobian(kind, p, x), covariance));
+        least = std::min(least, gap), largest = std::max(largest, gap);
+      }
+      if (kind == Kind::layer)
+        least_gap = std::min(least_gap, least);
+      else
+        exact = std::max(exact, largest);
+      table.rows.push_back({names[static_cast<int>(kind)], bernoulli ? "Bernoulli" : "Gaussian",
+                            fmt::format("{:.1e}", least), fmt::format("{:.1e}", largest)});
+    }
+  report.table(table);
+  report.claim("Eq. 13-14 are exact for batch and weight normalization. For layer normalization they "
+               "are not: its statistics are shared, so that output j depends on w_i, too.",
+               fmt::format("largest distance {:.1e} for the two; at least {:.2f} for layer", exact,
+                           least_gap),
+               exact < exact_below && least_gap > 0.01);
+}
+
+void implicit_rate(Report& report, Random& random) {
+  Table table{"Doubling |w|: how the blocks of F and the gradient change (one vector; for layer the matrix)",
+              {"normalization", "(w, w)", "(w, b)", "(w, g)", "(b, b)", "(g, g)", "gradient"},
+              {}};
+  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const Tensor target = random.uniform({cases, outputs});
+  double worst = 0;
+  for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
+    const bool all = kind == Kind::layer;
+    const Index rows = all ? weights : inputs;
+    const auto information = [&](const Tensor& at) {
+      return fisher(exact_jacobian(kind, at, x), variances(natural(kind, at, x), true));
+    };
+    const auto slope = [&](const Tensor& at) {
+      const Tensor dp = vjp(
+          [&](const auto& in) {
+            return binary_cross_entropy_with_logits(natural(kind, in[0], x), target);
+          },
+          {at}, Tensor(1.0))[0];
+      return slice(dp, 0, 0, rows);
+    };
+    const Tensor before = information(p), after = information(scaled(p, 2, all));
+    const auto ratio = [&](Index row, Index height, Index column, Index width) {
+      return norm(block(after, row, height, column, width)).item() /
+             norm(block(before, row, height, column, width)).item();
+    };
+    const double found[] = {ratio(0, rows, 0, rows),
+                            ratio(0, rows, weights, outputs),
+                            ratio(0, rows, weights + outputs, outputs),
+                            ratio(weights, outputs, weights, outputs),
+                            ratio(weights + outputs, outputs, weights + outputs, outputs),
+                            norm(slope(scaled(p, 2, all))).item() / norm(slope(p)).item()};
+    const double expected[] = {0.25, 0.5, 0.5, 1, 1, 0.5};
+    table.rows.push_back({names[static_cast<int>(kind)]});
+    for (int i = 0; i < 6; ++i) {
+      worst = std::max(worst, std::abs(found[i] - expected[i]));
+      table.rows.back().push_back(fmt::format("{:.6f}", found[i]));
+    }
+  }
+  report.table(table);
+  report.claim("The implicit reduction of the learning rate: when |w| doubles, the curvature along w "
+               "falls to 1/4. (The paper prints 1/2, which fits the mixed blocks and the gradient.)",
+               fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst),
+               worst < exact_below);
+
+  double null = 0;
+  for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
+    Tensor d = zeros({parameter_count});
+    std::copy_n(p.data(), kind == Kind::layer ? weights : inputs, d.mutable_data());
+    const Tensor f =
+        fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), true));
+    null = std::max(null, std::abs(quadratic(f, d)));
+  }
+  report.claim("Moving along w itself moves nothing: d^T F d = 0 for one weight vector under batch and "
+               "weight normalization, for the whole matrix under layer normalization.",
+               fmt::format("largest {:.1e}", null), null < exact_below);
+}
+
+void gains(Report& report, Random& random) {
+  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const auto gain_block = [&](Kind kind, const Tensor& data, bool bernoulli) {
+    const Tensor f = fisher(exact_jacobian(kind, p, data),
+                            variances(natural(kind, p, data), bernoulli));
+    return block(f, weights + outputs, outputs, weights + outputs, outputs);
+  };
+  const auto expected = [&](Kind kind, const Tensor& data, bool bernoulli, bool with_values) {
+    const Tensor a = matmul(data, weights_of(p), {.b = true});
+    const auto [mu, sigma] = statistics(kind, weights_of(p), a);
+    const Tensor covariance = variances(natural(kind, p, data), bernoulli);
+    return eye(outputs) * mean(with_values ? covariance * square((a - mu) / sigma) : covariance, 0);
+  };
+  const double layer = distance(gain_block(Kind::layer, x, true), expected(Kind::layer, x, true, true));
+  const double weight =
+      distance(gain_block(Kind::weight, x, true), expected(Kind::weight, x, true, true));
+  report.claim("Eq. 33 and 34: the metric of the gains under layer and weight normalization.",
+               fmt::format("relative distances {:.1e} and {:.1e}", layer, weight),
+               std::max(layer, weight) < exact_below);
+  const double gaussian =
+      distance(gain_block(Kind::batch, x, false), expected(Kind::batch, x, false, false));
+  const double bernoulli =
+      distance(gain_block(Kind::batch, x, true), expected(Kind::batch, x, true, false));
+  report.claim("Eq. 32, for batch normalization, leaves out the squared normalized value: exact for "
+               "Gaussian outputs, whose variance is constant, not for Bernoulli ones.",
+               fmt::format("relative distance {:.1e} Gaussian, {:.2f} Bernoulli", gaussian, bernoulli),
+               gaussian < exact_below && bernoulli > 0.01);
+  const auto growth = [&](Kind kind) {
+    return distance(gain_block(kind, x * 3.0, false), gain_block(kind, x, false));
+  };
+  const double normalized = std::max(growth(Kind::batch), growth(Kind::layer));
+  const Tensor unit = reshape(select(weights_of(p), 0), {inputs}) / norm(select(weights_of(p), 0));
+  Tensor along = zeros({parameter_count});
+  std::copy_n(unit.data(), inputs, along.mutable_data());
+  const auto metric = [&](const Tensor& data) {
+    Tensor plain = p;
+    const Tensor f = fisher(exact_jacobian(Kind::standard, plain, data), ones({cases, outputs}));
+    return quadratic(f, along);
+  };
+  const double standard = metric(x * 3.0) / metric(x);
+  report.claim("Eq. 35: the standard model's metric along w grows with the square of the inputs' size; "
+               "the gains' metric under batch and layer normalization does not move.",
+               fmt::format("inputs three times as large: factor {:.12g}, change {:.1e}", standard,
+                           normalized),
+               std::abs(standard - 9) < 1e-9 && normalized < exact_below);
+}
+
+void angles(Report& report, Random& random) {
+  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const Tensor target = random.uniform({cases, outputs});
+  const auto gradient = [&](const Tensor& at) {
+    return slice(vjp(
+                     [&](const auto& in) {
+                       return binary_cross_entropy_with_logits(natural(Kind::weight, in[0], x),
+                                                               target);
+                     },
+                     {at}, Tensor(1.0))[0],
+                 0, 0, inputs);
+  };
+  const auto angle = [](const Tensor& a, const Tensor& b) {
+    const Tensor unit_a = a / norm(a), unit_b = b / norm(b);
+    return 2 * std::asin(norm(unit_a - unit_b).item() / 2);
+  };
+  Table table{"The angle that one step turns w by, under weight normalization",
+              {"|w| times", "SGD", "sign of the gradient (as Adam's first step)"},
+              {}};
+  std::vector<double> sgd, sign_step;
+  for (const double factor : {1.0, 2.0, 4.0}) {
+    const Tensor at = scaled(p, factor, false), w = slice(at, 0, 0, inputs), g = gradient(at);
+    sgd.push_back(angle(w, w - 1e-3 * g));
+    sign_step.push_back(angle(w, w - 1e-3 * sign(g)));
+    table.rows.push_back({fmt::format("{}", factor), fmt::format("{:.3e}", sgd.back()),
+                          fmt::format("{:.3e}", sign_step.back())});
+  }
+  report.table(table);
+  const double by_sgd = sgd[2] / sgd[1], by_sign = sign_step[2] / sign_step[1];
+  report.claim("A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
+               "does not see the gradient's size, by 2.",
+               fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
+               std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3);
+
+  constexpr double rate = 10;
+  Series measured{"|w|^2", {}}, predicted{"its start plus the steps' squares", {}};
+  Tensor at = p;
+  double sum_of_squares = square(norm(slice(p, 0, 0, inputs))).item();
+  for (int step = 0; step <= 200; ++step) {
+    const double size = square(norm(slice(at, 0, 0, inputs))).item();
+    measured.points.emplace_back(step, size);
+    predicted.points.emplace_back(step, sum_of_squares);
+    const Tensor g = gradient(at);
+    sum_of_squares += rate * rate * square(norm(g)).item();
+    Tensor move = zeros({parameter_count});
+    std::copy_n(g.data(), inputs, move.mutable_data());
+    at = at - rate * move;
+  }
+  report.figure("growth", {"Growth of a normalized weight under SGD", "step", "|w|^2",
+                           {measured, predicted}});
+  const double start = measured.points.front().second, end = measured.points.back().second;
+  report.claim("\"Implicit early stopping\": because the gradient is orthogonal to w, each SGD step adds "
+               "its own squared length to |w|^2.",
+               fmt::format("from {:.4f} to {:.4f}; predicted {:.4f}", start, end,
+                           predicted.points.back().second),
+               end > start && std::abs(end - predicted.points.back().second) < 1e-9 * end);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("geometry", "Measures the Fisher information of normalized linear models.");
+  Report report;
+  Index draws = 10;
+  std::uint64_t seed = 1;
+  flags.setting("--draws", draws, "Models for the table of eq. 13-14")->check(CLI::Range(1, 10000));
+  flags.setting("--seed", seed, "Seed of weights and inputs");
+  report.add_to(flags);
+  return flags.run(argc, argv, [&] {
+    report.begin("geometry", "The geometry of normalized linear models", command_line(argc, argv));
+    report.paragraph(
+        "Fisher information by automatic differentiation, next to the equations of Ba et al. 2016, "
+        "section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are those of all cases.");
+    Random random(seed);
+    exact_fisher(report, random);
+    printed_equations(report, random, draws);
+    implicit_rate(report, random);
+    gains(report, random);
+    angles(report, random);
+    return report.finish();
+  });
+}
