@@ -1,6 +1,6 @@
 // The geometry of normalized generalized linear models: section 5.2 of Ba et al. 2016, by automatic
-// differentiation. Where the printed equations are exact, the claim is equality; where they are not,
-// the gap is measured.
+// differentiation. Where the printed equations are exact, the claim is equality; where they are
+// not, the gap is measured.
 //
 // Outputs have natural parameters theta_i = g_i (a_i - mu_i) / sigma_i + b_i with a = W x, and
 // dispersion 1. With J = dtheta/d(W, b, g) the Fisher information is E[J^T Cov[y|x] J].
@@ -18,7 +18,7 @@ using namespace tapegrad::support;
 namespace {
 
 constexpr Index cases = 12, inputs = 4, outputs = 3;
-constexpr Index weights = outputs * inputs;          // w_1, w_2, ..., then b, then g
+constexpr Index weights = outputs * inputs;  // w_1, w_2, ..., then b, then g
 constexpr Index parameter_count = weights + 2 * outputs;
 constexpr double exact_below = 1e-9;
 
@@ -126,10 +126,11 @@ void exact_fisher(Report& report, Random& random) {
   const Tensor j = jacobian(logits, p);
   const Tensor mean_j = sum(reshape(probability, {cases, outputs, 1}) * j, 1, Keep::yes);
   const Tensor formula = fisher(j - mean_j, probability);  // the covariance of a softmax
-  report.claim("Eq. 12: the Fisher information of a generalized linear model is E[Cov kron (x x^T, ...)].",
-               fmt::format("by summing over the labels, relative distance {:.1e}",
-                           distance(formula, summed)),
-               distance(formula, summed) < exact_below);
+  report.claim(
+      "Eq. 12: the Fisher information of a generalized linear model is E[Cov kron (x x^T, ...)].",
+      fmt::format("by summing over the labels, relative distance {:.1e}",
+                  distance(formula, summed)),
+      distance(formula, summed) < exact_below);
 
   Series series{"KL / quadratic form", {}};
   double last = 0, first = 0;
@@ -142,19 +143,22 @@ void exact_fisher(Report& report, Random& random) {
     (i == 0 ? first : last) = std::abs(ratio - 1);
     series.points.emplace_back(i / 2.0, ratio);
   }
-  report.figure("kl", {"KL divergence over half the quadratic form", "-log10 of the step's size",
-                       "ratio", {series}});
+  report.figure("kl", {"KL divergence over half the quadratic form",
+                       "-log10 of the step's size",
+                       "ratio",
+                       {series}});
   report.claim("Eq. 8-9: the KL divergence of a small step is half the quadratic form of F.",
                fmt::format("ratio - 1 falls from {:.2f} to {:.1e}", first, last),
                last < 1e-3 && first > 10 * last);
 }
 
 void printed_equations(Report& report, Random& random, Index draws) {
-  Table table{fmt::format("Eq. 13 and 14: relative distance of the printed Fisher information from the "
-                          "exact one, over {} draws",
-                          draws),
-              {"normalization", "outputs", "least", "largest"},
-              {}};
+  Table table{
+      fmt::format("Eq. 13 and 14: relative distance of the printed Fisher information from the "
+                  "exact one, over {} draws",
+                  draws),
+      {"normalization", "outputs", "least", "largest"},
+      {}};
   double exact = 0, least_gap = std::numeric_limits<double>::infinity();
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer})
     for (const bool bernoulli : {true, false}) {
@@ -175,17 +179,20 @@ void printed_equations(Report& report, Random& random, Index draws) {
                             fmt::format("{:.1e}", least), fmt::format("{:.1e}", largest)});
     }
   report.table(table);
-  report.claim("Eq. 13-14 are exact for batch and weight normalization. For layer normalization they "
-               "are not: its statistics are shared, so that output j depends on w_i, too.",
-               fmt::format("largest distance {:.1e} for the two; at least {:.2f} for layer", exact,
-                           least_gap),
-               exact < exact_below && least_gap > 0.01);
+  report.claim(
+      "Eq. 13-14 are exact for batch and weight normalization. For layer normalization they "
+      "are not: its statistics are shared, so that output j depends on w_i, too.",
+      fmt::format("largest distance {:.1e} for the two; at least {:.2f} for layer", exact,
+                  least_gap),
+      exact < exact_below && least_gap > 0.01);
 }
 
 void implicit_rate(Report& report, Random& random) {
-  Table table{"Doubling |w|: how the blocks of F and the gradient change (one vector; for layer the matrix)",
-              {"normalization", "(w, w)", "(w, b)", "(w, g)", "(b, b)", "(g, g)", "gradient"},
-              {}};
+  Table table{
+      "Doubling |w|: how the blocks of F and the gradient change (one vector; for layer the "
+      "matrix)",
+      {"normalization", "(w, w)", "(w, b)", "(w, g)", "(b, b)", "(g, g)", "gradient"},
+      {}};
   const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
   const Tensor target = random.uniform({cases, outputs});
   double worst = 0;
@@ -222,29 +229,29 @@ void implicit_rate(Report& report, Random& random) {
     }
   }
   report.table(table);
-  report.claim("The implicit reduction of the learning rate: when |w| doubles, the curvature along w "
-               "falls to 1/4. (The paper prints 1/2, which fits the mixed blocks and the gradient.)",
-               fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst),
-               worst < exact_below);
+  report.claim(
+      "The implicit reduction of the learning rate: when |w| doubles, the curvature along w "
+      "falls to 1/4. (The paper prints 1/2, which fits the mixed blocks and the gradient.)",
+      fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst), worst < exact_below);
 
   double null = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
     Tensor d = zeros({parameter_count});
     std::copy_n(p.data(), kind == Kind::layer ? weights : inputs, d.mutable_data());
-    const Tensor f =
-        fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), true));
+    const Tensor f = fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), true));
     null = std::max(null, std::abs(quadratic(f, d)));
   }
-  report.claim("Moving along w itself moves nothing: d^T F d = 0 for one weight vector under batch and "
-               "weight normalization, for the whole matrix under layer normalization.",
-               fmt::format("largest {:.1e}", null), null < exact_below);
+  report.claim(
+      "Moving along w itself moves nothing: d^T F d = 0 for one weight vector under batch and "
+      "weight normalization, for the whole matrix under layer normalization.",
+      fmt::format("largest {:.1e}", null), null < exact_below);
 }
 
 void gains(Report& report, Random& random) {
   const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
   const auto gain_block = [&](Kind kind, const Tensor& data, bool bernoulli) {
-    const Tensor f = fisher(exact_jacobian(kind, p, data),
-                            variances(natural(kind, p, data), bernoulli));
+    const Tensor f =
+        fisher(exact_jacobian(kind, p, data), variances(natural(kind, p, data), bernoulli));
     return block(f, weights + outputs, outputs, weights + outputs, outputs);
   };
   const auto expected = [&](Kind kind, const Tensor& data, bool bernoulli, bool with_values) {
@@ -253,7 +260,8 @@ void gains(Report& report, Random& random) {
     const Tensor covariance = variances(natural(kind, p, data), bernoulli);
     return eye(outputs) * mean(with_values ? covariance * square((a - mu) / sigma) : covariance, 0);
   };
-  const double layer = distance(gain_block(Kind::layer, x, true), expected(Kind::layer, x, true, true));
+  const double layer =
+      distance(gain_block(Kind::layer, x, true), expected(Kind::layer, x, true, true));
   const double weight =
       distance(gain_block(Kind::weight, x, true), expected(Kind::weight, x, true, true));
   report.claim("Eq. 33 and 34: the metric of the gains under layer and weight normalization.",
@@ -263,10 +271,11 @@ void gains(Report& report, Random& random) {
       distance(gain_block(Kind::batch, x, false), expected(Kind::batch, x, false, false));
   const double bernoulli =
       distance(gain_block(Kind::batch, x, true), expected(Kind::batch, x, true, false));
-  report.claim("Eq. 32, for batch normalization, leaves out the squared normalized value: exact for "
-               "Gaussian outputs, whose variance is constant, not for Bernoulli ones.",
-               fmt::format("relative distance {:.1e} Gaussian, {:.2f} Bernoulli", gaussian, bernoulli),
-               gaussian < exact_below && bernoulli > 0.01);
+  report.claim(
+      "Eq. 32, for batch normalization, leaves out the squared normalized value: exact for "
+      "Gaussian outputs, whose variance is constant, not for Bernoulli ones.",
+      fmt::format("relative distance {:.1e} Gaussian, {:.2f} Bernoulli", gaussian, bernoulli),
+      gaussian < exact_below && bernoulli > 0.01);
   const auto growth = [&](Kind kind) {
     return distance(gain_block(kind, x * 3.0, false), gain_block(kind, x, false));
   };
@@ -280,11 +289,12 @@ void gains(Report& report, Random& random) {
     return quadratic(f, along);
   };
   const double standard = metric(x * 3.0) / metric(x);
-  report.claim("Eq. 35: the standard model's metric along w grows with the square of the inputs' size; "
-               "the gains' metric under batch and layer normalization does not move.",
-               fmt::format("inputs three times as large: factor {:.12g}, change {:.1e}", standard,
-                           normalized),
-               std::abs(standard - 9) < 1e-9 && normalized < exact_below);
+  report.claim(
+      "Eq. 35: the standard model's metric along w grows with the square of the inputs' size; "
+      "the gains' metric under batch and layer normalization does not move.",
+      fmt::format("inputs three times as large: factor {:.12g}, change {:.1e}", standard,
+                  normalized),
+      std::abs(standard - 9) < 1e-9 && normalized < exact_below);
 }
 
 void angles(Report& report, Random& random) {
@@ -316,10 +326,11 @@ void angles(Report& report, Random& random) {
   }
   report.table(table);
   const double by_sgd = sgd[2] / sgd[1], by_sign = sign_step[2] / sign_step[1];
-  report.claim("A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
-               "does not see the gradient's size, by 2.",
-               fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
-               std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3);
+  report.claim(
+      "A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
+      "does not see the gradient's size, by 2.",
+      fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
+      std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3);
 
   constexpr double rate = 10;
   Series measured{"|w|^2", {}}, predicted{"its start plus the steps' squares", {}};
@@ -335,14 +346,16 @@ void angles(Report& report, Random& random) {
     std::copy_n(g.data(), inputs, move.mutable_data());
     at = at - rate * move;
   }
-  report.figure("growth", {"Growth of a normalized weight under SGD", "step", "|w|^2",
-                           {measured, predicted}});
+  report.figure(
+      "growth",
+      {"Growth of a normalized weight under SGD", "step", "|w|^2", {measured, predicted}});
   const double start = measured.points.front().second, end = measured.points.back().second;
-  report.claim("\"Implicit early stopping\": because the gradient is orthogonal to w, each SGD step adds "
-               "its own squared length to |w|^2.",
-               fmt::format("from {:.4f} to {:.4f}; predicted {:.4f}", start, end,
-                           predicted.points.back().second),
-               end > start && std::abs(end - predicted.points.back().second) < 1e-9 * end);
+  report.claim(
+      "\"Implicit early stopping\": because the gradient is orthogonal to w, each SGD step adds "
+      "its own squared length to |w|^2.",
+      fmt::format("from {:.4f} to {:.4f}; predicted {:.4f}", start, end,
+                  predicted.points.back().second),
+      end > start && std::abs(end - predicted.points.back().second) < 1e-9 * end);
 }
 
 }  // namespace
