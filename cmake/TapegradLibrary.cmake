@@ -3,6 +3,13 @@ add_library(tapegrad_openblas INTERFACE)
 target_include_directories(tapegrad_openblas SYSTEM INTERFACE $<BUILD_INTERFACE:${OpenBLAS_INCLUDE_DIRS}>)
 target_link_libraries(tapegrad_openblas INTERFACE ${OpenBLAS_LIBRARIES})
 
+# The page of write_viewer as a string.
+file(READ ${PROJECT_SOURCE_DIR}/core/viewer.html TAPEGRAD_VIEWER)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/viewer_page.h.in
+               ${PROJECT_BINARY_DIR}/generated/core/viewer_page.h @ONLY)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+             ${PROJECT_SOURCE_DIR}/core/viewer.html)
+
 # The library for one scalar type: `tapegrad` (float) or `tapegrad64` (double).
 function(tapegrad_library name definition)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
@@ -14,6 +21,7 @@ function(tapegrad_library name definition)
   target_compile_definitions(${name} PUBLIC ${definition})
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:include>)
+  target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   # Paths in messages and in Place do not depend on where the tree lies.
   target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_link_libraries(${name} PUBLIC fmt::fmt

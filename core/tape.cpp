@@ -65,12 +65,14 @@ Tensor Tape::value(std::int32_t index) const {
 }
 
 Tensor Tape::gradient(std::int32_t index) const {
-  return index < static_cast<std::int32_t>(gradients_.size()) ? gradients_[index] : Tensor();
+  if (index >= static_cast<std::int32_t>(last_flows_.size()) || last_flows_[index] < 0) return {};
+  return detach(flows_[last_flows_[index]].total);
 }
 
-void Tape::keep_gradient(std::int32_t index, const Tensor& gradient) {
-  if (index >= static_cast<std::int32_t>(gradients_.size())) gradients_.resize(size_);
-  gradients_[index] = gradient.view(gradient.shape());
+void Tape::keep_flow(const Flow& flow) {
+  if (flow.to >= static_cast<std::int32_t>(last_flows_.size())) last_flows_.resize(size_, -1);
+  last_flows_[flow.to] = static_cast<std::int32_t>(flows_.size());
+  flows_.push_back(flow);
 }
 
 const std::string& Tape::label(std::int32_t index) const {

@@ -60,6 +60,14 @@ struct Node {
   bool released = false;  ///< the rules were used up by a sweep
 };
 
+/// One addition to the gradient of a node, in a sweep over a tape with `keep_values`.
+struct Flow {
+  int sweep;              ///< 1 for the first
+  std::int32_t from, to;  ///< nodes; from is -1 for the seed and for parts put together
+  std::int32_t size;      ///< of the tape at that moment
+  Tensor added, total;    ///< what came, and the gradient of `to` with it
+};
+
 struct TapeOptions {
   /// Keep every node's value and every gradient of a sweep, for printing, export and viewing.
   bool keep_values = false;
@@ -94,6 +102,8 @@ class Tape {
   Tensor value(std::int32_t index) const;
   /// The gradient that the last sweep found for a node, on a tape with `keep_values`.
   Tensor gradient(std::int32_t index) const;
+  /// How the gradients of all sweeps came about, on a tape with `keep_values`.
+  const std::vector<Flow>& flows() const { return flows_; }
   /// The parameter's name for a leaf that is a parameter, otherwise "".
   const std::string& label(std::int32_t index) const;
   /// The bytes of all distinct buffers that the rules and nodes of this tape hold on to.
@@ -115,7 +125,8 @@ class Tape {
   Tensor tensor_of(const Tensor& value, std::int32_t index) const;
   void* allocate(std::size_t bytes, std::size_t alignment);
   void release(Node& node);
-  void keep_gradient(std::int32_t index, const Tensor& gradient);
+  int begin_sweep() { return ++sweeps_; }
+  void keep_flow(const Flow& flow);
   void check_finite(const char* name, const Place& place, const Tensor& value,
                     std::span<const Tensor* const> inputs) const;
 
@@ -138,7 +149,9 @@ class Tape {
   };
   std::unordered_map<const void*, Leaf> leaves_;
   std::unordered_map<std::int32_t, std::string> labels_;
-  std::vector<Tensor> gradients_;
+  int sweeps_ = 0;
+  std::vector<Flow> flows_;
+  std::vector<std::int32_t> last_flows_;  // of each node, as an index of flows_; -1: none
 };
 
 /// While in scope, nothing is recorded on this thread.

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/file.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad {
 namespace {

@@ -44,7 +44,8 @@ class ReverseSweep final : public Sweep {
         first_(first),
         options_(options),
         reached_(last - first + 1),
-        slots_(last - first + 1) {}
+        slots_(last - first + 1),
+        number_(tape.begin_sweep()) {}
 
   void mark(std::int32_t node) { reached_[node - first_] = true; }
 
@@ -63,12 +64,14 @@ class ReverseSweep final : public Sweep {
     const Shape& shape = tape_.node(node).shape;
     if (gradient.shape() != shape) gradient = sum_to(gradient, shape);
     Tensor& total = slots_[node - first_].total;
+    const Tensor added = tape_.options().keep_values ? gradient : Tensor();
     if (!total.defined())
       total = std::move(gradient);
     else if (!options_.record && total.unique())
       add_in_place(total, gradient);
     else
       total = tapegrad::add(total, gradient);
+    keep_flow(node, added, total);
   }
 
   void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override {
@@ -82,6 +85,7 @@ class ReverseSweep final : public Sweep {
     else if (!slot.total.unique())
       slot.total = Tensor(slot.total.shape(), slot.total.values());
     part->add_to(slot.total, gradient);
+    keep_flow(node, gradient, slot.total);
   }
 
   // Runs the rules backwards. The gradients of nodes in `kept` stay; the others go when used.
@@ -92,8 +96,11 @@ class ReverseSweep final : public Sweep {
       const std::int32_t index = first_ + i;
       Node& node = tape_.node(index);
       const PlaceScope differentiated(node.place);
-      if (!slot.parts.empty()) slot = {assemble(node.shape, slot), {}};
-      if (tape_.options().keep_values) tape_.keep_gradient(index, slot.total);
+      if (!slot.parts.empty()) {
+        slot = {assemble(node.shape, slot), {}};
+        pulled_ = -1;
+        keep_flow(index, slot.total, slot.total);
+      }
       expect<TapeError>(!node.released,
                         "grad: the rules of {} at {} were used up by an earlier sweep; give that "
                         "one .keep = true",
@@ -108,9 +115,15 @@ class ReverseSweep final : public Sweep {
  private:
   void pull(Node& node, std::int32_t index, const Tensor& g) {
     const Tensor y = tape_.value(index);
+    pulled_ = index;
     for (Rule* rule = node.rules; rule != nullptr; rule = rule->next) rule->pull(g, y, *this);
     if (tape_.options().check_finite) check_inputs(node, g);
     if (!options_.keep && !options_.record) tape_.release(node);
+  }
+
+  void keep_flow(std::int32_t to, const Tensor& added, const Tensor& total) {
+    if (tape_.options().keep_values)
+      tape_.keep_flow({number_, pulled_, to, tape_.size(), added, total});
   }
 
   void check_inputs(const Node& node, const Tensor& g) const {
@@ -130,6 +143,8 @@ class ReverseSweep final : public Sweep {
   const GradOptions& options_;
   std::vector<bool> reached_;
   std::vector<Slot> slots_;
+  const int number_;
+  std::int32_t pulled_ = -1;  // the node whose rules run
 };
 
 // nodes: of the xs on the tape; -1 for one that is not.

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/file.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad::support {
 namespace {

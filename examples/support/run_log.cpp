@@ -10,7 +10,7 @@
 
 #include "support/plot.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/file.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad::support {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/file.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad {
 namespace {

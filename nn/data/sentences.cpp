@@ -5,7 +5,7 @@
 #include <map>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/file.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad {
 namespace {

@@ -6,11 +6,11 @@ import pathlib
 import re
 import unittest
 
+from lab_scales import FLAGS as SCALES
 from program import PROGRAM, TrainerTest, run
 
 NAME = pathlib.Path(PROGRAM).name
-# Small scales that still bear out the claims.
-FLAGS = {"theorem1": ["--rows", "20", "--steps", "20"]}.get(NAME, [])
+FLAGS = SCALES[NAME]
 
 
 class Page(html.parser.HTMLParser):

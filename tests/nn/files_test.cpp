@@ -10,11 +10,11 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/data/batches.h"
-#include "tapegrad/nn/data/file.h"
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/nn/safetensors.h"
 #include "tapegrad/ops/grad.h"

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/data/file.h"
+#include "tapegrad/core/file.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,0 +1,60 @@
+// Writes a page that steps through the tape of a layer normalization, forward and backward, with
+// its statistics attached and detached side by side, and through a second derivative.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "support/flags.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+// Layer normalization without gain and bias (Xu et al. 2019, section 3.1), and a loss that wants
+// the first entry large. `statistic` is what becomes of mean and deviation.
+std::string normalization(Tensor (*statistic)(const Tensor&)) {
+  const Tape tape({.keep_values = true});
+  const Tensor x = watch(Tensor({1, 4}, {1, 2, 4, 9}));
+  const Tensor mu = statistic(mean(x, -1, Keep::yes));
+  const Tensor centred = x - mu;
+  const Tensor deviation = statistic(sqrt(mean(square(x - mu), -1, Keep::yes)));
+  const Tensor y = centred / deviation;
+  const Tensor loss = sum(y * Tensor({4}, {1, 0, 0, 0.5}));
+  const Tensor gradient = grad(loss, x);
+  fmt::print("  dl/dx {}, mean {:.4f}\n", text(gradient), mean(gradient).item());
+  return json(tape);
+}
+
+std::string second_derivative() {
+  const Tape tape({.keep_values = true});
+  const Tensor x = watch(Tensor({3}, {-1, 0, 2}));
+  const Tensor loss = sum(tanh(x) * x);
+  const Tensor slope = grad(loss, x, {.record = true});
+  const Tensor curvature = grad(sum(slope), x);
+  fmt::print("  slope {}, curvature {}\n", text(slope), text(curvature));
+  return json(tape);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("tape_tour", "Writes pages that step through a tape, to be opened in a browser.");
+  std::string directory = ".";
+  flags.setting("--report", directory, "Directory for the pages");
+  return flags.run(argc, argv, [&] {
+    std::filesystem::create_directories(directory);
+    const std::string layer_norm = directory + "/tape_layer_norm.html";
+    const std::string second = directory + "/tape_second_derivative.html";
+    fmt::print("layer normalization, attached and detached: {}\n", layer_norm);
+    const std::string attached = normalization([](const Tensor& t) { return t; });
+    const std::string detached = normalization([](const Tensor& t) { return detach(t); });
+    write_viewer({{"Statistics attached", attached}, {"Statistics detached", detached}},
+                 layer_norm);
+    fmt::print("a derivative of a derivative: {}\n", second);
+    write_viewer({{"sum(x tanh x), differentiated twice", second_derivative()}}, second);
+    return 0;
+  });
+}

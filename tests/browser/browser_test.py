@@ -1,0 +1,132 @@
+"""The pages in a real browser: browser_test.py DIRECTORY_OF_THE_PROGRAMS
+
+Needs Chromium, its driver and Selenium (Debian: chromium-driver, python3-selenium)."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
+from lab_scales import FLAGS
+
+PROGRAMS = pathlib.Path(sys.argv.pop(1))
+DESKTOP, PHONE = 1280, 400
+
+
+def browser():
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    return webdriver.Chrome(options=options)
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+        for program, flags in FLAGS.items():
+            subprocess.run([PROGRAMS / program, *flags, "--report", cls.path], check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        subprocess.run([PROGRAMS / "tape_tour", "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
+        cls.driver = browser()
+        cls.addClassCleanup(cls.driver.quit)
+
+    def open(self, page, width):
+        # Chromium has no narrower window than 500 pixels; a phone is emulated.
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+        self.driver.get((self.path / page).as_uri())
+
+    def problems(self):
+        """What is wrong with the page that is open."""
+        found = [entry["message"] for entry in self.driver.get_log("browser") if "favicon" not in entry["message"]]
+        if self.driver.execute_script("return document.documentElement.scrollWidth > window.innerWidth"):
+            found.append("wider than the window")
+        for figure in self.driver.find_elements(By.CSS_SELECTOR, "figure"):
+            drawings = figure.find_elements(By.CSS_SELECTOR, "svg polyline, svg path, svg circle, svg rect")
+            if figure.size["height"] < 50 or not drawings:
+                found.append("an empty figure")
+        return found
+
+    def test_every_page_at_both_widths(self):
+        pages = sorted(self.path.glob("*.html"))
+        self.assertEqual(len(pages), len(FLAGS) + 2)
+        for page in pages:
+            for width in (DESKTOP, PHONE):
+                with self.subTest(page=page.name, width=width):
+                    self.open(page.name, width)
+                    self.assertEqual(self.problems(), [])
+                    if not page.name.startswith("tape_"):
+                        self.assertTrue(self.driver.find_elements(By.TAG_NAME, "figure"))
+                        self.assertTrue(self.driver.find_elements(By.CLASS_NAME, "claim"))
+
+    def test_what_is_broken_is_found(self):
+        for name, body in {"throws": "<script>throw Error('planted')</script>", "empty": "<figure></figure>",
+                           "wide": "<p style='width: 3000px'>wide</p>", "missing": "<img src='nowhere.png'>"}.items():
+            with self.subTest(name):
+                (self.path / "planted.htm").write_text(f"<!doctype html><html><body>{body}</body></html>")
+                self.open("planted.htm", DESKTOP)
+                self.assertNotEqual(self.problems(), [])
+
+    # ---- The viewer ----
+
+    def press(self, *keys):
+        self.driver.find_element(By.TAG_NAME, "body").send_keys(*keys)
+
+    def text(self, selector):
+        return [found.text for found in self.driver.find_elements(By.CSS_SELECTOR, selector)]
+
+    def count(self):
+        return self.driver.find_element(By.ID, "count").text
+
+    def test_viewer_steps_with_keys_and_mouse(self):
+        self.open("tape_layer_norm.html", DESKTOP)
+        self.assertEqual(self.count(), "0 of 27")
+        self.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        self.assertEqual(self.count(), "2 of 27")
+        self.assertTrue(self.text(".event")[0].startswith("Forward: %1 = sum %0"))
+        self.press(Keys.ARROW_LEFT)
+        self.driver.find_element(By.ID, "next").click()
+        self.assertEqual(self.count(), "2 of 27")
+        self.press(Keys.END)
+        self.assertEqual(self.count(), "27 of 27")
+        self.press(Keys.HOME)
+        self.assertEqual(self.count(), "0 of 27")
+        self.press(Keys.SPACE)
+        self.assertEqual(self.text("#play"), ["Pause"])
+        self.driver.implicitly_wait(3)
+        self.driver.find_element(By.CSS_SELECTOR, ".row.forward")
+        self.press(Keys.SPACE)
+        self.assertEqual(self.text("#play"), ["Play"])
+
+    def test_viewer_shows_values_and_gradients(self):
+        self.open("tape_layer_norm.html", DESKTOP)
+        self.press(Keys.END)
+        self.driver.find_elements(By.CSS_SELECTOR, "[data-node='0']")[0].click()
+        details = self.driver.find_element(By.CSS_SELECTOR, ".details").text
+        for words in ("%0 watch, shape (1, 4)", "tape_tour.cpp:", "watch(Tensor({1, 4}, {1, 2, 4, 9}))", "by %3 sub:",
+                      "by %4 sub:"):
+            self.assertIn(words, details)
+        gradients = self.text("[data-node='0'] .gradient")
+        self.assertNotEqual(gradients[0], gradients[1])  # attached and detached
+        self.assertEqual(gradients[1], "\u2202 0.3244 0 0 0.1622")
+
+    def test_viewer_shows_the_second_sweep(self):
+        self.open("tape_second_derivative.html", PHONE)
+        self.press(Keys.END)
+        self.assertTrue(self.text(".event")[0].startswith("Sweep 2:"))
+        self.assertTrue(self.text(".row .swept"))
+        self.assertIn("\u2202 0.2002 2 -0.1311", self.text("[data-node='0'] .gradient")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,9 @@
+"""The experiments of the laboratory, each with flags for a small scale that still bears out its claims."""
+
+FLAGS = {
+    "theorem1": ["--rows", "20", "--steps", "20"],
+    "invariance": [],
+    "adanorm": [],
+    "dynamics": [],
+    "geometry": [],
+}
