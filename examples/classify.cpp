@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "support/norm_flag.h"
-#include "support/optimizer_flags.h"
 #include "support/resume.h"
 #include "support/run.h"
 #include "support/sentence_sets.h"
+#include "support/training.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -118,18 +118,17 @@ struct Trainer {
   Vocabulary vocabulary;
   TransformerClassifier net;
   Best best;
-  std::unique_ptr<Optimizer> optimizer;
-  Schedule schedule;
+  Training updates;
 
-  Trainer(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed)
+  Trainer(const ClassifyFlags& f, const RunFlags& run, const SentenceSets& s,
+          std::uint64_t chosen_seed)
       : flags(f),
         sets(s),
         seed(chosen_seed),
         random(seed),
         vocabulary(sets.train),
         net(vocabulary.count(), sets.classes, random, f.model()),
-        optimizer(f.optimizer.make_optimizer(parameters(net))),
-        schedule(f.optimizer.make_schedule(steps())) {}
+        updates(f.optimizer, run, fields(net), steps()) {}
 
   Index steps_of_epoch() const { return static_cast<Index>(batches(0).size()); }
   Index steps() const { return flags.epochs * steps_of_epoch(); }
@@ -141,12 +140,9 @@ struct Trainer {
   }
 
   double step(const SentenceBatch& batch) {
-    Tape tape({.check_finite = flags.run.check_nan});
-    const Tensor logits = net(batch.words, batch.lengths, training(random));
-    const Tensor loss = cross_entropy(logits, batch.labels);
-    optimizer->set_rate(schedule(optimizer->steps()));
-    optimizer->step(flags.optimizer.clipped(grad(loss, optimizer->parameters())));
-    return loss.item();
+    return updates.step([&] {
+      return cross_entropy(net(batch.words, batch.lengths, training(random)), batch.labels);
+    });
   }
 
   /// Looks at validation and test set at the end of an epoch.
@@ -163,7 +159,7 @@ struct Trainer {
     while (!run.over()) {
       const std::vector<SentenceBatch> epoch = batches(run.epoch());
       for (auto i = static_cast<std::size_t>(run.step_of_epoch()); i < epoch.size(); ++i) {
-        run.step(step(epoch[i]), optimizer->rate());
+        run.step(step(epoch[i]), updates.optimizer().rate());
         if (run.interrupted()) break;
       }
       if (run.step_of_epoch() == 0) run.report(evaluate());
@@ -185,19 +181,23 @@ std::pair<double, double> mean_and_deviation(const std::vector<double>& values) 
 std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
                                const SentenceSets& sets, std::uint64_t seed,
                                const std::map<std::string, std::string>& resumed) {
-  Trainer trainer(flags, sets, seed);
+  RunFlags run_flags = flags.run;
+  if (flags.seeds > 1 && !run_flags.log_dir.empty())
+    run_flags.log_dir += fmt::format("/seed_{}", seed);
+  Trainer trainer(flags, run_flags, sets, seed);
   RunSteps steps{.total = trainer.steps(), .per_epoch = trainer.steps_of_epoch()};
   Checkpoint checkpoint{fields(trainer.net),
-                        trainer.optimizer.get(),
+                        &trainer.updates.optimizer(),
                         {{"training", &trainer.random}},
                         all.training_values()};
   checkpoint.notes["data"] = sets.digest();
   if (!flags.run.resume.empty()) {
     Checkpoint into = checkpoint;
     load_checkpoint(flags.run.resume, into);
-    steps.done = trainer.optimizer->steps();
+    steps.done = trainer.updates.optimizer().steps();
     steps.epoch_loss = RunningMean::parse(resumed.at("epoch_loss"));
     trainer.best = Best::parse(resumed.at("best"));
+    trainer.updates.resume_probe();
   }
   fmt::print("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
              trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
@@ -208,11 +208,9 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     return 0;
   }
 
-  RunFlags run_flags = flags.run;
-  if (flags.seeds > 1 && !run_flags.log_dir.empty())
-    run_flags.log_dir += fmt::format("/seed_{}", seed);
   Run run(run_flags, all.values(), steps);
   const auto save = [&] {
+    trainer.updates.write_probe();
     if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
     checkpoint.notes["best"] = trainer.best.text();
@@ -220,7 +218,7 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
   };
   if (flags.run.overfit_batch) {
     const SentenceBatch batch = trainer.batches(0).front();
-    overfit(run, *trainer.optimizer, [&] { return trainer.step(batch); });
+    overfit(run, trainer.updates.optimizer(), [&] { return trainer.step(batch); });
     trainer.evaluate();
   } else {
     save();  // so that a file that cannot be written is known before the training

@@ -6,9 +6,9 @@
 
 #include "support/image_sets.h"
 #include "support/norm_flag.h"
-#include "support/optimizer_flags.h"
 #include "support/resume.h"
 #include "support/run.h"
+#include "support/training.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -82,23 +82,17 @@ struct Trainer {
   const MnistFlags& flags;
   Random random;  // weights, then dropout
   Layer net;
-  std::unique_ptr<Optimizer> optimizer;
-  Schedule schedule;
+  Training updates;
 
   Trainer(const MnistFlags& f, const ImageSets& sets, Index steps)
       : flags(f),
         random(f.seed),
         net(make_net(f, sets, random)),
-        optimizer(f.optimizer.make_optimizer(parameters(net))),
-        schedule(f.optimizer.make_schedule(steps)) {}
+        updates(f.optimizer, f.run, fields(net), steps) {}
 
   /// One step on one batch; returns its loss.
   double step(const Tensor& images, const Indices& labels) {
-    Tape tape({.check_finite = flags.run.check_nan});
-    const Tensor loss = cross_entropy(net(images, training(random)), labels);
-    optimizer->set_rate(schedule(optimizer->steps()));
-    optimizer->step(flags.optimizer.clipped(grad(loss, optimizer->parameters())));
-    return loss.item();
+    return updates.step([&] { return cross_entropy(net(images, training(random)), labels); });
   }
 
   /// The batches of an epoch from `first` on, in an order that follows from seed and epoch.
@@ -111,7 +105,7 @@ struct Trainer {
   void train(const ImageSets& sets, Run& run, const std::function<void()>& save) {
     while (!run.over()) {
       for (const auto& [images, labels] : batches(sets.train, run.epoch(), run.step_of_epoch())) {
-        run.step(step(images, labels), optimizer->rate());
+        run.step(step(images, labels), updates.optimizer().rate());
         if (run.interrupted()) break;
       }
       if (run.step_of_epoch() == 0) {
@@ -154,13 +148,14 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   RunSteps steps{.total = flags.epochs * per_epoch, .per_epoch = per_epoch};
   Trainer trainer(flags, sets, steps.total);
   Checkpoint checkpoint{fields(trainer.net),
-                        trainer.optimizer.get(),
+                        &trainer.updates.optimizer(),
                         {{"training", &trainer.random}},
                         all.training_values()};
   checkpoint.notes["data"] = digest;
   if (!resume.empty()) {
     load_checkpoint(resume, checkpoint);
-    steps.done = trainer.optimizer->steps();
+    steps.done = trainer.updates.optimizer().steps();
+    trainer.updates.resume_probe();
     steps.epoch_loss = RunningMean::parse(checkpoint.notes["epoch_loss"]);
   }
 
@@ -178,11 +173,13 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   Run run(flags.run, all.values(), steps);
   const auto save = [&] {
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
+    trainer.updates.write_probe();
     if (!flags.run.save.empty()) save_checkpoint(flags.run.save, checkpoint);
   };
   if (flags.run.overfit_batch) {
     const Batch batch = *trainer.batches(sets.train, 0, 0).begin();
-    overfit(run, *trainer.optimizer, [&] { return trainer.step(batch.images, batch.labels); });
+    overfit(run, trainer.updates.optimizer(),
+            [&] { return trainer.step(batch.images, batch.labels); });
   } else {
     save();  // so that a file that cannot be written is known before the training
     trainer.train(sets, run, save);

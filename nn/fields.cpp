@@ -30,4 +30,17 @@ void Fields::operator()(const char* name, const Buffer& buffer) {
   if (cloning_) const_cast<Buffer&>(buffer) = entry->second;
 }
 
+void Fields::norm(const void* identity) {
+  norms_.push_back({prefix_.substr(0, prefix_.size() - (prefix_.empty() ? 0 : 1)), identity});
+}
+
+std::vector<Parameter> parameters(const Fields& found) {
+  std::vector<Parameter> list;
+  for (const auto& [name, parameter] : found.parameters()) {
+    list.push_back(parameter);
+    if (parameter.name().empty()) list.back().set_name(name);
+  }
+  return list;
+}
+
 }  // namespace tapegrad

@@ -13,6 +13,10 @@ struct NamedParameter {
   std::string name;
   Parameter parameter;
 };
+struct NamedNorm {
+  std::string name;
+  const void* identity;  ///< as `Norm::identity` has it
+};
 struct NamedBuffer {
   std::string name;
   Buffer buffer;
@@ -46,11 +50,16 @@ class Fields {
     if (field) (*this)(name, *field);
   }
 
+  /// A normalization, which need have neither parameters nor buffers: called by its `visit`.
+  void norm(const void* identity);
+
   // From a temporary by value, so that `for (... : fields(net).parameters())` is safe.
   const std::vector<NamedParameter>& parameters() const& { return parameters_; }
   std::vector<NamedParameter> parameters() && { return std::move(parameters_); }
   const std::vector<NamedBuffer>& buffers() const& { return buffers_; }
   std::vector<NamedBuffer> buffers() && { return std::move(buffers_); }
+  const std::vector<NamedNorm>& norms() const& { return norms_; }
+  std::vector<NamedNorm> norms() && { return std::move(norms_); }
 
  private:
   template <class Module>
@@ -65,6 +74,7 @@ class Fields {
   std::unordered_map<const void*, Buffer> seen_buffers_;
   std::vector<NamedParameter> parameters_;
   std::vector<NamedBuffer> buffers_;
+  std::vector<NamedNorm> norms_;
 };
 
 template <class Module>
@@ -74,16 +84,13 @@ Fields fields(const Module& module) {
   return found;
 }
 
-/// The parameters of a module, each once, in the order of its fields. Gives those without a name
-/// their path ("hidden.weight").
+/// The parameters among these fields, each once, in their order. Gives those without a name their
+/// path ("hidden.weight").
+std::vector<Parameter> parameters(const Fields& found);
+/// Those of a module.
 template <class Module>
 std::vector<Parameter> parameters(const Module& module) {
-  std::vector<Parameter> list;
-  for (auto& [name, parameter] : fields(module).parameters()) {
-    list.push_back(parameter);
-    if (parameter.name().empty()) list.back().set_name(name);
-  }
-  return list;
+  return parameters(fields(module));
 }
 
 /// The number of trained values of a module.

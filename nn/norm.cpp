@@ -165,6 +165,8 @@ std::vector<int> from(int first, int rank) {
   return axes;
 }
 
+thread_local AroundNorms* around_norms = nullptr;
+
 }  // namespace
 
 NormSpec::NormSpec(std::string_view text) {
@@ -279,23 +281,34 @@ Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
 }
 
 Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
-  if (spec.kind == NormKind::none) return x;
+  if (spec.kind == NormKind::none && !AroundNorms::active()) return x;
   expect(x.rank() >= (where_ == Channels::second ? 3 : 1), "norm: {} is not of {}", x.shape(),
          where_ == Channels::second ? "images (N, C, H, W)" : "features (..., C)");
-  Tensor y = spec.kind == NormKind::batch
-                 ? batch(x, step, mode)
-                 : normalize(x, fields_of(x.shape()), spec.statistics, smoothing);
-  if (spec.kind == NormKind::ada) y = ada_scale(y, spec.ada);
+  Tensor y = AroundNorms::run(*this, x, [&](const Tensor& in) {
+    if (spec.kind == NormKind::none) return in;
+    if (spec.kind == NormKind::batch) return batch(in, step, mode);
+    const Tensor normalized = normalize(in, fields_of(in.shape()), spec.statistics, smoothing);
+    return spec.kind == NormKind::ada ? ada_scale(normalized, spec.ada) : normalized;
+  });
   if (gain.defined()) y = y * gain;
   return bias.defined() ? y + bias : y;
 }
 
 void Norm::visit(Fields& field) const {
+  field.norm(identity());
   field("gain", gain);
   field("bias", bias);
   field("smoothing", smoothing);
   field("running_mean", running_mean);
   field("running_variance", running_variance);
+}
+
+AroundNorms::AroundNorms(Around around)
+    : around_(std::move(around)), outer_(std::exchange(around_norms, this)) {}
+AroundNorms::~AroundNorms() { around_norms = outer_; }
+bool AroundNorms::active() { return around_norms != nullptr; }
+Tensor AroundNorms::run(const Norm& norm, const Tensor& x, const Apply& apply) {
+  return active() ? around_norms->around_(norm, x, apply) : apply(x);
 }
 
 }  // namespace tapegrad

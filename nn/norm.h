@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,10 +81,38 @@ struct Norm {
   Tensor at_step(const Tensor& x, Index step, Mode mode = {}) const;
   void visit(Fields& field) const;
 
+  /// Over what it takes the statistics of a tensor of this shape.
+  NormFields fields_of(const Shape& shape) const;
+  /// The same for all copies of this norm, which share its parameters, and for nothing else.
+  const void* identity() const { return identity_.get(); }
+
  private:
   Channels where_;
+  std::shared_ptr<const int> identity_ = std::make_shared<const int>();
   Tensor batch(const Tensor& x, Index step, Mode mode) const;
-  NormFields fields_of(const Shape& shape) const;
+};
+
+/// While in scope, every normalization on this thread, `none` included, goes through a function:
+/// for measurements (`probe`) and for penalties on activations. Fused recurrent layers take their
+/// definition meanwhile.
+class AroundNorms {
+ public:
+  /// The statistics part of a norm, before gain and bias.
+  using Apply = std::function<Tensor(const Tensor& x)>;
+  /// Gets the norm, its input and what the norm does; returns what the layer goes on with.
+  using Around = std::function<Tensor(const Norm& norm, const Tensor& x, const Apply& apply)>;
+
+  explicit AroundNorms(Around around);
+  ~AroundNorms();
+  AroundNorms(const AroundNorms&) = delete;
+  AroundNorms& operator=(const AroundNorms&) = delete;
+  static bool active();
+  /// `apply` by way of the function in scope, or as it is.
+  static Tensor run(const Norm& norm, const Tensor& x, const Apply& apply);
+
+ private:
+  Around around_;
+  AroundNorms* outer_;
 };
 
 }  // namespace tapegrad

@@ -158,6 +158,7 @@ RecurrentState RecurrentLayer::first(Index batch) const {
 bool RecurrentLayer::fused() const {
   const NormSpec& norm = options.norm;
   if (norm.kind == NormKind::none) return true;
+  if (AroundNorms::active()) return false;
   const bool rows = norm.kind == NormKind::layer || (norm.kind == NormKind::rms && norm.share == 1);
   return rows && !norm.learned_smoothing;
 }

@@ -9,6 +9,7 @@
 #include "support/grammar.h"
 #include "support/norm_flag.h"
 #include "support/resume.h"
+#include "support/training.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::support {
@@ -57,8 +58,7 @@ class Trainer {
         characters_(characters),
         random_(random),
         order_(Random(flags.seed).stream(0)),
-        optimizer_(flags.optimizer.make_optimizer(parameters_of(model.fields))),
-        schedule_(flags.optimizer.make_schedule(flags.steps)) {
+        updates_(flags.optimizer, flags.run, model.fields, flags.steps) {
     const Indices ids = characters.encode(text);
     const Index split = ids.size() * 9 / 10;
     train_ = part(ids, 0, split);
@@ -70,7 +70,7 @@ class Trainer {
                       flags.seq_len);
   }
 
-  Optimizer& optimizer() { return *optimizer_; }
+  Training& updates() { return updates_; }
   Index training_size() const { return train_.size(); }
   Index rest_size() const { return rest_.size(); }
 
@@ -83,13 +83,11 @@ class Trainer {
   }
 
   double step(const TextBatch& batch) {
-    Tape tape({.check_finite = flags_.run.check_nan});
-    const Tensor logits = model_.logits(batch.inputs, streams_ ? &memory_ : nullptr, {&random_});
-    const Tensor loss = cross_entropy(logits, batch.targets);
-    optimizer_->set_rate(schedule_(optimizer_->steps()));
-    optimizer_->step(flags_.optimizer.clipped(grad(loss, optimizer_->parameters())));
-    for (Tensor& each : memory_) each = detach(each);
-    return loss.item();
+    return updates_.step([&] {
+      const Tensor logits = model_.logits(batch.inputs, streams_ ? &memory_ : nullptr, {&random_});
+      for (Tensor& each : memory_) each = detach(each);
+      return cross_entropy(logits, batch.targets);
+    });
   }
 
   /// The mean loss over the rest of the text, in nats a character.
@@ -133,7 +131,7 @@ class Trainer {
   /// Everything that a checkpoint keeps, as it is now.
   Checkpoint checkpoint(const std::map<std::string, std::string>& notes) {
     Checkpoint saved{
-        model_.fields, optimizer_.get(), {{"training", &random_}, {"order", &order_}}, notes};
+        model_.fields, &updates_.optimizer(), {{"training", &random_}, {"order", &order_}}, notes};
     saved.net("carried", CarriedMemory(memory_));
     return saved;
   }
@@ -143,7 +141,7 @@ class Trainer {
     // A pass ends with its memory still there; the next block drops it.
     const Index held_blocks = streams_ && steps > 0 && block == 0 ? streams_->blocks() : block;
     CarriedMemory carried(model_.carried && steps > 0 ? model_.carried(held_blocks) : Memory());
-    into = {model_.fields, optimizer_.get(), {{"training", &random_}, {"order", &order_}}, {}};
+    into = {model_.fields, &updates_.optimizer(), {{"training", &random_}, {"order", &order_}}, {}};
     into.net("carried", carried);
     load_checkpoint(path, into);
     memory_.clear();
@@ -151,18 +149,9 @@ class Trainer {
   }
 
  private:
-  static std::vector<Parameter> parameters_of(const Fields& fields) {
-    std::vector<Parameter> list;
-    for (const auto& [name, parameter] : fields.parameters()) {
-      list.push_back(parameter);
-      list.back().set_name(name);
-    }
-    return list;
-  }
-
   TextBatch next_batch() {
     if (!streams_) return random_rows(train_, flags_.batch_size, flags_.seq_len, order_);
-    const Index block = optimizer_->steps() % streams_->blocks();
+    const Index block = updates_.optimizer().steps() % streams_->blocks();
     if (block == 0) memory_.clear();
     return streams_->block(block);
   }
@@ -190,8 +179,7 @@ class Trainer {
   const Characters& characters_;
   Random& random_;  // weights, then dropout
   Random order_;    // of random pieces
-  std::unique_ptr<Optimizer> optimizer_;
-  Schedule schedule_;
+  Training updates_;
   Indices train_, rest_;
   std::optional<TextStreams> streams_;
   std::optional<TextBatch> first_;
@@ -206,7 +194,7 @@ void train(Trainer& trainer, Run& run, const std::function<void()>& save) {
   while (!run.over()) {
     do {
       const double loss = trainer.step();
-      run.step(loss, trainer.optimizer().rate());
+      run.step(loss, trainer.updates().optimizer().rate());
     } while (!run.over() && run.step_of_epoch() != 0);
     if (!run.interrupted()) run.report(scores(trainer.evaluate()));
     save();
@@ -268,7 +256,8 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   if (!resume.empty()) {
     Checkpoint restored;
     trainer.restore(resume, std::stoll(saved.at("steps_done")), restored);
-    steps.done = trainer.optimizer().steps();
+    steps.done = trainer.updates().optimizer().steps();
+    trainer.updates().resume_probe();
     steps.epoch_loss = RunningMean::parse(restored.notes["epoch_loss"]);
   }
 
@@ -284,6 +273,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
 
   Run run(flags.run, all.values(), steps);
   const auto save = [&] {
+    trainer.updates().write_probe();
     if (flags.run.save.empty()) return;
     notes["epoch_loss"] = run.epoch_loss().text();
     notes["steps_done"] = std::to_string(run.steps_done());
@@ -292,7 +282,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   save();  // so that a file that cannot be written is known before the training
   const double begin = run.seconds();
   if (flags.run.overfit_batch)
-    overfit(run, trainer.optimizer(), [&] { return trainer.step_on_first(); });
+    overfit(run, trainer.updates().optimizer(), [&] { return trainer.step_on_first(); });
   else
     train(trainer, run, save);
   if (run.interrupted()) {

@@ -31,6 +31,11 @@ void RunFlags::add_to(Flags& flags) {
       ->excludes("--save", "--resume");
   flags.setting("--check-nan", check_nan,
                 "Stop at the operation that makes the first NaN or infinity (slower)");
+  flags
+      .setting("--probe", probe,
+               "Write to --log-dir what each step does to gradients at normalizations, and to "
+               "weights (slower)")
+      ->needs("--log-dir");
 }
 
 Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps)

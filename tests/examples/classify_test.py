@@ -72,6 +72,11 @@ class Classify(TrainerTest):
                                 ("hidden", "17"), ("batch-tokens", "50"), ("epochs", "4"),
                                 ("dropout", "0.1"), ("lr", "5e-3"), ("seed", "2")))
 
+    def test_probe(self):
+        self.check_probe([*self.train, "--norm", "layer"], [*self.train, "--norm", "detach"])
+        run(*self.train, "--seeds", "2", "--norm", "layer", "--log-dir", self.path / "log", "--probe")
+        self.assertTrue((self.path / "log" / "seed_1" / "probe_norms.csv").exists())
+
     def test_interrupt(self):
         train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "300"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))

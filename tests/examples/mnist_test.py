@@ -12,7 +12,7 @@ import subprocess
 import time
 import unittest
 
-from program import TrainerTest, run, start
+from program import TrainerTest, interrupt_at, run, start
 
 QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
@@ -173,6 +173,19 @@ class Mnist(TrainerTest):
     def test_interrupt(self):
         train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))
+
+    def test_probe(self):
+        self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
+
+    def test_probe_of_a_resumed_run(self):
+        train = [*self.train, "--epochs", "200", "--norm", "layer", "--save", self.path / "part"]
+        run(*train, "--log-dir", self.path / "whole", "--probe")
+        (self.path / "part").unlink()
+        log = ["--log-dir", self.path / "parts", "--probe"]
+        interrupt_at("epoch 20/", signal.SIGINT, *train, *log)
+        run(*self.data_flags, "--resume", self.path / "part", *log)
+        for name in ("probe_norms.csv", "probe_weights.csv"):
+            self.assertEqual(*((self.path / part / name).read_text() for part in ("whole", "parts")))
 
     def test_kill_at_random_moments(self):
         train = [*self.train, "--epochs", "200", "--quiet"]

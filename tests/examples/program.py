@@ -1,5 +1,7 @@
 """A program as its users run it: what the tests of every trainer share."""
 
+import csv
+import json
 import pathlib
 import signal
 import subprocess
@@ -62,6 +64,35 @@ class TrainerTest(unittest.TestCase):
         for flag, value in effects:
             other = self.saved("other", *plain_flags, f"--{flag}", value)
             self.assertNotEqual(plain, weights(other), (flag, value))
+
+    def check_probe(self, attached, detached, same_bits=True):
+        """--probe writes what Theorem 1 of Xu et al. 2019 says, for flags of two trainings; and with
+        the same bits changes nothing."""
+        self.assertIn("--log-dir", run(*self.train, "--probe", code=2).stderr)
+        log = self.path / "probed"
+        for flags, is_attached in (attached, True), (detached, False):
+            probed = self.saved("other", *flags, "--log-dir", log, "--probe")
+            if same_bits:
+                self.assertEqual(weights(probed), weights(self.saved("plain", *flags)))
+            steps = json.loads((log / "summary.json").read_text())["steps"]
+            norms = list(csv.DictReader((log / "probe_norms.csv").open()))
+            self.assertEqual([int(row["step"]) for row in norms],
+                             [step + 1 for step in range(steps) for _ in range(len(norms) // steps)])
+            for row in norms:
+                self.assertTrue(row["norm"])
+                after, scaled = float(row["gradient_mean_after"]), float(row["gradient_mean_before_scaled"])
+                self.assertLess(float(row["greatest_variance_ratio"]), 1 + 1e-3)
+                if is_attached:
+                    self.assertLess(scaled, 1e-3 * float(row["gradient_variance_after"]) ** 0.5)
+                else:
+                    self.assertAlmostEqual(scaled / after, 1, delta=1e-3)
+                    self.assertGreater(float(row["variance_ratio"]), 1 - 1e-3)
+            updates = list(csv.DictReader((log / "probe_weights.csv").open()))
+            self.assertEqual(updates[-1]["step"], norms[-1]["step"])
+            for row in updates:
+                self.assertLessEqual(abs(float(row["radial"])),
+                                     float(row["norm"]) * float(row["gradient_norm"]) * (1 + 1e-5))
+                self.assertTrue(0 <= float(row["angle"]) < 3.2)
 
     def check_interrupts(self, train, *moments):
         """Interrupted and resumed trainings end with the bytes of one that never stopped."""

@@ -6,6 +6,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
+#include "tapegrad/nn/recurrent.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
@@ -256,4 +257,55 @@ TEST_CASE("normalization layers agree with PyTorch", "[nn][norm]") {
                              expected.gradients[i]) < golden_tolerance);
     }
   }
+}
+
+TEST_CASE("every normalization goes around the function in scope", "[nn][norm]") {
+  Random random(3);
+  const Mlp mlp({6, 8, 8, 2}, random, {.norm = "layer_simple"});
+  const Tensor x = random.normal({4, 6});
+  const Tensor plain = mlp(x);
+  const auto named = fields(mlp).norms();
+  REQUIRE(named.size() == 2);
+  CHECK(named[0].name == "layers.1");
+  CHECK(named[1].name == "layers.4");
+
+  std::vector<const void*> seen;
+  {
+    const AroundNorms around([&](const Norm& norm, const Tensor& in, const auto& apply) {
+      seen.push_back(norm.identity());
+      return apply(in) * 2.0;
+    });
+    CHECK(AroundNorms::active());
+    CHECK(relative_error(mlp(x), plain) > 0.1);
+    const Mlp copy = mlp;
+    copy(x);
+    const Norm none("none", 6);
+    CHECK(relative_error(none(x), 2.0 * x) == 0);
+    {
+      const AroundNorms inner(
+          [](const Norm&, const Tensor& in, const auto& apply) { return apply(in); });
+      CHECK(relative_error(mlp(x), plain) == 0);
+    }
+  }
+  CHECK_FALSE(AroundNorms::active());
+  CHECK(relative_error(mlp(x), plain) == 0);
+  REQUIRE(seen.size() == 5);
+  CHECK(seen[0] == named[0].identity);
+  CHECK(seen[1] == named[1].identity);
+  CHECK(seen[2] == seen[0]);
+  CHECK(seen[4] != seen[0]);
+}
+
+TEST_CASE("the norms of a recurrent layer are seen at each step", "[nn][norm]") {
+  Random random(4);
+  const RecurrentLayer layer(Cell::lstm, 3, 5, random, {.norm = "layer"});
+  const Tensor x = random.normal({7, 2, 3});
+  const Tensor plain = layer(x).outputs;
+  int uses = 0;
+  const AroundNorms around([&](const Norm&, const Tensor& in, const auto& apply) {
+    ++uses;
+    return apply(in);
+  });
+  CHECK(relative_error(layer(x).outputs, plain) < precision);
+  CHECK(uses == 1 + 7 + 7);  // of all inputs at once, of h W_h and of c
 }

@@ -1,0 +1,160 @@
+#include "support/probe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <span>
+
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::support {
+namespace {
+
+constexpr const char* norms_file = "probe_norms.csv";
+constexpr const char* weights_file = "probe_weights.csv";
+constexpr const char* norms_header =
+    "step,norm,input_mean,input_variance,gradient_mean_after,gradient_mean_before,"
+    "gradient_variance_after,gradient_variance_before,variance_ratio,greatest_variance_ratio,"
+    "gradient_mean_before_scaled\n";
+constexpr const char* weights_header = "step,weight,norm,gradient_norm,radial,angle\n";
+
+// Mean and variance of each set that a norm normalizes together.
+struct Statistics {
+  std::vector<double> means, variances;
+};
+
+Statistics statistics(const Tensor& x, const Norm& norm) {
+  const Field field = norm.fields_of(x.shape()).scale;
+  std::vector<int> inside = field.axes;
+  inside.insert(inside.end(), field.window.begin(), field.window.end());
+  for (int& axis : inside) axis = axis < 0 ? axis + x.rank() : axis;
+  std::sort(inside.begin(), inside.end());
+  std::vector<int> order;
+  for (int axis = 0; axis < x.rank(); ++axis)
+    if (!std::binary_search(inside.begin(), inside.end(), axis)) order.push_back(axis);
+  Index sets = field.groups;  // of the channels, which come first among the axes inside
+  for (const int axis : order) sets *= x.shape()[axis];
+  order.insert(order.end(), inside.begin(), inside.end());
+  const Tensor rows = reshape(permute(x, order), {sets, x.size() / std::max<Index>(sets, 1)});
+  const auto listed = [](const Tensor& t) {
+    return std::vector<double>(t.values().begin(), t.values().end());
+  };
+  return {listed(mean(rows, 1)), listed(var(rows, 1))};
+}
+
+double norm_of(const Tensor& x) { return std::sqrt(sum(square(x)).item()); }
+
+// The lines of a file up to a step, without its header.
+std::string lines_until(const std::string& path, Index step) {
+  std::ifstream file(path);
+  std::string kept, line;
+  std::getline(file, line);
+  while (std::getline(file, line))
+    if (std::atoll(line.c_str()) <= step) kept += line + "\n";
+  return kept;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+}  // namespace
+
+Probe::Probe(const Fields& net) : names_(net.norms()) {}
+
+AroundNorms::Around Probe::around() {
+  return [this](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
+    // What the gradient after the norm leaves for the one before it.
+    struct Use {
+      std::vector<double> scales, variances_after;
+    };
+    const auto use = std::make_shared<Use>();
+    Sums& sums = sums_[norm.identity()];
+    const Tensor in = probe(x, {.gradient = [this, &sums, use, norm](const Tensor& g) {
+                              const Statistics before = statistics(g, norm);
+                              for (std::size_t i = 0; i < use->variances_after.size(); ++i)
+                                sums.add_before(before.means[i], before.variances[i],
+                                                use->scales[i], use->variances_after[i]);
+                            }});
+    const Tensor y = apply(in);
+    const Statistics input = statistics(x, norm), output = statistics(y, norm);
+    for (std::size_t i = 0; i < input.means.size(); ++i) {
+      sums.input_mean += input.means[i];
+      sums.input_variance += input.variances[i];
+      // What the norm divides by, whatever it is.
+      use->scales.push_back(std::sqrt(input.variances[i] / output.variances[i]));
+    }
+    sums.sets += static_cast<double>(input.means.size());
+    return probe(y, {.gradient = [&sums, use, norm](const Tensor& g) {
+                   const Statistics after = statistics(g, norm);
+                   use->variances_after = after.variances;
+                   for (std::size_t i = 0; i < after.means.size(); ++i) {
+                     sums.mean_after += after.means[i] * after.means[i];
+                     sums.variance_after += after.variances[i];
+                   }
+                 }});
+  };
+}
+
+void Probe::Sums::add_before(double mean, double variance, double scale, double after) {
+  mean_before += mean * mean;
+  variance_before += variance;
+  if (after == 0 || !std::isfinite(scale)) return;  // no gradient, or a constant input
+  ++compared;
+  mean_scaled += mean * mean * scale * scale;
+  const double found = variance * scale * scale / after;
+  ratio += found;
+  greatest_ratio = std::max(greatest_ratio, found);
+}
+
+void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
+                          const std::vector<Tensor>& gradients,
+                          const std::function<void()>& update) {
+  for (const auto& [name, identity] : names_) {
+    const auto found = sums_.find(identity);
+    if (found == sums_.end()) continue;  // not used in this step
+    const Sums& s = found->second;
+    norms_.push_back({step, name, s.input_mean / s.sets, s.input_variance / s.sets,
+                      std::sqrt(s.mean_after / s.sets), std::sqrt(s.mean_before / s.sets),
+                      s.variance_after / s.sets, s.variance_before / s.sets, s.ratio / s.compared,
+                      s.greatest_ratio, std::sqrt(s.mean_scaled / s.compared)});
+  }
+  sums_.clear();
+
+  std::vector<Tensor> before;
+  for (const Parameter& parameter : parameters)
+    before.push_back(Tensor(parameter.shape(), parameter.value().values()));
+  update();
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor &old = before[i], &now = parameters[i].value();
+    if (old.rank() < 2) continue;
+    const double size = norm_of(old);
+    // Half the chord between the directions: the cosine of so small an angle has no digits.
+    const double half_chord = norm_of(old / size - now / norm_of(now)) / 2;
+    weights_.push_back({step, parameters[i].name(), size, norm_of(gradients[i]),
+                        sum(old * gradients[i]).item(), 2 * std::asin(std::min(half_chord, 1.0))});
+  }
+}
+
+void Probe::resume(const std::string& directory, Index steps_done) {
+  earlier_norms_ = lines_until(directory + "/" + norms_file, steps_done);
+  earlier_weights_ = lines_until(directory + "/" + weights_file, steps_done);
+}
+
+void Probe::write(const std::string& directory) const {
+  std::string norms = norms_header + earlier_norms_, weights = weights_header + earlier_weights_;
+  for (const NormRecord& r : norms_)
+    norms += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", r.step, r.norm, r.input_mean,
+                         r.input_variance, r.mean_after, r.mean_before, r.variance_after,
+                         r.variance_before, r.variance_ratio, r.greatest_ratio, r.mean_scaled);
+  for (const WeightRecord& r : weights_)
+    weights += fmt::format("{},{},{},{},{},{}\n", r.step, r.weight, r.norm, r.gradient_norm,
+                           r.radial, r.angle);
+  write_text(directory + "/" + norms_file, norms);
+  write_text(directory + "/" + weights_file, weights);
+}
+
+}  // namespace tapegrad::support

@@ -1,0 +1,39 @@
+#include "support/training.h"
+
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::support {
+
+Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net,
+                   Index steps)
+    : flags_(optimizer),
+      check_nan_(run.check_nan),
+      directory_(run.log_dir),
+      optimizer_(optimizer.make_optimizer(parameters(net))),
+      schedule_(optimizer.make_schedule(steps)),
+      probe_(run.probe ? std::make_unique<Probe>(net) : nullptr) {}
+
+double Training::step(const std::function<Tensor()>& forward) {
+  const Tape tape({.check_finite = check_nan_});
+  std::optional<AroundNorms> seen;
+  if (probe_) seen.emplace(probe_->around());
+  const Tensor loss = forward();
+  optimizer_->set_rate(schedule_(optimizer_->steps()));
+  std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
+  if (probe_)
+    probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
+                          [&] { optimizer_->step(flags_.clipped(gradients)); });
+  else
+    optimizer_->step(flags_.clipped(std::move(gradients)));
+  return loss.item();
+}
+
+void Training::resume_probe() {
+  if (probe_) probe_->resume(directory_, optimizer_->steps());
+}
+
+void Training::write_probe() const {
+  if (probe_) probe_->write(directory_);
+}
+
+}  // namespace tapegrad::support

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "support/optimizer_flags.h"
+#include "support/probe.h"
+#include "support/run.h"
+
+namespace tapegrad::support {
+
+/// The updates of a net, as every trainer makes them: one tape a step, clipped gradients, a rate
+/// that follows the schedule, and what --check-nan and --probe look at.
+class Training {
+ public:
+  /// net: its fields   steps: of the whole run
+  Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net, Index steps);
+
+  /// One step on the loss that `forward` computes; returns its value.
+  double step(const std::function<Tensor()>& forward);
+  Optimizer& optimizer() { return *optimizer_; }
+  /// Keeps what the run that this one resumes has probed.
+  void resume_probe();
+  /// Writes what --probe has seen so far, if it is given.
+  void write_probe() const;
+
+ private:
+  const OptimizerFlags& flags_;
+  bool check_nan_;
+  std::string directory_;
+  std::unique_ptr<Optimizer> optimizer_;
+  Schedule schedule_;
+  std::unique_ptr<Probe> probe_;
+};
+
+}  // namespace tapegrad::support
