@@ -67,47 +67,37 @@ Probe::Probe(const Fields& net) : names_(net.norms()) {}
 
 AroundNorms::Around Probe::around() {
   return [this](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
-    // What the gradient after the norm leaves for the one before it.
-    struct Use {
-      std::vector<double> scales, variances_after;
-    };
-    const auto use = std::make_shared<Use>();
     Sums& sums = sums_[norm.identity()];
-    const Tensor in = probe(x, {.gradient = [this, &sums, use, norm](const Tensor& g) {
-                              const Statistics before = statistics(g, norm);
-                              for (std::size_t i = 0; i < use->variances_after.size(); ++i)
-                                sums.add_before(before.means[i], before.variances[i],
-                                                use->scales[i], use->variances_after[i]);
-                            }});
+    const auto after = std::make_shared<Statistics>();  // of the gradient, which comes first
+    const auto scales = std::make_shared<std::vector<double>>();
+    const auto compare = [&sums, norm, after, scales](const Tensor& gradient) {
+      const Statistics before = statistics(gradient, norm);
+      for (std::size_t i = 0; i < after->means.size(); ++i) {
+        const double mean = before.means[i], variance = before.variances[i], scale = (*scales)[i];
+        if (after->variances[i] == 0 || !std::isfinite(scale)) continue;
+        const double ratio = variance * scale * scale / after->variances[i];
+        ++sums.compared;
+        sums.mean_after += after->means[i] * after->means[i];
+        sums.mean_before += mean * mean;
+        sums.mean_scaled += mean * mean * scale * scale;
+        sums.variance_after += after->variances[i];
+        sums.variance_before += variance;
+        sums.ratio += ratio;
+        sums.greatest_ratio = std::max(sums.greatest_ratio, ratio);
+      }
+    };
+    const Tensor in = probe(x, {.gradient = compare});
     const Tensor y = apply(in);
     const Statistics input = statistics(x, norm), output = statistics(y, norm);
     for (std::size_t i = 0; i < input.means.size(); ++i) {
       sums.input_mean += input.means[i];
       sums.input_variance += input.variances[i];
       // What the norm divides by, whatever it is.
-      use->scales.push_back(std::sqrt(input.variances[i] / output.variances[i]));
+      scales->push_back(std::sqrt(input.variances[i] / output.variances[i]));
     }
     sums.sets += static_cast<double>(input.means.size());
-    return probe(y, {.gradient = [&sums, use, norm](const Tensor& g) {
-                   const Statistics after = statistics(g, norm);
-                   use->variances_after = after.variances;
-                   for (std::size_t i = 0; i < after.means.size(); ++i) {
-                     sums.mean_after += after.means[i] * after.means[i];
-                     sums.variance_after += after.variances[i];
-                   }
-                 }});
+    return probe(y, {.gradient = [norm, after](const Tensor& g) { *after = statistics(g, norm); }});
   };
-}
-
-void Probe::Sums::add_before(double mean, double variance, double scale, double after) {
-  mean_before += mean * mean;
-  variance_before += variance;
-  if (after == 0 || !std::isfinite(scale)) return;  // no gradient, or a constant input
-  ++compared;
-  mean_scaled += mean * mean * scale * scale;
-  const double found = variance * scale * scale / after;
-  ratio += found;
-  greatest_ratio = std::max(greatest_ratio, found);
 }
 
 void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
@@ -115,12 +105,13 @@ void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
                           const std::function<void()>& update) {
   for (const auto& [name, identity] : names_) {
     const auto found = sums_.find(identity);
-    if (found == sums_.end()) continue;  // not used in this step
+    if (found == sums_.end() || found->second.compared == 0) continue;  // no gradient
     const Sums& s = found->second;
     norms_.push_back({step, name, s.input_mean / s.sets, s.input_variance / s.sets,
-                      std::sqrt(s.mean_after / s.sets), std::sqrt(s.mean_before / s.sets),
-                      s.variance_after / s.sets, s.variance_before / s.sets, s.ratio / s.compared,
-                      s.greatest_ratio, std::sqrt(s.mean_scaled / s.compared)});
+                      std::sqrt(s.mean_after / s.compared), std::sqrt(s.mean_before / s.compared),
+                      s.variance_after / s.compared, s.variance_before / s.compared,
+                      s.ratio / s.compared, s.greatest_ratio,
+                      std::sqrt(s.mean_scaled / s.compared)});
   }
   sums_.clear();
 

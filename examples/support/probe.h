@@ -11,7 +11,8 @@ namespace tapegrad::support {
 
 /// A normalization in one step of a training. A set is what it normalizes together: a row, a column
 /// of the batch, an image. Gradients are those of the loss, after it (with respect to its output,
-/// before gain and bias) and before it (with respect to its input).
+/// before gain and bias) and before it (with respect to its input), over those sets where neither
+/// the input nor the gradient after the norm is constant.
 struct NormRecord {
   Index step;
   std::string norm;
@@ -57,12 +58,9 @@ class Probe {
   /// Of one norm over its uses and their sets in the current step.
   struct Sums {
     double sets = 0, input_mean = 0, input_variance = 0;
+    double compared = 0;                                      // sets with a gradient
     double mean_after = 0, mean_before = 0, mean_scaled = 0;  // of squares
-    double variance_after = 0, variance_before = 0;
-    double compared = 0;  // sets with a scale and a gradient
-    double ratio = 0, greatest_ratio = 0;
-
-    void add_before(double mean, double variance, double scale, double after);
+    double variance_after = 0, variance_before = 0, ratio = 0, greatest_ratio = 0;
   };
   std::vector<NamedNorm> names_;
   std::unordered_map<const void*, Sums> sums_;

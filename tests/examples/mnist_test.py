@@ -178,11 +178,11 @@ class Mnist(TrainerTest):
         self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
 
     def test_probe_of_a_resumed_run(self):
-        train = [*self.train, "--epochs", "200", "--norm", "layer", "--save", self.path / "part"]
+        train = [*self.train, "--epochs", "60", "--norm", "layer", "--save", self.path / "part"]
         run(*train, "--log-dir", self.path / "whole", "--probe")
         (self.path / "part").unlink()
         log = ["--log-dir", self.path / "parts", "--probe"]
-        interrupt_at("epoch 20/", signal.SIGINT, *train, *log)
+        interrupt_at("epoch 5/", signal.SIGINT, *train, *log)
         run(*self.data_flags, "--resume", self.path / "part", *log)
         for name in ("probe_norms.csv", "probe_weights.csv"):
             self.assertEqual(*((self.path / part / name).read_text() for part in ("whole", "parts")))

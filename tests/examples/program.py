@@ -22,6 +22,11 @@ def run(*arguments, code=0, environment=None):
     return result
 
 
+def rows_of(table):
+    """The rows of a CSV file, each by the names of its columns."""
+    return list(csv.DictReader(table.read_text().splitlines()))
+
+
 def start(*arguments, **streams):
     """Starts the program and does not wait."""
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
@@ -75,7 +80,7 @@ class TrainerTest(unittest.TestCase):
             if same_bits:
                 self.assertEqual(weights(probed), weights(self.saved("plain", *flags)))
             steps = json.loads((log / "summary.json").read_text())["steps"]
-            norms = list(csv.DictReader((log / "probe_norms.csv").open()))
+            norms = rows_of(log / "probe_norms.csv")
             self.assertEqual([int(row["step"]) for row in norms],
                              [step + 1 for step in range(steps) for _ in range(len(norms) // steps)])
             for row in norms:
@@ -87,7 +92,7 @@ class TrainerTest(unittest.TestCase):
                 else:
                     self.assertAlmostEqual(scaled / after, 1, delta=1e-3)
                     self.assertGreater(float(row["variance_ratio"]), 1 - 1e-3)
-            updates = list(csv.DictReader((log / "probe_weights.csv").open()))
+            updates = rows_of(log / "probe_weights.csv")
             self.assertEqual(updates[-1]["step"], norms[-1]["step"])
             for row in updates:
                 self.assertLessEqual(abs(float(row["radial"])),
