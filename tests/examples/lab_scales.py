@@ -6,4 +6,5 @@ FLAGS = {
     "adanorm": [],
     "dynamics": [],
     "geometry": [],
+    "gradients": ["--steps", "5"],
 }
