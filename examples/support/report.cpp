@@ -32,7 +32,7 @@ table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabu
 th, td {{ border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: right; white-space: nowrap }}
 th:first-child, td:first-child {{ text-align: left }}
 .claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
-.holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
+.noted {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
 figure {{ margin: 1.5rem 0 }}
@@ -168,6 +168,14 @@ void Report::claim(const std::string& statement, const std::string& measured, bo
   fmt::print("\n{}: {}\n  measured: {}\n", verdict, statement, measured);
   body_ += fmt::format("<div class=\"claim {}\"><b>{}</b>: {}<br>Measured: {}</div>\n",
                        holds ? "holds" : "fails", verdict, escaped(statement), escaped(measured));
+}
+
+void Report::published(const std::string& statement, const std::string& measured, bool holds) {
+  const char* verdict = holds ? "seen here too" : "not seen here";
+  fmt::print("\npublished, {}: {}\n  measured: {}\n", verdict, statement, measured);
+  body_ +=
+      fmt::format("<div class=\"claim noted\"><b>published, {}</b>: {}<br>Measured: {}</div>\n",
+                  verdict, escaped(statement), escaped(measured));
 }
 
 int Report::finish() const {

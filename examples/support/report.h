@@ -30,6 +30,9 @@ class Report {
   void figure(const std::string& name, const Diagram& diagram);
   /// A statement, what was measured, and whether the measurement bears it out.
   void claim(const std::string& statement, const std::string& measured, bool holds);
+  /// The same of what was published about larger trainings: a small one need not bear it out, so
+  /// that its verdict does not make the program fail.
+  void published(const std::string& statement, const std::string& measured, bool holds);
 
   /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError
   /// when a file cannot be written.

@@ -6,5 +6,6 @@ FLAGS = {
     "adanorm": [],
     "dynamics": [],
     "geometry": [],
+    "divisive": ["--seeds", "1", "--cnn-steps", "20", "--rnn-steps", "80"],
     "gradients": ["--steps", "5"],
 }
