@@ -10,7 +10,11 @@ from program import PROGRAM, TrainerTest, run
 
 NAME = pathlib.Path(PROGRAM).name
 # Small scales that still bear out the claims.
-FLAGS = {"theorem1": ["--rows", "20", "--steps", "20"]}.get(NAME, [])
+FLAGS = {
+    "theorem1": ["--rows", "20", "--steps", "20"],
+    "depth": ["--layers", "2,6", "--placements", "pre", "--steps", "120", "--quiet"],
+    "mnist_norms": ["--updates", "40", "--epochs", "2", "--limit", "800", "--quiet"],
+}.get(NAME, [])
 
 
 class Page(html.parser.HTMLParser):
