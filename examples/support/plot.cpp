@@ -22,7 +22,7 @@ constexpr const char* style = R"(<style>
   .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
   .color0 { stroke: #0969da } .color1 { stroke: #bc4c00 }
   .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
-  .color4 { stroke: #cf222e } .color5 { stroke: #9a6700 }
+  .color4 { stroke: #cf222e } .color5 { stroke: #1b7c83 }
   .color6 { stroke: #6e7781 } .color7 { stroke: #bf3989 }
   @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117 }
@@ -31,7 +31,7 @@ constexpr const char* style = R"(<style>
     .frame { stroke: #8b949e }
     .color0 { stroke: #58a6ff } .color1 { stroke: #f0883e }
     .color2 { stroke: #3fb950 } .color3 { stroke: #bc8cff }
-    .color4 { stroke: #ff7b72 } .color5 { stroke: #d29922 }
+    .color4 { stroke: #ff7b72 } .color5 { stroke: #39c5cf }
     .color6 { stroke: #8b949e } .color7 { stroke: #f778ba }
   }
 </style>

@@ -13,7 +13,7 @@ NAME = pathlib.Path(PROGRAM).name
 FLAGS = {
     "theorem1": ["--rows", "20", "--steps", "20"],
     "depth": ["--layers", "2,6", "--placements", "pre", "--steps", "120", "--quiet"],
-    "mnist_norms": ["--updates", "40", "--epochs", "2", "--limit", "800", "--quiet"],
+    "mnist_norms": ["--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
 }.get(NAME, [])
 
 
