@@ -22,6 +22,8 @@ constexpr const char* style = R"(<style>
   .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
   .color0 { stroke: #0969da } .color1 { stroke: #bc4c00 }
   .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
+  .color4 { stroke: #cf222e } .color5 { stroke: #1b7c83 }
+  .color6 { stroke: #6e7781 } .color7 { stroke: #bf3989 }
   @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117 }
     text { fill: #e6edf3 }
@@ -29,6 +31,8 @@ constexpr const char* style = R"(<style>
     .frame { stroke: #8b949e }
     .color0 { stroke: #58a6ff } .color1 { stroke: #f0883e }
     .color2 { stroke: #3fb950 } .color3 { stroke: #bc8cff }
+    .color4 { stroke: #ff7b72 } .color5 { stroke: #39c5cf }
+    .color6 { stroke: #8b949e } .color7 { stroke: #f778ba }
   }
 </style>
 )";
@@ -81,7 +85,13 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
 
 std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
   const auto [x_axis, y_axis] = axes(diagram);
-  const double frame_width = width - left - right, frame_height = height - top - bottom;
+  // The legend stands on the title's line, from the right, or below it if both are too long.
+  constexpr double letter = 7, sample = 40;
+  double both = 1.2 * letter * static_cast<double>(diagram.title.size());
+  for (const Series& series : diagram.series)
+    both += letter * static_cast<double>(series.name.size()) + sample;
+  const double below = both < width - left - right ? 0 : 20;
+  const double frame_width = width - left - right, frame_height = height - top - below - bottom;
   const double floor = offset + height - bottom;
   const auto across = [&, &axis = x_axis](double x) { return left + axis.at(x) * frame_width; };
   const auto up = [&, &axis = y_axis](double y) { return floor - axis.at(y) * frame_height; };
@@ -104,8 +114,8 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
                    "<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
                    x, floor, x, floor + 20, x_axis.label(i));
   }
-  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left, offset + top, floor,
-                 frame_width);
+  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left, offset + top + below,
+                 floor, frame_width);
   fmt::format_to(out, "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
                  left + frame_width / 2, floor + 42, escaped(diagram.x_label));
   const double middle = floor - frame_height / 2;
@@ -114,22 +124,22 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
                  "y=\"{0}\">{1}</text>\n",
                  middle, escaped(diagram.y_label));
 
-  // The legend stands on the title's line, from the right.
   double legend = width - right;
   for (const Series& series : diagram.series) {
-    const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 4;
+    const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8;
     std::string path;
     for (const auto& [x, y] : series.points)
       if (std::isfinite(y))
         path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
                              : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
     fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
-    legend -= 7.0 * static_cast<double>(series.name.size());
+    legend -= letter * static_cast<double>(series.name.size());
     fmt::format_to(out,
                    "<text x=\"{0}\" y=\"{1}\">{2}</text>"
                    "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
-                   legend, offset + 24, escaped(series.name), color, legend - 26, offset + 20);
-    legend -= 48;
+                   legend, offset + below + 24, escaped(series.name), color, legend - 26,
+                   offset + below + 20);
+    legend -= sample;
   }
   return result;
 }

@@ -8,4 +8,6 @@ FLAGS = {
     "geometry": [],
     "divisive": ["--seeds", "1", "--cnn-steps", "20", "--rnn-steps", "80"],
     "gradients": ["--steps", "5"],
+    "depth": ["--layers", "2,6", "--placements", "pre", "--quiet"],
+    "mnist_norms": ["--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
 }
