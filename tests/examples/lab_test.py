@@ -12,7 +12,7 @@ NAME = pathlib.Path(PROGRAM).name
 # Small scales that still bear out the claims.
 FLAGS = {
     "theorem1": ["--rows", "20", "--steps", "20"],
-    "depth": ["--layers", "2,6", "--placements", "pre", "--steps", "120", "--quiet"],
+    "depth": ["--layers", "2,6", "--placements", "pre", "--quiet"],
     "mnist_norms": ["--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
 }.get(NAME, [])
 
