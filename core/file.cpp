@@ -56,6 +56,11 @@ std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t 
   return bytes;
 }
 
+std::string read_text(const std::filesystem::path& path) {
+  const std::vector<std::byte> bytes = read_file(path, std::size_t{1} << 30);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   const std::string temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

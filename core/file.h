@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tapegrad {
@@ -11,6 +12,9 @@ namespace tapegrad {
 /// Reads at most `limit` bytes. Throws DataError for a file that is missing, larger or damaged.
 std::vector<std::byte> read_file(const std::filesystem::path& path,
                                  std::size_t limit = std::size_t{4} << 30);
+
+/// The same as text, of at most 1 GiB.
+std::string read_text(const std::filesystem::path& path);
 
 /// Writes a file whole or not at all: to a temporary file beside it, which then takes its name.
 /// Throws DataError when that fails; what was there before is kept.

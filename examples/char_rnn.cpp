@@ -64,16 +64,6 @@ Memory memory_of(const std::vector<RecurrentState>& states) {
   return memory;
 }
 
-// (B, T) to (T, B), and back.
-Indices turned(const Indices& ids) {
-  const Index rows = ids.shape()[0], columns = ids.shape()[1];
-  Indices result = Indices::uninitialized({columns, rows});
-  for (Index r = 0; r < rows; ++r)
-    for (Index c = 0; c < columns; ++c)
-      result.mutable_data()[c * rows + r] = ids.data()[r * columns + c];
-  return result;
-}
-
 CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random) {
   const CharRnn net(vocabulary, random,
                     {.cell = flags.cell(),
@@ -85,7 +75,7 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
   const auto logits = [net, with_cells](const Indices& ids, Memory* memory, Mode mode) {
     const auto states =
         memory == nullptr ? std::vector<RecurrentState>() : states_of(*memory, with_cells);
-    const auto [values, last] = net(turned(ids), states, mode);
+    const auto [values, last] = net(transposed(ids), states, mode);
     if (memory != nullptr) *memory = memory_of(last);
     return transpose(values, 0, 1);
   };

@@ -9,6 +9,7 @@
 #include "support/resume.h"
 #include "support/run.h"
 #include "support/sentence_sets.h"
+#include "support/spread.h"
 #include "support/training.h"
 #include "tapegrad/tapegrad.h"
 
@@ -168,15 +169,6 @@ struct Trainer {
   }
 };
 
-/// The mean of several numbers and their standard deviation (of one: 0).
-std::pair<double, double> mean_and_deviation(const std::vector<double>& values) {
-  double mean = 0, squares = 0;
-  const auto count = static_cast<double>(values.size());
-  for (const double value : values) mean += value / count;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return {mean, values.size() > 1 ? std::sqrt(squares / (count - 1)) : 0};
-}
-
 /// One training. Returns nothing if it was interrupted.
 std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
                                const SentenceSets& sets, std::uint64_t seed,
@@ -256,7 +248,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
     accuracies.push_back(*found);
   }
   if (flags.seeds == 1 || flags.run.dry_run) return 0;
-  const auto [mean, deviation] = mean_and_deviation(accuracies);
+  const auto [mean, deviation] = Spread(accuracies);
   fmt::print("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n", flags.seeds,
              mean, deviation);
   RunLog(flags.run.log_dir, all.values(), 0)

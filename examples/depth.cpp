@@ -10,6 +10,7 @@
 #include "support/grammar.h"
 #include "support/progress.h"
 #include "support/report.h"
+#include "support/spread.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -116,9 +117,7 @@ Corpus make_corpus(const DepthFlags& flags) {
     return {flags, grammar_text(sentences, random),
             "sentences that this program draws from a small grammar"};
   }
-  const std::vector<std::byte> bytes = read_file(flags.data, std::size_t{1} << 30);
-  return {flags, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
-          flags.data};
+  return {flags, read_text(flags.data), flags.data};
 }
 
 /// The trainings of one network with several seeds.
@@ -126,21 +125,11 @@ struct Outcome {
   std::vector<double> losses = {};  // of the validation, in bits a character, by seed
   std::vector<double> curve = {};   // mean training loss of each step
 
-  double mean() const {
-    double sum = 0;
-    for (const double loss : losses) sum += loss;
-    return sum / static_cast<double>(losses.size());
-  }
-  /// Of the sample, squared.
-  double variance() const {
-    double sum = 0;
-    for (const double loss : losses) sum += (loss - mean()) * (loss - mean());
-    return sum / static_cast<double>(losses.size() - 1);
-  }
+  double mean() const { return Spread(losses).mean; }
+  double variance() const { return std::pow(Spread(losses).deviation, 2); }
   std::string text() const {
     if (!std::isfinite(mean())) return "diverges";
-    return losses.size() == 1 ? fmt::format("{:.3f}", mean())
-                              : fmt::format("{:.3f} +- {:.3f}", mean(), std::sqrt(variance()));
+    return losses.size() == 1 ? fmt::format("{:.3f}", mean()) : Spread(losses).text();
   }
 };
 

@@ -11,6 +11,7 @@
 #include "support/grammar.h"
 #include "support/image_sets.h"
 #include "support/report.h"
+#include "support/spread.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -91,15 +92,7 @@ Task cnn(const ImageSets& images, const std::string& norm, std::uint64_t seed) {
     const Batch batch = *Batches(images.train, 32, *order).begin();
     return cross_entropy(net(batch.images, training(*order)), batch.labels);
   };
-  const auto errors = [net, &images] {
-    double wrong = 0;
-    for (const auto& [x, labels] : Batches(images.validation, 500)) {
-      const Indices guesses = argmax(net(x));
-      for (Index i = 0; i < labels.size(); ++i) wrong += guesses.data()[i] != labels.data()[i];
-    }
-    return 100 * wrong / static_cast<double>(images.validation.count());
-  };
-  return {fields(net), loss, errors};
+  return {fields(net), loss, [net, &images] { return error_percent(net, images.validation); }};
 }
 
 struct CharText {
@@ -119,16 +112,8 @@ Task rnn(const CharText& text, Cell cell, const std::string& norm, std::uint64_t
   const CharRnn net(text.characters.count(), random,
                     {.cell = cell, .embedding = 16, .hidden = 48, .recurrent = {.norm = norm}});
   auto order = std::make_shared<Random>(random.stream(1));
-  // Rows of `steps` rows, since time comes first.
-  const auto turned = [](const Indices& rows) {
-    Indices columns = Indices::uninitialized({rows.shape()[1], rows.shape()[0]});
-    for (Index r = 0; r < rows.shape()[0]; ++r)
-      for (Index c = 0; c < rows.shape()[1]; ++c)
-        columns.mutable_data()[c * rows.shape()[0] + r] = rows.data()[r * rows.shape()[1] + c];
-    return columns;
-  };
-  const auto loss_of = [net, turned](const TextBatch& batch, Mode mode) {
-    return cross_entropy(net(turned(batch.inputs), {}, mode).logits, turned(batch.targets));
+  const auto loss_of = [net](const TextBatch& batch, Mode mode) {
+    return cross_entropy(net(transposed(batch.inputs), {}, mode).logits, transposed(batch.targets));
   };
   return {fields(net),
           [loss_of, order, &text] {
@@ -138,23 +123,6 @@ Task rnn(const CharText& text, Cell cell, const std::string& norm, std::uint64_t
             Random rows(1);
             return loss_of(random_rows(text.rest, evaluated, steps, rows), {}).item();
           }};
-}
-
-struct Spread {
-  double mean = 0, deviation = 0;
-};
-
-Spread spread(const std::vector<double>& values) {
-  Spread found;
-  const auto count = static_cast<double>(values.size());
-  for (const double value : values) found.mean += value / count;
-  for (const double value : values) found.deviation += std::pow(value - found.mean, 2);
-  found.deviation = values.size() > 1 ? std::sqrt(found.deviation / (count - 1)) : 0;
-  return found;
-}
-
-std::string words(const Spread& s, int digits) {
-  return fmt::format("{:.{}f} ± {:.{}f}", s.mean, digits, s.deviation, digits);
 }
 
 /// The outcomes of a system over seeds.
@@ -172,7 +140,7 @@ Measured measure(const System& system, const MakeTask& make, Index steps, const 
     training.push_back(outcome.training);
     held_out.push_back(outcome.held_out);
   }
-  return {spread(training), spread(held_out)};
+  return {Spread(training), Spread(held_out)};
 }
 
 struct Setting {
@@ -191,7 +159,7 @@ std::map<std::string, Measured> family(Report& report, const Setting& setting, c
   const auto row = [&](const std::string& norm, const char* variant, double smoothing,
                        double weight, const Measured& found) {
     table.rows.push_back({norm, variant, fmt::format("{}", smoothing), fmt::format("{}", weight),
-                          words(found.training, 3), words(found.held_out, 3)});
+                          found.training.text(), found.held_out.text()});
   };
   row("none", "", 0, 0, measure({"none"}, setting.make, setting.steps, scale));
   std::map<std::string, Measured> plain_forms;
@@ -267,7 +235,7 @@ void neighbours(Report& report, const Setting& setting, const Scale& scale) {
   for (const char* norm :
        {"layer", "group:groups=2", "group:groups=4", "layer:weight=1", "weight", "batch"}) {
     found[norm] = measure({norm}, setting.make, setting.steps, scale);
-    table.rows.push_back({norm, words(found[norm].training, 3), words(found[norm].held_out, 3)});
+    table.rows.push_back({norm, found[norm].training.text(), found[norm].held_out.text()});
   }
   report.table(table);
   const auto training = [&](const char* norm) { return found[norm].training.mean; };
@@ -293,7 +261,7 @@ void first_gain(Report& report, const CharText& text, const Scale& scale) {
       return rnn(text, Cell::lstm, norm, seed);
     };
     found.push_back(measure({std::string("layer:gain=") + gain}, make, scale.rnn_steps, scale));
-    table.rows.push_back({gain, words(found.back().training, 3), words(found.back().held_out, 3)});
+    table.rows.push_back({gain, found.back().training.text(), found.back().held_out.text()});
   }
   report.table(table);
   report.claim(

@@ -205,8 +205,8 @@ Task lstm(const Characters& characters, const Indices& ids, const std::string& n
                     {.embedding = 16, .hidden = 24, .recurrent = {.norm = norm}});
   auto order = std::make_shared<Random>(random.stream(1));
   return {fields(net), [net, order, ids] {
-            const TextBatch batch = random_rows(ids, 20, 8, *order);  // time first
-            return cross_entropy(net(batch.inputs).logits, batch.targets);
+            const TextBatch batch = random_rows(ids, 8, 20, *order);
+            return cross_entropy(net(transposed(batch.inputs)).logits, transposed(batch.targets));
           }};
 }
 

@@ -8,6 +8,7 @@
 #include "support/image_sets.h"
 #include "support/progress.h"
 #include "support/report.h"
+#include "support/spread.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -55,21 +56,6 @@ struct MnistNormsFlags {
   }
 };
 
-/// Mean and sample standard deviation over seeds.
-struct Statistics {
-  double mean = 0, spread = 0;
-
-  explicit Statistics(const std::vector<double>& values) {
-    const auto count = static_cast<double>(values.size());
-    for (const double value : values) mean += value / count;
-    for (const double value : values) spread += (value - mean) * (value - mean) / (count - 1);
-    spread = std::sqrt(spread);
-  }
-  std::string text(int decimals = 3) const {
-    return fmt::format("{:.{}f} +- {:.{}f}", mean, decimals, spread, decimals);
-  }
-};
-
 /// The first images of a set; all for a count of 0.
 ImageSet first_images(const ImageSet& set, Index count) {
   if (count == 0 || count >= set.count()) return set;
@@ -79,16 +65,6 @@ ImageSet first_images(const ImageSet& set, Index count) {
           set.width,
           {pixels, pixels + count * set.height * set.width},
           {labels, labels + count}};
-}
-
-/// The share of images that are not named rightly, in percent.
-double error(const Layer& net, const ImageSet& set) {
-  Index wrong = 0;
-  for (const auto& [images, labels] : Batches(set, 500)) {
-    const Indices guesses = argmax(net(images));
-    for (Index i = 0; i < labels.size(); ++i) wrong += guesses.data()[i] != labels.data()[i];
-  }
-  return 100 * static_cast<double>(wrong) / static_cast<double>(set.count());
 }
 
 /// A network in training with one seed.
@@ -157,22 +133,22 @@ struct MlpResult {
   std::vector<Series> losses = {}, errors = {};
 
   /// The training loss over the last half of the updates.
-  Statistics loss() const {
+  Spread loss() const {
     std::vector<double> values;
     for (const Series& run : losses) values.push_back(mean_from(run, measures / 2));
-    return Statistics(values);
+    return Spread(values);
   }
   /// And over all of them.
-  Statistics whole_loss() const {
+  Spread whole_loss() const {
     std::vector<double> values;
     for (const Series& run : losses) values.push_back(mean_from(run, 0));
-    return Statistics(values);
+    return Spread(values);
   }
   /// The test error over the last quarter.
-  Statistics test_error() const {
+  Spread test_error() const {
     std::vector<double> values;
     for (const Series& run : errors) values.push_back(mean_from(run, measures * 3 / 4));
-    return Statistics(values);
+    return Spread(values);
   }
 };
 
@@ -233,11 +209,11 @@ class Laboratory {
       }
       result.losses.push_back(losses);
       result.first_epoch.push_back(mean_from(losses, 0));
-      result.test_accuracy.push_back(100 - error(trainer.net, sets_.test));
+      result.test_accuracy.push_back(100 - error_percent(trainer.net, sets_.test));
     }
     progress_.line(fmt::format("cnn, {}: first epoch {}, test accuracy {} %, {:.0f} s", norm,
-                               Statistics(result.first_epoch).text(),
-                               Statistics(result.test_accuracy).text(2), progress_.seconds()));
+                               Spread(result.first_epoch).text(),
+                               Spread(result.test_accuracy).text(2), progress_.seconds()));
     return result;
   }
 
@@ -263,7 +239,7 @@ class Laboratory {
         progress_.step(++done_, loss);
         if (++done % stretch != 0) continue;
         run.losses.points.emplace_back(done, sum / static_cast<double>(stretch));
-        run.errors.points.emplace_back(done, error(trainer.net, watched_));
+        run.errors.points.emplace_back(done, error_percent(trainer.net, watched_));
         sum = 0;
         if (done == updates) break;
       }
@@ -305,22 +281,22 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
                           small[i].loss().text(), small[i].test_error().text(2)});
   report.table(table);
 
-  const Statistics none = large[0].whole_loss(), layer = large[1].whole_loss();
+  const Spread none = large[0].whole_loss(), layer = large[1].whole_loss();
   report.claim(
       "With batches of 128 layer normalization learns faster than none: its training loss is lower "
       "on average over all updates, by more than both spreads.",
       fmt::format("{} against {}", layer.text(), none.text()),
-      none.mean - layer.mean > none.spread + layer.spread);
+      none.mean - layer.mean > none.deviation + layer.deviation);
   double worst = 0;
   for (const MlpResult& each : large) worst = std::max(worst, each.test_error().mean);
   report.claim("With batches of 128 all three learn: their test errors are below 15 %.",
                fmt::format("at most {:.2f} %", worst), worst < 15);
-  const Statistics layer_loss = small[1].loss(), batch_loss = small[2].loss();
+  const Spread layer_loss = small[1].loss(), batch_loss = small[2].loss();
   report.claim(
       "With batches of 4 layer normalization is ahead of batch normalization in training: its "
       "training loss over the last half of the updates is lower by more than both spreads.",
       fmt::format("{} against {}", layer_loss.text(), batch_loss.text()),
-      batch_loss.mean - layer_loss.mean > batch_loss.spread + layer_loss.spread);
+      batch_loss.mean - layer_loss.mean > batch_loss.deviation + layer_loss.deviation);
   const double layer_rise = small[1].loss().mean - large[1].loss().mean;
   const double batch_rise = small[2].loss().mean - large[2].loss().mean;
   report.claim(
@@ -345,10 +321,10 @@ void systems(Report& report, const std::vector<CnnResult>& results) {
   double least = 100, greatest = 0;
   std::string detached;
   for (std::size_t i = 0; i < 7; ++i) {
-    const Statistics accuracy(results[i].test_accuracy);
+    const Spread accuracy(results[i].test_accuracy);
     table.rows.push_back({results[i].norm, accuracy.text(2), published[i]});
     if (results[i].norm.starts_with("detach")) {
-      const double behind = Statistics(results[2].test_accuracy).mean - accuracy.mean;
+      const double behind = Spread(results[2].test_accuracy).mean - accuracy.mean;
       detached += fmt::format("{}{} {:.2f}", detached.empty() ? "" : ", ", results[i].norm, behind);
     } else {
       least = std::min(least, accuracy.mean), greatest = std::max(greatest, accuracy.mean);
@@ -373,19 +349,19 @@ void first_epoch(Report& report, const std::vector<CnnResult>& results) {
                          [&](const CnnResult& each) { return each.norm == norm; });
   };
   for (const char* norm : {"none", "layer", "batch", "instance", "group"}) {
-    table.rows.push_back({norm, Statistics(result(norm).first_epoch).text()});
+    table.rows.push_back({norm, Spread(result(norm).first_epoch).text()});
     diagram.series.push_back(mean_curve(norm, result(norm).losses));
   }
   report.table(table);
   report.figure("first_epoch", diagram);
-  const Statistics none(result("none").first_epoch), layer(result("layer").first_epoch),
+  const Spread none(result("none").first_epoch), layer(result("layer").first_epoch),
       batch(result("batch").first_epoch);
   report.claim(
       "On the cnn layer normalization learns faster than none, and batch normalization faster than "
       "layer normalization: losses of the first epoch, apart by more than their larger spread.",
       fmt::format("none {}, layer {}, batch {}", none.text(), layer.text(), batch.text()),
-      none.mean - layer.mean > std::max(none.spread, layer.spread) &&
-          layer.mean - batch.mean > std::max(layer.spread, batch.spread));
+      none.mean - layer.mean > std::max(none.deviation, layer.deviation) &&
+          layer.mean - batch.mean > std::max(layer.deviation, batch.deviation));
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ struct Text {
       return;
     }
     source = flags.data;
-    const std::vector<std::byte> bytes = read_file(flags.data, std::size_t{1} << 30);
-    all.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    all = read_text(flags.data);
   }
   std::string digest() const {
     Digest digest;

@@ -5,6 +5,8 @@
 #include "support/digits.h"
 #include "support/resume.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/batches.h"
+#include "tapegrad/ops/reduce.h"
 
 namespace tapegrad::support {
 namespace {
@@ -60,6 +62,15 @@ ImageSets draw_image_sets(std::uint64_t seed) {
   const Random random(seed);
   return {"digits drawn by this program", draw(11000, random.stream(1)),
           draw(1000, random.stream(2)), draw(2000, random.stream(3)), 10};
+}
+
+double error_percent(const Layer& net, const ImageSet& set) {
+  Index wrong = 0;
+  for (const auto& [images, labels] : Batches(set, 500)) {
+    const Indices guesses = argmax(net(images));
+    for (Index i = 0; i < labels.size(); ++i) wrong += guesses.data()[i] != labels.data()[i];
+  }
+  return 100 * static_cast<double>(wrong) / static_cast<double>(set.count());
 }
 
 }  // namespace tapegrad::support

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tapegrad/nn/data/idx.h"
+#include "tapegrad/nn/layer.h"
 
 namespace tapegrad::support {
 
@@ -22,5 +23,8 @@ ImageSets read_image_sets(const std::string& directory);
 
 /// Draws digits: 11,000 to train on, 1,000 for validation and 2,000 for the test.
 ImageSets draw_image_sets(std::uint64_t seed);
+
+/// The share of images that a network for them names wrongly, in percent.
+double error_percent(const Layer& net, const ImageSet& set);
 
 }  // namespace tapegrad::support

@@ -40,6 +40,15 @@ Indices part(const Indices& ids, Index begin, Index end) {
                                                      static_cast<std::size_t>(end - begin)));
 }
 
+Indices transposed(const Indices& ids) {
+  const Index rows = ids.shape()[0], columns = ids.shape()[1];
+  Indices result = Indices::uninitialized({columns, rows});
+  for (Index r = 0; r < rows; ++r)
+    for (Index c = 0; c < columns; ++c)
+      result.mutable_data()[c * rows + r] = ids.data()[r * columns + c];
+  return result;
+}
+
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length) {
   const Shape shape{static_cast<Index>(begins.size()), length};
   TextBatch batch{Indices::uninitialized(shape), Indices::uninitialized(shape)};

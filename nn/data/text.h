@@ -30,6 +30,9 @@ class Characters {
 /// Elements [begin, end) of ids of shape (n).
 Indices part(const Indices& ids, Index begin, Index end);
 
+/// (B, T) as (T, B).
+Indices transposed(const Indices& ids);
+
 /// Tokens, and for each the one that follows it: both (B, T).
 struct TextBatch {
   Indices inputs, targets;

@@ -24,11 +24,6 @@ namespace {
 
 std::vector<double> values(const Json& tensor) { return tensor.at("values"); }
 
-std::string content(const std::filesystem::path& path) {
-  const auto bytes = read_file(path);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 }  // namespace
 
 TEST_CASE("a tape as JSON: nodes, values and gradients as they accumulate", "[export]") {
@@ -156,7 +151,7 @@ TEST_CASE("the viewer's page is one file that loads nothing", "[export]") {
     write_viewer(tape, path.string());
     CHECK_THROWS_AS(write_viewer(tape, (path / "below").string()), DataError);
   }
-  std::string page = content(path);
+  std::string page = read_text(path);
   CHECK_THAT(page, Contains("\\u003c/script>") && Contains("\"format\":\"tapegrad tape 1\""));
   const std::string name_space = "http://www.w3.org/2000/svg";  // a name, not an address
   page.erase(page.find(name_space), name_space.size());
