@@ -35,8 +35,8 @@ th:first-child, td:first-child {{ text-align: left }}
 .noted {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
-figure {{ margin: 1.5rem 0 }}
-svg {{ max-width: 100%; height: auto }}
+figure {{ margin: 1.5rem 0; overflow-x: auto }}
+svg {{ max-width: 100%; min-width: 32rem; height: auto }}
 @media print {{ body {{ margin: 0; max-width: none }} .claim, figure, tr {{ break-inside: avoid }} }}
 </style>
 </head>
