@@ -171,15 +171,16 @@ Storage Storage::allocate(std::size_t bytes) {
   return Storage(Pool::mine().take(bytes));
 }
 
-Storage::Storage(const Storage& other) : block_(other.block_) {
-  if (block_ == nullptr) return;
+void Storage::retain() const {
   block_->references.fetch_add(1, std::memory_order_relaxed);
   if (census != nullptr) [[unlikely]]
     census->count(block_, block_->capacity());
 }
 
-Storage::~Storage() {
-  if (block_ != nullptr && block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+void Storage::release() {
+  // The only owner needs no atomic subtraction: nobody else can add a reference.
+  if (block_->references.load(std::memory_order_acquire) == 1 ||
+      block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
     Pool::give_back(block_);
 }
 

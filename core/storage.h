@@ -16,13 +16,17 @@ class Storage {
   /// A block of at least `bytes` bytes, not initialized. Throws std::bad_alloc.
   static Storage allocate(std::size_t bytes);
 
-  Storage(const Storage& other);
+  Storage(const Storage& other) : block_(other.block_) {
+    if (block_ != nullptr) retain();
+  }
   Storage(Storage&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   Storage& operator=(Storage other) noexcept {
     std::swap(block_, other.block_);
     return *this;
   }
-  ~Storage();
+  ~Storage() {
+    if (block_ != nullptr) release();
+  }
 
   void* data() const;
   /// Whether nothing else refers to this block, so that its owner may change it in place.
@@ -34,6 +38,8 @@ class Storage {
   struct Block;
   class Pool;
   explicit Storage(Block* block) : block_(block) {}
+  void retain() const;
+  void release();
 
   friend class StorageCensus;
   Block* block_ = nullptr;

@@ -81,24 +81,25 @@ struct Columns {
   Index stride, padding, size, width;
 };
 
-// The position of the greatest element of each window of one line of a plane. Without branches:
-// which element wins cannot be predicted.
+// The position of the greatest element of each window of one line of a plane. One place of the
+// windows after another, for all of them, so that the comparisons do not wait for each other; and
+// without branches: which element wins cannot be predicted.
 void best_of_line(const real* x, Index plane, Rows rows, Columns c, Index windows, Index* best) {
   const Index first_row = std::max<Index>(rows.top, 0);
   const Index last_row = std::min(rows.top + c.size, rows.height);
-  for (Index j = 0; j < windows; ++j) {
-    const Index left = j * c.stride - c.padding;
-    const Index first = std::max<Index>(left, 0), last = std::min(left + c.size, c.width);
-    Index winner = plane + first_row * c.width + first;
-    real greatest = x[winner];
-    for (Index r = first_row; r < last_row; ++r)
-      for (Index at = plane + r * c.width + first; at < plane + r * c.width + last; ++at) {
-        const bool wins = static_cast<int>(x[at] > greatest) | static_cast<int>(x[at] != x[at]);
-        greatest = wins ? x[at] : greatest;
-        winner = wins ? at : winner;
+  for (Index j = 0; j < windows; ++j)
+    best[j] = plane + first_row * c.width + std::max<Index>(j * c.stride - c.padding, 0);
+  for (Index r = first_row; r < last_row; ++r)
+    for (Index place = 0; place < c.size; ++place) {
+      const Index left = place - c.padding;  // of the first window; may lie in the padding
+      const Index first = left < 0 ? (-left + c.stride - 1) / c.stride : 0;
+      const Index last = left < c.width ? (c.width - 1 - left) / c.stride + 1 : 0;
+      for (Index j = first; j < std::min(last, windows); ++j) {
+        const Index at = plane + r * c.width + left + j * c.stride;
+        const bool wins = static_cast<int>(x[at] > x[best[j]]) | static_cast<int>(x[at] != x[at]);
+        best[j] += (at - best[j]) & -static_cast<Index>(wins);
       }
-    best[j] = winner;
-  }
+    }
 }
 
 // The cross-correlation and its two transposes are linear in each argument and closed under

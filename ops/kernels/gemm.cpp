@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/thin.h"
 
 // How OpenBLAS chooses its kernels; absent from builds for one processor only.
 extern "C" {
@@ -61,6 +62,15 @@ void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate,
   if (m == 0 || n == 0) return;
   if (k == 0) {
     for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_stride, n, real{0});
+    return;
+  }
+  if (m <= thin && !a.transposed) {
+    const auto multiply = b.transposed ? thin_loops().dots : thin_loops().rows;
+    multiply(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
+    return;
+  }
+  if (k <= thin && a.transposed && !b.transposed) {
+    thin_loops().outer(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
     return;
   }
   blas_gemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,

@@ -1,0 +1,93 @@
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+using namespace tapegrad;
+
+namespace {
+
+// The largest difference to sums in double precision, in units of the largest possible sum.
+double error_of_product(const Tensor& a, const Tensor& b, Transposed t, const Tensor& c) {
+  const Index m = c.shape()[0], n = c.shape()[1], k = a.shape()[t.a ? 0 : 1];
+  double error = 0;
+  for (Index i = 0; i < m; ++i)
+    for (Index j = 0; j < n; ++j) {
+      double sum = 0;
+      for (Index p = 0; p < k; ++p)
+        sum += static_cast<double>(a.data()[t.a ? p * m + i : i * k + p]) *
+               b.data()[t.b ? j * k + p : p * n + j];
+      error = std::max(error, std::abs(sum - c.data()[i * n + j]) / static_cast<double>(k));
+    }
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("products of all thin shapes", "[ops]") {
+  constexpr double precision = sizeof(real) == 8 ? 1e-15 : 1e-6;
+  Random random(1);
+  for (const Index m : {1, 2, 3, 5, 8, 9, 33})
+    for (const Index n : {1, 7, 16, 33, 70})
+      for (const Index k : {1, 3, 8, 9, 40})
+        for (const bool of_a : {false, true})
+          for (const bool of_b : {false, true}) {
+            const Tensor a = random.uniform(of_a ? Shape{k, m} : Shape{m, k}, -1, 1);
+            const Tensor b = random.uniform(of_b ? Shape{n, k} : Shape{k, n}, -1, 1);
+            INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
+            CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
+          }
+}
+
+TEST_CASE("thin products are the same for any number of threads", "[ops][threads]") {
+  Random random(2);
+  const Tensor x = random.normal({4, 512}), w = random.normal({512, 1030});
+  const Tensor g = random.normal({4, 1030});
+  const auto products = [&] {
+    return std::vector{matmul(x, w), matmul(g, w, {.b = true}), matmul(x, g, {.a = true})};
+  };
+  const int before = threads();
+  set_threads(1);
+  const std::vector<Tensor> alone = products();
+  for (const int count : {2, 3}) {
+    set_threads(count);
+    const std::vector<Tensor> together = products();
+    for (std::size_t i = 0; i < alone.size(); ++i)
+      CHECK(std::equal(alone[i].values().begin(), alone[i].values().end(),
+                       together[i].values().begin()));
+  }
+  set_threads(before);
+}
+
+TEST_CASE("max pooling finds the first greatest element of every window", "[ops]") {
+  Random random(3);
+  for (const Index size : {1, 2, 3, 5})
+    for (const Index stride : {1, 2, 3, 4})
+      for (const Index padding : {Index{0}, size / 2}) {
+        // Few distinct values, so that there are ties.
+        Tensor x = random.uniform({2, 3, 11, 9}, 0, 4);
+        for (Index i = 0; i < x.size(); ++i) x.mutable_data()[i] = std::floor(x.data()[i]);
+        const Tensor y = max_pool2d(x, {.size = size, .stride = stride, .padding = padding});
+        Index at = 0, wrong = 0;
+        for (Index plane = 0; plane < 6; ++plane)
+          for (Index r = 0; r < y.shape()[2]; ++r)
+            for (Index c = 0; c < y.shape()[3]; ++c, ++at) {
+              real greatest = -1;
+              for (Index i = 0; i < size; ++i)
+                for (Index j = 0; j < size; ++j) {
+                  const Index row = r * stride - padding + i, column = c * stride - padding + j;
+                  if (row < 0 || row >= 11 || column < 0 || column >= 9) continue;
+                  greatest = std::max(greatest, x.data()[(plane * 11 + row) * 9 + column]);
+                }
+              wrong += y.data()[at] != greatest;
+            }
+        INFO("size " << size << ", stride " << stride << ", padding " << padding);
+        CHECK(wrong == 0);
+      }
+}
