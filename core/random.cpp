@@ -18,6 +18,8 @@ double unit(std::uint32_t high, std::uint32_t low) {
   return static_cast<double>(bits) * 0x1p-53;
 }
 
+thread_local RandomJournal* journal = nullptr;  // the innermost in scope
+
 }  // namespace
 
 std::array<std::uint32_t, 4> Random::block(std::uint64_t n) const {
@@ -35,13 +37,18 @@ std::array<std::uint32_t, 4> Random::block(std::uint64_t n) const {
   return c;
 }
 
+std::uint64_t Random::advance(std::uint64_t blocks) {
+  for (RandomJournal* each = journal; each != nullptr; each = each->outer_) each->note(*this);
+  return std::exchange(position_, position_ + blocks);
+}
+
 // Every element takes half a block: two elements from one.
 template <class Fill>
 Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
   Tensor tensor = Tensor::uninitialized(shape);
   real* values = tensor.mutable_data();
   const Index count = tensor.size(), blocks = (count + 1) / 2;
-  const std::uint64_t start = position_;
+  const std::uint64_t start = advance(static_cast<std::uint64_t>(blocks));
   parallel_ranges(blocks, 4096, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i) {
       const auto words = block(start + static_cast<std::uint64_t>(i));
@@ -51,7 +58,6 @@ Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
       if (2 * i + 1 < count) values[2 * i + 1] = static_cast<real>(second);
     }
   });
-  position_ += static_cast<std::uint64_t>(blocks);
   return tensor;
 }
 
@@ -86,7 +92,7 @@ Indices Random::permutation(Index count) {
 }
 
 double Random::uniform() {
-  const auto words = block(position_++);
+  const auto words = block(advance(1));
   return unit(words[0], words[1]);
 }
 
@@ -98,6 +104,15 @@ Index Random::below(Index count) {
 Random Random::stream(std::uint64_t name) const {
   const auto words = Random(seed_ ^ 0x5851F42D4C957F2D).block(name);
   return Random(std::uint64_t{words[0]} << 32 | words[1]);
+}
+
+RandomJournal::RandomJournal() : outer_(std::exchange(journal, this)) {}
+RandomJournal::~RandomJournal() { journal = outer_; }
+
+void RandomJournal::note(Random& random) {
+  for (const Entry& entry : entries_)
+    if (entry.random == &random) return;
+  entries_.push_back({&random, random.state()});
 }
 
 void Random::restore(const std::array<std::uint64_t, 2>& state) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tensor.h"
@@ -37,11 +38,35 @@ class Random {
  private:
   /// Block n of the stream: four words.
   std::array<std::uint32_t, 4> block(std::uint64_t n) const;
+  /// Goes on by `blocks`; returns where they begin.
+  std::uint64_t advance(std::uint64_t blocks);
   template <class Fill>
   Tensor fill(const Shape& shape, const Fill& value_of_block);
 
   std::uint64_t seed_;
   std::uint64_t position_ = 0;
+};
+
+/// While in scope, remembers every Random that is drawn from on this thread, as it was before.
+class RandomJournal {
+ public:
+  struct Entry {
+    Random* random;
+    std::array<std::uint64_t, 2> state;
+  };
+  RandomJournal();
+  ~RandomJournal();
+  RandomJournal(const RandomJournal&) = delete;
+  RandomJournal& operator=(const RandomJournal&) = delete;
+
+  const std::vector<Entry>& entries() const { return entries_; }
+
+ private:
+  friend class Random;
+  void note(Random& random);
+
+  std::vector<Entry> entries_;
+  RandomJournal* outer_;
 };
 
 }  // namespace tapegrad

@@ -136,6 +136,22 @@ void Tape::release(Node& node) {
   if (!options_.keep_values) node.value = Tensor();
 }
 
+std::vector<Parameter> Tape::rewind(std::int32_t size) {
+  std::vector<Parameter> forgotten;
+  std::erase_if(leaves_, [&](const auto& entry) {
+    if (entry.second.node < size) return false;
+    forgotten.push_back(entry.second.parameter);
+    return true;
+  });
+  std::erase_if(labels_, [&](const auto& entry) { return entry.first >= size; });
+  while (size_ > size) {
+    Node& last = node(--size_);
+    release(last);
+    last.~Node();
+  }
+  return forgotten;
+}
+
 void Tape::check_finite(const char* name, const Place& place, const Tensor& value,
                         std::span<const Tensor* const> inputs) const {
   if (range(value).non_finite == 0) return;
@@ -153,6 +169,9 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
 
 NoGrad::NoGrad() : paused_(std::exchange(active_tape, nullptr)) {}
 NoGrad::~NoGrad() { active_tape = paused_; }
+
+EnableGrad::EnableGrad() : active_(std::exchange(active_tape, scoped_tape)) {}
+EnableGrad::~EnableGrad() { active_tape = active_; }
 
 Tensor watch(const Tensor& x, Place place) {
   Tape* tape = Tape::active();

@@ -120,6 +120,9 @@ class Tape {
   /// The node of a parameter's leaf, or -1 when this tape has not used it.
   std::int32_t find(const Parameter& parameter) const;
 
+  /// Forgets the nodes from `size` on. Returns the parameters whose leaves were among them.
+  std::vector<Parameter> rewind(std::int32_t size);
+
   // What `record` and the sweep are made of.
   Tensor enter(const char* name, Tensor value, const Place& place);
   Tensor tensor_of(const Tensor& value, std::int32_t index) const;
@@ -132,6 +135,7 @@ class Tape {
 
  private:
   friend class NoGrad;
+  friend class EnableGrad;
   static constexpr std::int32_t chunk_nodes = 256;
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
 
@@ -164,6 +168,18 @@ class NoGrad {
 
  private:
   Tape* paused_;
+};
+
+/// While in scope, the tape of this thread records in spite of NoGrad.
+class EnableGrad {
+ public:
+  EnableGrad();
+  ~EnableGrad();
+  EnableGrad(const EnableGrad&) = delete;
+  EnableGrad& operator=(const EnableGrad&) = delete;
+
+ private:
+  Tape* active_;
 };
 
 /// x as a leaf of the active tape, so that `grad` can be asked for it. Throws TapeError without a

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <span>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/layout.h"
@@ -36,13 +39,16 @@ Tensor assemble(const Shape& shape, const Slot& slot) {
   return slot.total.defined() ? add(slot.total, parts) : parts;
 }
 
-// One reverse pass over the nodes [first, last] that some x reaches.
+// One reverse pass over the nodes [first, last] that some x reaches. As part of an outer sweep it
+// hands gradients of earlier nodes on to that.
 class ReverseSweep final : public Sweep {
  public:
-  ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last, const GradOptions& options)
+  ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last, const GradOptions& options,
+               Sweep* outer = nullptr)
       : tape_(tape),
         first_(first),
         options_(options),
+        outer_(outer),
         reached_(last - first + 1),
         slots_(last - first + 1),
         number_(tape.begin_sweep()) {}
@@ -58,9 +64,13 @@ class ReverseSweep final : public Sweep {
     }
   }
 
-  bool wants(std::int32_t node) const override { return node >= first_ && reached_[node - first_]; }
+  bool wants(std::int32_t node) const override {
+    if (node >= first_) return reached_[node - first_];
+    return outer_ != nullptr && node >= 0 && outer_->wants(node);
+  }
 
   void add(std::int32_t node, Tensor gradient) override {
+    if (node < first_) return outer_->add(node, std::move(gradient));
     const Shape& shape = tape_.node(node).shape;
     if (gradient.shape() != shape) gradient = sum_to(gradient, shape);
     Tensor& total = slots_[node - first_].total;
@@ -75,6 +85,7 @@ class ReverseSweep final : public Sweep {
   }
 
   void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override {
+    if (node < first_) return outer_->add_part(node, std::move(gradient), std::move(part));
     Slot& slot = slots_[node - first_];
     if (options_.record) {
       slot.parts.emplace_back(std::move(gradient), std::move(part));
@@ -141,10 +152,54 @@ class ReverseSweep final : public Sweep {
   Tape& tape_;
   std::int32_t first_;
   const GradOptions& options_;
+  Sweep* outer_;
   std::vector<bool> reached_;
   std::vector<Slot> slots_;
   const int number_;
   std::int32_t pulled_ = -1;  // the node whose rules run
+};
+
+// What `recompute` leaves on the tape.
+struct RecomputeRule final : Rule {
+  Function f;
+  std::vector<Tensor> xs;
+  std::vector<RandomJournal::Entry> drawn;  // from these, in these states
+
+  void pull(const Tensor& g, const Tensor&, Sweep& outer) override {
+    const bool recorded = recording();
+    const EnableGrad enable;
+    Tape& tape = *Tape::active();
+    const std::int32_t before = tape.size();
+    const Tensor y = repeated();
+    const GradOptions options{.record = recorded};
+    {
+      std::optional<NoGrad> pause;
+      if (!recorded) pause.emplace();
+      ReverseSweep inner(tape, before, y.node(), options, &outer);
+      inner.mark_dependents();
+      if (inner.wants(y.node())) {
+        inner.add(y.node(), g);
+        inner.run(std::vector<bool>(static_cast<std::size_t>(y.node() - before + 1)));
+      }
+    }
+    if (!recorded) tape.rewind(before);
+  }
+  void census() const override {
+    [[maybe_unused]] const std::vector<Tensor> held = xs;
+    [[maybe_unused]] const Function captured = f;
+  }
+
+ private:
+  Tensor repeated() const {
+    std::vector<RandomJournal::Entry> now;
+    for (const auto& [random, state] : drawn) {
+      now.push_back({random, random->state()});
+      random->restore(state);
+    }
+    const Tensor y = f(xs);
+    for (const auto& [random, state] : now) random->restore(state);
+    return y;
+  }
 };
 
 // nodes: of the xs on the tape; -1 for one that is not.
@@ -276,6 +331,40 @@ Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const
   const Tensor gradient = grad(f(at), at, {.record = true});
   const Tensor product = grad(gradient, at, {.seed = v, .record = recorded});
   return recorded ? product : detach(product);
+}
+
+Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) {
+  Tape* tape = Tape::active();
+  if (tape == nullptr || tape->options().keep_values) return f(xs);
+  const PlaceScope caller(place);
+  const std::int32_t before = tape->size();
+  const RandomJournal journal;
+  const Tensor y = f(xs);
+  if (!tape->holds(y, "recompute", 0) || y.node() < before) return y;  // nothing was recorded
+
+  std::set<std::int32_t> outside;
+  for (std::int32_t i = before; i < tape->size(); ++i) {
+    const Node& node = tape->node(i);
+    for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))
+      if (input >= 0 && input < before) outside.insert(input);
+  }
+  for (const Parameter& parameter : tape->rewind(before))
+    outside.insert(tape->leaf(parameter).node());
+
+  const Tensor result = tape->enter("recompute", detach(y), PlaceScope::current(place));
+  auto* inputs = static_cast<std::int32_t*>(
+      tape->allocate(sizeof(std::int32_t) * outside.size(), alignof(std::int32_t)));
+  std::copy(outside.begin(), outside.end(), inputs);
+  auto* rule = new (tape->allocate(sizeof(RecomputeRule), alignof(RecomputeRule))) RecomputeRule;
+  rule->f = f;
+  rule->xs = xs;
+  rule->drawn = journal.entries();
+  rule->inputs = inputs;
+  Node& node = tape->node(result.node());
+  node.rules = rule;
+  node.inputs = inputs;
+  node.input_count = static_cast<std::int32_t>(outside.size());
+  return result;
 }
 
 Tensor probe(const Tensor& x, Observer observer, Place place) {

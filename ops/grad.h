@@ -37,6 +37,14 @@ Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x);
 /// The Hessian-vector product of a scalar function: d/dx <df/dx, v>.
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v);
 
+/// f(xs), without keeping what is computed inside: the backward sweep computes it again, which
+/// costs one more forward pass and leaves only xs and what f captures in memory (Chen et al. 2016).
+/// Gradients also reach the parameters and recorded tensors that f captures; random numbers that it
+/// draws, for dropout, are the same again, so f must draw from a Random that lives until the sweep.
+/// On a tape that keeps values the same as f(xs).
+///   f: gives the same for the same inputs, whenever it is called
+Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place = Place::here());
+
 /// Sees a value on its way forward and its gradient on the way back.
 struct Observer {
   std::function<void(const Tensor&)> value = {};
