@@ -58,11 +58,17 @@ int main(int argc, char** argv) {
   app.add_option("--threads", thread_count, "threads, by default the machine's, at most 2")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json_file, "also write an object a line to this file");
+  bool list = false;
+  app.add_flag("--list", list, "only list the rows");
   app.set_version_flag("--version", TAPEGRAD_VERSION);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
+  }
+  if (list) {
+    for (const std::string& name : names) fmt::print("{}\n", name);
+    return 0;
   }
   set_threads(thread_count);
   std::ofstream json;
