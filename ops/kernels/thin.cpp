@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/thin.h"
@@ -96,39 +97,42 @@ void multiply_outer(Index m, Index n, const real* a, Index a_stride, const real*
   }
 }
 
-// Groups of 8, 4, 2 and 1 rows, or terms.
+// Calls `multiply` for groups of 8, 4, 2 and 1 rows or terms, with the size as a constant.
+template <Index size = thin, class Multiply>
+void in_groups(Index count, Index first, const Multiply& multiply) {
+  for (; count >= size; count -= size, first += size)
+    multiply(std::integral_constant<Index, size>(), first);
+  if constexpr (size > 1) in_groups<size / 2>(count, first, multiply);
+}
 
-template <Index group = thin>
 void rows(Index m, Index n, Index k, const real* a, Index a_stride, const real* b, Index b_stride,
           bool accumulate, real* c, Index c_stride) {
-  for (; m >= group; m -= group, a += group * a_stride, c += group * c_stride)
-    multiply_rows<group>(n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
-  if constexpr (group > 1)
-    rows<group / 2>(m, n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
+  in_groups(m, 0, [=](auto size, Index first) HWY_ATTR {
+    multiply_rows<size>(n, k, a + first * a_stride, a_stride, b, b_stride, accumulate,
+                        c + first * c_stride, c_stride);
+  });
 }
 
-template <Index group = thin>
 void dots(Index m, Index n, Index k, const real* a, Index a_stride, const real* b, Index b_stride,
           bool accumulate, real* c, Index c_stride) {
-  for (; m >= group; m -= group, a += group * a_stride, c += group * c_stride)
-    multiply_dots<group>(n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
-  if constexpr (group > 1)
-    dots<group / 2>(m, n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
+  in_groups(m, 0, [=](auto size, Index first) HWY_ATTR {
+    multiply_dots<size>(n, k, a + first * a_stride, a_stride, b, b_stride, accumulate,
+                        c + first * c_stride, c_stride);
+  });
 }
 
-template <Index group = thin>
 void outer(Index m, Index n, Index k, const real* a, Index a_stride, const real* b, Index b_stride,
            bool accumulate, real* c, Index c_stride) {
-  for (; k >= group; k -= group, a += group * a_stride, b += group * b_stride, accumulate = true)
-    multiply_outer<group>(m, n, a, a_stride, b, b_stride, accumulate, c, c_stride);
-  if constexpr (group > 1)
-    outer<group / 2>(m, n, k, a, a_stride, b, b_stride, accumulate, c, c_stride);
+  in_groups(k, 0, [=](auto size, Index first) HWY_ATTR {
+    multiply_outer<size>(m, n, a + first * a_stride, a_stride, b + first * b_stride, b_stride,
+                         accumulate || first > 0, c, c_stride);
+  });
 }
 
 }  // namespace
 
 const ThinLoops* thin_here() {
-  static constexpr ThinLoops loops{.rows = rows<>, .dots = dots<>, .outer = outer<>};
+  static constexpr ThinLoops loops{.rows = rows, .dots = dots, .outer = outer};
   return &loops;
 }
 
