@@ -20,7 +20,7 @@ struct NormRecord {
   double mean_after, mean_before;     ///< root mean square over the sets of a gradient's mean
   double variance_after, variance_before;
   /// variance before times s^2 over variance after, where s is what the norm divides by: mean over
-  /// the sets and largest. Theorem 1 of Xu et al. 2019 says that it is at most 1.
+  /// the sets and largest. At most 1 for layer normalization (theorem 1 of Xu et al. 2019).
   double variance_ratio, greatest_ratio;
   double mean_scaled;  ///< root mean square over the sets of s times the mean before
 };
