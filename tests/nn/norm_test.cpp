@@ -286,6 +286,7 @@ TEST_CASE("every normalization goes around the function in scope", "[nn][norm]")
           [](const Norm&, const Tensor& in, const auto& apply) { return apply(in); });
       CHECK(relative_error(mlp(x), plain) == 0);
     }
+    CHECK(AroundNorms::active());
   }
   CHECK_FALSE(AroundNorms::active());
   CHECK(relative_error(mlp(x), plain) == 0);
