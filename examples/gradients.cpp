@@ -18,12 +18,8 @@ namespace {
 
 const std::vector<std::string> norms{"layer_simple", "detach_mean", "detach_variance", "detach"};
 
-bool mean_attached(const std::string& norm) {
-  return norm == "layer_simple" || norm == "detach_variance";
-}
-bool scale_attached(const std::string& norm) {
-  return norm == "layer_simple" || norm == "detach_mean";
-}
+bool mean_attached(const std::string& norm) { return !NormSpec(norm).statistics.detach_mean; }
+bool scale_attached(const std::string& norm) { return !NormSpec(norm).statistics.detach_scale; }
 
 /// A net that can be trained, whatever it is.
 struct Task {
@@ -146,18 +142,16 @@ double radial_part(const Course& course, const std::string& weight) {
 
 using MakeTask = std::function<Task(const std::string& norm, Random& random)>;
 
-std::vector<Course> compare(Report& report, const std::string& file, const std::string& net,
-                            const MakeTask& make, Index steps, std::uint64_t seed) {
+/// tolerance: of what must be equal, for the precision in which the nets were trained
+void judge(Report& report, const std::string& file, const std::string& net,
+           const std::vector<Course>& courses, double tolerance) {
   Table table{net,
               {"norm", "|mean| after", "s |mean| before", "s^2 variance before / after", "largest",
                "drift of inputs", "last loss"},
               {}};
-  std::vector<Course> courses;
   double mean_error = 0, detached_error = 0, greatest = 0, attached = 0, detached = 0;
-  for (const std::string& norm : norms) {
-    Random random(seed);
-    courses.push_back(train(norm, make(norm, random), steps));
-    const Course& course = courses.back();
+  for (const Course& course : courses) {
+    const std::string& norm = course.norm;
     const Digest digest(course);
     table.rows.push_back(
         {norm, fmt::format("{:.2e}", digest.mean_after), fmt::format("{:.2e}", digest.mean_before),
@@ -179,15 +173,50 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
                fmt::format("largest distances from 0 and from the mean after, in deviations: "
                            "{:.1e} and {:.1e}",
                            mean_error, detached_error),
-               mean_error < 1e-9 && detached_error < 1e-9);
+               mean_error < tolerance && detached_error < tolerance);
   report.claim(net +
                    ": an attached deviation shrinks the variance of the gradient below that of a "
                    "division by s; a detached one divides, and nothing more.",
                fmt::format("mean ratio at most {:.4f} attached; detached 1 to within {:.1e}; "
                            "largest of all 1 {:+.1e}",
                            attached, detached, greatest - 1),
-               greatest < 1 + 1e-9 && attached < 0.999 && detached < 1e-9);
+               greatest < 1 + tolerance && attached < 0.999 && detached < tolerance);
+}
+
+std::vector<Course> compare(Report& report, const std::string& file, const std::string& net,
+                            const MakeTask& make, Index steps, std::uint64_t seed) {
+  std::vector<Course> courses;
+  for (const std::string& norm : norms) {
+    Random random(seed);
+    courses.push_back(train(norm, make(norm, random), steps));
+  }
+  judge(report, file, net, courses, 1e-9);
   return courses;
+}
+
+/// What trainers have left with --probe, in single precision.
+void compare_runs(Report& report, const std::vector<std::string>& directories) {
+  std::vector<Course> courses;
+  for (const std::string& directory : directories) {
+    Course course;
+    const auto read = [&](const char* file) {
+      const std::string path = directory + "/" + file;
+      try {
+        return Json::parse(read_text(path));
+      } catch (const Json::exception& error) {
+        throw DataError(fmt::format("{}: {}", path, error.what()));
+      }
+    };
+    course.norm = read("config.json").value("norm", "none");
+    expect<DataError>(NormSpec(course.norm).kind == NormKind::layer,
+                      "{}: theorem 1 is about layer normalization, not about {}", directory,
+                      course.norm);
+    course.last_loss = read("summary.json").value("train_loss", NAN);
+    course.norms = read_norm_records(directory);
+    courses.push_back(course);
+  }
+  judge(report, "runs", "Runs", courses, 1e-3);
+  report.figure("runs_depth", depth_diagram("Runs", courses));
 }
 
 Task mlp(const ImageSet& images, const std::string& norm, Random& random) {
@@ -230,11 +259,18 @@ int main(int argc, char** argv) {
   Report report;
   Index steps = 30;
   std::uint64_t seed = 1;
+  std::vector<std::string> runs;
+  flags.setting("--runs", runs,
+                "Compare what trainers with --probe have left in these directories, instead");
   flags.setting("--steps", steps, "Steps of each training")->check(CLI::Range(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
     report.begin("gradients", "Re-centring and re-scaling in training", command_line(argc, argv));
+    if (!runs.empty()) {
+      compare_runs(report, runs);
+      return report.finish();
+    }
     report.paragraph(
         "Each net is trained on data that this program draws, and looked at by a probe in every "
         "step. \"After\" a norm is the gradient with respect to its output, \"before\" with "

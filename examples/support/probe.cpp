@@ -7,6 +7,7 @@
 #include <fstream>
 #include <memory>
 #include <span>
+#include <sstream>
 
 #include "tapegrad/tapegrad.h"
 
@@ -146,6 +147,27 @@ void Probe::write(const std::string& directory) const {
                            r.radial, r.angle);
   write_text(directory + "/" + norms_file, norms);
   write_text(directory + "/" + weights_file, weights);
+}
+
+std::vector<NormRecord> read_norm_records(const std::string& directory) {
+  const std::string path = directory + "/" + norms_file;
+  std::istringstream file(read_text(path));
+  std::string line;
+  std::getline(file, line);
+  expect<DataError>(line + "\n" == norms_header, "{}: it was not written by --probe", path);
+  std::vector<NormRecord> records;
+  for (Index number = 2; std::getline(file, line); ++number) {
+    NormRecord r;
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream words(line);
+    words >> r.step >> r.norm >> r.input_mean >> r.input_variance >> r.mean_after >>
+        r.mean_before >> r.variance_after >> r.variance_before >> r.variance_ratio >>
+        r.greatest_ratio >> r.mean_scaled;
+    expect<DataError>(!words.fail() && words.eof(), "{}: line {} is not a record", path, number);
+    records.push_back(r);
+  }
+  expect<DataError>(!records.empty(), "{}: it has no records", path);
+  return records;
 }
 
 }  // namespace tapegrad::support

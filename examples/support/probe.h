@@ -69,4 +69,8 @@ class Probe {
   std::string earlier_norms_, earlier_weights_;  // lines of the resumed run
 };
 
+/// The records of norms that a trainer with --probe has left in `directory`. Throws DataError,
+/// naming file and line, for a file that is missing or is not of that kind.
+std::vector<NormRecord> read_norm_records(const std::string& directory);
+
 }  // namespace tapegrad::support

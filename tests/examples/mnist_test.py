@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import pathlib
 import pty
 import random
 import signal
@@ -12,7 +13,7 @@ import subprocess
 import time
 import unittest
 
-from program import TrainerTest, interrupt_at, run, start
+from program import PROGRAM, TrainerTest, interrupt_at, run, start
 
 QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
@@ -176,6 +177,24 @@ class Mnist(TrainerTest):
 
     def test_probe(self):
         self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
+
+    def test_runs_are_compared(self):
+        gradients = pathlib.Path(PROGRAM).with_name("gradients")
+        runs = []
+        for norm in "layer_simple", "detach_mean", "detach_variance", "detach":
+            runs.append(str(self.path / norm))
+            run(*self.train, "--norm", norm, "--probe", "--log-dir", runs[-1])
+
+        def compare(*directories):
+            return subprocess.run([gradients, "--runs", ",".join(directories)], capture_output=True, text=True)
+
+        result = compare(*runs)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIn("2 of 2 claims hold", result.stdout)
+        self.assertEqual(compare(str(self.path)).returncode, 1)
+        table = pathlib.Path(runs[0]) / "probe_norms.csv"
+        table.write_text(table.read_text() + "1,norm,nonsense\n")
+        self.assertIn(f"probe_norms.csv: line {len(table.read_text().splitlines())} ", compare(*runs).stderr)
 
     def test_probe_of_a_resumed_run(self):
         train = [*self.train, "--epochs", "60", "--norm", "layer", "--save", self.path / "part"]
