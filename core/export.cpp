@@ -84,11 +84,6 @@ class Sources {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
-std::string file_name(const Place& place) {
-  const std::string path = place.file;
-  return path.substr(path.rfind('/') + 1);
-}
-
 // For each node the sweep that recorded it, 0 for none: what came between two additions of one
 // sweep.
 std::vector<int> recording_sweeps(const Tape& tape) {
@@ -113,8 +108,7 @@ Json nodes_of(const Tape& tape) {
                      {"sweep", sweeps[static_cast<std::size_t>(i)]},
                      {"inputs", std::span(node.inputs, node.inputs + node.input_count)},
                      {"shape", shape_of(node.shape)},
-                     {"file", file_name(node.place)},
-                     {"line", node.place.line},
+                     {"place", node.place.line > 0 ? text(node.place) : ""},
                      {"source", sources.line(node.place)},
                      {"value", described(node.value)}});
   }

@@ -15,8 +15,8 @@ std::string dot(const Tape& tape);
 /// The tape as JSON, for programs: an object with
 ///   format  "tapegrad tape 1"
 ///   nodes   each with name, label (of a parameter), sweep (that recorded it; 0: none), inputs
-///           (numbers of nodes; -1: a constant), shape, file, line, source (the text of that line,
-///           if the file can be read), value
+///           (numbers of nodes; -1: a constant), shape, place ("file:line"), source (the text of
+///           that line, if the file can be read), value
 ///   flows   the additions to gradients in their order: sweep, from, to, size (of the tape at that
 ///           moment), node (where the sum itself was recorded, or -1), added, total
 /// value, added and total are null unless the tape keeps values. A tensor has shape and either

@@ -7,8 +7,8 @@
 
 #include "support/grammar.h"
 #include "support/image_sets.h"
-#include "support/probe.h"
 #include "support/report.h"
+#include "support/training.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -36,21 +36,12 @@ struct Course {
 };
 
 Course train(const std::string& norm, const Task& task, Index steps) {
-  Probe probe(task.net);
-  Adam optimizer(parameters(task.net), {.rate = 1e-3});
+  Training training = probed_training(task.net, steps);
   Course course;
   course.norm = norm;
-  for (Index step = 1; step <= steps; ++step) {
-    const Tape tape;
-    const AroundNorms seen(probe.around());
-    const Tensor loss = task.loss();
-    const std::vector<Tensor> gradients = grad(loss, optimizer.parameters());
-    probe.around_update(step, optimizer.parameters(), gradients,
-                        [&] { optimizer.step(gradients); });
-    course.last_loss = loss.item();
-  }
-  course.norms = probe.norms();
-  course.weights = probe.weights();
+  for (Index step = 0; step < steps; ++step) course.last_loss = training.step(task.loss);
+  course.norms = training.probe()->norms();
+  course.weights = training.probe()->weights();
   return course;
 }
 
@@ -215,6 +206,13 @@ void compare_runs(Report& report, const std::vector<std::string>& directories) {
     course.norms = read_norm_records(directory);
     courses.push_back(course);
   }
+  for (const auto& attached : {mean_attached, scale_attached})
+    for (const bool wanted : {false, true})
+      expect<Error>(
+          std::any_of(courses.begin(), courses.end(),
+                      [&](const Course& each) { return attached(each.norm) == wanted; }),
+          "--runs: a comparison needs means and deviations both attached and detached, as "
+          "in a run with layer_simple and one with detach");
   judge(report, "runs", "Runs", courses, 1e-3);
   report.figure("runs_depth", depth_diagram("Runs", courses));
 }

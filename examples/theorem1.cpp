@@ -15,7 +15,9 @@
 #include <cmath>
 
 #include "support/digits.h"
+#include "support/image_sets.h"
 #include "support/report.h"
+#include "support/training.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -120,100 +122,67 @@ void random_rows(Report& report, Index rows, Random& random) {
                std::abs(found.variance / bound - 1) < 1e-9);
 }
 
-/// What a training step does to the gradient at its two normalizations.
+/// A network that reads digits, with a normalization before each tanh: what its training does to
+/// the gradient at both, step by step.
+std::vector<NormRecord> passages(const NormSpec& norm, const ImageSet& images, Index steps,
+                                 std::uint64_t seed) {
+  Random random(seed), order = random.stream(1);
+  const auto squashed = [](const Tensor& x) { return tanh(x); };
+  const Sequential net{Flatten(),
+                       Linear(digit_side * digit_side, 64, random),
+                       Norm(norm, 64),
+                       squashed,
+                       Linear(64, 64, random),
+                       Norm(norm, 64),
+                       squashed,
+                       Linear(64, 10, random)};
+  Training training = probed_training(fields(net), steps);
+  for (Index step = 0; step < steps; ++step) {
+    const Batch batch = *Batches(images, 64, order).begin();
+    training.step([&] { return cross_entropy(net(batch.images), batch.labels); });
+  }
+  return training.probe()->norms();
+}
+
+/// Means over records, in deviations of the incoming gradient.
 struct Passage {
-  double mean_before, mean_after, ratio;  // ratio: of the variance after to its bound D / s^2
-};
+  double mean_after = 0, mean_before = 0, ratio = 0;
 
-/// A network that reads digits, with a normalization before each tanh; watches what passes through.
-class Network {
- public:
-  Network(const NormOptions& options, std::uint64_t seed)
-      : options_(options),
-        random_(seed),
-        first_(digit_side * digit_side, 64, random_),
-        second_(64, 64, random_),
-        output_(64, 10, random_) {
-    for (const Linear& layer : {first_, second_, output_})
-      for (const Parameter& parameter : {layer.weight, layer.bias}) all_.push_back(parameter);
-    adam_.emplace(all_, AdamOptions{.rate = 1e-3});
+  void add(const NormRecord& r, double share) {
+    mean_after += share * r.mean_after / std::sqrt(r.variance_after);
+    mean_before += share * r.mean_scaled / std::sqrt(r.variance_after);
+    ratio += share * r.variance_ratio;
   }
-
-  Passage step(const Tensor& images, const Indices& labels) {
-    passages_.clear();
-    const Tape tape;
-    Tensor y = tanh(watched(first_(images)));
-    y = tanh(watched(second_(y)));
-    adam_->step(grad(cross_entropy(output_(y), labels), adam_->parameters()));
-    Passage sum{0, 0, 0};
-    for (const Passage& each : passages_) {
-      const auto count = static_cast<double>(passages_.size());
-      sum.mean_before += each.mean_before / count;
-      sum.mean_after += each.mean_after / count;
-      sum.ratio += each.ratio / count;
-    }
-    return sum;
-  }
-
- private:
-  // layer_norm with an eye on the gradients behind and before it.
-  Tensor watched(const Tensor& a) {
-    const Tensor scale = sqrt(var(detach(a), -1, Keep::yes) + options_.epsilon);
-    const auto incoming = std::make_shared<Tensor>();
-    const Tensor x = probe(a, {.gradient = [this, scale, incoming](const Tensor& dx) {
-                             const Tensor& g = *incoming;
-                             const double size = mean(abs(g) / scale).item();
-                             const double bound = sum(var(g, -1, Keep::yes) / square(scale)).item();
-                             passages_.push_back({mean(abs(mean(g / scale, -1))).item() / size,
-                                                  mean(abs(mean(dx, -1))).item() / size,
-                                                  sum(var(dx, -1)).item() / bound});
-                           }});
-    return probe(layer_norm(x, options_),
-                 {.gradient = [incoming](const Tensor& g) { *incoming = g; }});
-  }
-
-  NormOptions options_;
-  Random random_;
-  Linear first_, second_, output_;
-  std::vector<Parameter> all_;
-  std::optional<Adam> adam_;
-  std::vector<Passage> passages_;
 };
 
 void in_training(Report& report, Index steps, std::uint64_t seed) {
-  constexpr Index batch = 64;
+  const ImageSets images = draw_image_sets(seed);
   Diagram variances{"Variance of dl/dx over its bound D / s^2", "optimizer steps", "ratio", {}};
-  Diagram means{"Mean of dl/dx over its typical size", "optimizer steps", "ratio", {}};
+  Diagram means{"Mean of s dl/dx over the deviation of g", "optimizer steps", "ratio", {}};
   Table table{"A network in training: averages over all steps, cases and both normalizations",
-              {"detached", "|mean| of g / s", "|mean| of dl/dx", "variance over bound"},
+              {"detached", "|mean| of g", "s |mean| of dl/dx", "variance over bound"},
               {}};
   Passage totals[4];
   for (int form = 0; form < 4; ++form) {
-    Network net({.detach_mean = mean_detached(form), .detach_scale = scale_detached(form)}, seed);
-    Random drawn = Random(seed).stream(1);
+    NormSpec norm("layer_simple");
+    norm.statistics.detach_mean = mean_detached(form);
+    norm.statistics.detach_scale = scale_detached(form);
+    const std::vector<NormRecord> records = passages(norm, images.train, steps, seed);
     variances.series.push_back({detached_names[form], {}});
     means.series.push_back({detached_names[form], {}});
-    Passage& total = totals[form] = {0, 0, 0};
-    for (Index step = 0; step < steps; ++step) {
-      Tensor images = Tensor::uninitialized({batch, digit_side * digit_side});
-      Indices labels = Indices::uninitialized({batch});
-      for (Index i = 0; i < batch; ++i) {
-        labels.mutable_data()[i] = drawn.below(10);
-        const auto pixels = draw_digit(static_cast<int>(labels.data()[i]), drawn);
-        std::transform(pixels.begin(), pixels.end(),
-                       images.mutable_data() + i * digit_side * digit_side,
-                       [](std::uint8_t pixel) { return pixel / real{255}; });
+    Passage& total = totals[form];
+    for (std::size_t i = 0; i < records.size(); i += 2) {  // two normalizations a step
+      Passage now;
+      for (const NormRecord& each : {records[i], records[i + 1]}) {
+        now.add(each, 0.5);
+        total.add(each, 1 / static_cast<double>(records.size()));
       }
-      const Passage now = net.step(images, labels);
-      const auto at = static_cast<double>(step + 1), share = 1 / static_cast<double>(steps);
+      const auto at = static_cast<double>(records[i].step);
       variances.series.back().points.emplace_back(at, now.ratio);
-      means.series.back().points.emplace_back(at, now.mean_after);
-      total.mean_before += share * now.mean_before;
-      total.mean_after += share * now.mean_after;
-      total.ratio += share * now.ratio;
+      means.series.back().points.emplace_back(at, now.mean_before);
     }
-    table.rows.push_back({detached_names[form], fmt::format("{:.4f}", total.mean_before),
-                          fmt::format("{:.1e}", total.mean_after),
+    table.rows.push_back({detached_names[form], fmt::format("{:.4f}", total.mean_after),
+                          fmt::format("{:.1e}", total.mean_before),
                           fmt::format("{:.4f}", total.ratio)});
   }
   report.table(table);
@@ -222,10 +191,10 @@ void in_training(Report& report, Index steps, std::uint64_t seed) {
   report.claim(
       "Re-centering: in training, too, the mean of dl/dx is 0 unless the mean is detached.",
       fmt::format("{:.1e} and {:.1e} with it attached; {:.3f} and {:.3f} detached",
-                  totals[0].mean_after, totals[2].mean_after, totals[1].mean_after,
-                  totals[3].mean_after),
-      std::max(totals[0].mean_after, totals[2].mean_after) < 1e-9 &&
-          std::min(totals[1].mean_after, totals[3].mean_after) > 1e-3);
+                  totals[0].mean_before, totals[2].mean_before, totals[1].mean_before,
+                  totals[3].mean_before),
+      std::max(totals[0].mean_before, totals[2].mean_before) < 1e-9 &&
+          std::min(totals[1].mean_before, totals[3].mean_before) > 1e-3);
   report.claim(
       "Re-scaling: the variance of dl/dx is below its bound unless the scale is detached.",
       fmt::format("{:.3f} and {:.3f} of it attached; 1 {:+.0e} and 1 {:+.0e} detached",

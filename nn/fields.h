@@ -27,8 +27,7 @@ struct NamedBuffer {
 ///     void visit(Fields& field) const { field("weight", weight); field("hidden", hidden); }
 ///
 /// Fields are parameters, buffers, modules, and vectors and optionals of these; names join with
-/// dots
-/// ("layers.0.weight"). A slot that is reached twice counts once, under its first name.
+/// dots ("layers.0.weight"). A slot that is reached twice counts once, under its first name.
 class Fields {
  public:
   void operator()(const char* name, const Parameter& parameter);

@@ -307,8 +307,8 @@ AroundNorms::AroundNorms(Around around)
     : around_(std::move(around)), outer_(std::exchange(around_norms, this)) {}
 AroundNorms::~AroundNorms() { around_norms = outer_; }
 bool AroundNorms::active() { return around_norms != nullptr; }
-Tensor AroundNorms::run(const Norm& norm, const Tensor& x, const Apply& apply) {
-  return active() ? around_norms->around_(norm, x, apply) : apply(x);
+Tensor AroundNorms::around(const Norm& norm, const Tensor& x, const Apply& apply) {
+  return around_norms->around_(norm, x, apply);
 }
 
 }  // namespace tapegrad

@@ -23,9 +23,8 @@ enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive };
 ///   detach, detach_mean, detach_variance   layer_simple with constant statistics (section 3.3)
 ///   ada              AdaNorm: c=1, k=0.1, detached=1 (section 4)
 ///   rms              over the root mean square, gain only; place=in, eps=1e-6 as in LLaMA,
-///   place=out
-///                    as in Zhang and Sennrich 2019; p=1: the share of entries that it is taken
-///                    over
+///                    place=out as in Zhang and Sennrich 2019; p=1: the share of entries that it
+///                    is taken over
 ///   batch            Ioffe and Szegedy 2015, with running averages: momentum=0.1; in recurrent
 ///                    layers for each step on its own, up to steps=100
 ///   instance         over the positions of each channel; images only
@@ -107,10 +106,15 @@ class AroundNorms {
   AroundNorms(const AroundNorms&) = delete;
   AroundNorms& operator=(const AroundNorms&) = delete;
   static bool active();
-  /// `apply` by way of the function in scope, or as it is.
-  static Tensor run(const Norm& norm, const Tensor& x, const Apply& apply);
+  /// `apply(x)` by way of the function in scope, or as it is.
+  template <class F>
+  static Tensor run(const Norm& norm, const Tensor& x, const F& apply) {
+    return active() ? around(norm, x, apply) : apply(x);
+  }
 
  private:
+  static Tensor around(const Norm& norm, const Tensor& x, const Apply& apply);
+
   Around around_;
   AroundNorms* outer_;
 };

@@ -11,9 +11,8 @@ namespace tapegrad {
 
 /// Where a recurrent layer normalizes.
 ///   paper      RNN: the sum x W_x + h W_h (Ba et al. 2016, eq. 4); LSTM: x W_x, h W_h, and c on
-///   its
-///              way to h (eq. 20-22); GRU: the gates' and the candidate's parts of both products
-///              (eq. 26-28). All blocks of a product are normalized jointly.
+///              its way to h (eq. 20-22); GRU: the gates' and the candidate's parts of both
+///              products (eq. 26-28). All blocks of a product are normalized jointly.
 ///   cell       LSTM: only c on its way to h (eq. 29-31, DRAW)
 ///   sum        LSTM: the sum of both products, and c
 ///   per_gate   LSTM: each gate's block of the sum on its own, and c

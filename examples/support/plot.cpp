@@ -37,19 +37,6 @@ constexpr const char* style = R"(<style>
 </style>
 )";
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 // An axis that ends on round numbers, a `step` of 1, 2 or 5 times a power of ten apart.
 struct Axis {
   double first = 0, last = 1, step = 1;
@@ -145,6 +132,21 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
 }
 
 }  // namespace
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else
+      result += c;
+  }
+  return result;
+}
 
 std::string svg(const std::vector<Diagram>& diagrams) {
   const double total = height * static_cast<double>(diagrams.size());

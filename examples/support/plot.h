@@ -25,4 +25,7 @@ struct Diagram {
 /// finite are left out.
 std::string svg(const std::vector<Diagram>& diagrams);
 
+/// Text as it stands in SVG and HTML.
+std::string escaped(const std::string& text);
+
 }  // namespace tapegrad::support

@@ -36,4 +36,12 @@ void Training::write_probe() const {
   if (probe_) probe_->write(directory_);
 }
 
+Training probed_training(const Fields& net, Index steps) {
+  OptimizerFlags optimizer;
+  optimizer.schedule = "constant";
+  RunFlags run;
+  run.probe = true;
+  return Training(optimizer, run, net, steps);
+}
+
 }  // namespace tapegrad::support

@@ -21,18 +21,23 @@ class Training {
   /// One step on the loss that `forward` computes; returns its value.
   double step(const std::function<Tensor()>& forward);
   Optimizer& optimizer() { return *optimizer_; }
+  /// What --probe has seen; null without it.
+  const Probe* probe() const { return probe_.get(); }
   /// Keeps what the run that this one resumes has probed.
   void resume_probe();
   /// Writes what --probe has seen so far, if it is given.
   void write_probe() const;
 
  private:
-  const OptimizerFlags& flags_;
+  OptimizerFlags flags_;
   bool check_nan_;
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
   Schedule schedule_;
   std::unique_ptr<Probe> probe_;
 };
+
+/// For experiments: Adam at a constant rate of 0.001, with a probe that writes no files.
+Training probed_training(const Fields& net, Index steps);
 
 }  // namespace tapegrad::support

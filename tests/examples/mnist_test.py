@@ -192,6 +192,7 @@ class Mnist(TrainerTest):
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIn("2 of 2 claims hold", result.stdout)
         self.assertEqual(compare(str(self.path)).returncode, 1)
+        self.assertIn("attached and detached", compare(runs[0], runs[1]).stderr)
         table = pathlib.Path(runs[0]) / "probe_norms.csv"
         table.write_text(table.read_text() + "1,norm,nonsense\n")
         self.assertIn(f"probe_norms.csv: line {len(table.read_text().splitlines())} ", compare(*runs).stderr)
