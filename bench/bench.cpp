@@ -1,4 +1,5 @@
-// Measures the reference rows: the median time of a step, its spread and the peak of memory.
+// Measures the reference rows: the median time of a step, its spread, the least time that the
+// machine needs for its work, and the peak of memory.
 
 #include <sys/resource.h>
 
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "machine_limits.h"
 #include "rows.h"
 #include "tapegrad/tapegrad.h"
 
@@ -45,6 +47,22 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
+// The kernels of one step; the first may do more.
+std::vector<Profile::Kernel> kernels_of(const std::function<void()>& step) {
+  step();
+  Profile profile;
+  const Profile::Scope measured(profile);
+  step();
+  return profile.kernels();
+}
+
+void print_limits(const bench::Limits& limits) {
+  fmt::print("multiply-adds {:.0f} GFLOP/s", limits.flops * 1e-9);
+  for (const auto& level : limits.levels)
+    fmt::print(", {} {:.0f} GB/s", level.name, level.bandwidth * 1e-9);
+  fmt::print("\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,8 +76,10 @@ int main(int argc, char** argv) {
   app.add_option("--threads", thread_count, "threads, by default the machine's, at most 2")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json_file, "also write an object a line to this file");
-  bool list = false;
+  bool list = false, only_limits = false;
   app.add_flag("--list", list, "only list the rows");
+  app.add_flag("--limits", only_limits,
+               "only measure the machine: multiply-adds, bandwidths, and products of many shapes");
   app.set_version_flag("--version", TAPEGRAD_VERSION);
   try {
     app.parse(argc, argv);
@@ -80,18 +100,30 @@ int main(int argc, char** argv) {
     }
   }
 
-  fmt::print("{:<28} {:>10} {:>10} {:>10} {:>12}\n", "row", "ms", "p10", "p90", "peak MB");
+  const bench::Limits limits = bench::measure_limits();
+  print_limits(limits);
+  if (only_limits) {
+    for (const auto& [m, n, k, flops] : bench::measure_products())
+      fmt::print("product {:>4} x {:>4} x {:>4}: {:>4.0f} GFLOP/s\n", m, n, k, flops * 1e-9);
+    return 0;
+  }
+  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "row", "ms", "p10", "p90", "limit ms",
+             "of limit", "peak MB");
   for (const auto& row : bench::rows()) {
     if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), row.name) == chosen.end())
       continue;
-    const Timing timing = measure(row.prepare());
-    fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.0f}\n", row.name, timing.median,
-               timing.low, timing.high, peak_megabytes());
+    const std::function<void()> step = row.prepare();
+    const double limit = 1e3 * bench::least_seconds(limits, kernels_of(step));
+    const Timing timing = measure(step);
+    fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f}x {:>8.0f}\n", row.name,
+               timing.median, timing.low, timing.high, limit, timing.median / limit,
+               peak_megabytes());
     nlohmann::ordered_json line{{"row", row.name},
                                 {"implementation", "tapegrad"},
                                 {"version", TAPEGRAD_VERSION},
                                 {"threads", thread_count},
                                 {"ms", timing.median},
+                                {"limit_ms", limit},
                                 {"peak_rss_mb", peak_megabytes()}};
     if (row.operations > 0) {
       line["us_per_op"] = timing.median * 1000 / row.operations;

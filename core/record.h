@@ -2,6 +2,7 @@
 
 // The templates behind `record`: how an edge becomes a Rule in the tape's arena.
 
+#include "tapegrad/core/profile.h"
 #include "tapegrad/core/tape.h"
 
 namespace tapegrad::detail {
@@ -148,6 +149,7 @@ namespace tapegrad {
 
 template <class... Edges>
 Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
+  if (Profile* profile = Profile::active()) profile->ended(name);
   Tape* tape = Tape::active();
   if (tape == nullptr) return value;
   constexpr auto for_inputs = [](auto& edge, auto&& f) {
@@ -168,6 +170,7 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
 template <class RuleOf>
 Tensor record_each(const char* name, Tensor value, const Place& place,
                    const std::vector<Tensor>& inputs, RuleOf&& rule_of) {
+  if (Profile* profile = Profile::active()) profile->ended(name);
   Tape* tape = Tape::active();
   if (tape == nullptr) return value;
   if (tape->options().check_finite) {

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/profile.h"
 
 namespace tapegrad {
 namespace {
@@ -77,6 +78,7 @@ Tensor ones(const Shape& shape) { return full(shape, 1); }
 
 Tensor full(const Shape& shape, double value) {
   Tensor tensor = Tensor::uninitialized(shape);
+  count_pass(0, tensor.size());
   std::fill_n(tensor.mutable_data(), tensor.size(), static_cast<real>(value));
   return tensor;
 }

@@ -216,6 +216,7 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     save();  // so that a file that cannot be written is known before the training
     trainer.train(run, save);
   }
+  trainer.updates.print_profile();
   if (run.interrupted()) {
     run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
     return {};

@@ -184,6 +184,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     save();  // so that a file that cannot be written is known before the training
     trainer.train(sets, run, save);
   }
+  trainer.updates.print_profile();
   if (run.interrupted()) {
     run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
     return exit_interrupted;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/reduce.h"
@@ -19,6 +20,7 @@ void scale_to(Tensor& gradient, double norm, double limit) {
 }  // namespace
 
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
+  const ProfileSpan span("clip_by_global_norm");
   expect(limit > 0, "clip_by_global_norm: the limit must be positive: {}", limit);
   const NoGrad pause;
   double total = 0;
@@ -29,12 +31,14 @@ double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
 }
 
 void clip_by_norm(std::vector<Tensor>& gradients, double limit) {
+  const ProfileSpan span("clip_by_norm");
   expect(limit > 0, "clip_by_norm: the limit must be positive: {}", limit);
   const NoGrad pause;
   for (Tensor& gradient : gradients) scale_to(gradient, std::sqrt(squared_norm(gradient)), limit);
 }
 
 void clip_by_value(std::vector<Tensor>& gradients, double limit) {
+  const ProfileSpan span("clip_by_value");
   expect(limit > 0, "clip_by_value: the limit must be positive: {}", limit);
   const NoGrad pause;
   for (Tensor& gradient : gradients) gradient = clamp(gradient, -limit, limit);

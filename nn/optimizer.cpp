@@ -5,6 +5,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 
 namespace tapegrad {
@@ -33,6 +34,7 @@ Optimizer::Optimizer(std::vector<Parameter> parameters, double rate,
 }
 
 void Optimizer::step(const std::vector<Tensor>& gradients) {
+  const ProfileSpan span("optimizer");
   expect(gradients.size() == parameters_.size(), "optimizer: {} gradients for {} parameters",
          gradients.size(), parameters_.size());
   for (std::size_t i = 0; i < gradients.size(); ++i)
@@ -50,6 +52,8 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
               {}};
     for (std::size_t m = 0; m < moments_.size(); ++m)
       whole.moments[m] = own(moments_[m].values[i]).mutable_data();
+    const auto kept = static_cast<Index>(moments_.size()) + 1;  // the moments and the weights
+    count_pass((kept + 1) * whole.count, kept * whole.count);
     for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
       Run run{whole.rank,
               std::min(elements_per_tile, whole.count - begin),

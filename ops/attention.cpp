@@ -4,6 +4,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/dropout.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -208,6 +209,7 @@ Tensor turned(const Tensor& x, Index heads, Index first, double base, double dir
       turn[2 * (t * pairs + i)] = static_cast<real>(std::cos(angle));
       turn[2 * (t * pairs + i) + 1] = static_cast<real>(direction * std::sin(angle));
     }
+  count_pass(x.size(), x.size());
   Tensor y = Tensor::uninitialized(x.shape());
   real* out = y.mutable_data();
   const real* in = x.data();

@@ -7,6 +7,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/kernels/conv.h"
 #include "tapegrad/ops/layout.h"
@@ -201,6 +202,7 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
   const Index height = x.shape()[2], width = x.shape()[3];
   const Index rows = window_count("max_pool2d", x.shape(), height, size, stride, padding);
   const Index columns = window_count("max_pool2d", x.shape(), width, size, stride, padding);
+  count_pass(x.size(), x.shape()[0] * x.shape()[1] * rows * columns);
   Indices winners = Indices::uninitialized({x.shape()[0], x.shape()[1], rows, columns});
   Index* out = winners.mutable_data();
   const Index lines = x.shape()[0] * x.shape()[1] * rows;

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/elementwise.h"
@@ -223,6 +224,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place pl
   const Shape shape =
       broadcast("where", broadcast("where", condition.shape(), a.shape()), b.shape());
   const Tensor c = stretched(condition, shape), x = stretched(a, shape), y = stretched(b, shape);
+  count_pass(3 * shape.size(), shape.size());
   Tensor chosen = Tensor::uninitialized(shape);
   real* out = chosen.mutable_data();
   parallel_ranges(shape.size(), elements_per_tile, [&](Index begin, Index end) {

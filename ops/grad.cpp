@@ -6,6 +6,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/apply.h"
@@ -125,6 +126,7 @@ class ReverseSweep final : public Sweep {
 
  private:
   void pull(Node& node, std::int32_t index, const Tensor& g) {
+    const ProfileSpan span(node.name, true);
     const Tensor y = tape_.value(index);
     pulled_ = index;
     for (Rule* rule = node.rules; rule != nullptr; rule = rule->next) rule->pull(g, y, *this);

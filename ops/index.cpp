@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 // total[ids[i]] += rows[i], in order.
 void add_rows(const Tensor& rows, const Indices& ids, Index width, real* total) {
+  count_pass(2 * rows.size(), rows.size());
   for (Index i = 0; i < ids.size(); ++i)
     kernels::reduce().accumulate(rows.data() + i * width, total + ids.data()[i] * width, width);
 }
@@ -33,6 +35,7 @@ class Elements final : public Part {
  public:
   explicit Elements(const Indices& positions) : positions_(positions) {}
   void add_to(Tensor& total, const Tensor& part) const override {
+    count_pass(2 * part.size(), part.size());
     real* out = total.mutable_data();
     for (Index i = 0; i < positions_.size(); ++i) out[positions_.data()[i]] += part.data()[i];
   }
@@ -67,6 +70,7 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
   std::vector<Index> extents(ids.shape().begin(), ids.shape().end());
   extents.insert(extents.end(), table.shape().begin() + 1, table.shape().end());
   Tensor rows = Tensor::uninitialized(Shape(extents));
+  count_pass(rows.size(), rows.size());
   real* out = rows.mutable_data();
   for (Index i = 0; i < ids.size(); ++i)
     std::copy_n(table.data() + ids.data()[i] * width, width, out + i * width);
@@ -75,6 +79,7 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
 
 Tensor take(const Tensor& x, const Indices& positions, Place place) {
   expect_below("take", positions, x.size());
+  count_pass(positions.size(), positions.size());
   Tensor y = Tensor::uninitialized(positions.shape());
   real* out = y.mutable_data();
   for (Index i = 0; i < positions.size(); ++i) out[i] = x.data()[positions.data()[i]];

@@ -6,6 +6,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -20,6 +21,7 @@ class Slice final : public Part {
       : axis_(axis), begin_(begin), end_(end), step_(step) {}
 
   void add_to(Tensor& total, const Tensor& part) const override {
+    count_pass(2 * part.size(), part.size());
     real* out = total.mutable_data();
     for_runs(total.shape(), [&](Index whole, Index at, Index count) {
       kernels::reduce().accumulate(part.data() + at, out + whole, count);
@@ -56,6 +58,7 @@ Tensor copy_permuted(const Tensor& x, const std::vector<int>& order) {
     strides[i] = x.shape().count(order[i] + 1, rank);
   }
   Tensor y = Tensor::uninitialized(Shape(extents));
+  count_pass(x.size(), x.size());
   if (y.size() == 0) return y;
   real* out = y.mutable_data();
   const Index inner = rank == 0 ? 1 : extents[rank - 1], stride = rank == 0 ? 1 : strides[rank - 1];
@@ -134,6 +137,7 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Plac
     const Index offset = first * x.shape().count(axis + 1, x.rank());
     return record("slice", x.view(shape, offset), place, part_edge(x, part));
   }
+  count_pass(shape.size(), shape.size());
   Tensor y = Tensor::uninitialized(shape);
   real* out = y.mutable_data();
   part->for_runs(x.shape(), [&](Index whole, Index at, Index count) {
@@ -161,6 +165,7 @@ Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
     extent += part.shape()[axis];
   }
   Tensor y = Tensor::uninitialized(first.with(axis, extent));
+  count_pass(y.size(), y.size());
   real* out = y.mutable_data();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Slice place_in_y(axis, begins[i], begins[i] + parts[i].shape()[axis], 1);

@@ -64,6 +64,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
   }
   const auto offsets_a = matrix_offsets(a.shape(), batch);
   const auto offsets_b = matrix_offsets(b.shape(), batch);
+  kernels::count_products(batch.size(), m, n, k);
   const Index work = std::max<Index>(1, m * n * k);
   parallel_ranges(
       batch.size(), std::max<Index>(1, (Index{1} << 17) / work), [&](Index begin, Index end) {

@@ -5,6 +5,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/norm.h"
@@ -143,6 +144,7 @@ void for_rows(const Shape& shape, const Body& body) {
 Tensor normalize_rows(const Tensor& x, bool centred, const NormOptions& options, Place place) {
   const Index length = x.shape()[-1];
   const kernels::RowNorm norm = row_norm(centred, options, length);
+  count_pass(x.size(), x.size());
   Tensor y = Tensor::uninitialized(x.shape());
   Tensor scales = Tensor::uninitialized(x.shape().with(-1, 2));  // a RowScale for each row
   real *normalized = y.mutable_data(), *saved = scales.mutable_data();
@@ -160,6 +162,7 @@ Tensor normalize_rows(const Tensor& x, bool centred, const NormOptions& options,
                  g)[0];
     const Index count = g.shape()[-1];
     const kernels::RowNorm back = row_norm(centred, options, count);
+    count_pass(2 * g.size(), g.size());
     Tensor dx = Tensor::uninitialized(g.shape());
     real* out = dx.mutable_data();
     for_rows(g.shape(), [&](Index r) {

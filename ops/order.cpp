@@ -7,6 +7,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/index.h"
 
 namespace tapegrad {
@@ -38,6 +39,7 @@ void cumulate(const real* x, const Around& a, bool backward, real* y) {
 // The transpose of sums in one direction is sums in the other.
 Tensor cumulated(const Tensor& x, int axis, bool backward, Place place = Place::here()) {
   const Around a = around(x.shape(), axis);
+  count_pass(x.size(), x.size());
   Tensor y = Tensor::uninitialized(x.shape());
   real* out = y.mutable_data();
   parallel_ranges(a.outer, slabs_per_task(a), [&](Index begin, Index end) {
@@ -72,6 +74,7 @@ struct Before {
 Indices ordered_positions(const Tensor& x, int axis, Index count, bool descending) {
   const Around a = around(x.shape(), axis);
   Indices positions = Indices::uninitialized(x.shape().with(axis, count));
+  count_pass(x.size(), positions.size());
   Index* out = positions.mutable_data();
   parallel_ranges(a.outer, slabs_per_task(a), [&](Index begin, Index end) {
     std::vector<Index> column(a.length);

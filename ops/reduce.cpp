@@ -7,6 +7,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
@@ -67,6 +68,7 @@ Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& r
     const Index outer = shape.count(0, first), length = shape.count(first, last + 1),
                 inner = shape.count(last + 1, shape.rank());
     for (int axis = first; axis <= last; ++axis) shape = shape.with(axis, 1);
+    count_pass(current.size(), shape.size());
     Tensor next = Tensor::uninitialized(shape);
     step(current.data(), outer, length, inner, next.mutable_data());
     current = next;

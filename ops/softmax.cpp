@@ -5,6 +5,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/elementwise.h"
@@ -18,6 +19,7 @@ namespace {
 // Calls row(x, length, y) for each row along the last axis.
 template <class Row>
 Tensor by_rows(const Tensor& x, const Row& row) {
+  count_pass(x.size(), x.size());
   Tensor y = Tensor::uninitialized(x.shape());
   real* out = y.mutable_data();
   const Index length = x.shape()[-1];

@@ -284,6 +284,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
     overfit(run, trainer.updates().optimizer(), [&] { return trainer.step_on_first(); });
   else
     train(trainer, run, save);
+  trainer.updates().print_profile();
   if (run.interrupted()) {
     run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), flags.steps));
     return exit_interrupted;

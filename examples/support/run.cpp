@@ -36,6 +36,8 @@ void RunFlags::add_to(Flags& flags) {
                "Write to --log-dir what each step does to gradients at normalizations, and to "
                "weights (slower)")
       ->needs("--log-dir");
+  flags.setting("--profile", profile,
+                "At the end, print where the time of a step went, operation by operation");
 }
 
 Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps)

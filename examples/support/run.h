@@ -18,7 +18,8 @@ constexpr int exit_interrupted = 130;
 struct RunFlags {
   int threads = 0;
   std::string log_dir, save, resume;
-  bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false;
+  bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
+       profile = false;
 
   void add_to(Flags& flags);
 };

@@ -11,9 +11,13 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
       directory_(run.log_dir),
       optimizer_(optimizer.make_optimizer(parameters(net))),
       schedule_(optimizer.make_schedule(steps)),
-      probe_(run.probe ? std::make_unique<Probe>(net) : nullptr) {}
+      probe_(run.probe ? std::make_unique<Probe>(net) : nullptr) {
+  if (run.profile) profile_.emplace();
+}
 
 double Training::step(const std::function<Tensor()>& forward) {
+  std::optional<Profile::Scope> measured;
+  if (profile_) measured.emplace(*profile_), ++profiled_steps_;
   const Tape tape({.check_finite = check_nan_});
   std::optional<AroundNorms> seen;
   if (probe_) seen.emplace(probe_->around());
@@ -34,6 +38,11 @@ void Training::resume_probe() {
 
 void Training::write_probe() const {
   if (probe_) probe_->write(directory_);
+}
+
+void Training::print_profile() const {
+  if (!profile_ || profiled_steps_ == 0) return;
+  fmt::print("a step in the mean of {}:\n{}", profiled_steps_, text(*profile_, profiled_steps_));
 }
 
 Training probed_training(const Fields& net, Index steps) {

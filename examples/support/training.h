@@ -8,6 +8,7 @@
 #include "support/optimizer_flags.h"
 #include "support/probe.h"
 #include "support/run.h"
+#include "tapegrad/core/profile.h"
 
 namespace tapegrad::support {
 
@@ -27,6 +28,8 @@ class Training {
   void resume_probe();
   /// Writes what --probe has seen so far, if it is given.
   void write_probe() const;
+  /// Prints where the time of the steps went, if --profile is given.
+  void print_profile() const;
 
  private:
   OptimizerFlags flags_;
@@ -35,6 +38,8 @@ class Training {
   std::unique_ptr<Optimizer> optimizer_;
   Schedule schedule_;
   std::unique_ptr<Probe> probe_;
+  std::optional<Profile> profile_;
+  Index profiled_steps_ = 0;
 };
 
 /// For experiments: Adam at a constant rate of 0.001, with a probe that writes no files.

@@ -1,4 +1,5 @@
 #include "tapegrad/ops/internal/apply.h"
+#include "tapegrad/core/profile.h"
 
 #include <algorithm>
 #include <vector>
@@ -77,6 +78,7 @@ void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, cons
 }  // namespace
 
 Tensor apply(kernels::Unary loop, const Tensor& x) {
+  count_pass(x.size(), x.size());
   Tensor y = Tensor::uninitialized(x.shape());
   real* out = y.mutable_data();
   parallel_ranges(x.size(), elements_per_tile, [&](Index begin, Index end) {
@@ -87,6 +89,7 @@ Tensor apply(kernels::Unary loop, const Tensor& x) {
 
 Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b) {
   if (a.shape() == b.shape()) {
+    count_pass(2 * a.size(), a.size());
     Tensor y = Tensor::uninitialized(a.shape());
     real* out = y.mutable_data();
     parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
@@ -95,12 +98,14 @@ Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const
     return y;
   }
   const Shape shape = broadcast(operation, a.shape(), b.shape());
+  count_pass(a.size() + b.size(), shape.size());
   Tensor y = Tensor::uninitialized(shape);
   broadcast_into(loop, a, b, shape, y.mutable_data());
   return y;
 }
 
 void add_in_place(Tensor& a, const Tensor& b) {
+  count_pass(2 * a.size(), a.size());
   real* out = a.mutable_data();
   parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
     kernels::elementwise().add({out + begin, false}, {b.data() + begin, false}, out + begin,
@@ -110,6 +115,7 @@ void add_in_place(Tensor& a, const Tensor& b) {
 
 Tensor stretched(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
+  count_pass(x.size(), shape.size());
   Tensor y = Tensor::uninitialized(shape);
   // The first operand alone, whatever the second; its shape makes the loops.
   const auto first = [](kernels::Span a, kernels::Span, real* out, Index count) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -90,6 +91,18 @@ void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, H
               false, head.at(out, a.queries, begin), out.stride);
 }
 
+// `products` products over the pairs of queries and keys that see each other, and `passes` over
+// tensors of the queries' size and as many of the keys'.
+void count_attention(const Attention& a, double products, double passes) {
+  double pairs = 0;
+  for (Index i = 0; i < a.queries; ++i)
+    pairs +=
+        static_cast<double>(a.causal ? std::max<Index>(0, i + 1 + a.keys - a.queries) : a.keys);
+  const auto width = static_cast<double>(a.width), heads = static_cast<double>(a.batch * a.heads);
+  count_work(heads * 2 * products * pairs * width,
+             heads * passes * static_cast<double>(a.queries + a.keys) * width * sizeof(real));
+}
+
 // Calls body(head) for every head of every sequence.
 template <class Body>
 void for_heads(const Attention& a, const Body& body) {
@@ -102,6 +115,7 @@ void for_heads(const Attention& a, const Body& body) {
 
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
                        Heads<const real> v, Heads<real> out, real* normalizers) {
+  count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
     const Scratch scores(block_rows * std::max<Index>(1, a.keys));
     for (Index begin = 0; begin < a.queries; begin += block_rows)
@@ -113,6 +127,7 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
 void attention_backward(const Attention& a, Heads<const real> q, Heads<const real> k,
                         Heads<const real> v, Heads<const real> out, const real* normalizers,
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv) {
+  count_attention(a, 5, 4);  // q, k, v, out, g and three gradients
   for_heads(a, [&](const Head& head) {
     const Index size = block_rows * std::max<Index>(1, a.keys);
     const Scratch p_block(size), ds_block(size);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/core/storage.h"
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -98,9 +99,17 @@ class Patches {
   Storage storage_;
 };
 
+// The same for each of the three: images, filters and results are operands or result.
+void count_convolution(const ConvSizes& s) {
+  const Index products = s.batch * s.result() * s.patch();
+  const Index touched = s.batch * (s.image() + s.result()) + s.weights();
+  count_work(2 * static_cast<double>(products), static_cast<double>(sizeof(real) * touched));
+}
+
 }  // namespace
 
 void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
+  count_convolution(s);
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
     Patches patches(s, end - begin);
     for (Index group = 0; group < s.groups; ++group) {
@@ -114,6 +123,7 @@ void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
 }
 
 void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
+  count_convolution(s);
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
     Patches patches(s, end - begin);
     std::fill_n(dx + begin * s.image(), (end - begin) * s.image(), real{0});
@@ -129,6 +139,7 @@ void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
 }
 
 void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
+  count_convolution(s);
   const Index weights = s.weights();
   const Index tasks = (s.batch + images_per_task - 1) / images_per_task;
   const Storage storage = Storage::allocate(sizeof(real) * weights * std::max<Index>(tasks, 1));

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/thin.h"
 
 // How OpenBLAS chooses its kernels; absent from builds for one processor only.
@@ -57,6 +58,12 @@ constexpr auto blas_gemm = cblas_sgemm;
 
 }  // namespace
 
+void count_products(Index count, Index m, Index n, Index k) {
+  const auto all = static_cast<double>(count);
+  count_work(all * 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+             all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
+}
+
 void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
                  Index c_stride) {
   if (m == 0 || n == 0) return;
@@ -80,6 +87,7 @@ void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate,
 }
 
 void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c, Index c_stride) {
+  count_products(1, m, n, k);
   const Index tiles = tile_count(m, n, k);
   const bool by_rows = m >= n;
   const Index extent = by_rows ? m : n;

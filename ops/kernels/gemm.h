@@ -11,6 +11,9 @@ struct Matrix {
   bool transposed = false;
 };
 
+/// Tells the profile of `count` products of (m, k) and (k, n).
+void count_products(Index count, Index m, Index n, Index k);
+
 /// c = a b, or c += a b: (m, k) times (k, n) on the calling thread. c is row-major with rows
 /// `c_stride` apart.
 void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/packed.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -270,6 +271,14 @@ void step_backward(const Sequence& s, const Row& row, const RowGradients& out, r
     rnn_backward(s, row, out);
 }
 
+// The products with the recurrent weight, and `passes` over rows of all gates and over states.
+void count_sequence(const Sequence& s, Index gate_passes, Index state_passes) {
+  const Index rows = s.steps * s.batch, G = s.gates() * s.hidden;
+  const Index touched = rows * (gate_passes * G + state_passes * s.hidden) + s.hidden * G;
+  count_work(2 * static_cast<double>(rows * s.hidden * G),
+             static_cast<double>(sizeof(real) * touched));
+}
+
 void weight_gradient(const Sequence& s, const real* h, const real* product, real* weight) {
   const Index G = s.gates() * s.hidden;
   gemm(s.hidden, G, s.batch, {s.h0, s.hidden, true}, {product, G}, false, weight, G);
@@ -282,6 +291,8 @@ void weight_gradient(const Sequence& s, const real* h, const real* product, real
 
 void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
   const Index G = s.gates() * s.hidden;
+  // Inputs are read, gates kept; h and, in an LSTM, c and its tanh are written.
+  count_sequence(s, 2, s.cell == Cell::lstm ? 3 : 1);
   const Packed weight(s.hidden, G, {s.weight, G});
   if (kept.cells) std::copy_n(s.c0, s.batch * s.hidden, kept.cells);
   parallel_ranges(s.batch, rows_of_task(s.batch),
@@ -291,6 +302,8 @@ void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
 void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, const real* h_gradient,
                         const real* c_gradient, const SequenceGradients& out) {
   const Index H = s.hidden, G = s.gates() * H, grain = rows_of_task(s.batch);
+  // Gates are read, their gradients written; h, its gradient and what is kept of c are read.
+  count_sequence(s, 2, s.cell == Cell::lstm ? 4 : 2);
   const Packed weight(G, H, {s.weight, G, true});
   const Index tasks = (s.batch + grain - 1) / grain;
   const Partials product_total(tasks, G, out.product_transform);

@@ -104,6 +104,9 @@ class CharModels(TrainerTest):
             self.assertEqual(plain, self.saved("again", *train, "--threads", "2", "--quiet",
                                                "--log-dir", self.path / "log"))
 
+    def test_profile(self):
+        self.check_profile()
+
     def test_probe(self):
         # Recurrent layers take their definition then, which rounds in another way.
         self.check_probe([*self.train, "--norm", "layer"], [*self.train, "--norm", "detach"], same_bits=not IS_RNN)

@@ -72,6 +72,9 @@ class Classify(TrainerTest):
                                 ("hidden", "17"), ("batch-tokens", "50"), ("epochs", "4"),
                                 ("dropout", "0.1"), ("lr", "5e-3"), ("seed", "2")))
 
+    def test_profile(self):
+        self.check_profile()
+
     def test_probe(self):
         self.check_probe([*self.train, "--norm", "layer"], [*self.train, "--norm", "detach"])
         run(*self.train, "--seeds", "2", "--norm", "layer", "--log-dir", self.path / "log", "--probe")

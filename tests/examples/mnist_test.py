@@ -175,6 +175,9 @@ class Mnist(TrainerTest):
         train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))
 
+    def test_profile(self):
+        self.check_profile()
+
     def test_probe(self):
         self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -98,6 +99,17 @@ class TrainerTest(unittest.TestCase):
                 self.assertLessEqual(abs(float(row["radial"])),
                                      float(row["norm"]) * float(row["gradient_norm"]) * (1 + 1e-5))
                 self.assertTrue(0 <= float(row["angle"]) < 3.2)
+
+    def check_profile(self, *flags):
+        """--profile prints a table whose milliseconds add up, and changes nothing."""
+        out = run(*self.train, *flags, "--profile", "--save", self.path / "profiled").stdout
+        self.assertEqual((self.path / "profiled").read_bytes(), self.saved("plain", *flags))
+        table = out[out.index("operation "):].splitlines()
+        last = next(i for i, line in enumerate(table) if line.startswith("all "))
+        rows = [re.split(r"\s{2,}", line.strip()) for line in table[1:last]]
+        self.assertTrue({"matmul", "matmul backward", "optimizer", "rest"} <= {row[0] for row in rows}, rows)
+        self.assertAlmostEqual(sum(float(row[2]) for row in rows), float(table[last].split()[1]),
+                               delta=0.001 * len(rows))
 
     def check_interrupts(self, train, *moments):
         """Interrupted and resumed trainings end with the bytes of one that never stopped."""

@@ -1,0 +1,77 @@
+#include "tapegrad/core/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tapegrad {
+
+Profile::Scope::Scope(Profile& profile) : outer_(std::exchange(active_, &profile)) {
+  profile.last_ = Clock::now();
+}
+
+Profile::Scope::~Scope() {
+  active_->close("rest", false);
+  active_ = outer_;
+}
+
+void Profile::add(Work work) {
+  pending_.flops += work.flops;
+  pending_.bytes += work.bytes;
+  ++kernels_[{work.flops, work.bytes}];
+}
+
+void Profile::ended(std::string_view operation) {
+  if (spans_ == 0) close(operation, false);
+}
+
+void Profile::close(std::string_view operation, bool backward) {
+  const Clock::time_point now = Clock::now();
+  Entry& entry = entries_[{std::string(operation), backward}];
+  ++entry.calls;
+  entry.seconds += std::chrono::duration<double>(now - last_).count();
+  entry.work.flops += pending_.flops;
+  entry.work.bytes += pending_.bytes;
+  pending_ = {};
+  last_ = now;
+}
+
+std::vector<Profile::Entry> Profile::entries() const {
+  std::vector<Entry> list;
+  for (const auto& [key, entry] : entries_) {
+    list.push_back(entry);
+    list.back().name = key.first + (key.second ? " backward" : "");
+  }
+  std::stable_sort(list.begin(), list.end(),
+                   [](const Entry& a, const Entry& b) { return a.seconds > b.seconds; });
+  return list;
+}
+
+std::vector<Profile::Kernel> Profile::kernels() const {
+  std::vector<Kernel> list;
+  for (const auto& [work, calls] : kernels_) list.push_back({{work.first, work.second}, calls});
+  return list;
+}
+
+std::string text(const Profile& profile, Index steps) {
+  const std::vector<Profile::Entry> entries = profile.entries();
+  double total = 0;
+  for (const Profile::Entry& entry : entries) total += entry.seconds;
+  std::string table = fmt::format("{:<28} {:>8} {:>10} {:>7} {:>9} {:>7}\n", "operation", "calls",
+                                  "ms", "share", "GFLOP/s", "GB/s");
+  const auto rate = [](double amount, double seconds) {
+    return amount == 0 ? std::string("-") : fmt::format("{:.1f}", amount / seconds * 1e-9);
+  };
+  for (const Profile::Entry& entry : entries)
+    table +=
+        fmt::format("{:<28} {:>8.1f} {:>10.3f} {:>6.1f}% {:>9} {:>7}\n", entry.name,
+                    static_cast<double>(entry.calls) / static_cast<double>(steps),
+                    entry.seconds * 1e3 / static_cast<double>(steps), 100 * entry.seconds / total,
+                    rate(entry.work.flops, entry.seconds), rate(entry.work.bytes, entry.seconds));
+  table +=
+      fmt::format("{:<28} {:>8} {:>10.3f}\n", "all", "", total * 1e3 / static_cast<double>(steps));
+  return table;
+}
+
+}  // namespace tapegrad

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad {
+
+/// What a kernel has to do at least: floating-point operations (a multiply-add is two, any function
+/// of an element one) and bytes of memory, each operand read and each result written once.
+struct Work {
+  double flops = 0, bytes = 0;
+};
+
+/// Where the time of a thread goes, operation by operation:
+///
+///     Profile profile;
+///     for (...) {
+///       const Profile::Scope measured(profile);
+///       step();
+///     }
+///     fmt::print("{}", text(profile, steps));
+///
+/// An operation is given the time since the one before it ended, so that times add up to the whole.
+/// Work for which a kernel uses other threads counts for the operation that asked for it.
+class Profile {
+ public:
+  struct Entry {
+    std::string name;  ///< of the operation; that of its rules in a sweep ends in " backward"
+    Index calls = 0;
+    double seconds = 0;
+    Work work;
+  };
+  /// One entry an operation, the longest first; "rest" is what the scopes held after their last.
+  std::vector<Entry> entries() const;
+  /// Kernels of the same work, and how often they were called.
+  struct Kernel {
+    Work work;
+    Index calls;
+  };
+  std::vector<Kernel> kernels() const;
+
+  /// While in scope, what this thread does counts for a profile.
+  class Scope {
+   public:
+    explicit Scope(Profile& profile);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Profile* outer_;
+  };
+  /// The profile in scope on this thread, or null.
+  static Profile* active() { return active_; }
+
+  // What operations and kernels tell.
+  void ended(std::string_view operation);
+  void add(Work work);
+
+ private:
+  friend class ProfileSpan;
+  using Clock = std::chrono::steady_clock;
+  void close(std::string_view operation, bool backward);
+
+  static inline thread_local Profile* active_ = nullptr;
+  Clock::time_point last_;
+  int spans_ = 0;
+  Work pending_;
+  std::map<std::pair<std::string, bool>, Entry> entries_;
+  std::map<std::pair<double, double>, Index> kernels_;
+};
+
+/// The rows of a profile as a table, for each of `steps` steps: calls, milliseconds, share of the
+/// time, GFLOP/s and GB/s.
+std::string text(const Profile& profile, Index steps = 1);
+
+/// Until its end, time and work count for one name, whatever operations run.
+class ProfileSpan {
+ public:
+  explicit ProfileSpan(std::string_view name, bool backward = false)
+      : profile_(Profile::active()), name_(name), backward_(backward) {
+    if (profile_ != nullptr) ++profile_->spans_;
+  }
+  ~ProfileSpan() {
+    if (profile_ != nullptr && --profile_->spans_ == 0) profile_->close(name_, backward_);
+  }
+  ProfileSpan(const ProfileSpan&) = delete;
+  ProfileSpan& operator=(const ProfileSpan&) = delete;
+
+ private:
+  Profile* profile_;
+  std::string_view name_;
+  bool backward_;
+};
+
+/// For kernels, on the thread that asked for them: adds to the profile in scope, if there is one.
+inline void count_work(double flops, double bytes) {
+  if (Profile* profile = Profile::active()) profile->add({flops, bytes});
+}
+
+/// count_work for kernels that pass over memory: elements read and written, and one operation for
+/// each written.
+inline void count_pass(Index read, Index written) {
+  count_work(static_cast<double>(written), static_cast<double>(sizeof(real) * (read + written)));
+}
+
+}  // namespace tapegrad
