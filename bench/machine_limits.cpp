@@ -75,7 +75,7 @@ Limits measure_here() {
           .levels = {{"L2", l2, read_bandwidth(l2 / 2)},
                      {"L3", l3, read_bandwidth(std::min(l3 / 2, 8 * l2))},
                      {"memory", std::numeric_limits<double>::max(),
-                      triad_bandwidth(std::max(4 * l3, 256e6))}}};
+                      triad_bandwidth(std::max(1.5 * l3, 256e6))}}};
 }
 
 }  // namespace

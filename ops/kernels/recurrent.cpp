@@ -4,6 +4,7 @@
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/packed.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -44,8 +45,7 @@ void transform_forward(const RowTransform& transform, real* row, Index count, re
 void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
                         const real* scales, TransformGradients total) {
   if (total.bias) reduce().accumulate(g, total.bias, count);
-  if (total.gain)
-    for (Index i = 0; i < count; ++i) total.gain[i] += g[i] * normalized[i];
+  if (total.gain) reduce().accumulate_product(g, normalized, total.gain, count);
   if (transform.gain) elementwise().mul({g, false}, {transform.gain, false}, g, count);
   if (!transform.normalized) return;
   Index at = 0;
@@ -104,33 +104,16 @@ void rnn_forward(const Sequence& s, const Row& row, real* product) {
 }
 
 void lstm_forward(const Sequence& s, const Row& row, real* product) {
-  const Index H = s.hidden;
-  const Elementwise& loops = elementwise();
   sum_forward(s, row, product);
-  const real *i = row.gates, *f = i + H, *g = i + 2 * H, *o = i + 3 * H;
-  loops.sigmoid(product, row.gates, 2 * H);
-  loops.tanh(product + 2 * H, row.gates + 2 * H, H);
-  loops.sigmoid(product + 3 * H, row.gates + 3 * H, H);
-  real* c = row.cell_after;
-  for (Index j = 0; j < H; ++j) c[j] = f[j] * row.cell_before[j] + i[j] * g[j];
-  std::copy_n(c, H, row.tanh_cell);
-  transform_forward(s.state, row.tanh_cell, H, row.state, row.state_scales);
-  loops.tanh(row.tanh_cell, row.tanh_cell, H);
-  loops.mul({o, false}, {row.tanh_cell, false}, row.h, H);
+  cells().lstm_gates(s.hidden, product, row.cell_before, row.gates, row.cell_after);
+  std::copy_n(row.cell_after, s.hidden, row.tanh_cell);
+  transform_forward(s.state, row.tanh_cell, s.hidden, row.state, row.state_scales);
+  cells().lstm_output(s.hidden, row.gates, row.tanh_cell, row.tanh_cell, row.h);
 }
 
 void gru_forward(const Sequence& s, const Row& row, real* product) {
-  const Index H = s.hidden;
-  const Elementwise& loops = elementwise();
-  transform_forward(s.product, product, 3 * H, row.product, row.product_scales);
-  real *r = row.gates, *n = r + 2 * H, *product_of_n = r + 3 * H;
-  const real* z = r + H;
-  loops.add({product, false}, {row.inputs, false}, r, 2 * H);
-  loops.sigmoid(r, r, 2 * H);
-  std::copy_n(product + 2 * H, H, product_of_n);
-  for (Index j = 0; j < H; ++j) n[j] = row.inputs[2 * H + j] + r[j] * product_of_n[j];
-  loops.tanh(n, n, H);
-  for (Index j = 0; j < H; ++j) row.h[j] = n[j] + z[j] * (row.h_before[j] - n[j]);
+  transform_forward(s.product, product, 3 * s.hidden, row.product, row.product_scales);
+  cells().gru(s.hidden, row.inputs, product, row.h_before, row.gates, row.h);
 }
 
 void step_forward(const Sequence& s, const Row& row, real* product) {
@@ -157,49 +140,26 @@ void sum_backward(const Sequence& s, const Row& row, const RowGradients& out) {
 }
 
 void rnn_backward(const Sequence& s, const Row& row, const RowGradients& out) {
-  for (Index j = 0; j < s.hidden; ++j) {
-    const real slope =
-        s.cell == Cell::rnn_tanh ? 1 - row.h[j] * row.h[j] : static_cast<real>(row.h[j] > 0);
-    out.inputs[j] = out.h[j] * slope;
-  }
+  if (s.cell == Cell::rnn_tanh)
+    cells().tanh_back(s.hidden, row.h, out.h, out.inputs);
+  else
+    elementwise().gate({out.h, false}, {row.h, false}, out.inputs, s.hidden);
   sum_backward(s, row, out);
   std::fill_n(out.h, s.hidden, real{0});
 }
 
 void lstm_backward(const Sequence& s, const Row& row, const RowGradients& out, real* d_state) {
   const Index H = s.hidden;
-  const real *i = row.gates, *f = i + H, *g = i + 2 * H, *o = i + 3 * H, *tanh_c = row.tanh_cell;
-  real *di = out.inputs, *df = di + H, *dg = di + 2 * H, *dout = di + 3 * H;
-  for (Index j = 0; j < H; ++j) {
-    dout[j] = out.h[j] * tanh_c[j] * o[j] * (1 - o[j]);
-    d_state[j] = out.h[j] * o[j] * (1 - tanh_c[j] * tanh_c[j]);
-  }
+  cells().lstm_output_back(H, row.gates, row.tanh_cell, out.h, out.inputs, d_state);
   transform_backward(s.state, d_state, H, row.state, row.state_scales, out.state_total);
-  for (Index j = 0; j < H; ++j) {
-    const real dc = out.c[j] + d_state[j];
-    di[j] = dc * g[j] * i[j] * (1 - i[j]);
-    df[j] = dc * row.cell_before[j] * f[j] * (1 - f[j]);
-    dg[j] = dc * i[j] * (1 - g[j] * g[j]);
-    out.c[j] = dc * f[j];
-  }
+  cells().lstm_gates_back(H, row.gates, row.cell_before, d_state, out.c, out.inputs);
   sum_backward(s, row, out);
   std::fill_n(out.h, H, real{0});
 }
 
 void gru_backward(const Sequence& s, const Row& row, const RowGradients& out) {
-  const Index H = s.hidden;
-  const real *r = row.gates, *z = r + H, *n = r + 2 * H, *product_of_n = r + 3 * H;
-  for (Index j = 0; j < H; ++j) {
-    const real dn = out.h[j] * (1 - z[j]) * (1 - n[j] * n[j]);
-    const real dz = out.h[j] * (row.h_before[j] - n[j]) * z[j] * (1 - z[j]);
-    const real dr = dn * product_of_n[j] * r[j] * (1 - r[j]);
-    out.inputs[j] = out.product[j] = dr;
-    out.inputs[H + j] = out.product[H + j] = dz;
-    out.inputs[2 * H + j] = dn;
-    out.product[2 * H + j] = dn * r[j];
-    out.h[j] *= z[j];
-  }
-  transform_backward(s.product, out.product, 3 * H, row.product, row.product_scales,
+  cells().gru_back(s.hidden, row.gates, row.h_before, out.h, out.inputs, out.product);
+  transform_backward(s.product, out.product, 3 * s.hidden, row.product, row.product_scales,
                      out.product_total);
 }
 
