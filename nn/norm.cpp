@@ -290,7 +290,9 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
     const Tensor normalized = normalize(in, fields_of(in.shape()), spec.statistics, smoothing);
     return spec.kind == NormKind::ada ? ada_scale(normalized, spec.ada) : normalized;
   });
-  if (gain.defined()) y = y * gain;
+  const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
+  if (gain.defined() && gain.shape().rank() == 1) return affine(y, gain, shift);
+  if (gain.defined()) y = y * gain;  // of images: a factor a plane
   return bias.defined() ? y + bias : y;
 }
 

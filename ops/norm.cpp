@@ -11,6 +11,7 @@
 #include "tapegrad/ops/kernels/norm.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/reduce.h"
 
 namespace tapegrad {
 namespace {
@@ -175,6 +176,41 @@ Tensor normalize_rows(const Tensor& x, bool centred, const NormOptions& options,
   return record(centred ? "layer_norm" : "rms_norm", y, place, edge(x, to_x));
 }
 
+Tensor affine_value(const Tensor& y, const Tensor& gain, const Tensor& bias) {
+  count_pass(y.size(), y.size());
+  const Index length = y.shape()[-1];
+  Tensor z = Tensor::uninitialized(y.shape());
+  real* out = z.mutable_data();
+  for_rows(y.shape(), [&](Index r) {
+    kernels::norm().affine(y.data() + r * length, gain.data(),
+                           bias.defined() ? bias.data() : nullptr, length, out + r * length);
+  });
+  return z;
+}
+
+// Gradients of gain and bias are summed over blocks of rows, and these in order.
+Gradients<3> affine_gradients(const Tensor& y, const Tensor& gain, const Tensor& g,
+                              const Wanted<3>& wanted) {
+  constexpr Index most_blocks = 16;
+  const Index length = y.shape()[-1], rows = length == 0 ? 0 : y.size() / length;
+  const Index least = std::max<Index>(1, elements_per_tile / std::max<Index>(1, length));
+  const Index grain = std::max(least, (rows + most_blocks - 1) / most_blocks);
+  count_pass(2 * g.size(), g.size());
+  Tensor dy = Tensor::uninitialized(y.shape());
+  Tensor partial = zeros({2, (rows + grain - 1) / grain, length});
+  real *out = dy.mutable_data(), *d_gain = partial.mutable_data();
+  real* d_bias = d_gain + partial.size() / 2;
+  parallel_ranges(rows, grain, [&](Index begin, Index end) {
+    const Index block = begin / grain * length;
+    for (Index at = begin * length; at < end * length; at += length)
+      kernels::norm().affine_back(g.data() + at, y.data() + at, gain.data(), length, out + at,
+                                  wanted[1] ? d_gain + block : nullptr,
+                                  wanted[2] ? d_bias + block : nullptr);
+  });
+  const Tensor sums = sum(partial, 1);
+  return {dy, select(sums, 0), select(sums, 1)};
+}
+
 // x with the given axes last, as rows of their elements; f of it; and back again.
 template <class F>
 Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
@@ -239,6 +275,32 @@ Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
   return normalize(x, {.centre = {}, .scale = row}, options, {}, place);
+}
+
+Tensor composite::affine(const Tensor& y, const Tensor& gain, const Tensor& bias) {
+  return bias.defined() ? y * gain + bias : y * gain;
+}
+
+Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place place) {
+  expect(y.rank() >= 1 && gain.shape() == Shape{y.shape()[-1]} &&
+             (!bias.defined() || bias.shape() == gain.shape()),
+         "affine: gain and bias must have the extent of the last axis of {}: {} and {}", y.shape(),
+         gain.shape(), bias.shape());
+  const PlaceScope caller(place);
+  if (Composite::active()) return composite::affine(y, gain, bias);
+  const auto to_all = [y, gain, bias](const Tensor& g, const Wanted<3>& wanted) -> Gradients<3> {
+    if (!recording()) return affine_gradients(y, gain, g, wanted);
+    std::vector<Tensor> present{y, gain};
+    if (bias.defined()) present.push_back(bias);
+    std::vector<Tensor> d = vjp(
+        [](const auto& in) {
+          return composite::affine(in[0], in[1], in.size() > 2 ? in[2] : Tensor());
+        },
+        present, g);
+    return {d[0], d[1], bias.defined() ? d[2] : Tensor()};
+  };
+  return record("affine", affine_value(y, gain, bias), place,
+                joint_edge<3>({&y, &gain, &bias}, to_all));
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {

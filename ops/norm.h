@@ -64,6 +64,11 @@ Tensor layer_norm(const Tensor& x, const NormOptions& options = {}, Place = Plac
 Tensor rms_norm(const Tensor& x, const NormOptions& options = {.epsilon = 1e-6},
                 Place = Place::here());
 
+/// y gain + bias, channel by channel: what follows a normalization.
+///   y: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: y's shape
+/// Throws ShapeError for other shapes.
+Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place = Place::here());
+
 struct AdaOptions {
   double factor = 1;          ///< C
   double slope = 0.1;         ///< k
@@ -95,6 +100,7 @@ namespace composite {
 /// The definition of `normalize`, and so of `layer_norm` and `rms_norm`, in primitive operations.
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options = {},
                  const Tensor& smoothing = {});
+Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias);
 }  // namespace composite
 
 }  // namespace tapegrad

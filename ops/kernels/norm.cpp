@@ -57,10 +57,41 @@ void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y,
   for (; i < count; ++i) dx[i] = (g[i] - mean - along * y[i]) * scale.inverse;
 }
 
+void affine(const real* y, const real* gain, const real* bias, Index count, real* z) {
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector shift = bias ? hn::LoadU(d, bias + i) : hn::Zero(d);
+    hn::StoreU(hn::MulAdd(hn::LoadU(d, y + i), hn::LoadU(d, gain + i), shift), d, z + i);
+  }
+  for (; i < count; ++i) z[i] = y[i] * gain[i] + (bias ? bias[i] : 0);
+}
+
+void affine_back(const real* g, const real* y, const real* gain, Index count, real* dy,
+                 real* d_gain, real* d_bias) {
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector slope = hn::LoadU(d, g + i);
+    if (d_gain)
+      hn::StoreU(hn::MulAdd(slope, hn::LoadU(d, y + i), hn::LoadU(d, d_gain + i)), d, d_gain + i);
+    if (d_bias) hn::StoreU(hn::Add(slope, hn::LoadU(d, d_bias + i)), d, d_bias + i);
+    hn::StoreU(hn::Mul(slope, hn::LoadU(d, gain + i)), d, dy + i);
+  }
+  for (; i < count; ++i) {
+    if (d_gain) d_gain[i] += g[i] * y[i];
+    if (d_bias) d_bias[i] += g[i];
+    dy[i] = g[i] * gain[i];
+  }
+}
+
 }  // namespace
 
 const Norm* norm_here() {
-  static constexpr Norm loops{.forward = forward, .backward = backward};
+  static constexpr Norm loops{
+      .forward = forward, .backward = backward, .affine = affine, .affine_back = affine_back};
   return &loops;
 }
 

@@ -26,6 +26,12 @@ struct Norm {
   /// dx = (g - mean g - y slope sum(g y)) / s; a detached statistic drops its term.
   void (*backward)(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
                    real* dx);
+
+  /// z = y gain + bias; no bias: null.
+  void (*affine)(const real* y, const real* gain, const real* bias, Index count, real* z);
+  /// dy = g gain, d_gain += g y, d_bias += g; the last two: null where they are not wanted.
+  void (*affine_back)(const real* g, const real* y, const real* gain, Index count, real* dy,
+                      real* d_gain, real* d_bias);
 };
 const Norm& norm();
 

@@ -36,17 +36,19 @@ void transform_forward(const RowTransform& transform, real* row, Index count, re
     }
     std::copy_n(normalized, count, row);
   }
-  const Elementwise& loops = elementwise();
-  if (transform.gain) loops.mul({row, false}, {transform.gain, false}, row, count);
-  if (transform.bias) loops.add({row, false}, {transform.bias, false}, row, count);
+  if (transform.gain)
+    norm().affine(row, transform.gain, transform.bias, count, row);
+  else if (transform.bias)
+    elementwise().add({row, false}, {transform.bias, false}, row, count);
 }
 
 // g: the gradient of the transformed row; becomes that of the row before.
 void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
                         const real* scales, TransformGradients total) {
-  if (total.bias) reduce().accumulate(g, total.bias, count);
-  if (total.gain) reduce().accumulate_product(g, normalized, total.gain, count);
-  if (transform.gain) elementwise().mul({g, false}, {transform.gain, false}, g, count);
+  if (transform.gain)
+    norm().affine_back(g, normalized, transform.gain, count, g, total.gain, total.bias);
+  else if (total.bias)
+    reduce().accumulate(g, total.bias, count);
   if (!transform.normalized) return;
   Index at = 0;
   for (const Index length : transform.segments) {

@@ -45,24 +45,10 @@ void accumulate(const real* x, real* total, Index count) {
   for (; i < count; ++i) total[i] += x[i];
 }
 
-void accumulate_product(const real* a, const real* b, real* total, Index count) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, a + i), hn::LoadU(d, b + i), hn::LoadU(d, total + i)), d,
-               total + i);
-  for (; i < count; ++i) total[i] += a[i] * b[i];
-}
-
 }  // namespace
 
 const Reduce* reduce_here() {
-  static constexpr Reduce loops{.sum = sum,
-                                .dot = dot,
-                                .max = max,
-                                .accumulate = accumulate,
-                                .accumulate_product = accumulate_product};
+  static constexpr Reduce loops{.sum = sum, .dot = dot, .max = max, .accumulate = accumulate};
   return &loops;
 }
 

@@ -12,8 +12,6 @@ struct Reduce {
   real (*max)(const real* x, Index count);
   /// total[i] += x[i]
   void (*accumulate)(const real* x, real* total, Index count);
-  /// total[i] += a[i] b[i]
-  void (*accumulate_product)(const real* a, const real* b, real* total, Index count);
 };
 const Reduce& reduce();
 

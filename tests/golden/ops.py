@@ -351,6 +351,11 @@ compute({
     "einsum_squared": (lambda a, b: torch.einsum("ij,ik,jl->kl", a, a, b), [any_(2, 2), any_(2, 3)]),
 })
 
+compute({
+    "affine": (lambda y, gain, bias: y * gain + bias, [any_(2, 3, 17), any_(17), any_(17)]),
+    "affine_gain": (lambda y, gain: y * gain, [any_(3, 5), any_(5)]),
+})
+
 lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
 path = pathlib.Path(__file__).with_name("ops.json")
 path.write_text("{\n" + lines + "\n}\n")

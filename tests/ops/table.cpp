@@ -162,6 +162,8 @@ const std::vector<Row>& table() {
       {"softmax_middle", [](In x) { return softmax(x[0], 1); }, true},
       {"log_softmax", [](In x) { return log_softmax(x[0]); }, true},
       {"layer_norm", [](In x) { return layer_norm(x[0]); }, true},
+      {"affine", [](In x) { return affine(x[0], x[1], x[2]); }, true},
+      {"affine_gain", [](In x) { return affine(x[0], x[1], {}); }, true},
       {"layer_norm_detached_mean", [](In x) { return layer_norm(x[0], {.detach_mean = true}); },
        true},
       {"layer_norm_detached_scale", [](In x) { return layer_norm(x[0], {.detach_scale = true}); },
