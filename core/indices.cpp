@@ -28,8 +28,11 @@ Indices Indices::reshape(const Shape& shape) const {
 }
 
 void expect_below(const char* operation, const Indices& indices, Index count) {
-  for (const Index value : indices.values())
-    expect(value >= 0 && value < count, "{}: index {} is not in [0, {})", operation, value, count);
+  const auto values = indices.values();
+  const auto outside = std::find_if(values.begin(), values.end(),
+                                    [=](Index value) { return value < 0 || value >= count; });
+  if (outside != values.end())
+    throw ShapeError(fmt::format("{}: index {} is not in [0, {})", operation, *outside, count));
 }
 
 }  // namespace tapegrad

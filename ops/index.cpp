@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
@@ -37,7 +38,8 @@ class Elements final : public Part {
   void add_to(Tensor& total, const Tensor& part) const override {
     count_pass(2 * part.size(), part.size());
     real* out = total.mutable_data();
-    for (Index i = 0; i < positions_.size(); ++i) out[positions_.data()[i]] += part.data()[i];
+    const real* from = part.data();
+    for (const Index position : positions_.values()) out[position] += *from++;
   }
   Tensor extract(const Tensor& whole) const override { return take(whole, positions_); }
 
@@ -82,7 +84,11 @@ Tensor take(const Tensor& x, const Indices& positions, Place place) {
   count_pass(positions.size(), positions.size());
   Tensor y = Tensor::uninitialized(positions.shape());
   real* out = y.mutable_data();
-  for (Index i = 0; i < positions.size(); ++i) out[i] = x.data()[positions.data()[i]];
+  const real* from = x.data();
+  const Index* at = positions.data();
+  parallel_ranges(positions.size(), elements_per_tile, [=](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i) out[i] = from[at[i]];
+  });
   return record("take", y, place, part_edge(x, std::make_shared<const Elements>(positions)));
 }
 
