@@ -441,6 +441,31 @@ class Scale {
                   fmt::format("digests {} and {}", plain, again), plain == again);
   }
 
+  void time_of_recomputing() {
+    constexpr Index batch = 8;
+    const Index length = flags_.length, chunk = chunk_of(length);
+    Random random(2);
+    const Indices ids = random_ids({length, batch}, random);
+    const CharRnn lstm = make_lstm(256);
+    const auto chunks = [=](bool again) { return [=] { sweep_chunks(lstm, ids, chunk, again); }; };
+    const auto blocks = [=](bool again) {
+      return gradients_of(make_transformer(128, length, 0, again), {batch, length});
+    };
+    Table table{
+        "What recomputing costs, milliseconds", {"network", "kept", "recompute", "ratio"}, {}};
+    const auto row = [&](const std::string& name, const Step& plain, const Step& again) {
+      const double kept = microseconds(plain, flags_.seconds) / 1000;
+      const double recomputed = microseconds(again, flags_.seconds) / 1000;
+      table.rows.push_back(
+          {name, number(kept), number(recomputed), fmt::format("{:.2f}", recomputed / kept)});
+    };
+    row(fmt::format("LSTM in chunks of {}", chunk), chunks(false), chunks(true));
+    row("Transformer", blocks(false), blocks(true));
+    report_.paragraph(fmt::format(
+        "Forward, loss and backward of the same networks, {} tokens, batch {}.", length, batch));
+    report_.table(table);
+  }
+
   // All points of all curves, one a line.
   std::string csv() const { return csv_; }
 
@@ -512,6 +537,7 @@ int main(int argc, char** argv) {
     scale.memory_by_depth();
     scale.time_by_threads();
     scale.time_by_length();
+    scale.time_of_recomputing();
     scale.time_by_width();
     scale.time_by_batch();
     report.file("scale.csv", scale.csv());
