@@ -19,6 +19,7 @@ struct CharTransformerFlags {
   Index channels = 128;
   Index memory = 64;
   bool bias = false;
+  bool recompute = false;
 
   CharTransformerFlags() {
     shared.norm = "layer";
@@ -50,6 +51,10 @@ struct CharTransformerFlags {
     flags.training("--memory", memory, "Characters that a transformer_xl remembers")
         ->check(CLI::Range(0, 1 << 16));
     flags.training("--bias", bias, "Give linear layers and norms a bias");
+    flags.setting(
+        "--recompute", recompute,
+        "Compute each block again on the way back, instead of keeping it: less memory, the "
+        "same results");
     shared.add_to(flags);
   }
 
@@ -76,7 +81,8 @@ struct CharTransformerFlags {
             .norm = NormSpec(shared.norm),
             .placement = placement == "pre" ? NormPlacement::pre : NormPlacement::post,
             .bias = bias,
-            .dropout = shared.dropout};
+            .dropout = shared.dropout,
+            .recompute = recompute};
   }
   Positions positions_used() const {
     if (positions == "sinusoidal") return Positions::sinusoidal;

@@ -6,6 +6,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
@@ -52,7 +53,8 @@ void TransformerXl::Block::visit(Fields& field) const {
 TransformerXl::TransformerXl(Index vocabulary, Random& random, const TransformerXlOptions& o)
     : memory_length(o.memory),
       tokens(vocabulary, o.stack.channels, random),
-      dropout{o.stack.dropout} {
+      dropout{o.stack.dropout},
+      recomputed(o.stack.recompute) {
   expect<Error>(o.memory >= 0, "transformer_xl: the memory must not be negative: {}", o.memory);
   constexpr double deviation = 0.02;
   const double branches = std::sqrt(2 * static_cast<double>(o.stack.layers));
@@ -84,7 +86,11 @@ TransformerXl::Result TransformerXl::operator()(const Indices& ids,
       const Index length = all.shape()[1];
       result.memory.push_back(slice(all, 1, std::max<Index>(0, length - memory_length), length));
     }
-    x = blocks[i](x, before, mode);
+    const Block& block = blocks[i];
+    x = recomputed
+            ? recompute([=](const std::vector<Tensor>& in) { return block(in[0], before, mode); },
+                        {x})
+            : block(x, before, mode);
   }
   if (last_norm) x = (*last_norm)(x, mode);
   result.logits = matmul(x, tokens.weight, {.b = true});

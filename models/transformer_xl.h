@@ -35,6 +35,7 @@ struct TransformerXl {
   Dropout dropout;
   std::vector<Block> blocks;
   std::optional<Norm> last_norm;
+  bool recomputed;  ///< TransformerOptions::recompute
 
   TransformerXl(Index vocabulary, Random& random, const TransformerXlOptions& options = {});
   Result operator()(const Indices& ids, const std::vector<Tensor>& memory = {},

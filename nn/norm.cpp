@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad {
@@ -259,7 +260,7 @@ Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
     const bool inside = spec.statistics.place == Epsilon::inside_root;
     return (x - now(running_mean)) / (inside ? sqrt(variance + epsilon) : sqrt(variance) + epsilon);
   }
-  {
+  if (!recomputing()) {
     const NoGrad no_grad;
     const Axes axes(other_axes(x.shape(), where_));
     const bool several = x.size() > now(running_mean).size();

@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad {
@@ -101,17 +102,27 @@ void TransformerBlock::visit(Fields& field) const {
   field("feed_forward_residual", feed_forward_residual);
 }
 
-TransformerStack::TransformerStack(Random& random, const TransformerOptions& o, bool with_cross) {
+TransformerStack::TransformerStack(Random& random, const TransformerOptions& o, bool with_cross)
+    : recomputed(o.recompute) {
   for (Index i = 0; i < o.layers; ++i) blocks.emplace_back(random, o, with_cross);
   if (o.placement == NormPlacement::pre) last_norm.emplace(o.norm_here(), o.channels);
 }
 
 Tensor TransformerStack::operator()(const Tensor& x, const BlockContext& context, Mode mode,
                                     std::vector<AttentionCache>* caches) const {
+  expect<TapeError>(caches == nullptr || !recomputed || !recording(),
+                    "transformer: blocks that are recomputed take no caches while a tape records; "
+                    "leave the caches out, or read on under NoGrad");
   if (caches != nullptr) caches->resize(blocks.size());
   Tensor y = x;
-  for (std::size_t i = 0; i < blocks.size(); ++i)
-    y = blocks[i](y, context, mode, caches == nullptr ? nullptr : &(*caches)[i]);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const TransformerBlock& block = blocks[i];
+    if (recomputed && caches == nullptr)
+      y = recompute([=](const std::vector<Tensor>& in) { return block(in[0], context, mode); },
+                    {y});
+    else
+      y = block(y, context, mode, caches == nullptr ? nullptr : &(*caches)[i]);
+  }
   return last_norm ? (*last_norm)(y, mode) : y;
 }
 

@@ -29,6 +29,9 @@ struct TransformerOptions {
   bool causal = false;
   bool rotary = false;
   bool alibi = false;
+  /// The tape keeps the input of each block only; the backward sweep computes the block again
+  /// (Chen et al. 2016). Values and gradients are the same bits.
+  bool recompute = false;
 
   /// The norm as it is used: without a bias if there are none.
   NormSpec norm_here() const;
@@ -91,9 +94,12 @@ struct TransformerBlock {
 
 /// Blocks one after another: an encoder, or a decoder if `with_cross`.
 ///   x: (B, T, channels)   caches: none, or one a block   returns: x's shape
+/// Throws TapeError where a tape records, blocks are recomputed and there are caches, which a
+/// second run would fill twice.
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
   std::optional<Norm> last_norm;
+  bool recomputed;  ///< TransformerOptions::recompute
 
   TransformerStack(Random& random, const TransformerOptions& options, bool with_cross = false);
   Tensor operator()(const Tensor& x, const BlockContext& context = {}, Mode mode = {},

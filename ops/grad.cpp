@@ -17,6 +17,7 @@ namespace tapegrad {
 namespace {
 
 thread_local bool composite_active = false;
+thread_local bool recomputation_active = false;
 
 // The gradient of one node while the sweep has not reached it: a sum, and the parts that a recorded
 // sweep still has to add.
@@ -161,6 +162,18 @@ class ReverseSweep final : public Sweep {
   std::int32_t pulled_ = -1;  // the node whose rules run
 };
 
+// While in scope, `recomputing()`.
+class Recomputation {
+ public:
+  Recomputation() : outer_(std::exchange(recomputation_active, true)) {}
+  ~Recomputation() { recomputation_active = outer_; }
+  Recomputation(const Recomputation&) = delete;
+  Recomputation& operator=(const Recomputation&) = delete;
+
+ private:
+  bool outer_;
+};
+
 // What `recompute` leaves on the tape.
 struct RecomputeRule final : Rule {
   Function f;
@@ -198,6 +211,7 @@ struct RecomputeRule final : Rule {
       now.push_back({random, random->state()});
       random->restore(state);
     }
+    const Recomputation active;
     const Tensor y = f(xs);
     for (const auto& [random, state] : now) random->restore(state);
     return y;
@@ -368,6 +382,34 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   node.input_count = static_cast<std::int32_t>(outside.size());
   return result;
 }
+
+std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs, Place place) {
+  const Tape* tape = Tape::active();
+  if (tape == nullptr || tape->options().keep_values) return f(xs);
+  const PlaceScope caller(place);
+  const auto shapes = std::make_shared<std::vector<Shape>>();
+  const Function joined = [f, shapes](const std::vector<Tensor>& in) {
+    std::vector<Tensor> flat;
+    shapes->clear();
+    for (const Tensor& y : f(in)) {
+      expect<TapeError>(y.defined(), "recompute: result {} is undefined", flat.size());
+      shapes->push_back(y.shape());
+      flat.push_back(reshape(y, {y.size()}));
+    }
+    expect<TapeError>(!flat.empty(), "recompute: the function has no results");
+    return concat(flat);
+  };
+  const Tensor all = recompute(joined, xs, place);
+  std::vector<Tensor> results;
+  Index begin = 0;
+  for (const Shape& shape : *shapes) {
+    results.push_back(reshape(slice(all, 0, begin, begin + shape.size()), shape));
+    begin += shape.size();
+  }
+  return results;
+}
+
+bool recomputing() { return recomputation_active; }
 
 Tensor probe(const Tensor& x, Observer observer, Place place) {
   if (observer.value) observer.value(detach(x));

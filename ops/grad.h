@@ -45,6 +45,17 @@ Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const
 ///   f: gives the same for the same inputs, whenever it is called
 Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place = Place::here());
 
+/// A function of several tensors with several results, all of them defined.
+using ManyFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+/// `recompute` of several results, such as the states that a part of a sequence leaves to the next:
+/// they are copied side by side into one tensor. Throws TapeError, on a tape that does not keep
+/// values, for a result that is undefined or none at all.
+std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs,
+                              Place = Place::here());
+/// Whether what `recompute` was given is being computed again on this thread. What a layer does
+/// beside its value, such as updating running statistics, is done the first time only.
+bool recomputing();
+
 /// Sees a value on its way forward and its gradient on the way back.
 struct Observer {
   std::function<void(const Tensor&)> value = {};

@@ -24,6 +24,7 @@ constexpr const char* style = R"(<style>
   .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
   .color4 { stroke: #cf222e } .color5 { stroke: #1b7c83 }
   .color6 { stroke: #6e7781 } .color7 { stroke: #bf3989 }
+  .dots { stroke-width: 6 }
   @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117 }
     text { fill: #e6edf3 }
@@ -37,37 +38,70 @@ constexpr const char* style = R"(<style>
 </style>
 )";
 
-// An axis that ends on round numbers, a `step` of 1, 2 or 5 times a power of ten apart.
+// An axis between two of its ticks.
 struct Axis {
-  double first = 0, last = 1, step = 1;
+  struct Tick {
+    double value;
+    std::string label;
+  };
+  std::vector<Tick> ticks;
+  bool logarithmic = false;
 
-  Axis(double least, double greatest) {
-    const double span = greatest > least ? greatest - least : 1;
-    const double power = std::pow(10, std::floor(std::log10(span / 5)));
-    const double count = span / 5 / power;
-    step = power * (count < 1.5 ? 1 : count < 3.5 ? 2 : count < 7.5 ? 5 : 10);
-    first = std::floor(least / step) * step;
-    last = std::max(std::ceil(greatest / step) * step, first + step);
-  }
   // How far along the axis, from 0 to 1.
-  double at(double value) const { return (value - first) / (last - first); }
-  int ticks() const { return static_cast<int>(std::lround((last - first) / step)); }
-  std::string label(int tick) const {
-    const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
-    return fmt::format("{:.{}f}", first + tick * step + 0.0, decimals);
+  double at(double value) const {
+    const auto place = [&](double v) { return logarithmic ? std::log(v) : v; };
+    const double first = place(ticks.front().value), last = place(ticks.back().value);
+    return (place(value) - first) / (last - first);
   }
 };
 
+// Ticks 1, 2 or 5 times a power of ten apart.
+Axis linear_axis(double least, double greatest) {
+  const double span = greatest > least ? greatest - least : 1;
+  const double power = std::pow(10, std::floor(std::log10(span / 5)));
+  const double count = span / 5 / power;
+  const double step = power * (count < 1.5 ? 1 : count < 3.5 ? 2 : count < 7.5 ? 5 : 10);
+  const double first = std::floor(least / step) * step;
+  const double last = std::max(std::ceil(greatest / step) * step, first + step);
+  const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+  Axis axis;
+  for (int i = 0; i <= std::lround((last - first) / step); ++i)
+    axis.ticks.push_back(
+        {first + i * step, fmt::format("{:.{}f}", first + i * step + 0.0, decimals)});
+  return axis;
+}
+
+// Ticks at powers of two, or at 1, 2 and 5 times powers of ten; over many decades at these alone.
+Axis logarithmic_axis(double least, double greatest, bool doublings) {
+  const bool between = !doublings && greatest / least <= 2000;
+  const double base = doublings ? 2 : 10, close = 1 + 1e-9;
+  std::vector<double> values;
+  for (double exponent = std::floor(std::log(least) / std::log(base) + 1e-9);
+       values.size() < 2 || values.back() * close < greatest; ++exponent)
+    for (const double factor : between ? std::vector<double>{1, 2, 5} : std::vector<double>{1})
+      values.push_back(factor * std::pow(base, exponent));
+  Axis axis{.ticks = {}, .logarithmic = true};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool before = i + 2 < values.size() && values[i + 1] <= least * close;
+    const bool behind = axis.ticks.size() >= 2 && axis.ticks.back().value * close >= greatest;
+    if (!before && !behind) axis.ticks.push_back({values[i], fmt::format("{:.12g}", values[i])});
+  }
+  return axis;
+}
+
 std::pair<Axis, Axis> axes(const Diagram& diagram) {
-  double greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
+  double least_x = INFINITY, greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
   for (const Series& series : diagram.series)
     for (const auto& [x, y] : series.points) {
       if (!std::isfinite(y)) continue;
-      greatest_x = std::max(greatest_x, x);
+      least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
       least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
     }
-  if (least_y > greatest_y) return {Axis(0, 1), Axis(0, 1)};
-  return {Axis(0, greatest_x), Axis(least_y, greatest_y)};
+  if (least_y > greatest_y) return {linear_axis(0, 1), linear_axis(0, 1)};
+  if (diagram.logarithmic)
+    return {logarithmic_axis(least_x, greatest_x, true),
+            logarithmic_axis(least_y, greatest_y, false)};
+  return {linear_axis(0, greatest_x), linear_axis(least_y, greatest_y)};
 }
 
 std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
@@ -87,19 +121,19 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
   const auto out = std::back_inserter(result);
   fmt::format_to(out, "<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left, offset + 24,
                  escaped(diagram.title));
-  for (int i = 0; i <= y_axis.ticks(); ++i) {
-    const double y = up(y_axis.first + i * y_axis.step);
+  for (const Axis::Tick& tick : y_axis.ticks) {
+    const double y = up(tick.value);
     fmt::format_to(out,
                    "<path class=\"grid\" d=\"M{} {:.1f}h{}\"/>"
                    "<text text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-                   left, y, frame_width, left - 8, y + 4, y_axis.label(i));
+                   left, y, frame_width, left - 8, y + 4, tick.label);
   }
-  for (int i = 0; i <= x_axis.ticks(); ++i) {
-    const double x = across(x_axis.first + i * x_axis.step);
+  for (const Axis::Tick& tick : x_axis.ticks) {
+    const double x = across(tick.value);
     fmt::format_to(out,
                    "<path class=\"frame\" d=\"M{:.1f} {}v5\"/>"
                    "<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
-                   x, floor, x, floor + 20, x_axis.label(i));
+                   x, floor, x, floor + 20, tick.label);
   }
   fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left, offset + top + below,
                  floor, frame_width);
@@ -114,12 +148,16 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
   double legend = width - right;
   for (const Series& series : diagram.series) {
     const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8;
-    std::string path;
-    for (const auto& [x, y] : series.points)
-      if (std::isfinite(y))
-        path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
-                             : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
+    std::string path, dots;
+    for (const auto& [x, y] : series.points) {
+      if (!std::isfinite(y)) continue;
+      path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
+                           : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
+      if (diagram.logarithmic) dots += fmt::format("M{:.1f} {:.1f}h0", across(x), up(y));
+    }
     fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
+    if (!dots.empty())
+      fmt::format_to(out, "<path class=\"curve dots color{}\" d=\"{}\"/>\n", color, dots);
     legend -= letter * static_cast<double>(series.name.size());
     fmt::format_to(out,
                    "<text x=\"{0}\" y=\"{1}\">{2}</text>"

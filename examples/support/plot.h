@@ -6,7 +6,8 @@
 
 namespace tapegrad::support {
 
-/// A named curve through points (x, y) with x >= 0 in ascending order.
+/// A named curve through points (x, y) with x >= 0 in ascending order; both positive where axes are
+/// logarithmic.
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
@@ -18,6 +19,7 @@ struct Diagram {
   std::string x_label;
   std::string y_label;
   std::vector<Series> series;
+  bool logarithmic = false;  ///< both axes, with a dot at each point
 };
 
 /// The diagrams one below the other as an SVG image, with ticks and legends, that follows the

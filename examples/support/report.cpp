@@ -142,8 +142,14 @@ void Report::table(const Table& table) {
 }
 
 void Report::figure(const std::string& name, const Diagram& diagram) {
-  body_ += fmt::format("<figure>\n{}</figure>\n", svg({diagram}));
+  const std::string drawing = svg({diagram});
+  body_ += fmt::format("<figure>\n{}</figure>\n", drawing);
+  files_.emplace_back(fmt::format("{}_{}.svg", name_, name), drawing);
   files_.emplace_back(fmt::format("{}_{}.csv", name_, name), csv(diagram));
+}
+
+void Report::file(const std::string& name, const std::string& contents) {
+  files_.emplace_back(name, contents);
 }
 
 void Report::claim(const std::string& statement, const std::string& measured, bool holds) {

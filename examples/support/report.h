@@ -16,7 +16,8 @@ struct Table {
 };
 
 /// What an experiment claims, measures and finds: printed as it goes, and with --report DIR also
-/// written as one self-contained page, DIR/NAME.html, with its tables and curves as CSV beside it.
+/// written as one self-contained page, DIR/NAME.html, with its tables as CSV and its curves as CSV
+/// and SVG beside it.
 class Report {
  public:
   /// --report. Before the command line is read.
@@ -26,8 +27,10 @@ class Report {
 
   void paragraph(const std::string& text);
   void table(const Table& table);
-  /// name: of the CSV file with the curves.
+  /// name: of the files with the curves.
   void figure(const std::string& name, const Diagram& diagram);
+  /// One more file beside the page.
+  void file(const std::string& name, const std::string& contents);
   /// A statement, what was measured, and whether the measurement bears it out.
   void claim(const std::string& statement, const std::string& measured, bool holds);
   /// The same of what was published about larger trainings: a small one need not bear it out, so

@@ -107,6 +107,19 @@ class CharModels(TrainerTest):
     def test_profile(self):
         self.check_profile()
 
+    @unittest.skipIf(IS_RNN, "a flag of Transformers")
+    def test_recompute(self):
+        for model in ("transformer", "transformer_xl"):
+            train = ["--dropout", "0.1", "--layers", "3", "--model", model]
+            self.assertEqual(self.saved("plain", *train), self.saved("again", *train, "--recompute"))
+        peaks = []
+        for flags in [], ["--recompute"]:
+            log = self.path / "log"
+            run("--channels", "64", "--layers", "8", "--seq-len", "256", "--batch-size", "16",
+                "--steps", "1", "--log-dir", log, *flags)
+            peaks.append(json.loads((log / "summary.json").read_text())["peak_rss_mb"])
+        self.assertLess(peaks[1], 0.7 * peaks[0])
+
     def test_probe(self):
         # Recurrent layers take their definition then, which rounds in another way.
         self.check_probe([*self.train, "--norm", "layer"], [*self.train, "--norm", "detach"], same_bits=not IS_RNN)

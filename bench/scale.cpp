@@ -1,0 +1,546 @@
+// Measures how cost grows: time with length, width, batch and threads, memory of the tape with
+// length and depth. What can be told exactly is claimed and checked.
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "support/report.h"
+#include "support/resume.h"
+#include "tapegrad/core/storage.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Step = std::function<void()>;
+
+constexpr Index vocabulary = 65;
+
+struct ScaleFlags {
+  Index length = 1024;
+  Index width = 1024;
+  Index depth = 32;
+  Index batch = 1024;
+  double seconds = 0.6;
+  int threads = tapegrad::threads();
+
+  void add_to(Flags& flags) {
+    flags.setting("--length", length, "Longest sequence")->check(CLI::Range(64, 1 << 14));
+    flags.setting("--width", width, "Most hidden units and channels")
+        ->check(CLI::Range(128, 1 << 12));
+    flags.setting("--depth", depth, "Most blocks of a Transformer")->check(CLI::Range(2, 1 << 10));
+    flags.setting("--batch", batch, "Largest batch")->check(CLI::Range(2, 1 << 16));
+    flags.setting("--seconds", seconds, "Time for each point of a curve")
+        ->check(CLI::Range(0.0, 60.0));
+    flags
+        .setting("--threads", threads,
+                 "Threads to use, and most of those that are compared: 1, 2, 4, ...")
+        ->check(CLI::Range(1, 1024));
+  }
+};
+
+// first, 2 first, 4 first, ... up to last.
+std::vector<Index> doublings(Index first, Index last) {
+  std::vector<Index> values;
+  for (Index value = first; value <= last; value *= 2) values.push_back(value);
+  return values;
+}
+
+std::string number(double value) {
+  return fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3);
+}
+
+// The exponent p of the curve c x^p that lies closest, on logarithmic axes.
+double slope(const Series& series) {
+  double x_mean = 0, y_mean = 0, product = 0, square = 0;
+  const auto count = static_cast<double>(series.points.size());
+  for (const auto& [x, y] : series.points)
+    x_mean += std::log(x) / count, y_mean += std::log(y) / count;
+  for (const auto& [x, y] : series.points) {
+    product += (std::log(x) - x_mean) * (std::log(y) - y_mean);
+    square += (std::log(x) - x_mean) * (std::log(x) - x_mean);
+  }
+  return product / square;
+}
+
+// The median time of a step in microseconds.
+double microseconds(const Step& step, double seconds) {
+  const auto since = [](Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  };
+  const auto warming = Clock::now();
+  do step();
+  while (since(warming) < seconds / 3);
+  std::vector<double> times;
+  for (const auto begin = Clock::now();
+       times.size() < 3 || (since(begin) < seconds && times.size() < 1000);) {
+    const auto step_begin = Clock::now();
+    step();
+    times.push_back(1e6 * since(step_begin));
+  }
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+// The same values, the same text.
+std::string digest(const std::vector<Tensor>& tensors) {
+  Digest digest;
+  for (const Tensor& tensor : tensors)
+    digest.add(tensor.values().data(), tensor.values().size_bytes());
+  return digest.text();
+}
+
+// What a tape keeps beside the weights, in megabytes. (Tape::bytes counts the weights as well.)
+double megabytes_beside(const Tape& tape, const std::vector<Parameter>& weights) {
+  StorageCensus census;
+  for (const Parameter& weight : weights) {
+    [[maybe_unused]] const Tensor held = weight.value();
+  }
+  const std::size_t counted = census.bytes();
+  for (std::int32_t i = 0; i < tape.size(); ++i) {
+    [[maybe_unused]] const Tensor held = tape.node(i).value;
+    for (const Rule* rule = tape.node(i).rules; rule != nullptr; rule = rule->next) rule->census();
+  }
+  return static_cast<double>(census.bytes() - counted) / 1e6;
+}
+
+Indices random_ids(const Shape& shape, Random& random) {
+  Indices ids = Indices::uninitialized(shape);
+  for (Index i = 0; i < ids.size(); ++i) ids.mutable_data()[i] = random.below(vocabulary);
+  return ids;
+}
+
+CharRnn make_lstm(Index hidden, const char* norm = "none") {
+  Random random(1);
+  return CharRnn(vocabulary, random,
+                 {.cell = Cell::lstm, .hidden = hidden, .recurrent = {.norm = norm}});
+}
+
+TransformerLm make_transformer(Index channels, Index length, double dropout = 0,
+                               bool recompute = false) {
+  Random random(1);
+  const TransformerOptions stack{.channels = channels, .dropout = dropout, .recompute = recompute};
+  return TransformerLm(vocabulary, random, {.stack = stack, .length = length});
+}
+
+Tensor loss_of(const CharRnn& net, const Indices& ids, Mode) {
+  return cross_entropy(net(ids).logits, ids);
+}
+Tensor loss_of(const TransformerLm& net, const Indices& ids, Mode mode) {
+  return cross_entropy(net(ids, mode), ids);
+}
+
+// Forward, loss and backward; no optimizer, whose time depends on the weights alone.
+template <class Net>
+Step gradients_of(const Net& net, const Shape& shape) {
+  Random random(2);
+  return [net, ids = random_ids(shape, random), weights = parameters(net)] {
+    const Tape tape;
+    grad(loss_of(net, ids, {}), weights);
+  };
+}
+
+// A training whose steps go on from each other.
+struct Training {
+  Step step;
+  std::function<std::string()> weights;  // their digest
+};
+
+template <class Net, class LossOf>
+Training training_of(const Net& net, const LossOf& loss) {
+  auto adam = std::make_shared<Adam>(parameters(net));
+  auto random = std::make_shared<Random>(3);
+  return {[=] {
+            const Tape tape;
+            adam->step(grad(loss(net, training(*random)), adam->parameters()));
+          },
+          [=] {
+            std::vector<Tensor> values;
+            for (const Parameter& parameter : adam->parameters())
+              values.push_back(parameter.value());
+            return digest(values);
+          }};
+}
+
+template <class Net>
+Training training_on_text(const Net& net, const Shape& shape) {
+  Random random(2);
+  const Indices ids = random_ids(shape, random);
+  return training_of(net, [ids](const Net& n, Mode mode) { return loss_of(n, ids, mode); });
+}
+
+template <class Net>
+Training training_on_images(const Net& net, Index batch) {
+  Random random(2);
+  const Tensor images = random.uniform({batch, 1, 28, 28});
+  Indices labels = Indices::uninitialized({batch});
+  for (Index i = 0; i < batch; ++i) labels.mutable_data()[i] = i % 10;
+  return training_of(net, [images, labels](const Net& n, Mode mode) {
+    return cross_entropy(n(images, mode), labels);
+  });
+}
+
+// The net of the row `mlp` of the benchmark.
+Mlp make_mlp() {
+  Random random(1);
+  return Mlp({784, 1024, 1024, 10}, random, {.norm = "layer", .dropout = 0});
+}
+
+// What a sweep finds, and the most that the tape holds on the way.
+struct Swept {
+  double megabytes;
+  std::string gradients;
+};
+
+// An LSTM over a text in chunks, each of which hands its states and the loss so far to the next.
+Swept sweep_chunks(const CharRnn& net, const Indices& ids, Index chunk, bool recomputed) {
+  const Index length = ids.shape()[0], batch = ids.shape()[1];
+  const Index hidden = net.recurrent.layers[0].hidden();
+  const std::vector<Parameter> weights = parameters(net);
+  const Tape tape;
+  double most = 0;
+  std::vector<Tensor> carried{zeros({batch, hidden}), zeros({batch, hidden}), Tensor(0)};
+  for (Index t = 0; t < length; t += chunk) {
+    const Indices part({chunk, batch}, ids.values().subspan(t * batch, chunk * batch));
+    const ManyFunction read = [&, part](const std::vector<Tensor>& in) {
+      const auto [logits, last] = net(part, {{in[0], in[1]}});
+      const Tensor loss = in[2] + cross_entropy(logits, part);
+      most = std::max(most, megabytes_beside(tape, weights));
+      return std::vector<Tensor>{last[0].h, last[0].c, loss};
+    };
+    carried = recomputed ? recompute(read, carried) : read(carried);
+  }
+  const std::vector<Tensor> gradients = grad(carried[2], weights);
+  return {most, digest(gradients)};
+}
+
+Index chunk_of(Index length) {
+  return Index{1} << static_cast<int>(std::ceil(std::log2(static_cast<double>(length)) / 2));
+}
+
+// What a stack of Transformer blocks keeps after the forward pass.
+struct StackSize {
+  Index layers, length, batch;
+  double kept(bool recomputed, bool readable = false) const {
+    Random random(1);
+    const TransformerStack stack(random,
+                                 {.layers = layers, .causal = true, .recompute = recomputed});
+    std::optional<Composite> composite;
+    if (readable) composite.emplace();
+    const Tape tape;
+    const Tensor y = stack(watch(random.normal({batch, length, 128})));
+    return megabytes_beside(tape, parameters(stack));
+  }
+};
+
+class Scale {
+ public:
+  Scale(const ScaleFlags& flags, Report& report) : flags_(flags), report_(report) {}
+
+  void time_by_length() {
+    constexpr Index batch = 8;
+    Series lstm{"LSTM", {}}, transformer{"Transformer", {}};
+    const CharRnn recurrent = make_lstm(256);
+    const TransformerLm attentive = make_transformer(128, flags_.length);
+    for (const Index length : doublings(16, flags_.length)) {
+      add(lstm, length, gradients_of(recurrent, {length, batch}), length * batch);
+      add(transformer, length, gradients_of(attentive, {batch, length}), length * batch);
+    }
+    show("length", {"Time against length", "length", "microseconds a token", {lstm, transformer}},
+         "Forward, loss and backward of an LSTM with 256 hidden units and of a Transformer with 4 "
+         "layers and 128 channels, batch 8.");
+  }
+
+  void time_by_width() {
+    constexpr Index length = 64, batch = 16;
+    Series lstm{"LSTM", {}}, transformer{"Transformer", {}};
+    for (const Index width : doublings(64, flags_.width)) {
+      add(lstm, width, gradients_of(make_lstm(width), {length, batch}), length * batch);
+      add(transformer, width, gradients_of(make_transformer(width, length), {batch, length}),
+          length * batch);
+    }
+    show("width",
+         {"Time against width",
+          "hidden units or channels",
+          "microseconds a token",
+          {lstm, transformer}},
+         "The same networks, 64 tokens, batch 16.");
+  }
+
+  void time_by_batch() {
+    Series step{"training step", {}}, gradients{"gradients", {}}, values{"values", {}};
+    for (const Index batch : doublings(1, flags_.batch)) {
+      const Mlp net = make_mlp();
+      const Tensor images = Random(2).uniform({batch, 784});
+      const Indices labels({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 3));
+      add(step, batch, training_on_images(net, batch).step, batch);
+      const auto sweep = [=, weights = parameters(net)] {
+        const Tape tape;
+        grad(cross_entropy(net(images), labels), weights);
+      };
+      add(gradients, batch, sweep, batch);
+      add(
+          values, batch, [=] { net(images); }, batch);
+    }
+    show("batch",
+         {"Time against batch", "batch", "microseconds an example", {step, gradients, values}},
+         "An MLP 784-1024-1024-10 with layer normalization: a training step with Adam, its "
+         "gradients without the optimizer, and the values alone.");
+  }
+
+  void time_by_threads() {
+    const std::vector<std::pair<std::string, std::function<Training()>>> workloads{
+        {"mlp", [] { return training_on_images(make_mlp(), 128); }},
+        {"cnn",
+         [] {
+           Random random(1);
+           return training_on_images(ConvNet(random, {.hidden_norm = "layer"}), 32);
+         }},
+        {"LN-LSTM",
+         [] {
+           return training_on_text(make_lstm(256, "layer"), {64, 32});
+         }},
+        {"Transformer", [] {
+           return training_on_text(make_transformer(128, 128, 0.1), {16, 128});
+         }}};
+    std::set<Index> counts{1, 2, flags_.threads};
+    for (const Index count : doublings(1, flags_.threads)) counts.insert(count);
+    Diagram diagram{"Time against threads", "threads", "milliseconds a step", {}, true};
+    Table table{"A training step with 1, 2, ... threads, milliseconds", {"network"}, {}};
+    for (const Index count : counts) table.columns.push_back(fmt::format("{}", count));
+    table.columns.push_back("speed-up");
+    table.columns.push_back("weights after three steps");
+    std::vector<std::string> differing;
+    for (const auto& [name, make] : workloads) {
+      Series series{name, {}};
+      std::set<std::string> digests;
+      std::vector<std::string> row{name};
+      for (const Index count : counts) {
+        set_threads(static_cast<int>(count));
+        const Training training = make();
+        for (int i = 0; i < 3; ++i) training.step();
+        digests.insert(training.weights());
+        series.points.emplace_back(count, microseconds(training.step, flags_.seconds) / 1000);
+        row.push_back(number(series.points.back().second));
+      }
+      double best = INFINITY;
+      for (const auto& [count, time] : series.points) best = std::min(best, time);
+      row.push_back(fmt::format("{:.2f}", series.points.front().second / best));
+      row.push_back(fmt::format("{}", fmt::join(digests, " or ")));
+      if (digests.size() > 1) differing.push_back(name);
+      table.rows.push_back(row);
+      diagram.series.push_back(series);
+    }
+    set_threads(flags_.threads);
+    report_.table(table);
+    keep("threads", diagram);
+    report_.claim("any number of threads gives the same bits",
+                  differing.empty()
+                      ? fmt::format("one digest for each of {} networks, with {} threads",
+                                    workloads.size(), fmt::join(counts, ", "))
+                      : fmt::format("several digests of: {}", fmt::join(differing, ", ")),
+                  differing.empty());
+  }
+
+  void memory_by_length() {
+    constexpr Index batch = 8;
+    const CharRnn net = make_lstm(256);
+    Series whole{"whole", {}}, chunks{"in chunks", {}};
+    bool same = true;
+    for (const Index length : doublings(16, flags_.length)) {
+      Random random(2);
+      const Indices ids = random_ids({length, batch}, random);
+      const Index chunk = chunk_of(length);
+      const Swept again = sweep_chunks(net, ids, chunk, true);
+      whole.points.emplace_back(length, sweep_chunks(net, ids, length, false).megabytes);
+      chunks.points.emplace_back(length, again.megabytes);
+      same = same && again.gradients == sweep_chunks(net, ids, chunk, false).gradients;
+    }
+    show("memory_lstm",
+         {"Memory of an LSTM against length", "length", "MB at most", {whole, chunks}},
+         "The most that the tape holds beside the weights, forward and backward: an LSTM with 256 "
+         "hidden units, batch 8, over the whole sequence, and in chunks of about the root of its "
+         "length under `recompute`.");
+    claim_slope("an LSTM keeps memory in proportion to the length", whole, 1, 0.05);
+    claim_slope("in recomputed chunks it keeps memory like the root of the length", chunks, 0.5,
+                0.1);
+    report_.claim("recomputed chunks give the same gradients, bit for bit",
+                  same ? "equal digests at every length" : "other digests", same);
+  }
+
+  void memory_of_attention() {
+    constexpr Index layers = 4, heads = 4;
+    Series kept{"kept", {}}, recomputed{"recompute", {}}, definition{"definition", {}};
+    for (const Index length : doublings(16, flags_.length)) {
+      const StackSize size{layers, length, 1};
+      kept.points.emplace_back(length, size.kept(false));
+      recomputed.points.emplace_back(length, size.kept(true));
+      definition.points.emplace_back(length, size.kept(false, true));
+    }
+    show("memory_attention",
+         {"Memory of attention against length",
+          "length",
+          "MB after the forward pass",
+          {kept, recomputed, definition}},
+         "What the tape keeps beside the weights of a Transformer's 4 layers, 128 channels, 4 "
+         "heads, one sequence: fused, with `recompute`, and by the definitions that the fused "
+         "operations are tested against.");
+    claim_slope("attention keeps memory in proportion to the length", kept, 1, 0.05);
+    // In f(T) - 2 f(T/2) what is linear cancels; a matrix leaves half of its T x T numbers.
+    const auto matrices = [](const Series& series) {
+      const auto& [length, whole] = series.points.back();
+      const double matrix = sizeof(real) * layers * heads * length * length / 1e6;
+      return (whole - 2 * series.points[series.points.size() - 2].second) / (matrix / 2);
+    };
+    const double fused = matrices(kept), readable = matrices(definition);
+    report_.claim("no T x T matrix is kept, where the definition keeps several",
+                  fmt::format("{:.2f} a head, of the definition {:.2f}", std::abs(fused), readable),
+                  std::abs(fused) < 0.1 && readable > 1);
+  }
+
+  void memory_by_depth() {
+    constexpr Index length = 128, batch = 8;
+    Series kept{"kept", {}}, recomputed{"recompute", {}}, most{"recompute, at most", {}};
+    const StackSize one{1, length, batch}, two{2, length, batch};
+    // What a block leaves on the tape while it is computed again, beside its input.
+    const double inside = two.kept(false) - one.kept(false) - (two.kept(true) - one.kept(true));
+    for (const Index layers : doublings(1, flags_.depth)) {
+      const StackSize size{layers, length, batch};
+      kept.points.emplace_back(layers, size.kept(false));
+      recomputed.points.emplace_back(layers, size.kept(true));
+      most.points.emplace_back(layers, recomputed.points.back().second + inside);
+    }
+    show("memory_depth", {"Memory against depth", "blocks", "MB", {kept, recomputed, most}},
+         "What the tape keeps beside the weights after the forward pass of Transformer blocks with "
+         "128 channels, 128 tokens, batch 8; with `recompute` also at most, while one block is "
+         "computed again.");
+    const auto& [layers, whole] = recomputed.points.back();
+    const double input = sizeof(real) * 128 * length * batch / 1e6;
+    const double each = (whole - recomputed.points.front().second) / (layers - 1) / input;
+    report_.claim("a recomputed block keeps its input and nothing else",
+                  fmt::format("{:.2f} times its input", each), std::abs(each - 1) < 0.05);
+
+    const auto gradients = [](bool again) {
+      Random random(3);
+      const TransformerLm net = make_transformer(128, 64, 0.1, again);
+      const Indices ids = random_ids({4, 64}, random);
+      const Tape tape;
+      return digest(grad(loss_of(net, ids, training(random)), parameters(net)));
+    };
+    const std::string plain = gradients(false), again = gradients(true);
+    report_.claim("recomputed blocks give the same gradients, bit for bit, with dropout",
+                  fmt::format("digests {} and {}", plain, again), plain == again);
+  }
+
+  void time_of_recomputing() {
+    constexpr Index batch = 8;
+    const Index length = flags_.length, chunk = chunk_of(length);
+    Random random(2);
+    const Indices ids = random_ids({length, batch}, random);
+    const CharRnn lstm = make_lstm(256);
+    const auto chunks = [=](bool again) { return [=] { sweep_chunks(lstm, ids, chunk, again); }; };
+    const auto blocks = [=](bool again) {
+      return gradients_of(make_transformer(128, length, 0, again), {batch, length});
+    };
+    Table table{
+        "What recomputing costs, milliseconds", {"network", "kept", "recompute", "ratio"}, {}};
+    const auto row = [&](const std::string& name, const Step& plain, const Step& again) {
+      const double kept = microseconds(plain, flags_.seconds) / 1000;
+      const double recomputed = microseconds(again, flags_.seconds) / 1000;
+      table.rows.push_back(
+          {name, number(kept), number(recomputed), fmt::format("{:.2f}", recomputed / kept)});
+    };
+    row(fmt::format("LSTM in chunks of {}", chunk), chunks(false), chunks(true));
+    row("Transformer", blocks(false), blocks(true));
+    report_.paragraph(fmt::format(
+        "Forward, loss and backward of the same networks, {} tokens, batch {}.", length, batch));
+    report_.table(table);
+  }
+
+  // All points of all curves, one a line.
+  std::string csv() const { return csv_; }
+
+ private:
+  void add(Series& series, Index x, const Step& step, Index tokens) const {
+    series.points.emplace_back(x, microseconds(step, flags_.seconds) / static_cast<double>(tokens));
+  }
+
+  void keep(const std::string& name, const Diagram& diagram) {
+    report_.figure(name, diagram);
+    for (const Series& series : diagram.series)
+      for (const auto& [x, y] : series.points)
+        csv_ += fmt::format("{},\"{}\",\"{}\",{},\"{}\",{}\n", name, series.name, diagram.x_label,
+                            x, diagram.y_label, y);
+  }
+
+  // A table of curves that have all x in common, with the exponents of their growth, and a figure.
+  void show(const std::string& name, Diagram diagram, const std::string& method) {
+    diagram.logarithmic = true;
+    Table table{fmt::format("{}, {}", diagram.title, diagram.y_label), {diagram.x_label}, {}};
+    std::vector<std::string> slopes{"slope"};
+    for (const Series& series : diagram.series) {
+      table.columns.push_back(series.name);
+      slopes.push_back(fmt::format("{:.2f}", slope(series)));
+    }
+    for (std::size_t i = 0; i < diagram.series[0].points.size(); ++i) {
+      table.rows.push_back({fmt::format("{:.0f}", diagram.series[0].points[i].first)});
+      for (const Series& series : diagram.series)
+        table.rows.back().push_back(number(series.points[i].second));
+    }
+    table.rows.push_back(slopes);
+    report_.paragraph(method);
+    report_.table(table);
+    keep(name, diagram);
+    std::fflush(stdout);
+  }
+
+  void claim_slope(const std::string& statement, const Series& series, double expected,
+                   double margin) {
+    const double found = slope(series);
+    report_.claim(statement, fmt::format("T^{:.3f}, of T^{} +- {}", found, expected, margin),
+                  std::abs(found - expected) <= margin);
+  }
+
+  const ScaleFlags& flags_;
+  Report& report_;
+  std::string csv_ = "measurement,curve,by,x,unit,y\n";
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("scale",
+              "Measures how time and memory grow with length, width, depth, batch, threads.");
+  ScaleFlags settings;
+  Report report;
+  settings.add_to(flags);
+  report.add_to(flags);
+  return flags.run(argc, argv, [&] {
+    set_threads(settings.threads);
+    report.begin("scale", "How cost grows", command_line(argc, argv));
+    report.paragraph(fmt::format(
+        "tapegrad {}, {} threads. Times are medians over {} s; a slope is the exponent of the "
+        "power of the first column that fits a curve best.",
+        TAPEGRAD_VERSION, settings.threads, settings.seconds));
+    Scale scale(settings, report);
+    scale.memory_by_length();
+    scale.memory_of_attention();
+    scale.memory_by_depth();
+    scale.time_by_threads();
+    scale.time_by_length();
+    scale.time_of_recomputing();
+    scale.time_by_width();
+    scale.time_by_batch();
+    report.file("scale.csv", scale.csv());
+    return report.finish();
+  });
+}
