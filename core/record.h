@@ -11,7 +11,8 @@ struct EdgeRule final : Rule {
   static constexpr bool needs_value = std::invocable<F&, const Tensor&, const Tensor&>;
   F rule;
 
-  explicit EdgeRule(F f) : rule(std::move(f)) {}
+  template <class G>
+  explicit EdgeRule(G&& g) : rule(std::forward<G>(g)) {}
   void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
     if (!sweep.wants(inputs[0])) return;
     if constexpr (needs_value)
@@ -28,7 +29,8 @@ struct JointRule final : Rule {
       std::invocable<F&, const Tensor&, const Tensor&, const Wanted<N>&>;
   F rule;
 
-  explicit JointRule(F f) : rule(std::move(f)) {}
+  template <class G>
+  explicit JointRule(G&& g) : rule(std::forward<G>(g)) {}
   void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
     Wanted<N> wanted;
     bool any = false;
@@ -76,19 +78,20 @@ const Tensor* input(const JointEdge<N, F>& edge, int i) {
 }
 inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
 
+template <class R, class F>
+R* new_rule(Tape& tape, F&& rule) {
+  return new (tape.allocate(sizeof(R), alignof(R))) R(std::forward<F>(rule));
+}
 template <class F>
-EdgeRule<F>* make_rule(Tape& tape, Edge<F>& edge) {
-  void* memory = tape.allocate(sizeof(EdgeRule<F>), alignof(EdgeRule<F>));
-  return new (memory) EdgeRule<F>(std::move(edge.rule));
+auto* make_rule(Tape& tape, Edge<F>& edge) {
+  return new_rule<EdgeRule<std::decay_t<F>>>(tape, std::forward<F>(edge.rule));
 }
 template <int N, class F>
-JointRule<N, F>* make_rule(Tape& tape, JointEdge<N, F>& edge) {
-  void* memory = tape.allocate(sizeof(JointRule<N, F>), alignof(JointRule<N, F>));
-  return new (memory) JointRule<N, F>(std::move(edge.rule));
+auto* make_rule(Tape& tape, JointEdge<N, F>& edge) {
+  return new_rule<JointRule<N, std::decay_t<F>>>(tape, std::forward<F>(edge.rule));
 }
 inline PartRule* make_rule(Tape& tape, PartEdge& edge) {
-  void* memory = tape.allocate(sizeof(PartRule), alignof(PartRule));
-  return new (memory) PartRule(std::move(edge.part));
+  return new_rule<PartRule>(tape, std::move(edge.part));
 }
 
 // One operation on its way onto a tape: collects the nodes of its inputs, then its rules.
@@ -121,14 +124,12 @@ class Recorder {
     needs_value_ |= rule->needs_value;
   }
 
-  Tensor finish(Tensor value, const Place& place) {
-    Tensor result = tape_->enter(name_, std::move(value), PlaceScope::current(place));
-    Node& node = tape_->node(result.node());
+  void finish(Tensor& value, const Place& place) {
+    Node& node = tape_->enter(name_, value, PlaceScope::current(place));
     node.rules = rules_;
     node.inputs = nodes_;
     node.input_count = count_;
-    if (needs_value_ || tape_->options().keep_values) node.value = result.view(result.shape());
-    return result;
+    if (needs_value_ || tape_->options().keep_values) node.value = value;
   }
 
  private:
@@ -162,7 +163,8 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
   (for_inputs(edges, [&](const Tensor* input) { recorder.add_input(*input); }), ...);
   if (!recorder.any()) return value;
   (recorder.add_rule(edges), ...);
-  return recorder.finish(std::move(value), place);
+  recorder.finish(value, place);
+  return value;
 }
 
 template <class RuleOf>
@@ -179,10 +181,12 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
   for (const Tensor& input : inputs) recorder.add_input(input);
   if (!recorder.any()) return value;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    auto made = edge(inputs[i], rule_of(i));
+    auto rule = rule_of(i);
+    auto made = edge(inputs[i], std::move(rule));
     recorder.add_rule(made);
   }
-  return recorder.finish(std::move(value), place);
+  recorder.finish(value, place);
+  return value;
 }
 
 }  // namespace tapegrad

@@ -17,9 +17,11 @@ namespace {
 
 thread_local bool composite_active = false;
 
-// The gradient of one node while the sweep has not reached it: a sum, and the parts that a recorded
-// sweep still has to add.
+// What a sweep knows of one node: whether it leads to an x or is one, and its gradient while the
+// sweep has not reached it: a sum, and the parts that a recorded sweep still has to add.
 struct Slot {
+  bool reached = false;
+  bool kept = false;
   Tensor total;
   std::vector<std::pair<Tensor, std::shared_ptr<const Part>>> parts;
 };
@@ -49,23 +51,25 @@ class ReverseSweep final : public Sweep {
         first_(first),
         options_(options),
         outer_(outer),
-        reached_(last - first + 1),
         slots_(last - first + 1),
         number_(tape.begin_sweep()) {}
 
-  void mark(std::int32_t node) { reached_[node - first_] = true; }
+  // An x: its gradient stays when the sweep has used it.
+  void keep(std::int32_t node) {
+    slots_[node - first_].reached = slots_[node - first_].kept = true;
+  }
 
   // A node leads to an x if one of its inputs does.
   void mark_dependents() {
-    for (std::size_t i = 0; i < reached_.size(); ++i) {
-      const Node& node = tape_.node(first_ + static_cast<std::int32_t>(i));
-      for (int input = 0; input < node.input_count && !reached_[i]; ++input)
-        reached_[i] = wants(node.inputs[input]);
+    for (std::int32_t i = first_; Slot & slot : slots_) {
+      const Node& node = tape_.node(i++);
+      for (int input = 0; input < node.input_count && !slot.reached; ++input)
+        slot.reached = wants(node.inputs[input]);
     }
   }
 
   bool wants(std::int32_t node) const override {
-    if (node >= first_) return reached_[node - first_];
+    if (node >= first_) return slots_[node - first_].reached;
     return outer_ != nullptr && node >= 0 && outer_->wants(node);
   }
 
@@ -74,14 +78,15 @@ class ReverseSweep final : public Sweep {
     const Shape& shape = tape_.node(node).shape;
     if (gradient.shape() != shape) gradient = sum_to(gradient, shape);
     Tensor& total = slots_[node - first_].total;
-    const Tensor added = tape_.options().keep_values ? gradient : Tensor();
-    if (!total.defined())
+    if (!total.defined()) {
       total = std::move(gradient);
-    else if (!options_.record && total.unique())
+      return keep_flow(node, total, total);
+    }
+    if (!options_.record && total.unique())
       add_in_place(total, gradient);
     else
       total = tapegrad::add(total, gradient);
-    keep_flow(node, added, total);
+    keep_flow(node, gradient, total);
   }
 
   void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override {
@@ -99,16 +104,17 @@ class ReverseSweep final : public Sweep {
     keep_flow(node, gradient, slot.total);
   }
 
-  // Runs the rules backwards. The gradients of nodes in `kept` stay; the others go when used.
-  void run(const std::vector<bool>& kept) {
+  // Runs the rules backwards.
+  void run() {
     for (auto i = static_cast<std::int32_t>(slots_.size()) - 1; i >= 0; --i) {
       Slot& slot = slots_[i];
-      if (!reached_[i] || (!slot.total.defined() && slot.parts.empty())) continue;
+      if (!slot.reached || (!slot.total.defined() && slot.parts.empty())) continue;
       const std::int32_t index = first_ + i;
       Node& node = tape_.node(index);
       const PlaceScope differentiated(node.place);
       if (!slot.parts.empty()) {
-        slot = {assemble(node.shape, slot), {}};
+        slot.total = assemble(node.shape, slot);
+        slot.parts.clear();
         pulled_ = -1;
         keep_flow(index, slot.total, slot.total);
       }
@@ -116,7 +122,7 @@ class ReverseSweep final : public Sweep {
                         "grad: the rules of {} at {} were used up by an earlier sweep; give that "
                         "one .keep = true",
                         node.name, node.place);
-      const Tensor g = kept[i] ? slot.total : std::exchange(slot.total, Tensor());
+      const Tensor g = slot.kept ? slot.total : std::move(slot.total);
       pull(node, index, g);
     }
   }
@@ -125,7 +131,7 @@ class ReverseSweep final : public Sweep {
 
  private:
   void pull(Node& node, std::int32_t index, const Tensor& g) {
-    const Tensor y = tape_.value(index);
+    const Tensor& y = node.value;
     pulled_ = index;
     for (Rule* rule = node.rules; rule != nullptr; rule = rule->next) rule->pull(g, y, *this);
     if (tape_.options().check_finite) check_inputs(node, g);
@@ -141,7 +147,7 @@ class ReverseSweep final : public Sweep {
     for (int i = 0; i < node.input_count; ++i) {
       const std::int32_t input = node.inputs[i];
       if (!wants(input) || !slots_[input - first_].total.defined()) continue;
-      const Tensor value = tape_.value(input);
+      const Tensor& value = tape_.value(input);
       const Tensor* seen[] = {&g, &value};
       const std::string name = std::string("gradient of ") + node.name;
       tape_.check_finite(name.c_str(), node.place, slots_[input - first_].total,
@@ -153,7 +159,6 @@ class ReverseSweep final : public Sweep {
   std::int32_t first_;
   const GradOptions& options_;
   Sweep* outer_;
-  std::vector<bool> reached_;
   std::vector<Slot> slots_;
   const int number_;
   std::int32_t pulled_ = -1;  // the node whose rules run
@@ -179,7 +184,7 @@ struct RecomputeRule final : Rule {
       inner.mark_dependents();
       if (inner.wants(y.node())) {
         inner.add(y.node(), g);
-        inner.run(std::vector<bool>(static_cast<std::size_t>(y.node() - before + 1)));
+        inner.run();
       }
     }
     if (!recorded) tape.rewind(before);
@@ -225,16 +230,12 @@ std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& node
     std::optional<NoGrad> pause;
     if (!options.record) pause.emplace();
     ReverseSweep reverse(*tape, first, y.node(), options);
-    std::vector<bool> kept(y.node() - first + 1);
     for (const std::int32_t node : nodes)
-      if (node >= 0 && node <= y.node()) {
-        reverse.mark(node);
-        kept[node - first] = true;
-      }
+      if (node >= 0 && node <= y.node()) reverse.keep(node);
     reverse.mark_dependents();
     if (reverse.wants(y.node())) {
       reverse.add(y.node(), options.seed.defined() ? options.seed : ones(y.shape()));
-      reverse.run(kept);
+      reverse.run();
     }
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (nodes[i] >= 0 && nodes[i] <= y.node()) gradients[i] = reverse.gradient(nodes[i]);
@@ -351,7 +352,8 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   for (const Parameter& parameter : tape->rewind(before))
     outside.insert(tape->leaf(parameter).node());
 
-  const Tensor result = tape->enter("recompute", detach(y), PlaceScope::current(place));
+  Tensor result = detach(y);
+  Node& node = tape->enter("recompute", result, PlaceScope::current(place));
   auto* inputs = static_cast<std::int32_t*>(
       tape->allocate(sizeof(std::int32_t) * outside.size(), alignof(std::int32_t)));
   std::copy(outside.begin(), outside.end(), inputs);
@@ -360,7 +362,6 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   rule->xs = xs;
   rule->drawn = journal.entries();
   rule->inputs = inputs;
-  Node& node = tape->node(result.node());
   node.rules = rule;
   node.inputs = inputs;
   node.input_count = static_cast<std::int32_t>(outside.size());
