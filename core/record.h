@@ -13,7 +13,7 @@ struct EdgeRule final : Rule {
 
   template <class G>
   explicit EdgeRule(G&& g) : rule(std::forward<G>(g)) {}
-  void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
+  void pull(Tensor& g, const Tensor& y, Sweep& sweep) override {
     if (!sweep.wants(inputs[0])) return;
     if constexpr (needs_value)
       sweep.add(inputs[0], rule(g, y));
@@ -21,6 +21,19 @@ struct EdgeRule final : Rule {
       sweep.add(inputs[0], rule(g));
   }
   void census() const override { [[maybe_unused]] const F held = rule; }
+};
+
+struct PassingRule final : Rule {
+  static constexpr bool needs_value = false;
+
+  void pull(Tensor& g, const Tensor&, Sweep& sweep) override {
+    if (!sweep.wants(inputs[0])) return;
+    if (next == nullptr)
+      sweep.add(inputs[0], std::move(g));
+    else
+      sweep.add(inputs[0], g);
+  }
+  void census() const override {}
 };
 
 template <int N, class F>
@@ -31,7 +44,7 @@ struct JointRule final : Rule {
 
   template <class G>
   explicit JointRule(G&& g) : rule(std::forward<G>(g)) {}
-  void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
+  void pull(Tensor& g, const Tensor& y, Sweep& sweep) override {
     Wanted<N> wanted;
     bool any = false;
     for (int i = 0; i < N; ++i) any |= wanted[i] = inputs[i] >= 0 && sweep.wants(inputs[i]);
@@ -52,7 +65,7 @@ struct PartRule final : Rule {
   std::shared_ptr<const Part> part;
 
   explicit PartRule(std::shared_ptr<const Part> p) : part(std::move(p)) {}
-  void pull(const Tensor& g, const Tensor&, Sweep& sweep) override {
+  void pull(Tensor& g, const Tensor&, Sweep& sweep) override {
     if (sweep.wants(inputs[0])) sweep.add_part(inputs[0], g, part);
   }
   void census() const override {}
@@ -66,6 +79,7 @@ template <int N, class F>
 constexpr int input_count(const JointEdge<N, F>&) {
   return N;
 }
+constexpr int input_count(const PassingEdge&) { return 1; }
 constexpr int input_count(const PartEdge&) { return 1; }
 
 template <class F>
@@ -76,12 +90,14 @@ template <int N, class F>
 const Tensor* input(const JointEdge<N, F>& edge, int i) {
   return edge.inputs[i];
 }
+inline const Tensor* input(const PassingEdge& edge, int) { return &edge.input; }
 inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
 
-template <class R, class F>
-R* new_rule(Tape& tape, F&& rule) {
-  return new (tape.allocate(sizeof(R), alignof(R))) R(std::forward<F>(rule));
+template <class R, class... F>
+R* new_rule(Tape& tape, F&&... rule) {
+  return new (tape.allocate(sizeof(R), alignof(R))) R(std::forward<F>(rule)...);
 }
+
 template <class F>
 auto* make_rule(Tape& tape, Edge<F>& edge) {
   return new_rule<EdgeRule<std::decay_t<F>>>(tape, std::forward<F>(edge.rule));
@@ -90,6 +106,7 @@ template <int N, class F>
 auto* make_rule(Tape& tape, JointEdge<N, F>& edge) {
   return new_rule<JointRule<N, std::decay_t<F>>>(tape, std::forward<F>(edge.rule));
 }
+inline PassingRule* make_rule(Tape& tape, PassingEdge&) { return new_rule<PassingRule>(tape); }
 inline PartRule* make_rule(Tape& tape, PartEdge& edge) {
   return new_rule<PartRule>(tape, std::move(edge.part));
 }

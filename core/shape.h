@@ -18,7 +18,7 @@ class Shape {
  public:
   static constexpr int max_rank = 8;
 
-  Shape() = default;
+  Shape() {}
   Shape(std::initializer_list<Index> extents);
   explicit Shape(std::span<const Index> extents);
 
@@ -59,7 +59,7 @@ class Shape {
  private:
   [[noreturn]] void no_axis(int axis) const;
 
-  std::array<Index, max_rank> extents_{};
+  std::array<Index, max_rank> extents_;  // the first rank_; the others are left as they are
   int rank_ = 0;
 };
 

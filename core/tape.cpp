@@ -44,7 +44,11 @@ Node& Tape::enter(const char* name, Tensor& value, const Place& place) {
   }
   value.tape_id_ = id_;
   value.node_ = size_;
-  return *new (&node(size_++)) Node{.name = name, .shape = value.shape(), .place = place};
+  Node& entered = *new (&node(size_++)) Node;
+  entered.name = name;
+  entered.shape = value.shape();
+  entered.place = place;
+  return entered;
 }
 
 Tensor Tape::tensor_of(const Tensor& value, std::int32_t index) const {

@@ -32,15 +32,17 @@ class Sweep {
   virtual ~Sweep() = default;
   virtual bool wants(std::int32_t node) const = 0;
   /// Adds a gradient; one of a larger, broadcast shape is summed down to the node's.
-  virtual void add(std::int32_t node, Tensor gradient) = 0;
+  virtual void add(std::int32_t node, const Tensor& gradient) = 0;
+  virtual void add(std::int32_t node, Tensor&& gradient) = 0;
   virtual void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) = 0;
 };
 
 /// How gradient flows from a node to some of its inputs. Lives in the tape's arena.
 struct Rule {
   virtual ~Rule() = default;
-  /// g: the gradient of the node; y: its value, undefined unless a rule of the node asks for it.
-  virtual void pull(const Tensor& g, const Tensor& y, Sweep& sweep) = 0;
+  /// g: the gradient of the node, for the last rule to take; y: its value, undefined unless a rule
+  /// of the node asks for it.
+  virtual void pull(Tensor& g, const Tensor& y, Sweep& sweep) = 0;
   /// Copies what the rule holds on to, for a StorageCensus to see.
   virtual void census() const = 0;
 
@@ -53,7 +55,7 @@ struct Node {
   const char* name = "";
   Shape shape;
   Place place;
-  Tensor value = {};  ///< kept for rules that ask for it, or on a tape with `keep_values`
+  Tensor value;  ///< kept for rules that ask for it, or on a tape with `keep_values`
   Rule* rules = nullptr;
   const std::int32_t* inputs = nullptr;
   std::int32_t input_count = 0;
@@ -229,6 +231,12 @@ template <class F>
 Edge<F> edge(const Tensor& input, F&& rule) {
   return {input, std::forward<F>(rule)};
 }
+
+/// An input whose gradient is that of the output.
+struct PassingEdge {
+  const Tensor& input;
+};
+inline PassingEdge edge(const Tensor& input) { return {input}; }
 
 /// Several inputs whose gradients are computed together: `rule(g, wanted)` or `rule(g, y, wanted)`
 /// returns one tensor for each input; those that are not wanted may be undefined.

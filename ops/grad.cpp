@@ -20,6 +20,7 @@ thread_local bool composite_active = false;
 // What a sweep knows of one node: whether it leads to an x or is one, and its gradient while the
 // sweep has not reached it: a sum, and the parts that a recorded sweep still has to add.
 struct Slot {
+  Slot() {}  // sets less than a default of the compiler, which zeroes all extents of the shape
   bool reached = false;
   bool kept = false;
   Tensor total;
@@ -73,21 +74,8 @@ class ReverseSweep final : public Sweep {
     return outer_ != nullptr && node >= 0 && outer_->wants(node);
   }
 
-  void add(std::int32_t node, Tensor gradient) override {
-    if (node < first_) return outer_->add(node, std::move(gradient));
-    const Shape& shape = tape_.node(node).shape;
-    if (gradient.shape() != shape) gradient = sum_to(gradient, shape);
-    Tensor& total = slots_[node - first_].total;
-    if (!total.defined()) {
-      total = std::move(gradient);
-      return keep_flow(node, total, total);
-    }
-    if (!options_.record && total.unique())
-      add_in_place(total, gradient);
-    else
-      total = tapegrad::add(total, gradient);
-    keep_flow(node, gradient, total);
-  }
+  void add(std::int32_t node, const Tensor& gradient) override { add_any(node, gradient); }
+  void add(std::int32_t node, Tensor&& gradient) override { add_any(node, std::move(gradient)); }
 
   void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override {
     if (node < first_) return outer_->add_part(node, std::move(gradient), std::move(part));
@@ -122,19 +110,37 @@ class ReverseSweep final : public Sweep {
                         "grad: the rules of {} at {} were used up by an earlier sweep; give that "
                         "one .keep = true",
                         node.name, node.place);
-      const Tensor g = slot.kept ? slot.total : std::move(slot.total);
-      pull(node, index, g);
+      pull(node, index, slot.kept ? slot.total : std::move(slot.total));
     }
   }
 
   const Tensor& gradient(std::int32_t node) const { return slots_[node - first_].total; }
 
  private:
-  void pull(Node& node, std::int32_t index, const Tensor& g) {
-    const Tensor& y = node.value;
+  // Takes over a gradient that is the caller's to give.
+  template <class Given>
+  void add_any(std::int32_t node, Given&& gradient) {
+    if (node < first_) return outer_->add(node, std::forward<Given>(gradient));
+    const Shape& shape = tape_.node(node).shape;
+    if (gradient.shape() != shape) return add_any(node, sum_to(gradient, shape));
+    Tensor& total = slots_[node - first_].total;
+    if (!total.defined()) {
+      total = std::forward<Given>(gradient);
+      return keep_flow(node, total, total);
+    }
+    if (!options_.record && total.unique())
+      add_in_place(total, gradient);
+    else
+      total = tapegrad::add(total, gradient);
+    keep_flow(node, gradient, total);
+  }
+
+  void pull(Node& node, std::int32_t index, Tensor g) {
+    const Tensor seen = tape_.options().check_finite ? g : Tensor();
     pulled_ = index;
-    for (Rule* rule = node.rules; rule != nullptr; rule = rule->next) rule->pull(g, y, *this);
-    if (tape_.options().check_finite) check_inputs(node, g);
+    for (Rule* rule = node.rules; rule != nullptr; rule = rule->next)
+      rule->pull(g, node.value, *this);
+    if (tape_.options().check_finite) check_inputs(node, seen);
     if (!options_.keep && !options_.record) tape_.release(node);
   }
 
@@ -170,7 +176,7 @@ struct RecomputeRule final : Rule {
   std::vector<Tensor> xs;
   std::vector<RandomJournal::Entry> drawn;  // from these, in these states
 
-  void pull(const Tensor& g, const Tensor&, Sweep& outer) override {
+  void pull(Tensor& g, const Tensor&, Sweep& outer) override {
     const bool recorded = recording();
     const EnableGrad enable;
     Tape& tape = *Tape::active();
@@ -260,7 +266,7 @@ class ActiveOrOwnTape {
 Tensor alias(const Tensor& x) {
   const Tape* tape = Tape::active();
   if (!tape->holds(x, "alias", 0)) return watch(x);
-  return record("alias", x.view(x.shape()), {}, edge(x, [](const Tensor& g) { return g; }));
+  return record("alias", x.view(x.shape()), {}, edge(x));
 }
 
 }  // namespace

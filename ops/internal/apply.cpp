@@ -51,6 +51,13 @@ class BroadcastLoops {
   std::vector<Loop> loops_;  // innermost first
 };
 
+// Both operands have the shape of the result.
+void zip_into(kernels::Binary loop, const Tensor& a, const Tensor& b, real* out) {
+  parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
+    loop({a.data() + begin, false}, {b.data() + begin, false}, out + begin, end - begin);
+  });
+}
+
 void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, const Shape& shape,
                     real* out) {
   const Index count = shape.size();
@@ -86,26 +93,17 @@ Tensor apply(kernels::Unary loop, const Tensor& x) {
 }
 
 Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b) {
-  if (a.shape() == b.shape()) {
-    Tensor y = Tensor::uninitialized(a.shape());
-    real* out = y.mutable_data();
-    parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
-      loop({a.data() + begin, false}, {b.data() + begin, false}, out + begin, end - begin);
-    });
-    return y;
-  }
-  const Shape shape = broadcast(operation, a.shape(), b.shape());
-  Tensor y = Tensor::uninitialized(shape);
-  broadcast_into(loop, a, b, shape, y.mutable_data());
+  const bool alike = a.shape() == b.shape();
+  Tensor y = Tensor::uninitialized(alike ? a.shape() : broadcast(operation, a.shape(), b.shape()));
+  if (alike)
+    zip_into(loop, a, b, y.mutable_data());
+  else
+    broadcast_into(loop, a, b, y.shape(), y.mutable_data());
   return y;
 }
 
 void add_in_place(Tensor& a, const Tensor& b) {
-  real* out = a.mutable_data();
-  parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
-    kernels::elementwise().add({out + begin, false}, {b.data() + begin, false}, out + begin,
-                               end - begin);
-  });
+  zip_into(kernels::elementwise().add, a, b, a.mutable_data());
 }
 
 Tensor stretched(const Tensor& x, const Shape& shape) {
