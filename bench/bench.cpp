@@ -39,6 +39,11 @@ Timing measure(const std::function<void()>& step) {
   return {times[times.size() / 2], times[times.size() / 10], times[times.size() * 9 / 10]};
 }
 
+// A profiler can be told to look at this function only.
+[[gnu::noinline]] void run_steps(const std::function<void()>& step, int count) {
+  for (int i = 0; i < count; ++i) step();
+}
+
 double peak_megabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -58,6 +63,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", thread_count, "threads, by default the machine's, at most 2")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json_file, "also write an object a line to this file");
+  int steps = 0;
+  app.add_option("--steps", steps, "only run so many steps of each row and name its operations")
+      ->check(CLI::PositiveNumber);
   bool list = false;
   app.add_flag("--list", list, "only list the rows");
   app.set_version_flag("--version", TAPEGRAD_VERSION);
@@ -80,10 +88,16 @@ int main(int argc, char** argv) {
     }
   }
 
-  fmt::print("{:<28} {:>10} {:>10} {:>10} {:>12}\n", "row", "ms", "p10", "p90", "peak MB");
+  if (steps == 0)
+    fmt::print("{:<28} {:>10} {:>10} {:>10} {:>12}\n", "row", "ms", "p10", "p90", "peak MB");
   for (const auto& row : bench::rows()) {
     if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), row.name) == chosen.end())
       continue;
+    if (steps > 0) {
+      run_steps(row.prepare(), steps);
+      fmt::print("{} {}\n", row.name, row.operations);
+      continue;
+    }
     const Timing timing = measure(row.prepare());
     fmt::print("{:<28} {:>10.3f} {:>10.3f} {:>10.3f} {:>12.0f}\n", row.name, timing.median,
                timing.low, timing.high, peak_megabytes());

@@ -12,7 +12,7 @@ struct EdgeRule final : Rule {
   F rule;
 
   template <class G>
-  explicit EdgeRule(G&& g) : rule(std::forward<G>(g)) {}
+  explicit EdgeRule(Edge<G>& edge) : rule(std::forward<G>(edge.rule)) {}
   void pull(Tensor& g, const Tensor& y, Sweep& sweep) override {
     if (!sweep.wants(inputs[0])) return;
     if constexpr (needs_value)
@@ -26,6 +26,7 @@ struct EdgeRule final : Rule {
 struct PassingRule final : Rule {
   static constexpr bool needs_value = false;
 
+  explicit PassingRule(PassingEdge&) {}
   void pull(Tensor& g, const Tensor&, Sweep& sweep) override {
     if (!sweep.wants(inputs[0])) return;
     if (next == nullptr)
@@ -43,7 +44,7 @@ struct JointRule final : Rule {
   F rule;
 
   template <class G>
-  explicit JointRule(G&& g) : rule(std::forward<G>(g)) {}
+  explicit JointRule(JointEdge<N, G>& edge) : rule(std::forward<G>(edge.rule)) {}
   void pull(Tensor& g, const Tensor& y, Sweep& sweep) override {
     Wanted<N> wanted;
     bool any = false;
@@ -64,7 +65,7 @@ struct PartRule final : Rule {
   static constexpr bool needs_value = false;
   std::shared_ptr<const Part> part;
 
-  explicit PartRule(std::shared_ptr<const Part> p) : part(std::move(p)) {}
+  explicit PartRule(PartEdge& edge) : part(std::move(edge.part)) {}
   void pull(Tensor& g, const Tensor&, Sweep& sweep) override {
     if (sweep.wants(inputs[0])) sweep.add_part(inputs[0], g, part);
   }
@@ -93,22 +94,18 @@ const Tensor* input(const JointEdge<N, F>& edge, int i) {
 inline const Tensor* input(const PassingEdge& edge, int) { return &edge.input; }
 inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
 
-template <class R, class... F>
-R* new_rule(Tape& tape, F&&... rule) {
-  return new (tape.allocate(sizeof(R), alignof(R))) R(std::forward<F>(rule)...);
-}
-
+// The rule that an edge becomes: only declared, for its type.
 template <class F>
-auto* make_rule(Tape& tape, Edge<F>& edge) {
-  return new_rule<EdgeRule<std::decay_t<F>>>(tape, std::forward<F>(edge.rule));
-}
+EdgeRule<std::decay_t<F>> rule_from(const Edge<F>&);
 template <int N, class F>
-auto* make_rule(Tape& tape, JointEdge<N, F>& edge) {
-  return new_rule<JointRule<N, std::decay_t<F>>>(tape, std::forward<F>(edge.rule));
-}
-inline PassingRule* make_rule(Tape& tape, PassingEdge&) { return new_rule<PassingRule>(tape); }
-inline PartRule* make_rule(Tape& tape, PartEdge& edge) {
-  return new_rule<PartRule>(tape, std::move(edge.part));
+JointRule<N, std::decay_t<F>> rule_from(const JointEdge<N, F>&);
+PassingRule rule_from(const PassingEdge&);
+PartRule rule_from(const PartEdge&);
+
+template <class E>
+auto* make_rule(Tape& tape, E& edge) {
+  using MadeRule = decltype(rule_from(edge));
+  return new (tape.allocate(sizeof(MadeRule), alignof(MadeRule))) MadeRule(edge);
 }
 
 // One operation on its way onto a tape: collects the nodes of its inputs, then its rules.

@@ -122,7 +122,7 @@ void Tape::release(Node& node) {
     node.released = true;
   }
   node.rules = nullptr;
-  if (!options_.keep_values) node.value = Tensor();
+  if (node.value.defined() && !options_.keep_values) node.value = Tensor();
 }
 
 std::vector<Parameter> Tape::rewind(std::int32_t size) {

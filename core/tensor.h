@@ -14,7 +14,7 @@ namespace tapegrad {
 class Tensor {
  public:
   /// No value at all; `defined()` is false.
-  Tensor() {}
+  Tensor() {}  // not defaulted: `Tensor()` would zero all of it first
   /// A scalar, of shape (). Not recorded on any tape.
   Tensor(double value);
   /// The given values in row-major order. Throws ShapeError unless there are `shape.size()` of

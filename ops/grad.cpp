@@ -20,7 +20,7 @@ thread_local bool composite_active = false;
 // What a sweep knows of one node: whether it leads to an x or is one, and its gradient while the
 // sweep has not reached it: a sum, and the parts that a recorded sweep still has to add.
 struct Slot {
-  Slot() {}  // sets less than a default of the compiler, which zeroes all extents of the shape
+  Slot() {}  // not defaulted: a vector would zero all of it first
   bool reached = false;
   bool kept = false;
   Tensor total;
@@ -62,8 +62,9 @@ class ReverseSweep final : public Sweep {
 
   // A node leads to an x if one of its inputs does.
   void mark_dependents() {
-    for (std::int32_t i = first_; Slot & slot : slots_) {
-      const Node& node = tape_.node(i++);
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
+      const Node& node = tape_.node(first_ + static_cast<std::int32_t>(i));
       for (int input = 0; input < node.input_count && !slot.reached; ++input)
         slot.reached = wants(node.inputs[input]);
     }

@@ -58,6 +58,12 @@ void zip_into(kernels::Binary loop, const Tensor& a, const Tensor& b, real* out)
   });
 }
 
+Tensor zip(kernels::Binary loop, const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::uninitialized(a.shape());
+  zip_into(loop, a, b, y.mutable_data());
+  return y;
+}
+
 void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, const Shape& shape,
                     real* out) {
   const Index count = shape.size();
@@ -93,12 +99,9 @@ Tensor apply(kernels::Unary loop, const Tensor& x) {
 }
 
 Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b) {
-  const bool alike = a.shape() == b.shape();
-  Tensor y = Tensor::uninitialized(alike ? a.shape() : broadcast(operation, a.shape(), b.shape()));
-  if (alike)
-    zip_into(loop, a, b, y.mutable_data());
-  else
-    broadcast_into(loop, a, b, y.shape(), y.mutable_data());
+  if (a.shape() == b.shape()) return zip(loop, a, b);
+  Tensor y = Tensor::uninitialized(broadcast(operation, a.shape(), b.shape()));
+  broadcast_into(loop, a, b, y.shape(), y.mutable_data());
   return y;
 }
 
