@@ -163,6 +163,8 @@ namespace tapegrad {
 
 template <class... Edges>
 Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
+  static_assert((!std::is_lvalue_reference_v<Edges> && ...),
+                "make edges in the call of record: they refer to rules that end with it");
   Tape* tape = Tape::active();
   if (tape == nullptr) return value;
   constexpr auto for_inputs = [](auto& edge, auto&& f) {
