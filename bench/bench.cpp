@@ -41,6 +41,11 @@ Timing measure(const std::function<void()>& step) {
   return {times[times.size() / 2], times[times.size() / 10], times[times.size() * 9 / 10]};
 }
 
+// A profiler can be told to look at this function only.
+[[gnu::noinline]] void run_steps(const std::function<void()>& step, int count) {
+  for (int i = 0; i < count; ++i) step();
+}
+
 double peak_megabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -76,6 +81,9 @@ int main(int argc, char** argv) {
   app.add_option("--threads", thread_count, "threads, by default the machine's, at most 2")
       ->check(CLI::PositiveNumber);
   app.add_option("--json", json_file, "also write an object a line to this file");
+  int steps = 0;
+  app.add_option("--steps", steps, "only run so many steps of each row and name its operations")
+      ->check(CLI::PositiveNumber);
   bool list = false, only_limits = false;
   app.add_flag("--list", list, "only list the rows");
   app.add_flag("--limits", only_limits,
@@ -90,6 +98,9 @@ int main(int argc, char** argv) {
     for (const std::string& name : names) fmt::print("{}\n", name);
     return 0;
   }
+  const auto is_chosen = [&](const bench::BenchRow& row) {
+    return chosen.empty() || std::find(chosen.begin(), chosen.end(), row.name) != chosen.end();
+  };
   set_threads(thread_count);
   std::ofstream json;
   if (!json_file.empty()) {
@@ -100,6 +111,14 @@ int main(int argc, char** argv) {
     }
   }
 
+  if (steps > 0) {
+    for (const auto& row : bench::rows())
+      if (is_chosen(row)) {
+        run_steps(row.prepare(), steps);
+        fmt::print("{} {}\n", row.name, row.operations);
+      }
+    return 0;
+  }
   const bench::Limits limits = bench::measure_limits();
   print_limits(limits);
   if (only_limits) {
@@ -110,8 +129,7 @@ int main(int argc, char** argv) {
   fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "row", "ms", "p10", "p90", "limit ms",
              "of limit", "peak MB");
   for (const auto& row : bench::rows()) {
-    if (!chosen.empty() && std::find(chosen.begin(), chosen.end(), row.name) == chosen.end())
-      continue;
+    if (!is_chosen(row)) continue;
     const std::function<void()> step = row.prepare();
     const double limit = 1e3 * bench::least_seconds(limits, kernels_of(step));
     const Timing timing = measure(step);

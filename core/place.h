@@ -24,15 +24,22 @@ std::string text(const Place& place);
 /// differentiates. The outermost scope wins.
 class PlaceScope {
  public:
-  explicit PlaceScope(const Place& place);
-  ~PlaceScope();
+  explicit PlaceScope(const Place& place) : outermost_(scoped_.line == 0) {
+    if (outermost_) scoped_ = place;
+  }
+  ~PlaceScope() {
+    if (outermost_) scoped_ = {};
+  }
   PlaceScope(const PlaceScope&) = delete;
   PlaceScope& operator=(const PlaceScope&) = delete;
 
   /// The place of the outermost scope on this thread, or `fallback` outside of all scopes.
-  static const Place& current(const Place& fallback);
+  static const Place& current(const Place& fallback) {
+    return scoped_.line == 0 ? fallback : scoped_;
+  }
 
  private:
+  static constinit thread_local Place scoped_;
   bool outermost_;
 };
 

@@ -12,8 +12,9 @@ struct EdgeRule final : Rule {
   static constexpr bool needs_value = std::invocable<F&, const Tensor&, const Tensor&>;
   F rule;
 
-  explicit EdgeRule(F f) : rule(std::move(f)) {}
-  void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
+  template <class G>
+  explicit EdgeRule(Edge<G>& edge) : rule(std::forward<G>(edge.rule)) {}
+  void pull(Tensor& g, const Tensor& y, Sweep& sweep) override {
     if (!sweep.wants(inputs[0])) return;
     if constexpr (needs_value)
       sweep.add(inputs[0], rule(g, y));
@@ -23,14 +24,29 @@ struct EdgeRule final : Rule {
   void census() const override { [[maybe_unused]] const F held = rule; }
 };
 
+struct PassingRule final : Rule {
+  static constexpr bool needs_value = false;
+
+  explicit PassingRule(PassingEdge&) {}
+  void pull(Tensor& g, const Tensor&, Sweep& sweep) override {
+    if (!sweep.wants(inputs[0])) return;
+    if (next == nullptr)
+      sweep.add(inputs[0], std::move(g));
+    else
+      sweep.add(inputs[0], g);
+  }
+  void census() const override {}
+};
+
 template <int N, class F>
 struct JointRule final : Rule {
   static constexpr bool needs_value =
       std::invocable<F&, const Tensor&, const Tensor&, const Wanted<N>&>;
   F rule;
 
-  explicit JointRule(F f) : rule(std::move(f)) {}
-  void pull(const Tensor& g, const Tensor& y, Sweep& sweep) override {
+  template <class G>
+  explicit JointRule(JointEdge<N, G>& edge) : rule(std::forward<G>(edge.rule)) {}
+  void pull(Tensor& g, const Tensor& y, Sweep& sweep) override {
     Wanted<N> wanted;
     bool any = false;
     for (int i = 0; i < N; ++i) any |= wanted[i] = inputs[i] >= 0 && sweep.wants(inputs[i]);
@@ -50,8 +66,8 @@ struct PartRule final : Rule {
   static constexpr bool needs_value = false;
   std::shared_ptr<const Part> part;
 
-  explicit PartRule(std::shared_ptr<const Part> p) : part(std::move(p)) {}
-  void pull(const Tensor& g, const Tensor&, Sweep& sweep) override {
+  explicit PartRule(PartEdge& edge) : part(std::move(edge.part)) {}
+  void pull(Tensor& g, const Tensor&, Sweep& sweep) override {
     if (sweep.wants(inputs[0])) sweep.add_part(inputs[0], g, part);
   }
   void census() const override {}
@@ -65,6 +81,7 @@ template <int N, class F>
 constexpr int input_count(const JointEdge<N, F>&) {
   return N;
 }
+constexpr int input_count(const PassingEdge&) { return 1; }
 constexpr int input_count(const PartEdge&) { return 1; }
 
 template <class F>
@@ -75,21 +92,21 @@ template <int N, class F>
 const Tensor* input(const JointEdge<N, F>& edge, int i) {
   return edge.inputs[i];
 }
+inline const Tensor* input(const PassingEdge& edge, int) { return &edge.input; }
 inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
 
+// The rule that an edge becomes: only declared, for its type.
 template <class F>
-EdgeRule<F>* make_rule(Tape& tape, Edge<F>& edge) {
-  void* memory = tape.allocate(sizeof(EdgeRule<F>), alignof(EdgeRule<F>));
-  return new (memory) EdgeRule<F>(std::move(edge.rule));
-}
+EdgeRule<std::decay_t<F>> rule_from(const Edge<F>&);
 template <int N, class F>
-JointRule<N, F>* make_rule(Tape& tape, JointEdge<N, F>& edge) {
-  void* memory = tape.allocate(sizeof(JointRule<N, F>), alignof(JointRule<N, F>));
-  return new (memory) JointRule<N, F>(std::move(edge.rule));
-}
-inline PartRule* make_rule(Tape& tape, PartEdge& edge) {
-  void* memory = tape.allocate(sizeof(PartRule), alignof(PartRule));
-  return new (memory) PartRule(std::move(edge.part));
+JointRule<N, std::decay_t<F>> rule_from(const JointEdge<N, F>&);
+PassingRule rule_from(const PassingEdge&);
+PartRule rule_from(const PartEdge&);
+
+template <class E>
+auto* make_rule(Tape& tape, E& edge) {
+  using MadeRule = decltype(rule_from(edge));
+  return new (tape.allocate(sizeof(MadeRule), alignof(MadeRule))) MadeRule(edge);
 }
 
 // One operation on its way onto a tape: collects the nodes of its inputs, then its rules.
@@ -122,14 +139,12 @@ class Recorder {
     needs_value_ |= rule->needs_value;
   }
 
-  Tensor finish(Tensor value, const Place& place) {
-    Tensor result = tape_->enter(name_, std::move(value), PlaceScope::current(place));
-    Node& node = tape_->node(result.node());
+  void finish(Tensor& value, const Place& place) {
+    Node& node = tape_->enter(name_, value, PlaceScope::current(place));
     node.rules = rules_;
     node.inputs = nodes_;
     node.input_count = count_;
-    if (needs_value_ || tape_->options().keep_values) node.value = result.view(result.shape());
-    return result;
+    if (needs_value_ || tape_->options().keep_values) node.value = value;
   }
 
  private:
@@ -149,6 +164,8 @@ namespace tapegrad {
 
 template <class... Edges>
 Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
+  static_assert((!std::is_lvalue_reference_v<Edges> && ...),
+                "make edges in the call of record: they refer to rules that end with it");
   if (Profile* profile = Profile::active()) profile->ended(name);
   Tape* tape = Tape::active();
   if (tape == nullptr) return value;
@@ -164,7 +181,8 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
   (for_inputs(edges, [&](const Tensor* input) { recorder.add_input(*input); }), ...);
   if (!recorder.any()) return value;
   (recorder.add_rule(edges), ...);
-  return recorder.finish(std::move(value), place);
+  recorder.finish(value, place);
+  return value;
 }
 
 template <class RuleOf>
@@ -182,10 +200,12 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
   for (const Tensor& input : inputs) recorder.add_input(input);
   if (!recorder.any()) return value;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    auto made = edge(inputs[i], rule_of(i));
+    auto rule = rule_of(i);
+    auto made = edge(inputs[i], std::move(rule));
     recorder.add_rule(made);
   }
-  return recorder.finish(std::move(value), place);
+  recorder.finish(value, place);
+  return value;
 }
 
 }  // namespace tapegrad

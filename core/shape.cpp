@@ -25,15 +25,8 @@ Shape::Shape(std::span<const Index> extents) {
   }
 }
 
-Index Shape::size() const { return count(0, rank_); }
-
-bool Shape::operator==(const Shape& other) const {
-  return std::equal(begin(), end(), other.begin(), other.end());
-}
-
-int Shape::resolve(int axis) const {
-  expect(axis >= -rank_ && axis < rank_, "shape: axis {} of a tensor of shape {}", axis, *this);
-  return axis < 0 ? axis + rank_ : axis;
+void Shape::no_axis(int axis) const {
+  throw ShapeError(fmt::format("shape: axis {} of a tensor of shape {}", axis, *this));
 }
 
 Shape Shape::with(int axis, Index extent) const {
@@ -57,12 +50,6 @@ Shape Shape::insert(int axis, Index extent) const {
   std::copy(begin() + at, end(), changed.extents_.begin() + at + 1);
   changed.extents_[at] = extent;
   return changed;
-}
-
-Index Shape::count(int first, int last) const {
-  Index product = 1;
-  for (int axis = first; axis < last; ++axis) product *= extents_[axis];
-  return product;
 }
 
 std::string text(const Shape& shape) {

@@ -18,22 +18,31 @@ class Shape {
  public:
   static constexpr int max_rank = 8;
 
-  Shape() = default;
+  Shape() {}
   Shape(std::initializer_list<Index> extents);
   explicit Shape(std::span<const Index> extents);
 
   int rank() const { return rank_; }
   /// The number of elements.
-  Index size() const;
+  Index size() const { return count(0, rank_); }
   /// The extent of an axis; negative axes count from the last. Throws ShapeError out of range.
   Index operator[](int axis) const { return extents_[resolve(axis)]; }
 
   const Index* begin() const { return extents_.data(); }
   const Index* end() const { return extents_.data() + rank_; }
-  bool operator==(const Shape& other) const;
+  bool operator==(const Shape& other) const {
+    if (rank_ != other.rank_) return false;
+    for (int axis = 0; axis < rank_; ++axis)
+      if (extents_[axis] != other.extents_[axis]) return false;
+    return true;
+  }
 
   /// `axis` counted from the first. Throws ShapeError when there is no such axis.
-  int resolve(int axis) const;
+  int resolve(int axis) const {
+    if (axis < -rank_ || axis >= rank_) [[unlikely]]
+      no_axis(axis);
+    return axis < 0 ? axis + rank_ : axis;
+  }
   /// This shape with one extent changed.
   Shape with(int axis, Index extent) const;
   /// This shape without one axis.
@@ -41,10 +50,16 @@ class Shape {
   /// This shape with an axis of the given extent inserted before `axis`.
   Shape insert(int axis, Index extent) const;
   /// The product of the extents of axes [first, last).
-  Index count(int first, int last) const;
+  Index count(int first, int last) const {
+    Index product = 1;
+    for (int axis = first; axis < last; ++axis) product *= extents_[axis];
+    return product;
+  }
 
  private:
-  std::array<Index, max_rank> extents_{};
+  [[noreturn]] void no_axis(int axis) const;
+
+  std::array<Index, max_rank> extents_;  // the first rank_; the others are left as they are
   int rank_ = 0;
 };
 

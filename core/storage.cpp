@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <mutex>
@@ -14,9 +13,7 @@ namespace {
 
 std::atomic<std::int64_t> system_allocations{0};
 std::atomic<std::int64_t> system_bytes{0};
-thread_local StorageCensus* census = nullptr;
 
-constexpr std::size_t header_bytes = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest = 64;
 constexpr int class_count = 4 * 42;
@@ -37,15 +34,6 @@ std::size_t class_bytes(int size_class) {
 }
 
 }  // namespace
-
-struct Storage::Block {
-  std::atomic<std::int32_t> references{1};
-  std::int32_t size_class = 0;
-  Pool* owner = nullptr;
-  Block* next = nullptr;
-
-  std::size_t capacity() const { return class_bytes(size_class); }
-};
 
 // The free lists of one thread. It lives until the thread has ended and its last block is gone.
 class Storage::Pool {
@@ -104,8 +92,8 @@ class Storage::Pool {
 
  private:
   Block* from_system(int size_class) {
-    const std::size_t bytes = header_bytes + class_bytes(size_class);
-    const std::size_t alignment = bytes >= huge_page ? huge_page : std::size_t{64};
+    const std::size_t bytes = sizeof(Block) + class_bytes(size_class);
+    const std::size_t alignment = bytes >= huge_page ? huge_page : alignof(Block);
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) throw std::bad_alloc();
@@ -121,8 +109,9 @@ class Storage::Pool {
   }
 
   static void to_system(Block* block) {
-    system_bytes.fetch_sub(static_cast<std::int64_t>(header_bytes + block->capacity()),
-                           std::memory_order_relaxed);
+    system_bytes.fetch_sub(
+        static_cast<std::int64_t>(sizeof(Block) + class_bytes(block->size_class)),
+        std::memory_order_relaxed);
     std::free(block);
   }
 
@@ -151,8 +140,8 @@ class Storage::Pool {
     if (last) delete this;
   }
 
-  static thread_local Pool* current;
-  static thread_local bool thread_ended;
+  static constinit thread_local Pool* current;
+  static constinit thread_local bool thread_ended;
 
   std::array<Block*, class_count> free_{};
   std::mutex mutex_;
@@ -162,45 +151,28 @@ class Storage::Pool {
   bool ended_ = false;         // guarded by mutex_
 };
 
-thread_local Storage::Pool* Storage::Pool::current = nullptr;
-thread_local bool Storage::Pool::thread_ended = false;
+constinit thread_local Storage::Pool* Storage::Pool::current = nullptr;
+constinit thread_local bool Storage::Pool::thread_ended = false;
+constinit thread_local StorageCensus* Storage::census_ = nullptr;
 
 Storage Storage::allocate(std::size_t bytes) {
   if (bytes > class_bytes(class_count - 1)) throw std::bad_alloc();
-  static_assert(sizeof(Block) <= header_bytes);
   return Storage(Pool::mine().take(bytes));
 }
 
-void Storage::retain() const {
-  block_->references.fetch_add(1, std::memory_order_relaxed);
-  if (census != nullptr) [[unlikely]]
-    census->count(block_, block_->capacity());
+void Storage::give_back() { Pool::give_back(block_); }
+
+std::size_t Storage::capacity() const {
+  return block_ == nullptr ? 0 : class_bytes(block_->size_class);
 }
 
-void Storage::release() {
-  // The only owner needs no atomic subtraction: nobody else can add a reference.
-  if (block_->references.load(std::memory_order_acquire) == 1 ||
-      block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    Pool::give_back(block_);
+void Storage::count() const {
+  if (census_->seen_.insert(block_).second) census_->bytes_ += capacity();
 }
-
-void* Storage::data() const {
-  return block_ == nullptr ? nullptr : reinterpret_cast<std::byte*>(block_) + header_bytes;
-}
-
-bool Storage::unique() const {
-  return block_ != nullptr && block_->references.load(std::memory_order_acquire) == 1;
-}
-
-std::size_t Storage::capacity() const { return block_ == nullptr ? 0 : block_->capacity(); }
 
 MemoryUse memory_use() { return {system_allocations.load(), system_bytes.load()}; }
 
-StorageCensus::StorageCensus() { census = this; }
-StorageCensus::~StorageCensus() { census = nullptr; }
-
-void StorageCensus::count(const Storage::Block* block, std::size_t bytes) {
-  if (seen_.insert(block).second) bytes_ += bytes;
-}
+StorageCensus::StorageCensus() { Storage::census_ = this; }
+StorageCensus::~StorageCensus() { Storage::census_ = nullptr; }
 
 }  // namespace tapegrad

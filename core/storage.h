@@ -1,11 +1,14 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_set>
 #include <utility>
 
 namespace tapegrad {
+
+class StorageCensus;
 
 /// A reference-counted block of memory, aligned to 64 bytes. Blocks come from a free list of the
 /// thread that asks and go back to that list from wherever they are freed, so a training loop asks
@@ -28,20 +31,38 @@ class Storage {
     if (block_ != nullptr) release();
   }
 
-  void* data() const;
+  void* data() const { return block_ == nullptr ? nullptr : block_ + 1; }
   /// Whether nothing else refers to this block, so that its owner may change it in place.
-  bool unique() const;
+  bool unique() const { return block_ != nullptr && only_reference(); }
   /// The size of the block, at least the bytes asked for.
   std::size_t capacity() const;
 
  private:
-  struct Block;
   class Pool;
+  /// What precedes the values.
+  struct alignas(64) Block {
+    std::atomic<std::int32_t> references{1};
+    std::int32_t size_class = 0;
+    Pool* owner = nullptr;
+    Block* next = nullptr;
+  };
   explicit Storage(Block* block) : block_(block) {}
-  void retain() const;
-  void release();
+  bool only_reference() const { return block_->references.load(std::memory_order_acquire) == 1; }
+  void retain() const {
+    block_->references.fetch_add(1, std::memory_order_relaxed);
+    if (census_ != nullptr) [[unlikely]]
+      count();
+  }
+  // The only owner needs no atomic subtraction: nobody else can add a reference.
+  void release() {
+    if (only_reference() || block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      give_back();
+  }
+  void count() const;
+  void give_back();
 
   friend class StorageCensus;
+  static constinit thread_local StorageCensus* census_;
   Block* block_ = nullptr;
 };
 
@@ -65,8 +86,6 @@ class StorageCensus {
 
  private:
   friend class Storage;
-  void count(const Storage::Block* block, std::size_t bytes);
-
   std::unordered_set<const void*> seen_;
   std::size_t bytes_ = 0;
 };

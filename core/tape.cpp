@@ -12,20 +12,21 @@
 namespace tapegrad {
 namespace {
 
-thread_local Tape* scoped_tape = nullptr;  // the tape in scope on this thread
-thread_local Tape* active_tape = nullptr;  // the same, or null under NoGrad
 std::atomic<std::uint64_t> next_id{1};
 const std::string no_label;
 
 }  // namespace
 
+constinit thread_local Tape* Tape::scoped_ = nullptr;
+constinit thread_local Tape* Tape::active_ = nullptr;
+
 Tape::Tape(TapeOptions options) : options_(options) {
-  expect<TapeError>(scoped_tape == nullptr,
+  expect<TapeError>(scoped_ == nullptr,
                     "tape: this thread has a tape already; end its scope first, or pause it with "
                     "NoGrad");
   options_.keep_values |= options_.check_finite;
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
-  scoped_tape = active_tape = this;
+  scoped_ = active_ = this;
 }
 
 Tape::~Tape() {
@@ -33,23 +34,21 @@ Tape::~Tape() {
     release(node(i));
     node(i).~Node();
   }
-  scoped_tape = active_tape = nullptr;
+  scoped_ = active_ = nullptr;
 }
 
-Tape* Tape::active() { return active_tape; }
-
-Tensor Tape::enter(const char* name, Tensor value, const Place& place) {
-  if (size_ % chunk_nodes == 0 && size_ / chunk_nodes == static_cast<int>(chunks_.size())) {
+Node& Tape::enter(const char* name, Tensor& value, const Place& place) {
+  if (static_cast<std::size_t>(size_) == chunks_.size() * chunk_nodes) {
     chunk_storage_.push_back(Storage::allocate(sizeof(Node) * chunk_nodes));
     chunks_.push_back(static_cast<Node*>(chunk_storage_.back().data()));
   }
-  Node* entered = new (&node(size_)) Node;
-  entered->name = name;
-  entered->shape = value.shape();
-  entered->place = place;
   value.tape_id_ = id_;
-  value.node_ = size_++;
-  return value;
+  value.node_ = size_;
+  Node& entered = *new (&node(size_++)) Node;
+  entered.name = name;
+  entered.shape = value.shape();
+  entered.place = place;
+  return entered;
 }
 
 Tensor Tape::tensor_of(const Tensor& value, std::int32_t index) const {
@@ -57,11 +56,6 @@ Tensor Tape::tensor_of(const Tensor& value, std::int32_t index) const {
   tensor.tape_id_ = id_;
   tensor.node_ = index;
   return tensor;
-}
-
-Tensor Tape::value(std::int32_t index) const {
-  const Tensor& kept = node(index).value;
-  return kept.defined() ? tensor_of(kept, index) : Tensor();
 }
 
 Tensor Tape::gradient(std::int32_t index) const {
@@ -83,29 +77,29 @@ const std::string& Tape::label(std::int32_t index) const {
 std::size_t Tape::bytes() const {
   StorageCensus census;
   for (std::int32_t i = 0; i < size_; ++i) {
-    [[maybe_unused]] const Tensor held = node(i).value;
+    [[maybe_unused]] const Tensor held = value(i);
     for (const Rule* rule = node(i).rules; rule != nullptr; rule = rule->next) rule->census();
   }
   return census.bytes();
 }
 
-bool Tape::holds(const Tensor& tensor, const char* operation, int input) const {
-  if (tensor.tape_id() == id_) return true;
-  expect<TapeError>(tensor.tape_id() == 0,
-                    "{}: input {} was recorded on a tape that has ended or belongs to another "
-                    "thread; detach() it to carry its value into this one",
-                    operation, input);
-  return false;
+void Tape::refuse(const char* operation, int input) {
+  throw TapeError(
+      fmt::format("{}: input {} was recorded on a tape that has ended or belongs to another "
+                  "thread; detach() it to carry its value into this one",
+                  operation, input));
 }
 
 Tensor Tape::leaf(const Parameter& parameter) {
   const auto [entry, is_new] = leaves_.try_emplace(parameter.identity(), Leaf{-1, parameter});
+  Tensor leaf = parameter.value();
   if (is_new) {
-    entry->second.node = enter("parameter", parameter.value(), {}).node();
-    if (!parameter.name().empty()) labels_.emplace(entry->second.node, parameter.name());
-    if (options_.keep_values) node(entry->second.node).value = parameter.value();
+    Node& entered = enter("parameter", leaf, {});
+    entry->second.node = leaf.node();
+    if (!parameter.name().empty()) labels_.emplace(leaf.node(), parameter.name());
+    if (options_.keep_values) entered.value = leaf;
   }
-  return tensor_of(parameter.value(), entry->second.node);
+  return tensor_of(leaf, entry->second.node);
 }
 
 std::int32_t Tape::find(const Parameter& parameter) const {
@@ -113,16 +107,11 @@ std::int32_t Tape::find(const Parameter& parameter) const {
   return found == leaves_.end() ? -1 : found->second.node;
 }
 
-void* Tape::allocate(std::size_t bytes, std::size_t alignment) {
-  auto next = reinterpret_cast<std::uintptr_t>(arena_next_);
-  next = (next + alignment - 1) / alignment * alignment;
-  if (arena_next_ == nullptr || next + bytes > reinterpret_cast<std::uintptr_t>(arena_end_)) {
-    arena_.push_back(Storage::allocate(std::max(arena_bytes, bytes)));
-    next = reinterpret_cast<std::uintptr_t>(arena_.back().data());
-    arena_end_ = reinterpret_cast<std::byte*>(next + arena_.back().capacity());
-  }
-  arena_next_ = reinterpret_cast<std::byte*>(next + bytes);
-  return reinterpret_cast<void*>(next);
+void* Tape::extend_arena(std::size_t bytes) {
+  arena_.push_back(Storage::allocate(std::max(arena_bytes, bytes)));
+  auto* begin = static_cast<std::byte*>(arena_.back().data());
+  arena_end_ = begin + arena_.back().capacity();
+  return begin;
 }
 
 void Tape::release(Node& node) {
@@ -133,7 +122,7 @@ void Tape::release(Node& node) {
     node.released = true;
   }
   node.rules = nullptr;
-  if (!options_.keep_values) node.value = Tensor();
+  if (node.value.defined() && !options_.keep_values) node.value = Tensor();
 }
 
 std::vector<Parameter> Tape::rewind(std::int32_t size) {
@@ -167,17 +156,18 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
   throw NonFiniteError(message);
 }
 
-NoGrad::NoGrad() : paused_(std::exchange(active_tape, nullptr)) {}
-NoGrad::~NoGrad() { active_tape = paused_; }
+NoGrad::NoGrad() : paused_(std::exchange(Tape::active_, nullptr)) {}
+NoGrad::~NoGrad() { Tape::active_ = paused_; }
 
-EnableGrad::EnableGrad() : active_(std::exchange(active_tape, scoped_tape)) {}
-EnableGrad::~EnableGrad() { active_tape = active_; }
+EnableGrad::EnableGrad() : active_(std::exchange(Tape::active_, Tape::scoped_)) {}
+EnableGrad::~EnableGrad() { Tape::active_ = active_; }
 
 Tensor watch(const Tensor& x, Place place) {
   Tape* tape = Tape::active();
   expect<TapeError>(tape != nullptr, "watch: no tape is in scope; begin one with `Tape tape;`");
-  Tensor leaf = tape->enter("watch", x.view(x.shape()), place);
-  if (tape->options().keep_values) tape->node(leaf.node()).value = x.view(x.shape());
+  Tensor leaf = x.view(x.shape());
+  Node& node = tape->enter("watch", leaf, place);
+  if (tape->options().keep_values) node.value = leaf;
   return leaf;
 }
 

@@ -32,15 +32,17 @@ class Sweep {
   virtual ~Sweep() = default;
   virtual bool wants(std::int32_t node) const = 0;
   /// Adds a gradient; one of a larger, broadcast shape is summed down to the node's.
-  virtual void add(std::int32_t node, Tensor gradient) = 0;
+  virtual void add(std::int32_t node, const Tensor& gradient) = 0;
+  virtual void add(std::int32_t node, Tensor&& gradient) = 0;
   virtual void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) = 0;
 };
 
 /// How gradient flows from a node to some of its inputs. Lives in the tape's arena.
 struct Rule {
   virtual ~Rule() = default;
-  /// g: the gradient of the node; y: its value, undefined unless a rule of the node asks for it.
-  virtual void pull(const Tensor& g, const Tensor& y, Sweep& sweep) = 0;
+  /// g: the gradient of the node, for the last rule to take; y: its value, undefined unless a rule
+  /// of the node asks for it.
+  virtual void pull(Tensor& g, const Tensor& y, Sweep& sweep) = 0;
   /// Copies what the rule holds on to, for a StorageCensus to see.
   virtual void census() const = 0;
 
@@ -53,7 +55,7 @@ struct Node {
   const char* name = "";
   Shape shape;
   Place place;
-  Tensor value;  ///< kept for rules that need it, or on a tape with `keep_values`
+  Tensor value;  ///< kept for rules that ask for it, or on a tape with `keep_values`
   Rule* rules = nullptr;
   const std::int32_t* inputs = nullptr;
   std::int32_t input_count = 0;
@@ -93,13 +95,16 @@ class Tape {
   static void* operator new[](std::size_t) = delete;
 
   /// The tape in scope on this thread, or null without one or under NoGrad.
-  static Tape* active();
+  static Tape* active() { return active_; }
 
   std::int32_t size() const { return size_; }
-  Node& node(std::int32_t index) { return chunks_[index / chunk_nodes][index % chunk_nodes]; }
+  Node& node(std::int32_t index) {
+    const auto i = static_cast<std::uint32_t>(index);
+    return chunks_[i / chunk_nodes][i % chunk_nodes];
+  }
   const Node& node(std::int32_t index) const { return const_cast<Tape*>(this)->node(index); }
   /// The value of a node again as a tensor of this tape; undefined unless it was kept.
-  Tensor value(std::int32_t index) const;
+  const Tensor& value(std::int32_t index) const { return node(index).value; }
   /// The gradient that the last sweep found for a node, on a tape with `keep_values`.
   Tensor gradient(std::int32_t index) const;
   /// How the gradients of all sweeps came about, on a tape with `keep_values`.
@@ -114,7 +119,12 @@ class Tape {
 
   /// Whether a tensor was recorded here. Throws TapeError, naming `operation` and the input, for a
   /// tensor of another tape, ended or of another thread.
-  bool holds(const Tensor& tensor, const char* operation, int input) const;
+  bool holds(const Tensor& tensor, const char* operation, int input) const {
+    if (tensor.tape_id() == id_) return true;
+    if (tensor.tape_id() != 0) [[unlikely]]
+      refuse(operation, input);
+    return false;
+  }
   /// The leaf of a parameter, entered at its first use.
   Tensor leaf(const Parameter& parameter);
   /// The node of a parameter's leaf, or -1 when this tape has not used it.
@@ -124,9 +134,17 @@ class Tape {
   std::vector<Parameter> rewind(std::int32_t size);
 
   // What `record` and the sweep are made of.
-  Tensor enter(const char* name, Tensor value, const Place& place);
+  /// A new node; `value` becomes a tensor of this tape.
+  Node& enter(const char* name, Tensor& value, const Place& place);
   Tensor tensor_of(const Tensor& value, std::int32_t index) const;
-  void* allocate(std::size_t bytes, std::size_t alignment);
+  /// Memory that lasts as long as this tape.
+  void* allocate(std::size_t bytes, std::size_t alignment) {
+    std::size_t room = static_cast<std::size_t>(arena_end_ - arena_next_);
+    void* memory = arena_next_;
+    if (std::align(alignment, bytes, memory, room) == nullptr) memory = extend_arena(bytes);
+    arena_next_ = static_cast<std::byte*>(memory) + bytes;
+    return memory;
+  }
   void release(Node& node);
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
@@ -136,8 +154,13 @@ class Tape {
  private:
   friend class NoGrad;
   friend class EnableGrad;
-  static constexpr std::int32_t chunk_nodes = 256;
+  static constexpr std::uint32_t chunk_nodes = 256;
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
+  [[noreturn]] static void refuse(const char* operation, int input);
+  void* extend_arena(std::size_t bytes);
+
+  static constinit thread_local Tape* scoped_;  // the tape in scope on this thread
+  static constinit thread_local Tape* active_;  // the same, or null under NoGrad
 
   TapeOptions options_;
   std::uint64_t id_;
@@ -197,31 +220,38 @@ void print(const Tape& tape);
 // ---- Recording an operation ---------------------------------------------------------------------
 
 /// An input of an operation and the rule by which gradient flows to it: `rule(g)` or `rule(g, y)`
-/// returns the gradient of the input, given that of the output, and the output itself.
+/// returns the gradient of the input, given that of the output, and the output itself. An edge
+/// refers to both: it is made in the call of `record` and goes with it.
 template <class F>
 struct Edge {
   const Tensor& input;
-  F rule;
+  F&& rule;
 };
 template <class F>
-Edge<F> edge(const Tensor& input, F rule) {
-  return {input, std::move(rule)};
+Edge<F> edge(const Tensor& input, F&& rule) {
+  return {input, std::forward<F>(rule)};
 }
+
+/// An input whose gradient is that of the output.
+struct PassingEdge {
+  const Tensor& input;
+};
+inline PassingEdge edge(const Tensor& input) { return {input}; }
 
 /// Several inputs whose gradients are computed together: `rule(g, wanted)` or `rule(g, y, wanted)`
 /// returns one tensor for each input; those that are not wanted may be undefined.
 template <int N, class F>
 struct JointEdge {
   std::array<const Tensor*, N> inputs;
-  F rule;
+  F&& rule;
 };
 template <int N>
 using Wanted = std::array<bool, N>;
 template <int N>
 using Gradients = std::array<Tensor, N>;
 template <int N, class F>
-JointEdge<N, F> joint_edge(std::array<const Tensor*, N> inputs, F rule) {
-  return {inputs, std::move(rule)};
+JointEdge<N, F> joint_edge(std::array<const Tensor*, N> inputs, F&& rule) {
+  return {inputs, std::forward<F>(rule)};
 }
 
 /// An input of which the output is a part: its gradient is the output's, at the part's position.

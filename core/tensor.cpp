@@ -46,11 +46,9 @@ Tensor::Tensor(const Shape& shape, std::span<const real> values) : Tensor(uninit
 }
 
 Tensor Tensor::uninitialized(const Shape& shape) {
-  Tensor tensor;
-  tensor.storage_ = Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real));
-  tensor.data_ = static_cast<real*>(tensor.storage_.data());
-  tensor.shape_ = shape;
-  return tensor;
+  Storage storage = Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real));
+  auto* data = static_cast<real*>(storage.data());
+  return {std::move(storage), data, shape};
 }
 
 real Tensor::item() const {
@@ -66,11 +64,7 @@ real* Tensor::mutable_data() {
 Tensor Tensor::view(const Shape& shape, Index offset) const {
   if (!defined()) return {};
   assert(offset + shape.size() <= size());
-  Tensor tensor;
-  tensor.storage_ = storage_;
-  tensor.data_ = data_ + offset;
-  tensor.shape_ = shape;
-  return tensor;
+  return {storage_, data_ + offset, shape};
 }
 
 Tensor zeros(const Shape& shape) { return full(shape, 0); }

@@ -14,7 +14,7 @@ namespace tapegrad {
 class Tensor {
  public:
   /// No value at all; `defined()` is false.
-  Tensor() = default;
+  Tensor() {}  // not defaulted: `Tensor()` would zero all of it first
   /// A scalar, of shape (). Not recorded on any tape.
   Tensor(double value);
   /// The given values in row-major order. Throws ShapeError unless there are `shape.size()` of
@@ -25,7 +25,7 @@ class Tensor {
   /// A new tensor whose values are still to be written, through `mutable_data`.
   static Tensor uninitialized(const Shape& shape);
 
-  bool defined() const { return data_ != nullptr; }
+  bool defined() const { return storage_.data() != nullptr; }
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }
   Index size() const { return shape_.size(); }
@@ -48,6 +48,9 @@ class Tensor {
 
  private:
   friend class Tape;
+  Tensor(Storage storage, real* data, const Shape& shape)
+      : storage_(std::move(storage)), data_(data), shape_(shape) {}
+
   Storage storage_;
   real* data_ = nullptr;
   Shape shape_;

@@ -23,14 +23,11 @@ Tensor gate(const Tensor& g, const Tensor& y, Place place = Place::here()) {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b, Place place) {
-  return record("add", apply("add", loops().add, a, b), place,
-                edge(a, [](const Tensor& g) { return g; }),
-                edge(b, [](const Tensor& g) { return g; }));
+  return record("add", apply("add", loops().add, a, b), place, edge(a), edge(b));
 }
 
 Tensor sub(const Tensor& a, const Tensor& b, Place place) {
-  return record("sub", apply("sub", loops().sub, a, b), place,
-                edge(a, [](const Tensor& g) { return g; }),
+  return record("sub", apply("sub", loops().sub, a, b), place, edge(a),
                 edge(b, [](const Tensor& g) { return -g; }));
 }
 

@@ -19,9 +19,12 @@ namespace {
 thread_local bool composite_active = false;
 thread_local bool recomputation_active = false;
 
-// The gradient of one node while the sweep has not reached it: a sum, and the parts that a recorded
-// sweep still has to add.
+// What a sweep knows of one node: whether it leads to an x or is one, and its gradient while the
+// sweep has not reached it: a sum, and the parts that a recorded sweep still has to add.
 struct Slot {
+  Slot() {}  // not defaulted: a vector would zero all of it first
+  bool reached = false;
+  bool kept = false;
   Tensor total;
   std::vector<std::pair<Tensor, std::shared_ptr<const Part>>> parts;
 };
@@ -51,40 +54,31 @@ class ReverseSweep final : public Sweep {
         first_(first),
         options_(options),
         outer_(outer),
-        reached_(last - first + 1),
         slots_(last - first + 1),
         number_(tape.begin_sweep()) {}
 
-  void mark(std::int32_t node) { reached_[node - first_] = true; }
+  // An x: its gradient stays when the sweep has used it.
+  void keep(std::int32_t node) {
+    slots_[node - first_].reached = slots_[node - first_].kept = true;
+  }
 
   // A node leads to an x if one of its inputs does.
   void mark_dependents() {
-    for (std::size_t i = 0; i < reached_.size(); ++i) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
       const Node& node = tape_.node(first_ + static_cast<std::int32_t>(i));
-      for (int input = 0; input < node.input_count && !reached_[i]; ++input)
-        reached_[i] = wants(node.inputs[input]);
+      for (int input = 0; input < node.input_count && !slot.reached; ++input)
+        slot.reached = wants(node.inputs[input]);
     }
   }
 
   bool wants(std::int32_t node) const override {
-    if (node >= first_) return reached_[node - first_];
+    if (node >= first_) return slots_[node - first_].reached;
     return outer_ != nullptr && node >= 0 && outer_->wants(node);
   }
 
-  void add(std::int32_t node, Tensor gradient) override {
-    if (node < first_) return outer_->add(node, std::move(gradient));
-    const Shape& shape = tape_.node(node).shape;
-    if (gradient.shape() != shape) gradient = sum_to(gradient, shape);
-    Tensor& total = slots_[node - first_].total;
-    const Tensor added = tape_.options().keep_values ? gradient : Tensor();
-    if (!total.defined())
-      total = std::move(gradient);
-    else if (!options_.record && total.unique())
-      add_in_place(total, gradient);
-    else
-      total = tapegrad::add(total, gradient);
-    keep_flow(node, added, total);
-  }
+  void add(std::int32_t node, const Tensor& gradient) override { add_any(node, gradient); }
+  void add(std::int32_t node, Tensor&& gradient) override { add_any(node, std::move(gradient)); }
 
   void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override {
     if (node < first_) return outer_->add_part(node, std::move(gradient), std::move(part));
@@ -101,16 +95,17 @@ class ReverseSweep final : public Sweep {
     keep_flow(node, gradient, slot.total);
   }
 
-  // Runs the rules backwards. The gradients of nodes in `kept` stay; the others go when used.
-  void run(const std::vector<bool>& kept) {
+  // Runs the rules backwards.
+  void run() {
     for (auto i = static_cast<std::int32_t>(slots_.size()) - 1; i >= 0; --i) {
       Slot& slot = slots_[i];
-      if (!reached_[i] || (!slot.total.defined() && slot.parts.empty())) continue;
+      if (!slot.reached || (!slot.total.defined() && slot.parts.empty())) continue;
       const std::int32_t index = first_ + i;
       Node& node = tape_.node(index);
       const PlaceScope differentiated(node.place);
       if (!slot.parts.empty()) {
-        slot = {assemble(node.shape, slot), {}};
+        slot.total = assemble(node.shape, slot);
+        slot.parts.clear();
         pulled_ = -1;
         keep_flow(index, slot.total, slot.total);
       }
@@ -118,20 +113,38 @@ class ReverseSweep final : public Sweep {
                         "grad: the rules of {} at {} were used up by an earlier sweep; give that "
                         "one .keep = true",
                         node.name, node.place);
-      const Tensor g = kept[i] ? slot.total : std::exchange(slot.total, Tensor());
-      pull(node, index, g);
+      pull(node, index, slot.kept ? slot.total : std::move(slot.total));
     }
   }
 
   const Tensor& gradient(std::int32_t node) const { return slots_[node - first_].total; }
 
  private:
-  void pull(Node& node, std::int32_t index, const Tensor& g) {
+  // Takes over a gradient that is the caller's to give.
+  template <class Given>
+  void add_any(std::int32_t node, Given&& gradient) {
+    if (node < first_) return outer_->add(node, std::forward<Given>(gradient));
+    const Shape& shape = tape_.node(node).shape;
+    if (gradient.shape() != shape) return add_any(node, sum_to(gradient, shape));
+    Tensor& total = slots_[node - first_].total;
+    if (!total.defined()) {
+      total = std::forward<Given>(gradient);
+      return keep_flow(node, total, total);
+    }
+    if (!options_.record && total.unique())
+      add_in_place(total, gradient);
+    else
+      total = tapegrad::add(total, gradient);
+    keep_flow(node, gradient, total);
+  }
+
+  void pull(Node& node, std::int32_t index, Tensor g) {
     const ProfileSpan span(node.name, true);
-    const Tensor y = tape_.value(index);
+    const Tensor seen = tape_.options().check_finite ? g : Tensor();
     pulled_ = index;
-    for (Rule* rule = node.rules; rule != nullptr; rule = rule->next) rule->pull(g, y, *this);
-    if (tape_.options().check_finite) check_inputs(node, g);
+    for (Rule* rule = node.rules; rule != nullptr; rule = rule->next)
+      rule->pull(g, node.value, *this);
+    if (tape_.options().check_finite) check_inputs(node, seen);
     if (!options_.keep && !options_.record) tape_.release(node);
   }
 
@@ -144,7 +157,7 @@ class ReverseSweep final : public Sweep {
     for (int i = 0; i < node.input_count; ++i) {
       const std::int32_t input = node.inputs[i];
       if (!wants(input) || !slots_[input - first_].total.defined()) continue;
-      const Tensor value = tape_.value(input);
+      const Tensor& value = tape_.value(input);
       const Tensor* seen[] = {&g, &value};
       const std::string name = std::string("gradient of ") + node.name;
       tape_.check_finite(name.c_str(), node.place, slots_[input - first_].total,
@@ -156,7 +169,6 @@ class ReverseSweep final : public Sweep {
   std::int32_t first_;
   const GradOptions& options_;
   Sweep* outer_;
-  std::vector<bool> reached_;
   std::vector<Slot> slots_;
   const int number_;
   std::int32_t pulled_ = -1;  // the node whose rules run
@@ -180,7 +192,7 @@ struct RecomputeRule final : Rule {
   std::vector<Tensor> xs;
   std::vector<RandomJournal::Entry> drawn;  // from these, in these states
 
-  void pull(const Tensor& g, const Tensor&, Sweep& outer) override {
+  void pull(Tensor& g, const Tensor&, Sweep& outer) override {
     const bool recorded = recording();
     const EnableGrad enable;
     Tape& tape = *Tape::active();
@@ -194,7 +206,7 @@ struct RecomputeRule final : Rule {
       inner.mark_dependents();
       if (inner.wants(y.node())) {
         inner.add(y.node(), g);
-        inner.run(std::vector<bool>(static_cast<std::size_t>(y.node() - before + 1)));
+        inner.run();
       }
     }
     if (!recorded) tape.rewind(before);
@@ -241,16 +253,12 @@ std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& node
     std::optional<NoGrad> pause;
     if (!options.record) pause.emplace();
     ReverseSweep reverse(*tape, first, y.node(), options);
-    std::vector<bool> kept(y.node() - first + 1);
     for (const std::int32_t node : nodes)
-      if (node >= 0 && node <= y.node()) {
-        reverse.mark(node);
-        kept[node - first] = true;
-      }
+      if (node >= 0 && node <= y.node()) reverse.keep(node);
     reverse.mark_dependents();
     if (reverse.wants(y.node())) {
       reverse.add(y.node(), options.seed.defined() ? options.seed : ones(y.shape()));
-      reverse.run(kept);
+      reverse.run();
     }
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (nodes[i] >= 0 && nodes[i] <= y.node()) gradients[i] = reverse.gradient(nodes[i]);
@@ -275,7 +283,7 @@ class ActiveOrOwnTape {
 Tensor alias(const Tensor& x) {
   const Tape* tape = Tape::active();
   if (!tape->holds(x, "alias", 0)) return watch(x);
-  return record("alias", x.view(x.shape()), {}, edge(x, [](const Tensor& g) { return g; }));
+  return record("alias", x.view(x.shape()), {}, edge(x));
 }
 
 }  // namespace
@@ -367,7 +375,8 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   for (const Parameter& parameter : tape->rewind(before))
     outside.insert(tape->leaf(parameter).node());
 
-  const Tensor result = tape->enter("recompute", detach(y), PlaceScope::current(place));
+  Tensor result = detach(y);
+  Node& node = tape->enter("recompute", result, PlaceScope::current(place));
   auto* inputs = static_cast<std::int32_t*>(
       tape->allocate(sizeof(std::int32_t) * outside.size(), alignof(std::int32_t)));
   std::copy(outside.begin(), outside.end(), inputs);
@@ -376,7 +385,6 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   rule->xs = xs;
   rule->drawn = journal.entries();
   rule->inputs = inputs;
-  Node& node = tape->node(result.node());
   node.rules = rule;
   node.inputs = inputs;
   node.input_count = static_cast<std::int32_t>(outside.size());

@@ -209,8 +209,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
   expect(broadcast("broadcast_to", x.shape(), shape) == shape,
          "broadcast_to: {} does not stretch to {}", x.shape(), shape);
   // The sweep sums the gradient down to the shape of x.
-  return record("broadcast_to", stretched(x, shape), place,
-                edge(x, [](const Tensor& g) { return g; }));
+  return record("broadcast_to", stretched(x, shape), place, edge(x));
 }
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value, Place place) {

@@ -52,6 +52,20 @@ class BroadcastLoops {
   std::vector<Loop> loops_;  // innermost first
 };
 
+// Both operands have the shape of the result.
+void zip_into(kernels::Binary loop, const Tensor& a, const Tensor& b, real* out) {
+  count_pass(2 * a.size(), a.size());
+  parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
+    loop({a.data() + begin, false}, {b.data() + begin, false}, out + begin, end - begin);
+  });
+}
+
+Tensor zip(kernels::Binary loop, const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::uninitialized(a.shape());
+  zip_into(loop, a, b, y.mutable_data());
+  return y;
+}
+
 void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, const Shape& shape,
                     real* out) {
   const Index count = shape.size();
@@ -88,29 +102,15 @@ Tensor apply(kernels::Unary loop, const Tensor& x) {
 }
 
 Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b) {
-  if (a.shape() == b.shape()) {
-    count_pass(2 * a.size(), a.size());
-    Tensor y = Tensor::uninitialized(a.shape());
-    real* out = y.mutable_data();
-    parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
-      loop({a.data() + begin, false}, {b.data() + begin, false}, out + begin, end - begin);
-    });
-    return y;
-  }
-  const Shape shape = broadcast(operation, a.shape(), b.shape());
-  count_pass(a.size() + b.size(), shape.size());
-  Tensor y = Tensor::uninitialized(shape);
-  broadcast_into(loop, a, b, shape, y.mutable_data());
+  if (a.shape() == b.shape()) return zip(loop, a, b);
+  Tensor y = Tensor::uninitialized(broadcast(operation, a.shape(), b.shape()));
+  count_pass(a.size() + b.size(), y.size());
+  broadcast_into(loop, a, b, y.shape(), y.mutable_data());
   return y;
 }
 
 void add_in_place(Tensor& a, const Tensor& b) {
-  count_pass(2 * a.size(), a.size());
-  real* out = a.mutable_data();
-  parallel_ranges(a.size(), elements_per_tile, [&](Index begin, Index end) {
-    kernels::elementwise().add({out + begin, false}, {b.data() + begin, false}, out + begin,
-                               end - begin);
-  });
+  zip_into(kernels::elementwise().add, a, b, a.mutable_data());
 }
 
 Tensor stretched(const Tensor& x, const Shape& shape) {

@@ -14,18 +14,39 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::kernels::HWY_NAMESPACE {
 namespace {
 
-// Runs `f` over whole vectors, and over a padded copy of what remains.
+// The first `count` lanes from x; the others are 1, which every function takes.
+Vector load_first(const real* x, Index count) {
+  const Tag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN real lanes[hn::MaxLanes(d)];
+  std::fill(std::copy_n(x, count, lanes), lanes + hn::Lanes(d), real{1});
+  return hn::Load(d, lanes);
+#else
+  const auto present = hn::FirstN(d, static_cast<std::size_t>(count));
+  return hn::IfThenElse(present, hn::MaskedLoad(present, d, x), hn::Set(d, real{1}));
+#endif
+}
+
+// Stores the first `count` lanes.
+void store_first(Vector v, real* y, Index count) {
+  const Tag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN real lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  std::copy_n(lanes, count, y);
+#else
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
+#endif
+}
+
+// Runs `f` over whole vectors, and over a part of one for what remains.
 template <class F>
 void map(const real* x, real* y, Index count) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
   Index i = 0;
   for (; i + lanes <= count; i += lanes) hn::StoreU(F()(hn::LoadU(d, x + i)), d, y + i);
-  if (i == count) return;
-  HWY_ALIGN real rest[hn::MaxLanes(d)];
-  std::fill_n(std::copy(x + i, x + count, rest), lanes - (count - i), real{1});
-  hn::Store(F()(hn::Load(d, rest)), d, rest);
-  std::copy_n(rest, count - i, y + i);
+  if (i < count) store_first(F()(load_first(x + i, count - i)), y + i, count - i);
 }
 
 template <class F, bool a_single, bool b_single>
@@ -41,14 +62,9 @@ void zip(const real* a, const real* b, real* y, Index count) {
     hn::StoreU(F()(va, vb), d, y + i);
   }
   if (i == count) return;
-  HWY_ALIGN real rest_a[hn::MaxLanes(d)];
-  HWY_ALIGN real rest_b[hn::MaxLanes(d)];
-  hn::Store(fixed_a, d, rest_a);
-  hn::Store(fixed_b, d, rest_b);
-  if (!a_single) std::copy(a + i, a + count, rest_a);
-  if (!b_single) std::copy(b + i, b + count, rest_b);
-  hn::Store(F()(hn::Load(d, rest_a), hn::Load(d, rest_b)), d, rest_a);
-  std::copy_n(rest_a, count - i, y + i);
+  const Vector va = a_single ? fixed_a : load_first(a + i, count - i);
+  const Vector vb = b_single ? fixed_b : load_first(b + i, count - i);
+  store_first(F()(va, vb), y + i, count - i);
 }
 
 template <class F>
