@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tapegrad and its peers side by side: compare.py BENCH [ROW...] [--with PEERS] [--threads N] [--rounds N] [--json FILE]
+"""tapegrad and its peers side by side: compare.py BENCH [ROW...] [--with PEERS] [--rounds N] [--json FILE] ...
 
 Each round of a row measures tapegrad and then each peer, so that all see the same machine; figures are medians over the
 rounds. PYTHON names the interpreters in which peers are looked for, separated by colons."""
@@ -53,18 +53,19 @@ def blas(flavour, variable):
     return {variable: str(directory if variable == "LD_LIBRARY_PATH" else directory / "libblas.so.3")}
 
 
+openmp, openblas = blas("openmp", "LD_LIBRARY_PATH"), blas("pthread", "LD_PRELOAD")
 peers = {
     "pytorch": Peer("pytorch.py", "torch", "pip install torch numpy", "eager, pages reused", environment=page_reuse),
     "pytorch_compiled": Peer("pytorch.py", "torch", "pip install torch numpy", "torch.compile, pages reused",
                              flags=("--compiled",), environment=page_reuse),
     "pytorch_debian": Peer("pytorch.py", "torch", "apt install python3-torch libopenblas0-openmp",
-                           "eager, OpenBLAS with OpenMP, pages reused",
-                           environment=page_reuse | blas("openmp", "LD_LIBRARY_PATH"), debian=True),
+                           f"eager, {'OpenBLAS with OpenMP' if openmp else 'the BLAS of the system'}, pages reused",
+                           environment=page_reuse | openmp, debian=True),
     "libtorch": Peer("libtorch.cpp", "torch", "pip install torch numpy", "C++, pages reused", environment=page_reuse),
     "jax": Peer("jax_rows.py", "jax", "pip install jax", "jit, pinned to as many processors as threads"),
     "mlx": Peer("mlx_rows.py", "mlx.core", "pip install 'mlx[cpu]'",
-                "compiled, with Debian's OpenBLAS if it is there, pinned to as many processors as threads",
-                environment=page_reuse | blas("pthread", "LD_PRELOAD")),
+                f"compiled, {'OpenBLAS in the place of' if openblas else 'with'} its reference BLAS, pages reused, "
+                "pinned to as many processors as threads", environment=page_reuse | openblas),
 }
 
 
@@ -105,7 +106,7 @@ class Failure(Exception):
 
 
 def measure(command, environment, row, threads):
-    """The line that one implementation writes for one row; a process of its own, so that peaks of memory are its own."""
+    """The line that one implementation writes for one row, in a process of its own: so is its peak of memory."""
     with tempfile.TemporaryDirectory() as temporary:
         file = pathlib.Path(temporary) / "row.json"
         done = subprocess.run([*command, row, "--threads", str(threads), "--json", file], env=environment,
@@ -156,7 +157,8 @@ def main():
         epilog="Peers are looked for in the interpreters of PYTHON (separated by colons), by default in python3.")
     parser.add_argument("bench", help=argparse.SUPPRESS)
     parser.add_argument("rows", nargs="*", help="rows to measure (all)")
-    parser.add_argument("--with", dest="peers", metavar="PEERS", help=f"some of {','.join(peers)}; all that are installed")
+    parser.add_argument("--with", dest="peers", metavar="PEERS",
+                        help=f"some of {','.join(peers)}; all that are installed")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", help="also write an object a line to this file")

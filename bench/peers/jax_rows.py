@@ -113,7 +113,8 @@ def mlp(batch, norm="layer"):
             x = jax.nn.relu(x)
         return cross_entropy(apply(last, x), labels), found
 
-    return training(parameters, loss_of, jax.random.uniform(next(keys), (batch, 1, 28, 28)), jnp.full(batch, 3), averages)
+    images = jax.random.uniform(next(keys), (batch, 1, 28, 28))
+    return training(parameters, loss_of, images, jnp.full(batch, 3), averages)
 
 
 def conv(x, weight, bias):

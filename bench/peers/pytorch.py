@@ -2,6 +2,7 @@
 """The rows of bench/ for PyTorch from 1.13 on, with the same flags and the same lines of JSON."""
 
 import math
+import re
 
 import torch
 import torch.nn.functional as F
@@ -18,11 +19,12 @@ def compiled(function):
 
 
 def graph_breaks():
-    """What torch.compile left to Python in this process."""
+    """What torch.compile left to Python in this process, and why."""
     if not flags.compiled:
         return ""
-    reasons = torch._dynamo.utils.counters["graph_break"]
-    return "not compiled as a whole: " + "; ".join(str(reason).splitlines()[0] for reason in reasons) if reasons else ""
+    reasons = {re.sub(r"(?s).*?Reason: ", "", str(reason)).splitlines()[0]
+               for reason in torch._dynamo.utils.counters["graph_break"]}
+    return "not compiled as a whole: " + "; ".join(sorted(reasons)) if reasons else ""
 
 
 def training(net, inputs, targets, optimizer=torch.optim.Adam, clip=None):

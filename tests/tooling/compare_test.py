@@ -17,7 +17,8 @@ if "--list" in sys.argv:
     print("fast\\nslow\\nbroken\\nforeign")
 else:
     file = sys.argv[sys.argv.index("--json") + 1]
-    line = {{"row": sys.argv[1], "implementation": "tapegrad", "version": "1", "threads": 2, "ms": 2.0, "peak_rss_mb": 10}}
+    line = {{"row": sys.argv[1], "implementation": "tapegrad", "version": "1", "threads": 2, "ms": 2.0,
+            "peak_rss_mb": 10}}
     open(file, "w").write(json.dumps(line) + "\\n")
 """
 interpreter = """#!{python}
