@@ -63,6 +63,7 @@ class CharRnn(nn.Module):
     def __init__(self, recurrent):
         super().__init__()
         self.embedding, self.recurrent, self.output = nn.Embedding(65, 128), recurrent, nn.Linear(512, 65)
+        self.embedding.weight = mx.random.normal((65, 128))  # as the others start
 
     def __call__(self, ids):
         outputs = self.recurrent(self.embedding(ids))
