@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""tapegrad and its peers side by side: compare.py BENCH [ROW...] [--threads N] [--rounds N] [--json FILE]
+"""tapegrad and its peers side by side: compare.py BENCH [ROW...] [--with PEERS] [--rounds N] [--json FILE] ...
 
-Each round measures every row with tapegrad, then with PyTorch, row after row, so that both see the same
-machine; figures are medians over the rounds. PyTorch must be there for this Python (pip install torch numpy)."""
+Each round of a row measures tapegrad and then each peer, so that all see the same machine; figures are medians over the
+rounds. PYTHON names the interpreters in which peers are looked for, separated by colons."""
 
 import argparse
-import importlib.util
+import dataclasses
 import json
 import os
 import pathlib
@@ -14,52 +14,211 @@ import subprocess
 import sys
 import tempfile
 
+import rows_of
 
-def measure(command, row, threads):
-    """The line that one implementation writes for one row; a process of its own, so that peaks of memory are its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / "row.json"
-        subprocess.run([*command, row, "--threads", str(threads), "--json", file], check=True,
-                       stdout=subprocess.DEVNULL)
+folder = pathlib.Path(__file__).parent
+debian_python, debian_packages = "/usr/bin/python3", "/usr/lib/python3/dist-packages/"
+debian_libraries = pathlib.Path("/usr/lib") / f"{os.uname().machine}-linux-gnu"
+# glibc keeps what is freed instead of giving it back to the system and asking for fresh pages in every step.
+page_reuse = {"MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(2**26), "MALLOC_MMAP_MAX_": "0"}
+
+
+@dataclasses.dataclass
+class Peer:
+    """How a peer is found and run. environment: its best settings known here; `settings` tells of them."""
+    script: str
+    module: str
+    install: str
+    settings: str
+    flags: tuple = ()
+    environment: dict = dataclasses.field(default_factory=dict)
+    debian: bool = False
+
+    def command(self, build_folder):
+        """The words that run it, or None if it is not installed."""
+        for python in [debian_python] if self.debian else interpreters():
+            origin = origin_of(self.module, python)
+            if origin and origin.startswith(debian_packages) == self.debian:
+                if self.script.endswith(".cpp"):
+                    return [built(folder / self.script, pathlib.Path(origin).parent, python, build_folder)]
+                return [python, folder / self.script, *self.flags]
+        return None
+
+
+def blas(flavour, variable):
+    """Puts a flavour of Debian's OpenBLAS before any other, for one process, if it is there."""
+    directory = debian_libraries / f"openblas-{flavour}"
+    if not (directory / "libblas.so.3").exists():
+        return {}
+    return {variable: str(directory if variable == "LD_LIBRARY_PATH" else directory / "libblas.so.3")}
+
+
+openmp, openblas = blas("openmp", "LD_LIBRARY_PATH"), blas("pthread", "LD_PRELOAD")
+peers = {
+    "pytorch": Peer("pytorch.py", "torch", "pip install torch numpy", "eager, pages reused", environment=page_reuse),
+    "pytorch_compiled": Peer("pytorch.py", "torch", "pip install torch numpy", "torch.compile, pages reused",
+                             flags=("--compiled",), environment=page_reuse),
+    "pytorch_debian": Peer("pytorch.py", "torch", "apt install python3-torch libopenblas0-openmp",
+                           f"eager, {'OpenBLAS with OpenMP' if openmp else 'the BLAS of the system'}, pages reused",
+                           environment=page_reuse | openmp, debian=True),
+    "libtorch": Peer("libtorch.cpp", "torch", "pip install torch numpy", "C++, pages reused", environment=page_reuse),
+    "jax": Peer("jax_rows.py", "jax", "pip install jax", "jit, pinned to as many processors as threads"),
+    "mlx": Peer("mlx_rows.py", "mlx.core", "pip install 'mlx[cpu]'",
+                f"compiled, {'OpenBLAS in the place of' if openblas else 'with'} its reference BLAS, pages reused, "
+                "pinned to as many processors as threads", environment=page_reuse | openblas),
+}
+
+
+def interpreters():
+    return [name for name in os.environ.get("PYTHON", "").split(os.pathsep) if name] or [sys.executable]
+
+
+def origin_of(module, python):
+    """The file of a module of an interpreter; nothing if it has none."""
+    code = f"import importlib.util; print(importlib.util.find_spec({module!r}).origin)"
+    try:
+        return subprocess.run([python, "-c", code], capture_output=True, text=True).stdout.strip()
+    except OSError as error:
+        print(f"bench: PYTHON: {error}", file=sys.stderr)
+        return ""
+
+
+def built(source, torch, python, build_folder):
+    """The program, compiled against the C++ library inside PyTorch's package if it is not there yet."""
+    text = "import torch; print(torch.__version__, int(torch.compiled_with_cxx11_abi()))"
+    version, abi = subprocess.run([python, "-c", text], capture_output=True, text=True, check=True).stdout.split()
+    program = pathlib.Path(build_folder) / f"{source.stem}-{version}"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        print(f"bench: compiling {source.name}", file=sys.stderr)
+        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++20", "-O2", f"-D_GLIBCXX_USE_CXX11_ABI={abi}", source,
+                        "-o", program, "-isystem", torch / "include",
+                        "-isystem", torch / "include/torch/csrc/api/include",
+                        f"-L{torch / 'lib'}", f"-Wl,-rpath,{torch / 'lib'}", "-ltorch_cpu", "-lc10"], check=True)
+    return program
+
+
+class Failure(Exception):
+    """A measurement that did not come about. expected: the peer has no way to do the row."""
+
+    def __init__(self, reason, expected):
+        super().__init__(reason)
+        self.expected = expected
+
+
+def measure(command, environment, row, threads):
+    """The line that one implementation writes for one row, in a process of its own: so is its peak of memory."""
+    with tempfile.TemporaryDirectory() as temporary:
+        file = pathlib.Path(temporary) / "row.json"
+        done = subprocess.run([*command, row, "--threads", str(threads), "--json", file], env=environment,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+            raise Failure(last, done.returncode == rows_of.CANNOT)
         return json.loads(file.read_text().splitlines()[-1])
 
 
+def find(chosen, bench, threads):
+    """Command and environment of each implementation that is there; the others are named."""
+    found = {"tapegrad": ([bench], None)}
+    for name in chosen:
+        peer = peers[name]
+        try:
+            command = peer.command(pathlib.Path(bench).parent)
+        except subprocess.CalledProcessError as error:
+            print(f"bench: {name} is skipped: {error}", file=sys.stderr)
+            continue
+        if command:
+            found[name] = command, os.environ | {"OMP_NUM_THREADS": str(threads)} | peer.environment
+        else:
+            print(f"bench: {name} is skipped: it is not installed; {peer.install}", file=sys.stderr)
+    return found
+
+
+def compare(row, found, rounds, threads):
+    """The lines of each implementation over the rounds, and whether all that can do the row did it."""
+    lines, stopped, good = {name: [] for name in found}, set(), True
+    for _ in range(rounds):
+        for name, (command, environment) in found.items():
+            if name in stopped:
+                continue
+            try:
+                lines[name].append(measure(command, environment, row, threads))
+            except Failure as failure:
+                stopped.add(name)
+                good = good and failure.expected
+                print(f"bench: {name} {'cannot do' if failure.expected else 'fails in'} {row}: {failure}",
+                      file=sys.stderr)
+    return {name: [] if name in stopped else measured for name, measured in lines.items()}, good
+
+
 def main():
-    parser = argparse.ArgumentParser(prog="./dev bench --peers", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="./dev bench --peers", description=__doc__.splitlines()[0].split(":")[0],
+        epilog="Peers are looked for in the interpreters of PYTHON (separated by colons), by default in python3.")
     parser.add_argument("bench", help=argparse.SUPPRESS)
     parser.add_argument("rows", nargs="*", help="rows to measure (all)")
+    parser.add_argument("--with", dest="peers", metavar="PEERS",
+                        help=f"some of {','.join(peers)}; all that are installed")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", help="also write an object a line to this file")
+    parser.add_argument("--check", action="store_true", help="instead: show that the loss of each peer falls")
     flags = parser.parse_args()
-    if importlib.util.find_spec("torch") is None:
-        sys.exit(f"bench: {sys.executable} has no PyTorch; `pip install torch numpy`, or set PYTHON to one that has")
 
     listed = subprocess.run([flags.bench, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    unknown = [row for row in flags.rows if row not in listed]
-    if unknown:
-        sys.exit(f"bench: no row {unknown[0]}; there are: {', '.join(listed)}")
-    commands = {"tapegrad": [flags.bench],
-                "pytorch": [sys.executable, pathlib.Path(__file__).with_name("pytorch.py")]}
-    lines = []
-    print(f"{'row':<28} {'tapegrad ms':>12} {'spread':>8} {'pytorch ms':>12} {'spread':>8} {'ratio':>6} {'MB':>6} {'MB':>6}")
+    for row in flags.rows:
+        if row not in listed:
+            parser.error(f"no row {row}; there are: {', '.join(listed)}")
+    chosen = flags.peers.split(",") if flags.peers else list(peers)
+    for name in chosen:
+        if name not in peers:
+            parser.error(f"no peer {name}; there are: {', '.join(peers)}")
+    if flags.rounds < 1 or flags.threads < 1:
+        parser.error("--rounds and --threads must be at least 1")
+    found = find(chosen, flags.bench, flags.threads)
+    if len(found) == 1:
+        sys.exit("bench: no peer is installed")
+
+    good = True
+    if flags.check:
+        for name, (command, environment) in found.items():
+            if name == "tapegrad":
+                continue
+            print(f"== {name}", flush=True)
+            words = [*command, *flags.rows, "--check", "--threads", str(flags.threads)]
+            good = subprocess.run(words, env=environment).returncode in (0, rows_of.CANNOT) and good
+        sys.exit(0 if good else 1)
+
+    lines, notes = [], {}
+    print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}")
     for row in flags.rows or listed:
-        found = {name: [] for name in commands}
-        for _ in range(flags.rounds):
-            for name, command in commands.items():
-                found[name].append(measure(command, row, flags.threads))
-        medians, cells = {}, []
-        for name, measured in found.items():
-            times = [line["ms"] for line in measured]
-            medians[name] = statistics.median(times)
-            cells.append(f"{medians[name]:>12.3f} {(max(times) - min(times)) / medians[name]:>8.0%}")
-            lines.append({**measured[0], "ms": medians[name], "rounds": times})
-        memory = " ".join(f"{found[name][0]['peak_rss_mb']:>6.0f}" for name in commands)
-        print(f"{row:<28} {' '.join(cells)} {medians['pytorch'] / medians['tapegrad']:>6.2f} {memory}", flush=True)
+        measured, fine = compare(row, found, flags.rounds, flags.threads)
+        good, own = good and fine, None
+        for name, rounds in measured.items():
+            if not rounds:
+                print(f"{row:<28} {name:<17} {'-':>10} {'-':>7} {'-':>7} {'-':>8}")
+                continue
+            times = [line["ms"] for line in rounds]
+            ms, peak = statistics.median(times), max(line["peak_rss_mb"] for line in rounds)
+            own = ms if name == "tapegrad" else own
+            ratio = ms / own if own else None
+            print(f"{row:<28} {name:<17} {ms:>10.3f} {(max(times) - min(times)) / ms:>7.0%} "
+                  f"{'-' if ratio is None else format(ratio, '.2f'):>7} {peak:>8.0f}", flush=True)
+            if rounds[0].get("note"):
+                notes[f"{name} {row}"] = rounds[0]["note"]
+            line = rounds[0] | {"implementation": name, "ms": ms, "rounds": times, "ratio": ratio, "peak_rss_mb": peak}
+            if "us_per_op" in line:
+                line["us_per_op"] = statistics.median(each["us_per_op"] for each in rounds)
+            lines.append(line | ({"settings": peers[name].settings} if name in peers else {}))
     versions = {line["implementation"]: line["version"] for line in lines}
-    print(", ".join(f"{name} {version}" for name, version in versions.items()), f"{flags.threads} threads")
+    for name, version in versions.items():
+        print(f"{name} {version}" + (f" ({peers[name].settings})" if name in peers else ""))
+    print(f"{flags.threads} threads, medians of {flags.rounds} rounds; ratio: time over tapegrad's")
+    for where, note in notes.items():
+        print(f"{where}: {note}")
     if flags.json:
         pathlib.Path(flags.json).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    sys.exit(0 if good else 1)
 
 
 if __name__ == "__main__":

@@ -1,37 +1,65 @@
 #!/usr/bin/env python3
-"""The rows of bench/ for PyTorch, with the same flags and the same lines of JSON."""
+"""The rows of bench/ for PyTorch from 1.13 on, with the same flags and the same lines of JSON."""
 
-import argparse
-import json
-import resource
-import time
+import math
+import re
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
+import rows_of
 
-def training(net, batch):
-    images, labels = torch.rand(batch, 1, 28, 28), torch.full((batch,), 3)
-    adam = torch.optim.Adam(net.parameters(), lr=1e-3)
+flags = rows_of.parse(__doc__, ("--compiled", "compile everything but the optimizer's step with torch.compile"))
+torch.set_num_threads(flags.threads)
+
+
+def compiled(function):
+    return torch.compile(function) if flags.compiled else function
+
+
+def graph_breaks():
+    """What torch.compile left to Python in this process, and why."""
+    if not flags.compiled:
+        return ""
+    reasons = {re.sub(r"(?s).*?Reason: ", "", str(reason)).splitlines()[0]
+               for reason in torch._dynamo.utils.counters["graph_break"]}
+    return "not compiled as a whole: " + "; ".join(sorted(reasons)) if reasons else ""
+
+
+def training(net, inputs, targets, optimizer=torch.optim.Adam, clip=None):
+    """A step: forward, cross entropy over the last dimension, backward, optimizer."""
+    try:
+        optimizer = optimizer(net.parameters(), lr=1e-3, fused=True)
+    except (RuntimeError, TypeError):  # before 2.4 there are no fused optimizers for processors
+        optimizer = optimizer(net.parameters(), lr=1e-3)
+    loss_of = compiled(lambda: F.cross_entropy(net(inputs).flatten(0, -2), targets.flatten()))
 
     def step():
-        adam.zero_grad()
-        F.cross_entropy(net(images), labels).backward()
-        adam.step()
+        optimizer.zero_grad(set_to_none=True)
+        loss = loss_of()
+        loss.backward()
+        if clip:
+            nn.utils.clip_grad_norm_(net.parameters(), clip)
+        optimizer.step()
+        return loss.detach()
 
     return step
+
+
+def on_images(net, batch):
+    return training(net, torch.rand(batch, 1, 28, 28), torch.full((batch,), 3))
 
 
 def mlp(batch, norm=nn.LayerNorm):
     layers = [nn.Flatten()]
     for size_in, size_out in ((784, 1024), (1024, 1024)):
         layers += [nn.Linear(size_in, size_out)] + ([norm(size_out)] if norm else []) + [nn.ReLU()]
-    return training(nn.Sequential(*layers, nn.Linear(1024, 10)), batch)
+    return on_images(nn.Sequential(*layers, nn.Linear(1024, 10)), batch)
 
 
 def cnn():
-    return training(nn.Sequential(
+    return on_images(nn.Sequential(
         nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(800, 500), nn.LayerNorm(500), nn.ReLU(), nn.Linear(500, 10)), 32)
 
@@ -50,11 +78,12 @@ class LayerNormLstm(nn.Module):
 
     def __init__(self, inputs, hidden):
         super().__init__()
-        self.w_x, self.w_h = nn.Linear(inputs, 4 * hidden), nn.Parameter(torch.randn(hidden, 4 * hidden) * 0.04)
+        self.w_x, self.w_h = nn.Linear(inputs, 4 * hidden, False), nn.Parameter(torch.randn(hidden, 4 * hidden) * 0.04)
+        self.bias = nn.Parameter(torch.zeros(4 * hidden))
         self.norm_x, self.norm_h, self.norm_c = (nn.LayerNorm(n) for n in (4 * hidden, 4 * hidden, hidden))
 
     def forward(self, x):
-        inputs = self.norm_x(self.w_x(x))
+        inputs = self.norm_x(self.w_x(x)) + self.bias
         h = c = torch.zeros(x.shape[1], self.w_h.shape[0])
         outputs = []
         for step in inputs:
@@ -66,21 +95,20 @@ class LayerNormLstm(nn.Module):
 
 
 def char_rnn(recurrent):
-    net = CharRnn(recurrent)
-    adam = torch.optim.Adam(net.parameters(), lr=1e-3)
-    ids, targets = torch.randint(65, (64, 32)), torch.randint(65, (64, 32))
+    return training(CharRnn(recurrent), torch.randint(65, (64, 32)), torch.randint(65, (64, 32)), clip=1.0)
 
-    def step():
-        adam.zero_grad()
-        F.cross_entropy(net(ids).flatten(0, 1), targets.flatten()).backward()
-        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        adam.step()
 
-    return step
+def causal_attention(q, k, v):
+    """PyTorch's fused attention; before 2.0 there is none."""
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+    scores = (q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])
+    return torch.softmax(scores.masked_fill(hidden, -math.inf), -1) @ v
 
 
 class Transformer(nn.Module):
-    """Decoder-only, pre-norm, GELU, learned positions, tied embeddings; PyTorch's fused attention."""
+    """Decoder-only, pre-norm, GELU, learned positions, tied embeddings."""
 
     class Block(nn.Module):
         def __init__(self, channels, heads):
@@ -93,7 +121,7 @@ class Transformer(nn.Module):
             batch, length, channels = x.shape
             q, k, v = (t.reshape(batch, length, self.heads, -1).transpose(1, 2)
                        for t in self.qkv(self.norm1(x)).chunk(3, -1))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = causal_attention(q, k, v)
             x = x + self.out(y.transpose(1, 2).reshape(batch, length, channels))
             return x + self.down(F.gelu(self.up(self.norm2(x))))
 
@@ -102,6 +130,7 @@ class Transformer(nn.Module):
         self.tokens, self.positions = nn.Embedding(65, channels), nn.Parameter(torch.randn(length, channels) * 0.02)
         self.blocks = nn.Sequential(*(self.Block(channels, heads) for _ in range(layers)))
         self.norm = nn.LayerNorm(channels)
+        nn.init.normal_(self.tokens.weight, std=0.02)
 
     def forward(self, ids):
         return self.norm(self.blocks(self.tokens(ids) + self.positions)) @ self.tokens.weight.T
@@ -109,55 +138,53 @@ class Transformer(nn.Module):
 
 def transformer(layers, channels, heads, length, batch):
     net = Transformer(layers, channels, heads, length)
-    adam = torch.optim.AdamW(net.parameters(), lr=1e-3)
-    ids, targets = torch.randint(65, (batch, length)), torch.randint(65, (batch, length))
-
-    def step():
-        adam.zero_grad()
-        F.cross_entropy(net(ids).flatten(0, 1), targets.flatten()).backward()
-        adam.step()
-
-    return step
+    return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)), torch.optim.AdamW)
 
 
 def overhead():
     start, factor, seed = torch.randn(8), torch.randn(8), torch.ones(8)
 
-    def step():
-        x = start.clone().requires_grad_()
+    def chain(x):
         y = x
         for _ in range(500):
             y = y * factor + x
-        y.backward(seed)
+        return y
+
+    chain = compiled(chain)
+
+    def step():
+        chain(start.clone().requires_grad_()).backward(seed)
+
+    return step
+
+
+def sweep(function, seed, *leaves):
+    """A step: forward and backward, with gradients of the leaves."""
+    function = compiled(function)
+
+    def step():
+        for leaf in leaves:
+            leaf.grad = None
+        function().backward(seed)
 
     return step
 
 
 def matmul1024():
-    linear = nn.Linear(1024, 1024)
-    x, seed = torch.randn(1024, 1024, requires_grad=True), torch.randn(1024, 1024)
-
-    def step():
-        x.grad = None
-        linear.zero_grad()
-        linear(x).backward(seed)
-
-    return step
+    linear, x = nn.Linear(1024, 1024), torch.randn(1024, 1024, requires_grad=True)
+    return sweep(lambda: linear(x), torch.randn(1024, 1024), x, *linear.parameters())
 
 
 def layernorm(rows, columns, composite):
-    x, seed = torch.randn(rows, columns, requires_grad=True), torch.randn(rows, columns)
+    x = torch.randn(rows, columns, requires_grad=True)
 
-    def step():
-        x.grad = None
-        if composite:
-            centred = x - x.mean(-1, keepdim=True)
-            y = centred / torch.sqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
-        else:
-            y = F.layer_norm(x, (columns,))
-        y.backward(seed)
+    def normalized():
+        if not composite:
+            return F.layer_norm(x, (columns,))
+        centred = x - x.mean(-1, keepdim=True)
+        return centred / torch.sqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
 
-    return step
+    return sweep(normalized, torch.randn(rows, columns), x)
 
 
 rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
@@ -170,32 +197,4 @@ for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)
 
-parser = argparse.ArgumentParser(description=__doc__)
-parser.add_argument("rows", nargs="*", choices=[*rows, []], help="rows to measure (all)")
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--json", help="also write an object a line to this file")
-flags = parser.parse_args()
-torch.set_num_threads(flags.threads)
-out = open(flags.json, "w") if flags.json else None
-
-for name in flags.rows or rows:
-    step = rows[name]()
-    begin = time.perf_counter()
-    while time.perf_counter() - begin < 0.3:
-        step()
-    times = []
-    begin = time.perf_counter()
-    while len(times) < 10 or (time.perf_counter() - begin < 1 and len(times) < 1000):
-        step_begin = time.perf_counter()
-        step()
-        times.append((time.perf_counter() - step_begin) * 1000)
-    times.sort()
-    ms = times[len(times) // 2]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"{name:<28} {ms:10.3f} {times[len(times) // 10]:10.3f} {times[len(times) * 9 // 10]:10.3f} {peak:12.0f}")
-    line = {"row": name, "implementation": "pytorch", "version": torch.__version__, "threads": flags.threads,
-            "ms": ms, "peak_rss_mb": peak}
-    if name == "overhead":
-        line["us_per_op"] = ms
-    if out:
-        out.write(json.dumps(line) + "\n")
+rows_of.main(flags, "pytorch_compiled" if flags.compiled else "pytorch", torch.__version__, rows, graph_breaks)

@@ -1,0 +1,95 @@
+"""What the peers written in Python share: flags, the loop that measures, lines of JSON and --check.
+
+A peer gives its rows as a dictionary from names to functions; each prepares a network and data and returns a step,
+a function that does all of the work before it returns. The step of a row that trains returns its loss."""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import time
+
+CANNOT = 3  # the exit code if the peer has no way to do a row
+
+
+class CannotRun(Exception):
+    """A row that the peer cannot do, and why."""
+
+
+def parse(description, *switches):
+    """The flags of every peer, with switches of its own."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("rows", nargs="*", help="rows to measure (all)")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--json", help="also write an object a line to this file")
+    parser.add_argument("--check", action="store_true", help="instead: 20 steps; the loss must fall")
+    for switch, text in switches:
+        parser.add_argument(switch, action="store_true", help=text)
+    return parser.parse_args()
+
+
+def pin(threads):
+    """Lets the process run on that many processors: the way to limit a library that sizes its own pool of threads."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def measure(step):
+    """Milliseconds of steps, sorted: compiled or not, warm for 0.3 s, then for 1 s, from 10 to 1000, as bench does."""
+    for _ in range(3):
+        step()
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < 0.3:
+        step()
+    times = []
+    begin = time.perf_counter()
+    while len(times) < 10 or (time.perf_counter() - begin < 1 and len(times) < 1000):
+        step_begin = time.perf_counter()
+        step()
+        times.append((time.perf_counter() - step_begin) * 1000)
+    return sorted(times)
+
+
+def falls(name, step):
+    """Whether the loss of 20 steps falls; without a loss, that the step runs."""
+    losses = [step() for _ in range(20)]
+    if losses[0] is None:
+        print(f"{name:<28} runs")
+        return True
+    first, last = float(losses[0]), float(losses[-1])
+    print(f"{name:<28} loss {first:.4f} -> {last:.4f}", "" if last < first else "DOES NOT FALL", flush=True)
+    return last < first
+
+
+def main(flags, implementation, version, rows, note=lambda: ""):
+    """Measures or checks the chosen rows. note: what is to be known about the row that was just measured."""
+    unknown = [name for name in flags.rows if name not in rows]
+    if unknown:
+        print(f"{implementation}: no row {unknown[0]}; there are: {', '.join(rows)}", file=sys.stderr)
+        sys.exit(2)
+    status, lines = 0, []
+    for name in flags.rows or rows:
+        try:
+            step = rows[name]()
+            if flags.check:
+                status = status or int(not falls(name, step))
+                continue
+            times = measure(step)
+        except CannotRun as reason:
+            print(f"{implementation}: {name}: {reason}", file=sys.stderr)
+            status = status or CANNOT
+            continue
+        ms, peak = times[len(times) // 2], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(f"{name:<28} {ms:10.3f} {times[len(times) // 10]:10.3f} {times[len(times) * 9 // 10]:10.3f} {peak:12.0f}",
+              flush=True)
+        line = {"row": name, "implementation": implementation, "version": version, "threads": flags.threads, "ms": ms,
+                "peak_rss_mb": peak}
+        if name == "overhead":
+            line["us_per_op"] = ms  # 1000 operations
+        if note():
+            line["note"] = note()
+        lines.append(json.dumps(line) + "\n")
+    if flags.json:
+        with open(flags.json, "w") as file:
+            file.writelines(lines)
+    sys.exit(status)
