@@ -9,6 +9,7 @@ import dataclasses
 import json
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
@@ -53,6 +54,15 @@ def blas(flavour, variable):
     return {variable: str(directory if variable == "LD_LIBRARY_PATH" else directory / "libblas.so.3")}
 
 
+def kernels():
+    """OpenBLAS takes its oldest kernels for processors newer than itself: tells it the instruction set."""
+    flags = pathlib.Path("/proc/cpuinfo").read_text().split() if pathlib.Path("/proc/cpuinfo").exists() else []
+    for core, needed in ("SkylakeX", {"avx512vl", "avx512dq"}), ("Haswell", {"avx2", "fma"}):
+        if needed <= set(flags):
+            return {"OPENBLAS_CORETYPE": core}
+    return {}
+
+
 openmp, openblas = blas("openmp", "LD_LIBRARY_PATH"), blas("pthread", "LD_PRELOAD")
 peers = {
     "pytorch": Peer("pytorch.py", "torch", "pip install torch numpy", "eager, pages reused", environment=page_reuse),
@@ -60,12 +70,12 @@ peers = {
                              flags=("--compiled",), environment=page_reuse),
     "pytorch_debian": Peer("pytorch.py", "torch", "apt install python3-torch libopenblas0-openmp",
                            f"eager, {'OpenBLAS with OpenMP' if openmp else 'the BLAS of the system'}, pages reused",
-                           environment=page_reuse | openmp, debian=True),
+                           environment=page_reuse | openmp | kernels(), debian=True),
     "libtorch": Peer("libtorch.cpp", "torch", "pip install torch numpy", "C++, pages reused", environment=page_reuse),
     "jax": Peer("jax_rows.py", "jax", "pip install jax", "jit, pinned to as many processors as threads"),
     "mlx": Peer("mlx_rows.py", "mlx.core", "pip install 'mlx[cpu]'",
                 f"compiled, {'OpenBLAS in the place of' if openblas else 'with'} its reference BLAS, pages reused, "
-                "pinned to as many processors as threads", environment=page_reuse | openblas),
+                "pinned to as many processors as threads", environment=page_reuse | openblas | kernels()),
 }
 
 
@@ -151,6 +161,15 @@ def compare(row, found, rounds, threads):
     return {name: [] if name in stopped else measured for name, measured in lines.items()}, good
 
 
+def place():
+    """The machine and the commit that figures belong to."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    models = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
+    commit = subprocess.run(["git", "-C", folder, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return {"machine": f"{os.cpu_count()} cores of {models[0] if models else os.uname().machine}",
+            "commit": commit.stdout.strip() or "unknown"}
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="./dev bench --peers", description=__doc__.splitlines()[0].split(":")[0],
@@ -209,7 +228,7 @@ def main():
             line = rounds[0] | {"implementation": name, "ms": ms, "rounds": times, "ratio": ratio, "peak_rss_mb": peak}
             if "us_per_op" in line:
                 line["us_per_op"] = statistics.median(each["us_per_op"] for each in rounds)
-            lines.append(line | ({"settings": peers[name].settings} if name in peers else {}))
+            lines.append(line | place() | ({"settings": peers[name].settings} if name in peers else {}))
     versions = {line["implementation"]: line["version"] for line in lines}
     for name, version in versions.items():
         print(f"{name} {version}" + (f" ({peers[name].settings})" if name in peers else ""))

@@ -4,8 +4,6 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
-#include <algorithm>
-
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 
@@ -20,16 +18,8 @@ struct Whole {
 };
 struct First {
   Index count;
-  Vector load(const real* x) const {
-    HWY_ALIGN real padded[hn::MaxLanes(Tag())] = {};
-    std::copy_n(x, count, padded);
-    return hn::Load(Tag(), padded);
-  }
-  void store(Vector v, real* y) const {
-    HWY_ALIGN real padded[hn::MaxLanes(Tag())];
-    hn::Store(v, Tag(), padded);
-    std::copy_n(padded, count, y);
-  }
+  Vector load(const real* x) const { return load_first(x, count); }
+  void store(Vector v, real* y) const { store_first(v, y, count); }
 };
 
 // Calls body(how to read and write, position) for all elements.

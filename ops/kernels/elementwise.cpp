@@ -14,31 +14,6 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::kernels::HWY_NAMESPACE {
 namespace {
 
-// The first `count` lanes from x; the others are 1, which every function takes.
-Vector load_first(const real* x, Index count) {
-  const Tag d;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN real lanes[hn::MaxLanes(d)];
-  std::fill(std::copy_n(x, count, lanes), lanes + hn::Lanes(d), real{1});
-  return hn::Load(d, lanes);
-#else
-  const auto present = hn::FirstN(d, static_cast<std::size_t>(count));
-  return hn::IfThenElse(present, hn::MaskedLoad(present, d, x), hn::Set(d, real{1}));
-#endif
-}
-
-// Stores the first `count` lanes.
-void store_first(Vector v, real* y, Index count) {
-  const Tag d;
-#if HWY_MEM_OPS_MIGHT_FAULT
-  HWY_ALIGN real lanes[hn::MaxLanes(d)];
-  hn::Store(v, d, lanes);
-  std::copy_n(lanes, count, y);
-#else
-  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
-#endif
-}
-
 // Runs `f` over whole vectors, and over a part of one for what remains.
 template <class F>
 void map(const real* x, real* y, Index count) {

@@ -11,6 +11,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -24,6 +25,31 @@ using Tag = hn::ScalableTag<real>;
 using Vector = hn::Vec<Tag>;
 
 inline Vector constant(double value) { return hn::Set(Tag(), static_cast<real>(value)); }
+
+// The first `count` lanes from x; the others are 1, which every function takes.
+inline Vector load_first(const real* x, Index count) {
+  const Tag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN real lanes[hn::MaxLanes(d)];
+  std::fill(std::copy_n(x, count, lanes), lanes + hn::Lanes(d), real{1});
+  return hn::Load(d, lanes);
+#else
+  const auto present = hn::FirstN(d, static_cast<std::size_t>(count));
+  return hn::IfThenElse(present, hn::MaskedLoad(present, d, x), hn::Set(d, real{1}));
+#endif
+}
+
+// Stores the first `count` lanes.
+inline void store_first(Vector v, real* y, Index count) {
+  const Tag d;
+#if HWY_MEM_OPS_MIGHT_FAULT
+  HWY_ALIGN real lanes[hn::MaxLanes(d)];
+  hn::Store(v, d, lanes);
+  std::copy_n(lanes, count, y);
+#else
+  hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, y);
+#endif
+}
 
 // Highway's functions are accurate for ordinary arguments; the exceptional ones are put right here.
 

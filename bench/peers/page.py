@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""page.py FIGURES: brings the table and the picture of docs/performance.md up to date
+
+FIGURES: what `./dev bench --peers --json` wrote."""
+
+import json
+import math
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(__file__).parent.parent.parent
+page, picture = root / "docs" / "performance.md", root / "docs" / "pictures" / "peers.svg"
+colors = {"limit": ("#6e7781", "#8b949e"), "pytorch": ("#bc4c00", "#f0883e"), "pytorch_compiled": ("#cf222e", "#ff7b72"),
+          "pytorch_debian": ("#8250df", "#bc8cff"), "libtorch": ("#1a7f37", "#3fb950"), "jax": ("#1b7c83", "#39c5cf"),
+          "mlx": ("#bf3989", "#f778ba")}
+left, width, top, step = 170, 500, 56, 24
+
+
+def position(ratio, least, most):
+    share = math.log(ratio / least) / math.log(most / least)
+    return left + width * share
+
+
+def drawn(rows, order):
+    """Each row a line, each implementation a dot at its time over tapegrad's."""
+    ratios = {row: {name: cells[name]["ms"] / cells["tapegrad"]["ms"] for name in cells if name != "tapegrad"} |
+              {"limit": cells["tapegrad"]["limit_ms"] / cells["tapegrad"]["ms"]} for row, cells in rows.items()}
+    for row in ratios:
+        if ratios[row]["limit"] < 0.1:  # a row that is all overhead has next to no work
+            del ratios[row]["limit"]
+    everything = [ratio for row in ratios.values() for ratio in row.values()]
+    least, most = 2 ** math.floor(math.log2(min(everything))), 2 ** math.ceil(math.log2(max(everything)))
+    bottom = top + step * len(rows)
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {bottom + 40}" width="700" height="{bottom + 40}">',
+             "<style>", "  .back { fill: #ffffff } text { fill: #24292f; font: 13px sans-serif } .grid { stroke: #d8dee4 }",
+             "  .one { stroke: #0969da; stroke-width: 2 }"]
+    lines += [f"  .{name} {{ fill: {light} }}" for name, (light, _) in colors.items()]
+    lines.append("  @media (prefers-color-scheme: dark) { .back { fill: #0d1117 } text { fill: #e6edf3 }")
+    lines.append("    .grid { stroke: #30363d } .one { stroke: #58a6ff }")
+    lines += [f"    .{name} {{ fill: {dark} }}" for name, (_, dark) in colors.items()]
+    lines += ["  }", "</style>", f'<rect class="back" width="700" height="{bottom + 40}"/>']
+    for i, name in enumerate(order):
+        x, y = 20 + i % 4 * 170, 18 + i // 4 * 18
+        lines.append(f'<circle class="{name}" cx="{x}" cy="{y - 4}" r="5"/><text x="{x + 10}" y="{y}">'
+                     f'{"the machine&#39;s limit" if name == "limit" else name}</text>')
+    tick = least
+    while tick <= most:
+        x = position(tick, least, most)
+        kind = "one" if tick == 1 else "grid"
+        lines.append(f'<path class="{kind}" d="M{x:.1f} {top - 8}V{bottom}"/>'
+                     f'<text text-anchor="middle" x="{x:.1f}" y="{bottom + 16}">{tick:g}</text>')
+        tick *= 2
+    lines.append(f'<text text-anchor="middle" x="{left + width / 2}" y="{bottom + 34}">time over tapegrad\'s</text>')
+    for i, (row, cells) in enumerate(ratios.items()):
+        y = top + step * i + step / 2 - 4
+        lines.append(f'<text text-anchor="end" x="{left - 12}" y="{y + 4}">{row}</text>'
+                     f'<path class="grid" d="M{left} {y}H{left + width}"/>')
+        lines += [f'<circle class="{name}" cx="{position(ratio, least, most):.1f}" cy="{y}" r="5"/>'
+                  for name, ratio in cells.items()]
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def number(value):
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def page_and_picture(figures):
+    """What docs/performance.md and its picture say of these figures."""
+    rows = {}
+    for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
+        rows.setdefault(line["row"], {})[line["implementation"]] = line
+    names = list(dict.fromkeys(name for cells in rows.values() for name in cells if name != "tapegrad"))
+    table = ["| row, ms | tapegrad | of the limit | " + " | ".join(f"`{name}`" for name in names) +
+             " | MB, tapegrad / pytorch |", "|" + "---|" * (len(names) + 4)]
+    for row, cells in rows.items():
+        own = cells["tapegrad"]
+        limit = own["ms"] / own["limit_ms"]
+        memory = cells.get("pytorch", {}).get("peak_rss_mb")
+        table.append(f"| `{row}` | {number(own['ms'])} | {'-' if limit > 10 else format(limit, '.2f')} | " +
+                     " | ".join(number(cells[name]["ms"]) if name in cells else "-" for name in names) +
+                     f" | {own['peak_rss_mb']:.0f} / {'-' if memory is None else format(memory, '.0f')} |")
+    first = next(iter(rows.values()))["tapegrad"]
+    where = f"{first['machine']}, {first['threads']} threads, single precision, commit {first['commit']}"
+    text = re.sub(r"(?<=<!-- figures -->\n).*(?=\n<!-- end of figures -->)",
+                  lambda _: "\n".join([where + ":", "", *table]), page.read_text(), flags=re.S)
+    return text, drawn(rows, [name for name in colors if name == "limit" or name in names])
+
+
+if __name__ == "__main__":
+    texts = page_and_picture(sys.argv[1])
+    for path, text in zip((page, picture), texts):
+        path.write_text(text)
