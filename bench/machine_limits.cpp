@@ -111,11 +111,12 @@ Limits measure_limits() {
 
 double least_seconds(const Limits& limits, const std::vector<Profile::Kernel>& kernels) {
   double seconds = 0;
-  for (const auto& [work, calls] : kernels) {
+  for (const Profile::Kernel& kernel : kernels) {
+    const Work& work = kernel.work;
     const auto level =
         std::find_if(limits.levels.begin(), limits.levels.end() - 1,
                      [&](const Limits::Level& each) { return work.bytes <= each.capacity; });
-    seconds += static_cast<double>(calls) *
+    seconds += static_cast<double>(kernel.calls) *
                std::max(work.flops / limits.flops, work.bytes / level->bandwidth);
   }
   return seconds;
