@@ -29,12 +29,12 @@ def main():
     parser.add_argument("bench", help=argparse.SUPPRESS)
     parser.add_argument("rows", nargs="*", help="rows to count (overhead, mlp_b4)")
     flags = parser.parse_args()
-    if shutil.which("valgrind") is None:
-        sys.exit("bench: valgrind is missing; `apt-get install valgrind` brings it")
     listed = subprocess.run([flags.bench, "--list"], capture_output=True, text=True, check=True).stdout.split()
     unknown = [row for row in flags.rows if row not in listed]
     if unknown:
-        sys.exit(f"bench: no row {unknown[0]}; there are: {', '.join(listed)}")
+        parser.error(f"no row {unknown[0]}; there are: {', '.join(listed)}")
+    if shutil.which("valgrind") is None:
+        sys.exit("bench: valgrind is missing; `apt-get install valgrind` brings it")
 
     print(f"{'row':<28} {'instructions a step':>20} {'an operation':>14}")
     for row in flags.rows or ["overhead", "mlp_b4"]:

@@ -13,6 +13,7 @@ Profile::Scope::Scope(Profile& profile) : outer_(std::exchange(active_, &profile
 
 Profile::Scope::~Scope() {
   active_->close("rest", false);
+  ++active_->scopes_;
   active_ = outer_;
 }
 
@@ -54,8 +55,9 @@ std::vector<Profile::Kernel> Profile::kernels() const {
   return list;
 }
 
-std::string text(const Profile& profile, Index steps) {
+std::string text(const Profile& profile) {
   const std::vector<Profile::Entry> entries = profile.entries();
+  const auto scopes = static_cast<double>(profile.scopes());
   double total = 0;
   for (const Profile::Entry& entry : entries) total += entry.seconds;
   std::string table = fmt::format("{:<28} {:>8} {:>10} {:>7} {:>9} {:>7}\n", "operation", "calls",
@@ -64,14 +66,11 @@ std::string text(const Profile& profile, Index steps) {
     return amount == 0 ? std::string("-") : fmt::format("{:.1f}", amount / seconds * 1e-9);
   };
   for (const Profile::Entry& entry : entries)
-    table +=
-        fmt::format("{:<28} {:>8.1f} {:>10.3f} {:>6.1f}% {:>9} {:>7}\n", entry.name,
-                    static_cast<double>(entry.calls) / static_cast<double>(steps),
-                    entry.seconds * 1e3 / static_cast<double>(steps), 100 * entry.seconds / total,
-                    rate(entry.work.flops, entry.seconds), rate(entry.work.bytes, entry.seconds));
-  table +=
-      fmt::format("{:<28} {:>8} {:>10.3f}\n", "all", "", total * 1e3 / static_cast<double>(steps));
-  return table;
+    table += fmt::format("{:<28} {:>8.1f} {:>10.3f} {:>6.1f}% {:>9} {:>7}\n", entry.name,
+                         static_cast<double>(entry.calls) / scopes, entry.seconds * 1e3 / scopes,
+                         100 * entry.seconds / total, rate(entry.work.flops, entry.seconds),
+                         rate(entry.work.bytes, entry.seconds));
+  return table + fmt::format("{:<28} {:>8} {:>10.3f}\n", "all", "", total * 1e3 / scopes);
 }
 
 }  // namespace tapegrad

@@ -24,7 +24,7 @@ struct Work {
 ///       const Profile::Scope measured(profile);
 ///       step();
 ///     }
-///     fmt::print("{}", text(profile, steps));
+///     fmt::print("{}", text(profile));
 ///
 /// An operation is given the time since the one before it ended, so that times add up to the whole.
 /// Work for which a kernel uses other threads counts for the operation that asked for it.
@@ -44,6 +44,8 @@ class Profile {
     Index calls;
   };
   std::vector<Kernel> kernels() const;
+  /// How many scopes have ended.
+  Index scopes() const { return scopes_; }
 
   /// While in scope, what this thread does counts for a profile.
   class Scope {
@@ -70,15 +72,16 @@ class Profile {
 
   static inline thread_local Profile* active_ = nullptr;
   Clock::time_point last_;
+  Index scopes_ = 0;
   int spans_ = 0;
   Work pending_;
   std::map<std::pair<std::string, bool>, Entry> entries_;
   std::map<std::pair<double, double>, Index> kernels_;
 };
 
-/// The rows of a profile as a table, for each of `steps` steps: calls, milliseconds, share of the
+/// The rows of a profile as a table, in the mean of its scopes: calls, milliseconds, share of the
 /// time, GFLOP/s and GB/s.
-std::string text(const Profile& profile, Index steps = 1);
+std::string text(const Profile& profile);
 
 /// Until its end, time and work count for one name, whatever operations run.
 class ProfileSpan {

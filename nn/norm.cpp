@@ -294,7 +294,7 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
   const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
   if (gain.defined() && gain.shape().rank() == 1) return affine(y, gain, shift);
   if (gain.defined()) y = y * gain;  // of images: a factor a plane
-  return bias.defined() ? y + bias : y;
+  return shift.defined() ? y + shift : y;
 }
 
 void Norm::visit(Fields& field) const {

@@ -208,7 +208,7 @@ def main():
             good = subprocess.run(words, env=environment).returncode in (0, rows_of.CANNOT) and good
         sys.exit(0 if good else 1)
 
-    lines, notes = [], {}
+    lines, notes, where = [], {}, place()
     print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}")
     for row in flags.rows or listed:
         measured, fine = compare(row, found, flags.rounds, flags.threads)
@@ -228,13 +228,13 @@ def main():
             line = rounds[0] | {"implementation": name, "ms": ms, "rounds": times, "ratio": ratio, "peak_rss_mb": peak}
             if "us_per_op" in line:
                 line["us_per_op"] = statistics.median(each["us_per_op"] for each in rounds)
-            lines.append(line | place() | ({"settings": peers[name].settings} if name in peers else {}))
+            lines.append(line | where | ({"settings": peers[name].settings} if name in peers else {}))
     versions = {line["implementation"]: line["version"] for line in lines}
     for name, version in versions.items():
         print(f"{name} {version}" + (f" ({peers[name].settings})" if name in peers else ""))
     print(f"{flags.threads} threads, medians of {flags.rounds} rounds; ratio: time over tapegrad's")
-    for where, note in notes.items():
-        print(f"{where}: {note}")
+    for subject, note in notes.items():
+        print(f"{subject}: {note}")
     if flags.json:
         pathlib.Path(flags.json).write_text("".join(json.dumps(line) + "\n" for line in lines))
     sys.exit(0 if good else 1)

@@ -17,7 +17,7 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
 
 double Training::step(const std::function<Tensor()>& forward) {
   std::optional<Profile::Scope> measured;
-  if (profile_) measured.emplace(*profile_), ++profiled_steps_;
+  if (profile_) measured.emplace(*profile_);
   const Tape tape({.check_finite = check_nan_});
   std::optional<AroundNorms> seen;
   if (probe_) seen.emplace(probe_->around());
@@ -41,8 +41,8 @@ void Training::write_probe() const {
 }
 
 void Training::print_profile() const {
-  if (!profile_ || profiled_steps_ == 0) return;
-  fmt::print("a step in the mean of {}:\n{}", profiled_steps_, text(*profile_, profiled_steps_));
+  if (!profile_ || profile_->scopes() == 0) return;
+  fmt::print("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_));
 }
 
 Training probed_training(const Fields& net, Index steps) {

@@ -39,7 +39,6 @@ class Training {
   Schedule schedule_;
   std::unique_ptr<Probe> probe_;
   std::optional<Profile> profile_;
-  Index profiled_steps_ = 0;
 };
 
 /// For experiments: Adam at a constant rate of 0.001, with a probe that writes no files.

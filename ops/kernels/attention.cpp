@@ -94,6 +94,7 @@ void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, H
 // `products` products over the pairs of queries and keys that see each other, and `passes` over
 // tensors of the queries' size and as many of the keys'.
 void count_attention(const Attention& a, double products, double passes) {
+  if (!Profile::active()) return;
   double pairs = 0;
   for (Index i = 0; i < a.queries; ++i)
     pairs +=

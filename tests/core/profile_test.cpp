@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
+#include <thread>
+
 #include "ops/table.h"
 #include "support/golden.h"
 #include "tapegrad/core/random.h"
@@ -56,15 +59,17 @@ TEST_CASE("the times of a profile add up to those of its scopes", "[profile]") {
   for (int i = 0; i < 3; ++i) {
     const Profile::Scope measured(profile);
     exp(matmul(a, a));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   const double whole = std::chrono::duration<double>(Clock::now() - begin).count();
   double total = 0;
   for (const Profile::Entry& each : profile.entries()) total += each.seconds;
   CHECK(total <= whole);
-  CHECK(total > whole / 2);
+  CHECK(total >= 0.015);  // what the three scopes slept
+  CHECK(profile.scopes() == 3);
   CHECK(entry(profile, "rest").calls == 3);
   CHECK(profile.entries().front().seconds >= profile.entries().back().seconds);
-  CHECK(text(profile, 3).find("matmul") != std::string::npos);
+  CHECK(text(profile).find("matmul") != std::string::npos);
 }
 
 TEST_CASE("nothing is measured out of scope", "[profile]") {
