@@ -83,13 +83,14 @@ BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
 BenchRow transformer(const char* name, const TransformerOptions& stack, Index length, Index batch) {
   return {name, [=]() -> Step {
             Random random(1);
+            const auto drawn = std::make_shared<Random>(2);
             const TransformerLm net(65, random, {.stack = stack, .length = length});
             auto adam = std::make_shared<AdamW>(parameters(net));
             const Indices ids = random_ids({batch, length}, random);
             const Indices targets = random_ids({batch, length}, random);
             return [=] {
               const Tape tape;
-              const Tensor loss = cross_entropy(net(ids), targets);
+              const Tensor loss = cross_entropy(net(ids, training(*drawn)), targets);
               adam->step(grad(loss, adam->parameters()));
             };
           }};
@@ -153,6 +154,7 @@ std::vector<BenchRow> rows() {
       char_rnn("gru", Cell::gru, "none"),
       char_rnn("lnlstm", Cell::lstm, "layer"),
       transformer("transformer", {}, 128, 16),
+      transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
       transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4),
       overhead(),
       matmul1024()};

@@ -13,29 +13,21 @@ namespace tapegrad {
 namespace {
 
 // The upper 53 bits of two words as a number from [0, 1).
-double unit(std::uint32_t high, std::uint32_t low) {
-  const std::uint64_t bits = (std::uint64_t{high} << 32 | low) >> 11;
+double unit(const std::uint32_t* words) {
+  const std::uint64_t bits = (std::uint64_t{words[0]} << 32 | words[1]) >> 11;
   return static_cast<double>(bits) * 0x1p-53;
+}
+
+using Block = std::array<std::uint32_t, 4>;
+Block block(std::uint64_t seed, std::uint64_t n) {
+  Block words;
+  philox(seed, n, 1, words.data());
+  return words;
 }
 
 thread_local RandomJournal* journal = nullptr;  // the innermost in scope
 
 }  // namespace
-
-std::array<std::uint32_t, 4> Random::block(std::uint64_t n) const {
-  std::array<std::uint32_t, 4> c{static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32),
-                                 0, 0};
-  auto k0 = static_cast<std::uint32_t>(seed_), k1 = static_cast<std::uint32_t>(seed_ >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t p0 = std::uint64_t{0xD2511F53} * c[0],
-                        p1 = std::uint64_t{0xCD9E8D57} * c[2];
-    c = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(p1),
-         static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(p0)};
-    k0 += 0x9E3779B9;
-    k1 += 0xBB67AE85;
-  }
-  return c;
-}
 
 std::uint64_t Random::advance(std::uint64_t blocks) {
   for (RandomJournal* each = journal; each != nullptr; each = each->outer_) each->note(*this);
@@ -49,11 +41,12 @@ Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
   real* values = tensor.mutable_data();
   const Index count = tensor.size(), blocks = (count + 1) / 2;
   const std::uint64_t start = advance(static_cast<std::uint64_t>(blocks));
-  parallel_ranges(blocks, 4096, [&](Index begin, Index end) {
+  parallel_ranges(blocks, 256, [&](Index begin, Index end) {
+    std::array<std::uint32_t, 4 * 256> words;
+    philox(seed_, start + static_cast<std::uint64_t>(begin), end - begin, words.data());
     for (Index i = begin; i < end; ++i) {
-      const auto words = block(start + static_cast<std::uint64_t>(i));
-      const auto [first, second] =
-          values_of_block(unit(words[0], words[1]), unit(words[2], words[3]));
+      const std::uint32_t* own = words.data() + 4 * (i - begin);
+      const auto [first, second] = values_of_block(unit(own), unit(own + 2));
       values[2 * i] = static_cast<real>(first);
       if (2 * i + 1 < count) values[2 * i + 1] = static_cast<real>(second);
     }
@@ -76,11 +69,20 @@ Tensor Random::normal(const Shape& shape, double mean, double deviation) {
   });
 }
 
-Tensor Random::bernoulli(const Shape& shape, double probability) {
+Choices Random::choices(Index count, double probability) {
   expect(probability >= 0 && probability <= 1, "bernoulli: not a probability: {}", probability);
-  return fill(shape, [=](double u, double v) {
-    return std::pair(u < probability ? 1.0 : 0.0, v < probability ? 1.0 : 0.0);
+  const auto blocks = static_cast<std::uint64_t>((count + 3) / 4);
+  return Choices(seed_, advance(blocks), probability);
+}
+
+Tensor Random::bernoulli(const Shape& shape, double probability) {
+  Tensor tensor = Tensor::uninitialized(shape);
+  real* values = tensor.mutable_data();
+  const Choices drawn = choices(shape.size(), probability);
+  parallel_ranges(shape.size(), elements_per_tile, [&](Index begin, Index end) {
+    drawn.read(begin, end - begin, 1, values + begin);
   });
+  return tensor;
 }
 
 Indices Random::permutation(Index count) {
@@ -92,8 +94,7 @@ Indices Random::permutation(Index count) {
 }
 
 double Random::uniform() {
-  const auto words = block(advance(1));
-  return unit(words[0], words[1]);
+  return unit(block(seed_, advance(1)).data());
 }
 
 Index Random::below(Index count) {
@@ -102,7 +103,7 @@ Index Random::below(Index count) {
 }
 
 Random Random::stream(std::uint64_t name) const {
-  const auto words = Random(seed_ ^ 0x5851F42D4C957F2D).block(name);
+  const Block words = block(seed_ ^ 0x5851F42D4C957F2D, name);
   return Random(std::uint64_t{words[0]} << 32 | words[1]);
 }
 

@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "tapegrad/core/indices.h"
+#include "tapegrad/core/philox.h"
 #include "tapegrad/core/tensor.h"
 
 namespace tapegrad {
 
 /// A stream of random numbers in which the n-th number is a function of the seed and n alone
-/// (Philox4x32-10; Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC 2011), so that
-/// neither threads nor the order of tiles change it. Copies continue independently from where they
-/// were made.
+/// (`philox`), so that neither threads nor the order of tiles change it. Copies continue
+/// independently from where they were made.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
@@ -20,8 +20,10 @@ class Random {
   Tensor uniform(const Shape& shape, double low = 0, double high = 1);
   /// Independent numbers from the normal distribution (Box-Muller).
   Tensor normal(const Shape& shape, double mean = 0, double deviation = 1);
-  /// 1 with the given probability, otherwise 0.
+  /// 1 with the given probability, in steps of 2^-32, otherwise 0.
   Tensor bernoulli(const Shape& shape, double probability);
+  /// What `bernoulli` would draw for `count` elements, to be read when it is needed.
+  Choices choices(Index count, double probability);
   /// 0 to count - 1 in random order, of shape (count).
   Indices permutation(Index count);
   /// A number from [0, 1).
@@ -36,8 +38,6 @@ class Random {
   void restore(const std::array<std::uint64_t, 2>& state);
 
  private:
-  /// Block n of the stream: four words.
-  std::array<std::uint32_t, 4> block(std::uint64_t n) const;
   /// Goes on by `blocks`; returns where they begin.
   std::uint64_t advance(std::uint64_t blocks);
   template <class Fill>

@@ -1,6 +1,7 @@
 #include "tapegrad/ops/attention.h"
 
 #include <cmath>
+#include <optional>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
@@ -44,6 +45,8 @@ void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, c
   for (const Tensor& term : {o.mask, o.bias})
     expect(!term.defined() || broadcast("attention", term.shape(), scores) == scores,
            "attention: mask and bias must broadcast to the scores {}: {}", scores, term.shape());
+  expect(o.dropout >= 0 && o.dropout < 1, "attention: the rate of dropout must lie in [0, 1): {}",
+         o.dropout);
   expect(o.dropout == 0 || o.random != nullptr, "attention: dropout needs random numbers");
 }
 
@@ -74,7 +77,21 @@ struct Projections {
   }
 };
 
-kernels::Attention sizes(const Projections& p, const AttentionOptions& o) {
+// How dropout of the weights is drawn: the choices, and a copy of the numbers from before, from
+// which the definition draws the same.
+struct Drawn {
+  std::optional<Choices> choices;
+  std::optional<Random> before;
+};
+
+Drawn draw(const Projections& p, const AttentionOptions& o) {
+  if (o.dropout == 0) return {};
+  const Random before = *o.random;
+  const Index weights = p.q.shape()[0] * o.heads * p.queries() * p.keys();
+  return {o.random->choices(weights, 1 - o.dropout), before};
+}
+
+kernels::Attention sizes(const Projections& p, const AttentionOptions& o, const Drawn& drawn) {
   const Index width = p.channels() / o.heads;
   return {.batch = p.q.shape()[0],
           .heads = o.heads,
@@ -84,17 +101,21 @@ kernels::Attention sizes(const Projections& p, const AttentionOptions& o) {
           .causal = o.causal,
           .scale = static_cast<real>(scale_of(o, width)),
           .bias = term(o.bias),
-          .mask = term(o.mask)};
+          .mask = term(o.mask),
+          .kept = drawn.choices,
+          .kept_factor = static_cast<real>(1 / (1 - o.dropout))};
 }
 
 struct Fused {
   Tensor out, normalizers;
+  Drawn drawn;
 };
 
 Fused forward(const Projections& p, const AttentionOptions& o) {
-  const kernels::Attention a = sizes(p, o);
+  const Drawn drawn = draw(p, o);
+  const kernels::Attention a = sizes(p, o, drawn);
   Fused result{Tensor::uninitialized({a.batch, a.queries, p.channels()}),
-               Tensor::uninitialized({a.batch, a.heads, a.queries})};
+               Tensor::uninitialized({a.batch, a.heads, a.queries}), drawn};
   kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
                              {result.out.mutable_data(), p.channels()},
                              result.normalizers.mutable_data());
@@ -102,8 +123,8 @@ Fused forward(const Projections& p, const AttentionOptions& o) {
 }
 
 // The gradients of the three, or of the one that holds them.
-Projections backward(const Projections& p, const AttentionOptions& o, const Tensor& out,
-                     const Tensor& normalizers, const Tensor& g) {
+Projections backward(const Projections& p, const AttentionOptions& o, const Drawn& drawn,
+                     const Tensor& out, const Tensor& normalizers, const Tensor& g) {
   Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
   if (!p.packed) {
     d.k = Tensor::uninitialized(p.k.shape());
@@ -114,7 +135,7 @@ Projections backward(const Projections& p, const AttentionOptions& o, const Tens
     return kernels::Heads<real>{const_cast<real*>(heads.values), heads.stride};
   };
   const Index channels = p.channels();
-  kernels::attention_backward(sizes(p, o), p.heads(0), p.heads(1), p.heads(2),
+  kernels::attention_backward(sizes(p, o, drawn), p.heads(0), p.heads(1), p.heads(2),
                               {out.data(), channels}, normalizers.data(), {g.data(), channels},
                               writable(0), writable(1), writable(2));
   return d;
@@ -122,7 +143,14 @@ Projections backward(const Projections& p, const AttentionOptions& o, const Tens
 
 bool fusible(const AttentionOptions& o) {
   const bool constant_bias = !o.bias.defined() || o.bias.tape_id() == 0;
-  return !Composite::active() && o.dropout == 0 && constant_bias;
+  return !Composite::active() && constant_bias;
+}
+
+// The definition with the numbers that were drawn before.
+Tensor replayed(const Tensor& q, const Tensor& k, const Tensor& v, AttentionOptions options,
+                Drawn drawn) {
+  if (drawn.before) options.random = &*drawn.before;
+  return composite::attention(q, k, v, options);
 }
 
 std::vector<Tensor> thirds(const Tensor& projected) {
@@ -147,7 +175,7 @@ Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
     weights = where(allowed, tapegrad::softmax(where(allowed, scores, -1e30)), 0.0);
   else
     weights = tapegrad::softmax(scores);
-  if (o.dropout > 0) weights = dropout(weights, o.dropout, *o.random);
+  if (o.dropout > 0) weights = tapegrad::dropout(weights, o.dropout, *o.random);
   return merge_heads(matmul(weights, split_heads(v, o.heads)));
 }
 
@@ -158,16 +186,16 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   if (!fusible(options)) return composite::attention(q, k, v, options);
   const Projections p{q, k, v, false};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, sums = fused.normalizers](const Tensor& g, const Tensor& y,
-                                                           const Wanted<3>&) -> Gradients<3> {
+  const auto rule = [p, options, sums = fused.normalizers, drawn = fused.drawn](
+                        const Tensor& g, const Tensor& y, const Wanted<3>&) -> Gradients<3> {
     if (recording()) {
       const auto definition = [&](const std::vector<Tensor>& in) {
-        return composite::attention(in[0], in[1], in[2], options);
+        return replayed(in[0], in[1], in[2], options, drawn);
       };
       const std::vector<Tensor> d = vjp(definition, {p.q, p.k, p.v}, g);
       return {d[0], d[1], d[2]};
     }
-    const Projections d = backward(p, options, y, sums, g);
+    const Projections d = backward(p, options, drawn, y, sums, g);
     return {d.q, d.k, d.v};
   };
   return record("attention", fused.out, place, joint_edge<3>({&q, &k, &v}, rule));
@@ -180,17 +208,22 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
   const Shape one = projected.shape().with(2, projected.shape()[2] / 3);
   expect_options(options, one, one, one);
   const PlaceScope caller(place);
-  const auto definition = [options](const std::vector<Tensor>& in) {
-    const std::vector<Tensor> p = thirds(in[0]);
+  if (!fusible(options)) {
+    const std::vector<Tensor> p = thirds(projected);
     return composite::attention(p[0], p[1], p[2], options);
-  };
-  if (!fusible(options)) return definition({projected});
+  }
   const Projections p{projected, {}, {}, true};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, definition, sums = fused.normalizers](const Tensor& g,
-                                                                       const Tensor& y) {
-    if (recording()) return vjp(definition, {p.q}, g)[0];
-    return backward(p, options, y, sums, g).q;
+  const auto rule = [p, options, sums = fused.normalizers, drawn = fused.drawn](const Tensor& g,
+                                                                                const Tensor& y) {
+    if (recording()) {
+      const auto definition = [&](const std::vector<Tensor>& in) {
+        const std::vector<Tensor> parts = thirds(in[0]);
+        return replayed(parts[0], parts[1], parts[2], options, drawn);
+      };
+      return vjp(definition, {p.q}, g)[0];
+    }
+    return backward(p, options, drawn, y, sums, g).q;
   };
   return record("self_attention", fused.out, place, edge(projected, rule));
 }

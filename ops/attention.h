@@ -23,8 +23,8 @@ struct AttentionOptions {
 /// Scaled dot-product attention, softmax(q k^T / sqrt(d) + bias) v in each head (Vaswani et al.
 /// 2017, eq. 1). A query that may see no key gets 0.
 ///   q: (B, Tq, C)   k, v: (B, Tk, C), the heads side by side   returns (B, Tq, C)
-/// Fused unless it has dropout or a bias that is differentiated. Throws ShapeError for shapes that
-/// do not fit, and for dropout without random numbers.
+/// Fused unless it has a bias that is differentiated. Throws ShapeError for shapes that do not fit,
+/// for dropout outside [0, 1) and for dropout without random numbers.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {}, Place = Place::here());
 /// The same where queries, keys and values come side by side from one projection: (B, T, 3 C).

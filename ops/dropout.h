@@ -9,4 +9,9 @@ namespace tapegrad {
 /// 2014). Throws ShapeError unless 0 <= rate < 1.
 Tensor dropout(const Tensor& x, double rate, Random& random, Place = Place::here());
 
+namespace composite {
+/// The definition; `dropout` draws the same numbers, and keeps none of them.
+Tensor dropout(const Tensor& x, double rate, Random& random);
+}  // namespace composite
+
 }  // namespace tapegrad

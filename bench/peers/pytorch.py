@@ -98,21 +98,22 @@ def char_rnn(recurrent):
     return training(CharRnn(recurrent), torch.randint(65, (64, 32)), torch.randint(65, (64, 32)), clip=1.0)
 
 
-def causal_attention(q, k, v):
+def causal_attention(q, k, v, dropout):
     """PyTorch's fused attention; before 2.0 there is none."""
     if hasattr(F, "scaled_dot_product_attention"):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
     hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
     scores = (q @ k.transpose(-2, -1)) / math.sqrt(q.shape[-1])
-    return torch.softmax(scores.masked_fill(hidden, -math.inf), -1) @ v
+    return F.dropout(torch.softmax(scores.masked_fill(hidden, -math.inf), -1), dropout) @ v
 
 
 class Transformer(nn.Module):
     """Decoder-only, pre-norm, GELU, learned positions, tied embeddings."""
 
     class Block(nn.Module):
-        def __init__(self, channels, heads):
+        def __init__(self, channels, heads, dropout):
             super().__init__()
+            self.dropout = dropout
             self.heads, self.norm1, self.norm2 = heads, nn.LayerNorm(channels), nn.LayerNorm(channels)
             self.qkv, self.out = nn.Linear(channels, 3 * channels), nn.Linear(channels, channels)
             self.up, self.down = nn.Linear(channels, 4 * channels), nn.Linear(4 * channels, channels)
@@ -121,23 +122,27 @@ class Transformer(nn.Module):
             batch, length, channels = x.shape
             q, k, v = (t.reshape(batch, length, self.heads, -1).transpose(1, 2)
                        for t in self.qkv(self.norm1(x)).chunk(3, -1))
-            y = causal_attention(q, k, v)
-            x = x + self.out(y.transpose(1, 2).reshape(batch, length, channels))
-            return x + self.down(F.gelu(self.up(self.norm2(x))))
+            y = causal_attention(q, k, v, self.dropout)
+            x = x + self.dropped(self.out(y.transpose(1, 2).reshape(batch, length, channels)))
+            return x + self.dropped(self.down(self.dropped(F.gelu(self.up(self.norm2(x))))))
 
-    def __init__(self, layers, channels, heads, length):
+        def dropped(self, x):
+            return F.dropout(x, self.dropout) if self.dropout > 0 else x
+
+    def __init__(self, layers, channels, heads, length, dropout):
         super().__init__()
         self.tokens, self.positions = nn.Embedding(65, channels), nn.Parameter(torch.randn(length, channels) * 0.02)
-        self.blocks = nn.Sequential(*(self.Block(channels, heads) for _ in range(layers)))
-        self.norm = nn.LayerNorm(channels)
+        self.blocks = nn.Sequential(*(self.Block(channels, heads, dropout) for _ in range(layers)))
+        self.norm, self.dropout = nn.LayerNorm(channels), nn.Dropout(dropout) if dropout > 0 else nn.Identity()
         nn.init.normal_(self.tokens.weight, std=0.02)
 
     def forward(self, ids):
-        return self.norm(self.blocks(self.tokens(ids) + self.positions)) @ self.tokens.weight.T
+        x = self.dropout(self.tokens(ids) + self.positions)
+        return self.norm(self.blocks(x)) @ self.tokens.weight.T
 
 
-def transformer(layers, channels, heads, length, batch):
-    net = Transformer(layers, channels, heads, length)
+def transformer(layers, channels, heads, length, batch, dropout=0.0):
+    net = Transformer(layers, channels, heads, length, dropout)
     return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)), torch.optim.AdamW)
 
 
@@ -192,6 +197,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
         "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
         "transformer": lambda: transformer(4, 128, 4, 128, 16),
+        "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)

@@ -66,7 +66,7 @@ def main(flags, implementation, version, rows, note=lambda: ""):
     unknown = [name for name in flags.rows if name not in rows]
     if unknown:
         print(f"{implementation}: no row {unknown[0]}; there are: {', '.join(rows)}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(CANNOT)
     status, lines = 0, []
     for name in flags.rows or rows:
         try:

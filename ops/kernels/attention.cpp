@@ -69,8 +69,16 @@ void shifted_exp(real* row, Index count, real shift) {
   elementwise().exp(row, row, count);
 }
 
+// The row times what dropout leaves of the weights of a query, if there is any.
+void drop(const Head& head, Index query, real* row, Index count, real* factors) {
+  if (!head.a.kept) return;
+  head.a.kept->read(head.row(query) * head.a.keys, count, head.a.kept_factor, factors);
+  elementwise().mul({row, false}, {factors, false}, row, count);
+}
+
 void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, Heads<const real> v,
-                   Heads<real> out, real* normalizers, Index begin, Index end, real* scores) {
+                   Heads<real> out, real* normalizers, Index begin, Index end, real* scores,
+                   real* factors) {
   const Attention& a = head.a;
   const Index seen = scores_of(head, q, k, begin, end, scores);
   for (Index i = begin; i < end; ++i) {
@@ -86,6 +94,7 @@ void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, H
     const real total = reduce().sum(row, seen), factor = 1 / total;
     elementwise().mul({row, false}, {&factor, true}, row, seen);
     normalizer = greatest + std::log(total);
+    drop(head, i, row, seen, factors);
   }
   gemm_serial(end - begin, a.width, seen, {scores, a.keys}, {head.at(v, a.keys, 0), v.stride},
               false, head.at(out, a.queries, begin), out.stride);
@@ -118,10 +127,10 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
                        Heads<const real> v, Heads<real> out, real* normalizers) {
   count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
-    const Scratch scores(block_rows * std::max<Index>(1, a.keys));
+    const Scratch scores(block_rows * std::max<Index>(1, a.keys)), factors(a.keys);
     for (Index begin = 0; begin < a.queries; begin += block_rows)
       forward_block(head, q, k, v, out, normalizers, begin, std::min(a.queries, begin + block_rows),
-                    scores.data());
+                    scores.data(), factors.data());
   });
 }
 
@@ -131,7 +140,7 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
   count_attention(a, 5, 4);  // q, k, v, out, g and three gradients
   for_heads(a, [&](const Head& head) {
     const Index size = block_rows * std::max<Index>(1, a.keys);
-    const Scratch p_block(size), ds_block(size);
+    const Scratch p_block(size), ds_block(size), factors(a.keys);
     real *p = p_block.data(), *ds = ds_block.data();
     for (Index t = 0; t < a.keys; ++t) {
       std::fill_n(head.at(dk, a.keys, t), a.width, real{0});
@@ -146,9 +155,11 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
       for (Index i = 0; i < rows; ++i) {
         real *p_row = p + i * a.keys, *ds_row = ds + i * a.keys;
         shifted_exp(p_row, seen, normalizers[head.row(begin + i)]);
+        drop(head, begin + i, ds_row, seen, factors.data());
         const real mean = reduce().dot(head.at(g, a.queries, begin + i),
                                        head.at(out, a.queries, begin + i), a.width);
         for (Index j = 0; j < seen; ++j) ds_row[j] = p_row[j] * (ds_row[j] - mean) * a.scale;
+        if (a.kept) elementwise().mul({p_row, false}, {factors.data(), false}, p_row, seen);
       }
       gemm_serial(seen, a.width, rows, {p, a.keys, true}, {g_rows, g.stride}, true,
                   head.at(dv, a.keys, 0), dv.stride);

@@ -1,6 +1,8 @@
 #pragma once
 
-#include "tapegrad/core/real.h"
+#include <optional>
+
+#include "tapegrad/core/philox.h"
 
 namespace tapegrad::kernels {
 
@@ -24,9 +26,11 @@ struct Attention {
   real scale;
   ScoreTerm bias;  ///< added to the scaled scores
   ScoreTerm mask;  ///< 0: this key does not count
+  std::optional<Choices> kept;  ///< of the weights (batch, heads, queries, keys)
+  real kept_factor;             ///< of those that are kept
 };
 
-/// out = softmax(q k^T scale + bias) v for each head; a query without keys gets 0. normalizers
+/// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0. normalizers
 /// (batch, heads, queries): the logarithms of the sums, for the way back.
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
                        Heads<const real> v, Heads<real> out, real* normalizers);

@@ -336,6 +336,44 @@ TEST_CASE("derivatives through Transformers", "[attention]") {
   CHECK(check_second_gradient(g, inputs));
 }
 
+TEST_CASE("dropout of attention's weights draws what its definition draws", "[attention]") {
+  Random random(14);
+  const Tensor q = random.normal({2, 5, 4}), k = random.normal({2, 7, 4}),
+               v = random.normal({2, 7, 4}), mask = random.bernoulli({2, 1, 1, 7}, 0.8);
+  const Tensor projected = random.normal({2, 35, 12});  // more queries than a block has
+  Random drawn(3);
+  const auto drop = [&](bool causal, const Tensor& hidden) {
+    drawn = Random(3);
+    return AttentionOptions{
+        .heads = 2, .causal = causal, .mask = hidden, .dropout = 0.4, .random = &drawn};
+  };
+  const auto other = [&](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2], drop(true, mask));
+  };
+  const auto self = [&](const std::vector<Tensor>& in) {
+    return self_attention(in[0], drop(true, {}));
+  };
+  const auto check = [&](const Function& f, const std::vector<Tensor>& inputs) {
+    const Tensor value = f(inputs);
+    const auto after = drawn.state();
+    const std::vector<Tensor> gradients = vjp(f, inputs, square(value));
+    {
+      const Composite readable;
+      CHECK(relative_error(f(inputs), value) < golden_tolerance);
+      CHECK(drawn.state() == after);
+      const std::vector<Tensor> expected = vjp(f, inputs, square(value));
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        CHECK(relative_error(gradients[i], expected[i]) < golden_tolerance);
+    }
+    CHECK(check_gradient(f, inputs));
+  };
+  check(other, {q, k, v});
+  check(self, {projected});
+  CHECK(check_second_gradient(other, {q, k, v}));
+  CHECK(check_second_gradient(self, {slice(projected, 1, 0, 4)}));
+  CHECK_THROWS_WITH(attention(q, q, q, {.dropout = 1, .random = &random}), Contains("[0, 1)"));
+}
+
 TEST_CASE("options of attention have an effect", "[attention]") {
   Random random(12);
   const Tensor x = random.normal({2, 5, 8});

@@ -184,6 +184,13 @@ TEST_CASE("dropout keeps the mean and repeats for a seed", "[ops]") {
   CHECK(relative_error(dropout(x, 0.25, again), y) == 0);
   CHECK(relative_error(dropout(x, 0, again), x) == 0);
   CHECK_THROWS_WITH(dropout(x, 1, random), Contains("dropout") && Contains("[0, 1)"));
+  {
+    const Composite readable;
+    Random definition(4);
+    CHECK(relative_error(dropout(x, 0.25, definition), y) < golden_tolerance);
+    CHECK(definition.state() == Random(again).state());
+  }
+  CHECK(dropout(zeros({0, 3}), 0.5, random).shape() == Shape{0, 3});
   const Function f = [](const std::vector<Tensor>& in) {
     Random fixed(9);
     return dropout(square(in[0]), 0.5, fixed);

@@ -114,4 +114,4 @@ rows_of.main(flags, "peer", "3", rows)
     assert result.returncode == 3 and "peer: no_way: there is no such operation" in result.stderr, result
     line = json.loads((folder / "peer.json").read_text())
     assert line["row"] == "sweep" and line["implementation"] == "peer" and line["ms"] >= 0, line
-    assert run("nothing").returncode == 2
+    assert run("nothing").returncode == 3
