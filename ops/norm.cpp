@@ -141,39 +141,85 @@ void for_rows(const Shape& shape, const Body& body) {
                   });
 }
 
-// The fused kernel: normalizes along the last axis.
-Tensor normalize_rows(const Tensor& x, bool centred, const NormOptions& options, Place place) {
-  const Index length = x.shape()[-1];
-  const kernels::RowNorm norm = row_norm(centred, options, length);
-  count_pass(x.size(), x.size());
-  Tensor y = Tensor::uninitialized(x.shape());
-  Tensor scales = Tensor::uninitialized(x.shape().with(-1, 2));  // a RowScale for each row
-  real *normalized = y.mutable_data(), *saved = scales.mutable_data();
-  for_rows(x.shape(), [&](Index r) {
-    const kernels::RowScale scale =
-        kernels::norm().forward(norm, x.data() + r * length, length, normalized + r * length);
-    saved[2 * r] = scale.inverse;
-    saved[2 * r + 1] = scale.slope;
-  });
+// Elements that are normalized together: the rows of a tensor, along its last axis, or the columns
+// of a matrix.
+enum class Lines { rows, columns };
 
-  const auto to_x = [x, scales, centred, options](const Tensor& g, const Tensor& value) {
-    const NormFields fields{centred ? std::optional(row) : std::nullopt, row};
-    if (recording())
-      return vjp([&](const auto& in) { return composite::normalize(in[0], fields, options); }, {x},
-                 g)[0];
-    const Index count = g.shape()[-1];
-    const kernels::RowNorm back = row_norm(centred, options, count);
-    count_pass(2 * g.size(), g.size());
-    Tensor dx = Tensor::uninitialized(g.shape());
-    real* out = dx.mutable_data();
-    for_rows(g.shape(), [&](Index r) {
-      kernels::norm().backward(back, {scales.data()[2 * r], scales.data()[2 * r + 1]},
-                               g.data() + r * count, value.data() + r * count, count,
-                               out + r * count);
+Index length_of(Lines lines, const Shape& shape) {
+  return lines == Lines::rows ? shape[-1] : shape[0];
+}
+
+// Calls body(first, count) for groups of neighbouring columns.
+template <class Body>
+void for_columns(const Shape& shape, const Body& body) {
+  parallel_ranges(shape[1], kernels::norm().most_columns,
+                  [&](Index begin, Index end) { body(begin, end - begin); });
+}
+
+// What the fused kernels keep: 1 / s of each line, and the slopes of RowScale.
+struct Normalized {
+  Tensor y, inverses, slopes;
+};
+
+Normalized normalize_lines(const Tensor& x, Lines lines, const kernels::RowNorm& norm) {
+  count_pass(x.size(), x.size());
+  const Shape& shape = x.shape();
+  const Index length = length_of(lines, shape), count = length == 0 ? 0 : x.size() / length;
+  Normalized result{Tensor::uninitialized(shape), Tensor::uninitialized({count}),
+                    Tensor::uninitialized({count})};
+  real *y = result.y.mutable_data(), *inverses = result.inverses.mutable_data(),
+       *slopes = result.slopes.mutable_data();
+  if (lines == Lines::rows)
+    for_rows(shape, [&](Index r) {
+      const kernels::RowScale scale =
+          kernels::norm().forward(norm, x.data() + r * length, length, y + r * length);
+      inverses[r] = scale.inverse;
+      slopes[r] = scale.slope;
     });
-    return dx;
+  else
+    for_columns(shape, [&](Index first, Index columns) {
+      kernels::norm().forward_columns(norm, x.data() + first, length, shape[1], columns, y + first,
+                                      inverses + first, slopes + first);
+    });
+  return result;
+}
+
+Tensor normalize_lines_back(const Tensor& g, Lines lines, const kernels::RowNorm& norm,
+                            const Normalized& kept) {
+  count_pass(2 * g.size(), g.size());
+  const Shape& shape = g.shape();
+  const Index length = length_of(lines, shape);
+  Tensor result = Tensor::uninitialized(shape);
+  real* dx = result.mutable_data();
+  const real *y = kept.y.data(), *inverses = kept.inverses.data(), *slopes = kept.slopes.data();
+  if (lines == Lines::rows)
+    for_rows(shape, [&](Index r) {
+      const Index at = r * length;
+      kernels::norm().backward(norm, {inverses[r], slopes[r]}, g.data() + at, y + at, length,
+                               dx + at);
+    });
+  else
+    for_columns(shape, [&](Index first, Index columns) {
+      kernels::norm().backward_columns(norm, inverses + first, slopes + first, g.data() + first,
+                                       y + first, length, shape[1], columns, dx + first);
+    });
+  return result;
+}
+
+Tensor normalize_fused(const Tensor& x, Lines lines, bool centred, const NormOptions& options,
+                       Place place) {
+  const kernels::RowNorm norm = row_norm(centred, options, length_of(lines, x.shape()));
+  const Normalized found = normalize_lines(x, lines, norm);
+  const auto to_x = [x, lines, norm, centred, options, inverses = found.inverses,
+                     slopes = found.slopes](const Tensor& g, const Tensor& y) {
+    if (!recording()) return normalize_lines_back(g, lines, norm, {y, inverses, slopes});
+    const Field line{.axes = {lines == Lines::rows ? -1 : 0}};
+    const NormFields fields{centred ? std::optional(line) : std::nullopt, line};
+    return vjp([&](const auto& in) { return composite::normalize(in[0], fields, options); }, {x},
+               g)[0];
   };
-  return record(centred ? "layer_norm" : "rms_norm", y, place, edge(x, to_x));
+  const char* name = lines == Lines::columns ? "batch_norm" : centred ? "layer_norm" : "rms_norm";
+  return record(name, found.y, place, edge(x, to_x));
 }
 
 Tensor affine_value(const Tensor& y, const Tensor& gain, const Tensor& bias) {
@@ -209,6 +255,16 @@ Gradients<3> affine_gradients(const Tensor& y, const Tensor& gain, const Tensor&
   });
   const Tensor sums = sum(partial, 1);
   return {dy, select(sums, 0), select(sums, 1)};
+}
+
+// Whether a field is that of batch normalization of features.
+bool all_but_last(const Field& field, const Shape& shape) {
+  std::vector<int> axes;
+  for (const int axis : field.axes) axes.push_back(shape.resolve(axis));
+  std::sort(axes.begin(), axes.end());
+  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
+    if (axes[axis] != axis) return false;
+  return field.groups == 1 && static_cast<int>(axes.size()) == shape.rank() - 1;
 }
 
 // x with the given axes last, as rows of their elements; f of it; and back again.
@@ -262,8 +318,14 @@ Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& o
 
   const bool centred = fields.centre.has_value();
   const Field& field = fields.scale;
-  const auto fused = [&](const Tensor& in) { return normalize_rows(in, centred, options, place); };
+  const auto fused = [&](const Tensor& in, Lines lines = Lines::rows) {
+    return normalize_fused(in, lines, centred, options, place);
+  };
   if (field == row) return fused(x);
+  if (all_but_last(field, x.shape())) {
+    const Shape matrix{x.shape().count(0, x.rank() - 1), x.shape()[-1]};
+    return reshape(fused(reshape(x, matrix), Lines::columns), x.shape());
+  }
   if (field.groups == 1) return as_rows(x, field.axes, fused);
   const Tensor groups = reshape(x, cut(field, x.shape()));
   return reshape(as_rows(groups, axes_after_cut(field, x.shape()), fused), x.shape());

@@ -22,21 +22,25 @@ struct SquaredDistance {
   }
   real at(Index i) const { return (x[i] - centre) * (x[i] - centre); }
 };
+
+RowScale scale_of(const RowNorm& norm, real moment) {
+  const real scale =
+      norm.outside_root ? std::sqrt(moment) + norm.epsilon : std::sqrt(moment + norm.epsilon);
+  if (!norm.outside_root) return {1 / scale, 1 / norm.divisor};
+  return {1 / scale, moment > 0 ? scale / (std::sqrt(moment) * norm.divisor) : 0};
+}
+
 RowScale forward(const RowNorm& norm, const real* x, Index count, real* y) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
   const real mean = norm.centred ? sum_of(count, Value{x}) / static_cast<real>(count) : 0;
-  const real moment = sum_of(count, SquaredDistance{x, mean}) / norm.divisor;
-  const real scale =
-      norm.outside_root ? std::sqrt(moment) + norm.epsilon : std::sqrt(moment + norm.epsilon);
-  const real inverse = 1 / scale;
-  const Vector centre = hn::Set(d, mean), factor = hn::Set(d, inverse);
+  const RowScale scale = scale_of(norm, sum_of(count, SquaredDistance{x, mean}) / norm.divisor);
+  const Vector centre = hn::Set(d, mean), factor = hn::Set(d, scale.inverse);
   Index i = 0;
   for (; i + lanes <= count; i += lanes)
     hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), centre), factor), d, y + i);
-  for (; i < count; ++i) y[i] = (x[i] - mean) * inverse;
-  if (!norm.outside_root) return {inverse, 1 / norm.divisor};
-  return {inverse, moment > 0 ? scale / (std::sqrt(moment) * norm.divisor) : 0};
+  for (; i < count; ++i) y[i] = (x[i] - mean) * scale.inverse;
+  return scale;
 }
 
 void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
@@ -55,6 +59,52 @@ void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y,
     hn::StoreU(hn::Mul(projected, factor), d, dx + i);
   }
   for (; i < count; ++i) dx[i] = (g[i] - mean - along * y[i]) * scale.inverse;
+}
+
+// Columns are summed row by row, many at a time; the compiler makes vectors of the inner loops.
+constexpr Index most_columns = 64;
+
+void forward_columns(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,
+                     real* y, real* inverses, real* slopes) {
+  real mean[most_columns] = {}, moment[most_columns] = {};
+  if (norm.centred) {
+    for (Index r = 0; r < rows; ++r)
+      for (Index i = 0; i < count; ++i) mean[i] += x[r * stride + i];
+    for (Index i = 0; i < count; ++i) mean[i] /= static_cast<real>(rows);
+  }
+  for (Index r = 0; r < rows; ++r)
+    for (Index i = 0; i < count; ++i) {
+      const real distance = x[r * stride + i] - mean[i];
+      moment[i] += distance * distance;
+    }
+  for (Index i = 0; i < count; ++i) {
+    const RowScale scale = scale_of(norm, moment[i] / norm.divisor);
+    inverses[i] = scale.inverse;
+    slopes[i] = scale.slope;
+  }
+  for (Index r = 0; r < rows; ++r)
+    for (Index i = 0; i < count; ++i)
+      y[r * stride + i] = (x[r * stride + i] - mean[i]) * inverses[i];
+}
+
+void backward_columns(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
+                      const real* y, Index rows, Index stride, Index count, real* dx) {
+  real mean[most_columns] = {}, along[most_columns] = {};
+  for (Index r = 0; r < rows; ++r)
+    for (Index i = 0; i < count; ++i) {
+      mean[i] += g[r * stride + i];
+      along[i] += g[r * stride + i] * y[r * stride + i];
+    }
+  const bool mean_term = norm.centred && !norm.detached_mean;
+  for (Index i = 0; i < count; ++i) {
+    mean[i] = mean_term ? mean[i] / static_cast<real>(rows) : 0;
+    along[i] = norm.detached_scale ? 0 : along[i] * slopes[i];
+  }
+  for (Index r = 0; r < rows; ++r)
+    for (Index i = 0; i < count; ++i) {
+      const Index at = r * stride + i;
+      dx[at] = (g[at] - mean[i] - along[i] * y[at]) * inverses[i];
+    }
 }
 
 void affine(const real* y, const real* gain, const real* bias, Index count, real* z) {
@@ -90,8 +140,13 @@ void affine_back(const real* g, const real* y, const real* gain, Index count, re
 }  // namespace
 
 const Norm* norm_here() {
-  static constexpr Norm loops{
-      .forward = forward, .backward = backward, .affine = affine, .affine_back = affine_back};
+  static constexpr Norm loops{.forward = forward,
+                              .backward = backward,
+                              .forward_columns = forward_columns,
+                              .backward_columns = backward_columns,
+                              .most_columns = most_columns,
+                              .affine = affine,
+                              .affine_back = affine_back};
   return &loops;
 }
 

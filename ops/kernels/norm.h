@@ -27,6 +27,16 @@ struct Norm {
   void (*backward)(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
                    real* dx);
 
+  /// The same for columns: `count` of them side by side in `rows` rows that begin `stride` apart.
+  /// inverses and slopes: `count` each.
+  void (*forward_columns)(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,
+                          real* y, real* inverses, real* slopes);
+  void (*backward_columns)(const RowNorm& norm, const real* inverses, const real* slopes,
+                           const real* g, const real* y, Index rows, Index stride, Index count,
+                           real* dx);
+  /// The most columns that they take.
+  Index most_columns;
+
   /// z = y gain + bias; no bias: null.
   void (*affine)(const real* y, const real* gain, const real* bias, Index count, real* z);
   /// dy = g gain, d_gain += g y, d_bias += g; the last two: null where they are not wanted.

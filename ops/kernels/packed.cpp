@@ -19,16 +19,16 @@ constexpr Index most_rows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 
 Index panel_width() { return 2 * static_cast<Index>(hn::Lanes(Tag())); }
 
-// c (rows, columns of one panel) = or += a (rows, k) times the panel.
+// c (rows, columns of one panel) = start + a (rows, k) times the panel.
 template <Index rows>
-void multiply_panel(Index k, const real* a, Index a_stride, const real* panel, bool accumulate,
-                    real* c, Index c_stride) {
+void multiply_panel(Index k, const real* a, Index a_stride, const real* panel, const real* start,
+                    Index start_stride, real* c, Index c_stride) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
   Vector left[rows], right[rows];
   for (Index r = 0; r < rows; ++r) {
-    left[r] = accumulate ? hn::LoadU(d, c + r * c_stride) : hn::Zero(d);
-    right[r] = accumulate ? hn::LoadU(d, c + r * c_stride + lanes) : hn::Zero(d);
+    left[r] = start ? hn::LoadU(d, start + r * start_stride) : hn::Zero(d);
+    right[r] = start ? hn::LoadU(d, start + r * start_stride + lanes) : hn::Zero(d);
   }
   for (Index i = 0; i < k; ++i) {
     const Vector b_left = hn::Load(d, panel), b_right = hn::Load(d, panel + lanes);
@@ -48,38 +48,43 @@ void multiply_panel(Index k, const real* a, Index a_stride, const real* panel, b
 // Picks the function for the number of rows that are left.
 template <Index rows>
 void multiply_rows(Index m, Index k, const real* a, Index a_stride, const real* panel,
-                   bool accumulate, real* c, Index c_stride) {
+                   const real* start, Index start_stride, real* c, Index c_stride) {
   if constexpr (rows > 0) {
-    for (; m >= rows; m -= rows, a += rows * a_stride, c += rows * c_stride)
-      multiply_panel<rows>(k, a, a_stride, panel, accumulate, c, c_stride);
-    if (m > 0) multiply_rows<rows / 2>(m, k, a, a_stride, panel, accumulate, c, c_stride);
+    for (; m >= rows; m -= rows, a += rows * a_stride, c += rows * c_stride) {
+      multiply_panel<rows>(k, a, a_stride, panel, start, start_stride, c, c_stride);
+      if (start) start += rows * start_stride;
+    }
+    if (m > 0) multiply_rows<rows / 2>(m, k, a, a_stride, panel, start, start_stride, c, c_stride);
   }
 }
 
 // The last panel when it is narrower than the others: by way of a copy.
 void multiply_ragged(Index m, Index k, const real* a, Index a_stride, const real* panel,
-                     bool accumulate, Index columns, real* c, Index c_stride) {
+                     const real* start, Index start_stride, Index columns, real* c,
+                     Index c_stride) {
   HWY_ALIGN real rows[most_rows * 2 * hn::MaxLanes(Tag())];
   const Index width = panel_width();
   for (Index first = 0; first < m; first += most_rows) {
     const Index count = std::min(most_rows, m - first);
-    for (Index r = 0; r < count && accumulate; ++r)
-      std::copy_n(c + (first + r) * c_stride, columns, rows + r * width);
-    multiply_rows<most_rows>(count, k, a + first * a_stride, a_stride, panel, accumulate, rows,
-                             width);
+    for (Index r = 0; r < count && start; ++r)
+      std::copy_n(start + (first + r) * start_stride, columns, rows + r * width);
+    multiply_rows<most_rows>(count, k, a + first * a_stride, a_stride, panel,
+                             start ? rows : nullptr, width, rows, width);
     for (Index r = 0; r < count; ++r)
       std::copy_n(rows + r * width, columns, c + (first + r) * c_stride);
   }
 }
 
 void multiply_packed(Index m, Index n, Index k, const real* a, Index a_stride, const real* panels,
-                     bool accumulate, real* c, Index c_stride) {
+                     const real* start, Index start_stride, real* c, Index c_stride) {
   const Index width = panel_width();
   for (Index column = 0; column < n; column += width, panels += k * width) {
+    const real* from = start ? start + column : nullptr;
     if (column + width <= n)
-      multiply_rows<most_rows>(m, k, a, a_stride, panels, accumulate, c + column, c_stride);
+      multiply_rows<most_rows>(m, k, a, a_stride, panels, from, start_stride, c + column, c_stride);
     else
-      multiply_ragged(m, k, a, a_stride, panels, accumulate, n - column, c + column, c_stride);
+      multiply_ragged(m, k, a, a_stride, panels, from, start_stride, n - column, c + column,
+                      c_stride);
   }
 }
 
@@ -119,10 +124,10 @@ Packed::Packed(Index k, Index n, Matrix b) : k_(k), n_(n) {
   });
 }
 
-void Packed::multiply(Index m, const real* a, Index a_stride, bool accumulate, real* c,
-                      Index c_stride) const {
-  packed().multiply(m, n_, k_, a, a_stride, static_cast<const real*>(panels_.data()), accumulate, c,
-                    c_stride);
+void Packed::multiply(Index m, const real* a, Index a_stride, const real* start, Index start_stride,
+                      real* c, Index c_stride) const {
+  packed().multiply(m, n_, k_, a, a_stride, static_cast<const real*>(panels_.data()), start,
+                    start_stride, c, c_stride);
 }
 
 }  // namespace tapegrad::kernels

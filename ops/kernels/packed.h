@@ -9,7 +9,7 @@ namespace tapegrad::kernels {
 struct PackedLoops {
   Index (*panel_width)();
   void (*multiply)(Index m, Index n, Index k, const real* a, Index a_stride, const real* panels,
-                   bool accumulate, real* c, Index c_stride);
+                   const real* start, Index start_stride, real* c, Index c_stride);
 };
 
 /// A matrix (k, n) rearranged for many products with few rows each, as a recurrent layer makes
@@ -19,10 +19,11 @@ class Packed {
  public:
   Packed(Index k, Index n, Matrix b);
 
-  /// c (m, n) = a (m, k) times the matrix, or c += that, on the calling thread. Each element is one
-  /// chain of multiply-adds over k, whatever m: how rows are grouped does not change bits.
-  void multiply(Index m, const real* a, Index a_stride, bool accumulate, real* c,
-                Index c_stride) const;
+  /// c (m, n) = start (m, n; null: 0; may be c) + a (m, k) times the matrix, on the calling thread.
+  /// Each element is one chain of multiply-adds over k, whatever m: how rows are grouped does not
+  /// change bits.
+  void multiply(Index m, const real* a, Index a_stride, const real* start, Index start_stride,
+                real* c, Index c_stride) const;
 
  private:
   Index k_, n_;

@@ -88,15 +88,17 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
           .state_scales = at(kept.state_scales, scales(s.state))};
 }
 
+// Whether nothing is done to the product before the inputs are added, so that it can start from
+// them.
+bool starts_from_inputs(const Sequence& s) {
+  return s.cell != Cell::gru && (s.product.over_sum || s.product.identity());
+}
+
 // From h W of the row to the sum that the gates see.
 void sum_forward(const Sequence& s, const Row& row, real* product) {
   const Index G = s.gates() * s.hidden;
-  const auto add_inputs = [&] {
-    elementwise().add({product, false}, {row.inputs, false}, product, G);
-  };
-  if (s.product.over_sum) add_inputs();
   transform_forward(s.product, product, G, row.product, row.product_scales);
-  if (!s.product.over_sum) add_inputs();
+  if (!starts_from_inputs(s)) elementwise().add({product, false}, {row.inputs, false}, product, G);
 }
 
 void rnn_forward(const Sequence& s, const Row& row, real* product) {
@@ -213,7 +215,8 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
   for (Index step = 0; step < s.steps; ++step) {
     const Row first = row_at(s, kept, h, step, begin);
     if (!all_ended(s, step, begin, end))
-      weight.multiply(end - begin, first.h_before, s.hidden, false, products.data(), G);
+      weight.multiply(end - begin, first.h_before, s.hidden,
+                      starts_from_inputs(s) ? first.inputs : nullptr, G, products.data(), G);
     for (Index b = begin; b < end; ++b) {
       const Row row = row_at(s, kept, h, step, b);
       if (ended(s, step, b))
@@ -296,7 +299,7 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
         }
       }
       if (!all_ended(s, step, begin, end))
-        weight.multiply(end - begin, out.product + (step * s.batch + begin) * G, G, true, dh, H);
+        weight.multiply(end - begin, out.product + (step * s.batch + begin) * G, G, dh, H, dh, H);
     }
   });
   product_total.add_up();

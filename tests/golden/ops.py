@@ -356,6 +356,10 @@ compute({
     "affine_gain": (lambda y, gain: y * gain, [any_(3, 5), any_(5)]),
 })
 
+compute({
+    "normalize_batch_features": (lambda x: F.batch_norm(x, None, None, training=True), [any_(5, 19)]),
+})
+
 lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
 path = pathlib.Path(__file__).with_name("ops.json")
 path.write_text("{\n" + lines + "\n}\n")

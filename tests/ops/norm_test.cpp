@@ -404,6 +404,36 @@ TEST_CASE("normalization refuses what it cannot do", "[norm]") {
   CHECK_THROWS_AS(layer_norm(Tensor(1.0)), ShapeError);
 }
 
+TEST_CASE("columns are normalized as rows are", "[norm]") {
+  std::vector<NormOptions> variants{{}, {.epsilon = 0.3}};
+  variants.push_back({.detach_mean = true});
+  variants.push_back({.detach_scale = true});
+  variants.push_back({.epsilon = 0.3, .place = Epsilon::outside_root});
+  variants.push_back({.variance = Variance::unbiased});
+  Random random(21);
+  for (const Shape& shape : {Shape{5, 130}, Shape{7, 1}, Shape{2, 64}, Shape{2, 3, 65}}) {
+    const Tensor x = random.normal(shape, 2, 3);
+    std::vector<int> leading;
+    for (int axis = 0; axis + 1 < shape.rank(); ++axis) leading.push_back(axis);
+    for (std::size_t i = 0; i < variants.size(); ++i)
+      for (const bool centred : {true, false}) {
+        CAPTURE(shape, i, centred);
+        const auto over = [&](const Field& field) {
+          return NormFields{centred ? std::optional(field) : std::nullopt, field};
+        };
+        check_same([&](const Tensor& in) { return normalize(in, over({leading}), variants[i]); },
+                   [&](const Tensor& in) {
+                     const Tensor matrix = reshape(in, {-1, shape[-1]});
+                     return reshape(
+                         transpose(normalize(transpose(matrix), over(rows), variants[i])), shape);
+                   },
+                   x);
+      }
+  }
+  CHECK(normalize(zeros({0, 3}), both({.axes = {0}})).shape() == Shape{0, 3});
+  CHECK(normalize(zeros({3, 0}), both({.axes = {0}})).shape() == Shape{3, 0});
+}
+
 TEST_CASE("a constant row has gradient 0 with epsilon outside the root", "[norm]") {
   const Tensor x = full({2, 4}, 3), g = Random(2).normal({2, 4});
   for (const bool readable : {false, true}) {

@@ -181,6 +181,11 @@ const std::vector<Row>& table() {
          return normalize(x[0], both({.axes = {0, 2, 3}}));
        },
        true},
+      {"normalize_batch_features",
+       [](In x) {
+         return normalize(x[0], both({.axes = {0}}));
+       },
+       true},
       {"normalize_instance",
        [](In x) {
          return normalize(x[0], both({.axes = {2, 3}}));
