@@ -115,11 +115,11 @@ BenchRow matmul1024() {
   return {"matmul1024", []() -> Step {
             Random random(1);
             const Tensor x = random.normal({1024, 1024}), seed = random.normal({1024, 1024});
-            const Linear linear(1024, 1024, random);
+            const Linear layer(1024, 1024, random);
             return [=] {
               const Tape tape;
-              const Tensor in = watch(x), w = linear.weight, b = linear.bias;
-              grad(matmul(in, w) + b, {in, w, b}, {.seed = seed});
+              const Tensor in = watch(x), w = layer.weight, b = layer.bias;
+              grad(linear(in, w, b), {in, w, b}, {.seed = seed});
             };
           }};
 }

@@ -1,17 +1,29 @@
 #include "tapegrad/nn/gradients.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/kernels/reduce.h"
 
 namespace tapegrad {
 namespace {
 
-double squared_norm(const Tensor& gradient) { return sum(square(gradient)).item(); }
+// In one pass, tile by tile; the tiles are added in order.
+double squared_norm(const Tensor& gradient) {
+  count_pass(gradient.size(), 0);
+  const Index tiles = (gradient.size() + elements_per_tile - 1) / elements_per_tile;
+  std::vector<double> squares(static_cast<std::size_t>(tiles));
+  parallel_ranges(gradient.size(), elements_per_tile, [&](Index begin, Index end) {
+    const real* values = gradient.data() + begin;
+    squares[begin / elements_per_tile] = kernels::reduce().dot(values, values, end - begin);
+  });
+  return std::accumulate(squares.begin(), squares.end(), 0.0);
+}
 
 void scale_to(Tensor& gradient, double norm, double limit) {
   if (norm > limit) gradient = gradient * (limit / norm);

@@ -1,7 +1,6 @@
 #include "tapegrad/nn/linear.h"
 
 #include "tapegrad/nn/init.h"
-#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 
@@ -14,8 +13,8 @@ Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
 }
 
 Tensor Linear::operator()(const Tensor& x) const {
-  const Tensor y = matmul(x, gain.defined() ? weight_norm(weight, gain, 0) : Tensor(weight));
-  return bias.defined() ? y + bias : y;
+  const Tensor w = gain.defined() ? weight_norm(weight, gain, 0) : Tensor(weight);
+  return bias.defined() ? linear(x, w, bias) : matmul(x, w);
 }
 
 }  // namespace tapegrad

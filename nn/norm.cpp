@@ -285,14 +285,19 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
   if (spec.kind == NormKind::none && !AroundNorms::active()) return x;
   expect(x.rank() >= (where_ == Channels::second ? 3 : 1), "norm: {} is not of {}", x.shape(),
          where_ == Channels::second ? "images (N, C, H, W)" : "features (..., C)");
+  const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
+  const bool of_features = gain.defined() && gain.shape().rank() == 1;
+  const bool plain = (spec.kind == NormKind::layer || spec.kind == NormKind::rms) &&
+                     !smoothing.defined() && !AroundNorms::active();
+  if (of_features && plain)
+    return affine_norm(x, fields_of(x.shape()), gain, shift, spec.statistics);
   Tensor y = AroundNorms::run(*this, x, [&](const Tensor& in) {
     if (spec.kind == NormKind::none) return in;
     if (spec.kind == NormKind::batch) return batch(in, step, mode);
     const Tensor normalized = normalize(in, fields_of(in.shape()), spec.statistics, smoothing);
     return spec.kind == NormKind::ada ? ada_scale(normalized, spec.ada) : normalized;
   });
-  const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
-  if (gain.defined() && gain.shape().rank() == 1) return affine(y, gain, shift);
+  if (of_features) return affine(y, gain, shift);
   if (gain.defined()) y = y * gain;  // of images: a factor a plane
   return shift.defined() ? y + shift : y;
 }

@@ -1,11 +1,16 @@
 #include "tapegrad/ops/matmul.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
 
 namespace tapegrad {
 namespace {
@@ -75,6 +80,20 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
   return c;
 }
 
+// The product of two matrices, started from a row instead of zeros.
+Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row) {
+  const Index m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
+  Tensor c = Tensor::uninitialized({m, n});
+  real* out = c.mutable_data();
+  parallel_ranges(m, std::max<Index>(1, elements_per_tile / std::max<Index>(1, n)),
+                  [&](Index begin, Index end) {
+                    for (Index i = begin; i < end; ++i) std::copy_n(row.data(), n, out + i * n);
+                  });
+  count_pass(0, c.size());
+  kernels::gemm(m, n, k, {a.data(), k}, {b.data(), n}, true, out, n);
+  return c;
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
@@ -91,6 +110,28 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
     return t.b ? matmul(g, a, {.a = true, .b = t.a}) : matmul(a, g, {.a = !t.a, .b = false});
   };
   return record("matmul", product(a, b, t), place, edge(a, to_a), edge(b, to_b));
+}
+
+Tensor composite::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  return matmul(x, weight) + bias;
+}
+
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place place) {
+  expect_product(x, weight, {});
+  expect(weight.rank() == 2 && bias.shape() == Shape{weight.shape()[1]},
+         "linear: needs a weight (in, out) and a bias (out): {} and {}", weight.shape(),
+         bias.shape());
+  const PlaceScope caller(place);
+  if (Composite::active()) return composite::linear(x, weight, bias);
+  if (x.rank() > 2) {  // one product over all rows
+    const Tensor rows = reshape(x, {x.shape().count(0, x.rank() - 1), x.shape()[-1]});
+    return reshape(linear(rows, weight, bias), x.shape().with(-1, weight.shape()[1]));
+  }
+  const auto to_x = [weight](const Tensor& g) { return matmul(g, weight, {.b = true}); };
+  const auto to_weight = [x](const Tensor& g) { return matmul(x, g, {.a = true}); };
+  const auto to_bias = [](const Tensor& g) { return sum(g, 0); };
+  return record("linear", product_onto(x, weight, bias), place, edge(x, to_x),
+                edge(weight, to_weight), edge(bias, to_bias));
 }
 
 Tensor outer(const Tensor& a, const Tensor& b, Place place) {

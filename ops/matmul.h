@@ -16,7 +16,17 @@ struct Transposed {
 /// broadcast.
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed transposed = {}, Place = Place::here());
 
+/// x weight + bias, row by row, without a pass of its own for the bias.
+///   x: (..., in)   weight: (in, out)   bias: (out)   returns (..., out)
+/// Throws ShapeError for other shapes.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place = Place::here());
+
 /// a: (m)  b: (n)  returns a b^T, of shape (m, n). Throws ShapeError for other ranks.
 Tensor outer(const Tensor& a, const Tensor& b, Place = Place::here());
+
+namespace composite {
+/// The definition, in primitive operations.
+Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
+}  // namespace composite
 
 }  // namespace tapegrad

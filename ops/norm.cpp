@@ -9,6 +9,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/norm.h"
+#include "tapegrad/ops/kernels/scratch.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
@@ -130,6 +131,8 @@ kernels::RowNorm row_norm(bool centred, const NormOptions& options, Index length
           .divisor = static_cast<real>(divisor)};
 }
 
+const real* data_of(const Tensor& x) { return x.defined() ? x.data() : nullptr; }
+
 // Calls body(row) for every row along the last axis of a tensor of the given shape.
 template <class Body>
 void for_rows(const Shape& shape, const Body& body) {
@@ -228,33 +231,96 @@ Tensor affine_value(const Tensor& y, const Tensor& gain, const Tensor& bias) {
   Tensor z = Tensor::uninitialized(y.shape());
   real* out = z.mutable_data();
   for_rows(y.shape(), [&](Index r) {
-    kernels::norm().affine(y.data() + r * length, gain.data(),
-                           bias.defined() ? bias.data() : nullptr, length, out + r * length);
+    kernels::norm().affine(y.data() + r * length, gain.data(), data_of(bias), length,
+                           out + r * length);
   });
   return z;
 }
 
-// Gradients of gain and bias are summed over blocks of rows, and these in order.
-Gradients<3> affine_gradients(const Tensor& y, const Tensor& gain, const Tensor& g,
-                              const Wanted<3>& wanted) {
+// The gradients of rows, gain and bias where body(row, d_gain, d_bias) writes that of a row and
+// adds to those of gain and bias (null: not wanted). These are summed over blocks of rows, and the
+// blocks in order.
+template <class Body>
+Gradients<3> gradients_by_rows(Tensor d_rows, const Wanted<3>& wanted, const Body& body) {
   constexpr Index most_blocks = 16;
-  const Index length = y.shape()[-1], rows = length == 0 ? 0 : y.size() / length;
+  const Shape& shape = d_rows.shape();
+  const Index length = shape[-1], rows = length == 0 ? 0 : shape.size() / length;
   const Index least = std::max<Index>(1, elements_per_tile / std::max<Index>(1, length));
   const Index grain = std::max(least, (rows + most_blocks - 1) / most_blocks);
-  count_pass(2 * g.size(), g.size());
-  Tensor dy = Tensor::uninitialized(y.shape());
   Tensor partial = zeros({2, (rows + grain - 1) / grain, length});
-  real *out = dy.mutable_data(), *d_gain = partial.mutable_data();
+  real* d_gain = partial.mutable_data();
   real* d_bias = d_gain + partial.size() / 2;
   parallel_ranges(rows, grain, [&](Index begin, Index end) {
     const Index block = begin / grain * length;
-    for (Index at = begin * length; at < end * length; at += length)
-      kernels::norm().affine_back(g.data() + at, y.data() + at, gain.data(), length, out + at,
-                                  wanted[1] ? d_gain + block : nullptr,
-                                  wanted[2] ? d_bias + block : nullptr);
+    for (Index r = begin; r < end; ++r)
+      body(r, wanted[1] ? d_gain + block : nullptr, wanted[2] ? d_bias + block : nullptr);
   });
   const Tensor sums = sum(partial, 1);
-  return {dy, select(sums, 0), select(sums, 1)};
+  return {d_rows, select(sums, 0), select(sums, 1)};
+}
+
+Gradients<3> affine_gradients(const Tensor& y, const Tensor& gain, const Tensor& g,
+                              const Wanted<3>& wanted) {
+  count_pass(2 * g.size(), g.size());
+  const Index length = y.shape()[-1];
+  Tensor dy = Tensor::uninitialized(y.shape());
+  real* out = dy.mutable_data();
+  return gradients_by_rows(dy, wanted, [&](Index r, real* d_gain, real* d_bias) {
+    const Index at = r * length;
+    kernels::norm().affine_back(g.data() + at, y.data() + at, gain.data(), length, out + at, d_gain,
+                                d_bias);
+  });
+}
+
+Tensor affine_norm_value(const Tensor& x, const kernels::RowNorm& norm, const Tensor& gain,
+                         const Tensor& bias) {
+  count_pass(x.size(), x.size());
+  const Index length = x.shape()[-1];
+  Tensor z = Tensor::uninitialized(x.shape());
+  real* out = z.mutable_data();
+  for_rows(x.shape(), [&](Index r) {
+    real* row = out + r * length;
+    kernels::norm().forward(norm, x.data() + r * length, length, row);
+    kernels::norm().affine(row, gain.data(), data_of(bias), length, row);
+  });
+  return z;
+}
+
+// Rows are normalized again, so that nothing is kept but x.
+Gradients<3> affine_norm_gradients(const Tensor& x, const kernels::RowNorm& norm,
+                                   const Tensor& gain, const Tensor& g, const Wanted<3>& wanted) {
+  count_pass(2 * g.size(), g.size());
+  const Index length = x.shape()[-1];
+  Tensor dx = Tensor::uninitialized(x.shape());
+  real* out = dx.mutable_data();
+  return gradients_by_rows(dx, wanted, [&](Index r, real* d_gain, real* d_bias) {
+    const Index at = r * length;
+    const kernels::Scratch y(length);
+    const kernels::RowScale scale = kernels::norm().forward(norm, x.data() + at, length, y.data());
+    kernels::norm().affine_back(g.data() + at, y.data(), gain.data(), length, out + at, d_gain,
+                                d_bias);
+    kernels::norm().backward(norm, scale, out + at, y.data(), length, out + at);
+  });
+}
+
+// The gradients of f(x, gain, bias), or of f(x, gain) without a bias, by recording it.
+template <class F>
+Gradients<3> recorded_gradients(const F& f, const Tensor& x, const Tensor& gain, const Tensor& bias,
+                                const Tensor& g) {
+  std::vector<Tensor> present{x, gain};
+  if (bias.defined()) present.push_back(bias);
+  const std::vector<Tensor> d =
+      vjp([&](const auto& in) { return f(in[0], in[1], in.size() > 2 ? in[2] : Tensor()); },
+          present, g);
+  return {d[0], d[1], bias.defined() ? d[2] : Tensor()};
+}
+
+void expect_channels(const char* operation, const Tensor& x, const Tensor& gain,
+                     const Tensor& bias) {
+  expect(x.rank() >= 1 && gain.shape() == Shape{x.shape()[-1]} &&
+             (!bias.defined() || bias.shape() == gain.shape()),
+         "{}: gain and bias must have the extent of the last axis of {}: {} and {}", operation,
+         x.shape(), gain.shape(), bias.shape());
 }
 
 // Whether a field is that of batch normalization of features.
@@ -344,25 +410,35 @@ Tensor composite::affine(const Tensor& y, const Tensor& gain, const Tensor& bias
 }
 
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place place) {
-  expect(y.rank() >= 1 && gain.shape() == Shape{y.shape()[-1]} &&
-             (!bias.defined() || bias.shape() == gain.shape()),
-         "affine: gain and bias must have the extent of the last axis of {}: {} and {}", y.shape(),
-         gain.shape(), bias.shape());
+  expect_channels("affine", y, gain, bias);
   const PlaceScope caller(place);
   if (Composite::active()) return composite::affine(y, gain, bias);
   const auto to_all = [y, gain, bias](const Tensor& g, const Wanted<3>& wanted) -> Gradients<3> {
-    if (!recording()) return affine_gradients(y, gain, g, wanted);
-    std::vector<Tensor> present{y, gain};
-    if (bias.defined()) present.push_back(bias);
-    std::vector<Tensor> d = vjp(
-        [](const auto& in) {
-          return composite::affine(in[0], in[1], in.size() > 2 ? in[2] : Tensor());
-        },
-        present, g);
-    return {d[0], d[1], bias.defined() ? d[2] : Tensor()};
+    if (recording()) return recorded_gradients(composite::affine, y, gain, bias, g);
+    return affine_gradients(y, gain, g, wanted);
   };
   return record("affine", affine_value(y, gain, bias), place,
                 joint_edge<3>({&y, &gain, &bias}, to_all));
+}
+
+Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
+                   const Tensor& bias, const NormOptions& options, Place place) {
+  expect_channels("affine_norm", x, gain, bias);
+  expect_options(fields, options, x, {});
+  const PlaceScope caller(place);
+  const bool rows = fields.scale == row && (!fields.centre || *fields.centre == row);
+  if (Composite::active() || !rows) return affine(normalize(x, fields, options), gain, bias);
+  const kernels::RowNorm norm = row_norm(fields.centre.has_value(), options, x.shape()[-1]);
+  const auto to_all = [x, gain, bias, norm, fields, options](
+                          const Tensor& g, const Wanted<3>& wanted) -> Gradients<3> {
+    if (!recording()) return affine_norm_gradients(x, norm, gain, g, wanted);
+    const auto definition = [&](const Tensor& in, const Tensor& a, const Tensor& b) {
+      return composite::affine(composite::normalize(in, fields, options), a, b);
+    };
+    return recorded_gradients(definition, x, gain, bias, g);
+  };
+  return record("affine_norm", affine_norm_value(x, norm, gain, bias), place,
+                joint_edge<3>({&x, &gain, &bias}, to_all));
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {

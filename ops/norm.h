@@ -69,6 +69,13 @@ Tensor rms_norm(const Tensor& x, const NormOptions& options = {.epsilon = 1e-6},
 /// Throws ShapeError for other shapes.
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place = Place::here());
 
+/// affine(normalize(x, fields, options), gain, bias): the layers LayerNorm and RMSNorm. For rows it
+/// is one pass and keeps x alone.
+///   x: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: x's shape
+/// Throws ShapeError as the two do.
+Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
+                   const Tensor& bias, const NormOptions& options = {}, Place = Place::here());
+
 struct AdaOptions {
   double factor = 1;          ///< C
   double slope = 0.1;         ///< k

@@ -34,12 +34,14 @@ void transform_forward(const RowTransform& transform, real* row, Index count, re
       *scales++ = scale.slope;
       at += length;
     }
-    std::copy_n(normalized, count, row);
   }
+  const real* from = transform.normalized ? normalized : row;
   if (transform.gain)
-    norm().affine(row, transform.gain, transform.bias, count, row);
+    norm().affine(from, transform.gain, transform.bias, count, row);
   else if (transform.bias)
-    elementwise().add({row, false}, {transform.bias, false}, row, count);
+    elementwise().add({from, false}, {transform.bias, false}, row, count);
+  else if (from != row)
+    std::copy_n(from, count, row);
 }
 
 // g: the gradient of the transformed row; becomes that of the row before.

@@ -357,6 +357,13 @@ compute({
 })
 
 compute({
+    "affine_norm": (lambda x, gain, bias: F.layer_norm(x, (17,), gain, bias), [any_(2, 3, 17), any_(17), any_(17)]),
+    "affine_norm_rms": (lambda x, gain: gain * x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + 1e-5),
+                        [any_(3, 5), any_(5)]),
+    "affine_norm_columns": (lambda x, gain, bias: F.batch_norm(x, None, None, gain, bias, training=True),
+                            [any_(5, 7), any_(7), any_(7)]),
+    "linear": (lambda x, w, b: x @ w + b, [any_(5, 3), any_(3, 4), any_(4)]),
+    "linear_sequences": (lambda x, w, b: x @ w + b, [any_(2, 3, 4), any_(4, 19), any_(19)]),
     "normalize_batch_features": (lambda x: F.batch_norm(x, None, None, training=True), [any_(5, 19)]),
 })
 

@@ -136,6 +136,8 @@ const std::vector<Row>& table() {
       {"tril", [](In x) { return tril(x[0], -1); }},
       {"triu", [](In x) { return triu(x[0], 1); }},
       {"matmul", [](In x) { return matmul(x[0], x[1]); }},
+      {"linear", [](In x) { return linear(x[0], x[1], x[2]); }, true},
+      {"linear_sequences", [](In x) { return linear(x[0], x[1], x[2]); }, true},
       {"matmul_batched", [](In x) { return matmul(x[0], x[1]); }},
       {"matmul_transposed", [](In x) { return matmul(x[0], x[1], {.a = true, .b = true}); }},
       {"matmul_rows", [](In x) { return matmul(x[0], x[1], {.b = true}); }},
@@ -163,6 +165,13 @@ const std::vector<Row>& table() {
       {"log_softmax", [](In x) { return log_softmax(x[0]); }, true},
       {"layer_norm", [](In x) { return layer_norm(x[0]); }, true},
       {"affine", [](In x) { return affine(x[0], x[1], x[2]); }, true},
+      {"affine_norm", [](In x) { return affine_norm(x[0], both({.axes = {-1}}), x[1], x[2]); },
+       true},
+      {"affine_norm_rms",
+       [](In x) { return affine_norm(x[0], {.centre = {}, .scale = {.axes = {-1}}}, x[1], {}); },
+       true},
+      {"affine_norm_columns",
+       [](In x) { return affine_norm(x[0], both({.axes = {0}}), x[1], x[2]); }, true},
       {"affine_gain", [](In x) { return affine(x[0], x[1], {}); }, true},
       {"layer_norm_detached_mean", [](In x) { return layer_norm(x[0], {.detach_mean = true}); },
        true},
@@ -181,11 +190,7 @@ const std::vector<Row>& table() {
          return normalize(x[0], both({.axes = {0, 2, 3}}));
        },
        true},
-      {"normalize_batch_features",
-       [](In x) {
-         return normalize(x[0], both({.axes = {0}}));
-       },
-       true},
+      {"normalize_batch_features", [](In x) { return normalize(x[0], both({.axes = {0}})); }, true},
       {"normalize_instance",
        [](In x) {
          return normalize(x[0], both({.axes = {2, 3}}));
