@@ -93,9 +93,7 @@ Indices Random::permutation(Index count) {
   return order;
 }
 
-double Random::uniform() {
-  return unit(block(seed_, advance(1)).data());
-}
+double Random::uniform() { return unit(block(seed_, advance(1)).data()); }
 
 Index Random::below(Index count) {
   expect(count >= 1, "below: needs a positive count: {}", count);

@@ -1,7 +1,7 @@
 #include "tapegrad/ops/conv.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include "tapegrad/core/error.h"
@@ -10,6 +10,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/kernels/conv.h"
+#include "tapegrad/ops/kernels/pool.h"
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad {
@@ -73,34 +74,6 @@ Index image_extent(const Shape& result, Index count, Index size, const Window& w
   const Index extent = (count - 1) * window.stride - 2 * window.top + covered;
   expect(extent >= 1, "{}: padding {} leaves nothing of {}", window.operation, window.top, result);
   return extent;
-}
-
-struct Rows {
-  Index top, height;
-};
-struct Columns {
-  Index stride, padding, size, width;
-};
-
-// The position of the greatest element of each window of one line of a plane. One place of the
-// windows after another, for all of them, so that the comparisons do not wait for each other; and
-// without branches: which element wins cannot be predicted.
-void best_of_line(const real* x, Index plane, Rows rows, Columns c, Index windows, Index* best) {
-  const Index first_row = std::max<Index>(rows.top, 0);
-  const Index last_row = std::min(rows.top + c.size, rows.height);
-  for (Index j = 0; j < windows; ++j)
-    best[j] = plane + first_row * c.width + std::max<Index>(j * c.stride - c.padding, 0);
-  for (Index r = first_row; r < last_row; ++r)
-    for (Index place = 0; place < c.size; ++place) {
-      const Index left = place - c.padding;  // of the first window; may lie in the padding
-      const Index first = left < 0 ? (-left + c.stride - 1) / c.stride : 0;
-      const Index last = left < c.width ? (c.width - 1 - left) / c.stride + 1 : 0;
-      for (Index j = first; j < std::min(last, windows); ++j) {
-        const Index at = plane + r * c.width + left + j * c.stride;
-        const bool wins = static_cast<int>(x[at] > x[best[j]]) | static_cast<int>(x[at] != x[at]);
-        best[j] += (at - best[j]) & -static_cast<Index>(wins);
-      }
-    }
 }
 
 // The cross-correlation and its two transposes are linear in each argument and closed under
@@ -202,6 +175,8 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
   const Index height = x.shape()[2], width = x.shape()[3];
   const Index rows = window_count("max_pool2d", x.shape(), height, size, stride, padding);
   const Index columns = window_count("max_pool2d", x.shape(), width, size, stride, padding);
+  expect(height * width <= std::numeric_limits<std::int32_t>::max(),
+         "max_pool2d: a plane of {} has too many elements", x.shape());
   count_pass(x.size(), x.shape()[0] * x.shape()[1] * rows * columns);
   Indices winners = Indices::uninitialized({x.shape()[0], x.shape()[1], rows, columns});
   Index* out = winners.mutable_data();
@@ -209,10 +184,16 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
   parallel_ranges(lines, std::max<Index>(1, elements_per_tile / std::max<Index>(1, size * width)),
                   [&, size = size, padding = padding](Index begin, Index end) {
                     for (Index line = begin; line < end; ++line) {
-                      const Index plane = line / rows * height,
+                      const Index plane = line / rows * height * width,
                                   top = line % rows * stride - padding;
-                      best_of_line(x.data(), plane * width, {top, height},
-                                   {stride, padding, size, width}, columns, out + line * columns);
+                      kernels::pool().max({.windows = columns,
+                                           .top = std::max<Index>(top, 0),
+                                           .bottom = std::min(top + size, height),
+                                           .width = width,
+                                           .size = size,
+                                           .stride = stride,
+                                           .padding = padding},
+                                          x.data() + plane, plane, out + line * columns);
                     }
                   });
   return take(x, winners, place);

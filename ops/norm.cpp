@@ -279,9 +279,9 @@ Tensor affine_norm_value(const Tensor& x, const kernels::RowNorm& norm, const Te
   Tensor z = Tensor::uninitialized(x.shape());
   real* out = z.mutable_data();
   for_rows(x.shape(), [&](Index r) {
-    real* row = out + r * length;
-    kernels::norm().forward(norm, x.data() + r * length, length, row);
-    kernels::norm().affine(row, gain.data(), data_of(bias), length, row);
+    real* line = out + r * length;
+    kernels::norm().forward(norm, x.data() + r * length, length, line);
+    kernels::norm().affine(line, gain.data(), data_of(bias), length, line);
   });
   return z;
 }

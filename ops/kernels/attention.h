@@ -24,14 +24,14 @@ struct Attention {
   Index batch, heads, queries, keys, width;
   bool causal;  ///< query i sees keys up to i + keys - queries
   real scale;
-  ScoreTerm bias;  ///< added to the scaled scores
-  ScoreTerm mask;  ///< 0: this key does not count
+  ScoreTerm bias;               ///< added to the scaled scores
+  ScoreTerm mask;               ///< 0: this key does not count
   std::optional<Choices> kept;  ///< of the weights (batch, heads, queries, keys)
   real kept_factor;             ///< of those that are kept
 };
 
-/// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0. normalizers
-/// (batch, heads, queries): the logarithms of the sums, for the way back.
+/// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0.
+/// normalizers (batch, heads, queries): the logarithms of the sums, for the way back.
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
                        Heads<const real> v, Heads<real> out, real* normalizers);
 

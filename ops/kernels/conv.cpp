@@ -6,6 +6,7 @@
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/core/storage.h"
+#include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
@@ -31,25 +32,27 @@ class Patches {
   real* results() { return values() + sizes_.patch() * columns_; }
 
   void gather(const real* image) {
-    const Index stride = sizes_.stride, width = sizes_.out_width;
-    for_lines([=](real* line, Index from, Index begin, Index end) {
-      for (Index j = 0; j < begin; ++j) line[j] = 0;
-      if (stride == 1)  // a loop that the compiler can turn into vectors
-        for (Index j = begin; j < end; ++j) line[j] = image[from + j];
-      else
-        for (Index j = begin; j < end; ++j) line[j] = image[from + j * stride];
-      for (Index j = end; j < width; ++j) line[j] = 0;
+    if (sizes_.top > 0 || sizes_.left > 0)
+      std::fill_n(values(), sizes_.patch() * columns_, real{0});
+    for_blocks([&](Index image_at, Index at, Index lines, Index count) {
+      const real* from = image + image_at;
+      real* to = values() + at;
+      const Index line = sizes_.stride * sizes_.width;
+      if (sizes_.stride == 1) return blocks().copy(lines, count, from, line, to, sizes_.out_width);
+      for (Index i = 0; i < lines; ++i, from += line, to += sizes_.out_width)
+        for (Index j = 0; j < count; ++j) to[j] = from[j * sizes_.stride];
     });
   }
 
   // image += the patches, each element where it came from.
   void scatter(real* image) {
-    const Index stride = sizes_.stride;
-    for_lines([=](const real* line, Index from, Index begin, Index end) {
-      if (stride == 1)
-        for (Index j = begin; j < end; ++j) image[from + j] += line[j];
-      else
-        for (Index j = begin; j < end; ++j) image[from + j * stride] += line[j];
+    for_blocks([&](Index image_at, Index at, Index lines, Index count) {
+      const real* from = values() + at;
+      real* to = image + image_at;
+      const Index line = sizes_.stride * sizes_.width;
+      if (sizes_.stride == 1) return blocks().add(lines, count, from, sizes_.out_width, to, line);
+      for (Index i = 0; i < lines; ++i, from += sizes_.out_width, to += line)
+        for (Index j = 0; j < count; ++j) to[j * sizes_.stride] += from[j];
     });
   }
 
@@ -62,27 +65,33 @@ class Patches {
   }
 
  private:
-  // Calls body(line of out_width elements, offset of the first in the images, begin, end) for each
-  // line of positions; elements in [begin, end) lie inside the image, the others in padding.
+  // Positions along one axis at which one place of the window lies inside the image.
+  struct Inside {
+    Index first, count;
+  };
+  Inside inside(Index place, Index padding, Index extent, Index positions) const {
+    const Index start = place * sizes_.dilation - padding, stride = sizes_.stride;
+    const Index first = start >= 0 ? 0 : (-start + stride - 1) / stride;
+    const Index last = start < extent ? (extent - 1 - start) / stride + 1 : 0;
+    return {first, std::max<Index>(0, std::min(last, positions) - first)};
+  }
+
+  // Calls body(offset in the images, offset in values(), lines, elements of a line) for each row of
+  // values() and each image: what of it does not lie in the padding.
   template <class Body>
-  void for_lines(const Body& body) {
+  void for_blocks(const Body& body) {
     const ConvSizes& s = sizes_;
-    real* line = values();
+    Index block = 0;
     for (Index c = 0; c < s.group_channels(); ++c)
       for (Index r = 0; r < s.rows; ++r)
         for (Index q = 0; q < s.columns; ++q) {
-          const Index first = q * s.dilation - s.left;
-          const Index begin =
-              std::min(s.out_width, first >= 0 ? 0 : (-first + s.stride - 1) / s.stride);
-          const Index fits = first < s.width ? (s.width - 1 - first) / s.stride + 1 : 0;
-          const Index last = std::clamp(fits, begin, s.out_width);
-          for (Index n = 0; n < images_; ++n)
-            for (Index i = 0; i < s.out_height; ++i, line += s.out_width) {
-              const Index y = i * s.stride - s.top + r * s.dilation;
-              const bool inside = y >= 0 && y < s.height;
-              body(line, n * s.image() + (c * s.height + y) * s.width + first, begin,
-                   inside ? last : begin);
-            }
+          const Inside y = inside(r, s.top, s.height, s.out_height);
+          const Inside x = inside(q, s.left, s.width, s.out_width);
+          const Index top = y.first * s.stride + r * s.dilation - s.top;
+          const Index left = x.first * s.stride + q * s.dilation - s.left;
+          for (Index n = 0; n < images_; ++n, block += s.positions())
+            body(n * s.image() + (c * s.height + top) * s.width + left,
+                 block + y.first * s.out_width + x.first, y.count, x.count);
         }
   }
 

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
@@ -67,27 +70,39 @@ TEST_CASE("thin products are the same for any number of threads", "[ops][threads
 
 TEST_CASE("max pooling finds the first greatest element of every window", "[ops]") {
   Random random(3);
-  for (const Index size : {1, 2, 3, 5})
-    for (const Index stride : {1, 2, 3, 4})
-      for (const Index padding : {Index{0}, size / 2}) {
-        // Few distinct values, so that there are ties.
-        Tensor x = random.uniform({2, 3, 11, 9}, 0, 4);
-        for (Index i = 0; i < x.size(); ++i) x.mutable_data()[i] = std::floor(x.data()[i]);
-        const Tensor y = max_pool2d(x, {.size = size, .stride = stride, .padding = padding});
-        Index at = 0, wrong = 0;
-        for (Index plane = 0; plane < 6; ++plane)
-          for (Index r = 0; r < y.shape()[2]; ++r)
-            for (Index c = 0; c < y.shape()[3]; ++c, ++at) {
-              real greatest = -1;
-              for (Index i = 0; i < size; ++i)
-                for (Index j = 0; j < size; ++j) {
-                  const Index row = r * stride - padding + i, column = c * stride - padding + j;
-                  if (row < 0 || row >= 11 || column < 0 || column >= 9) continue;
-                  greatest = std::max(greatest, x.data()[(plane * 11 + row) * 9 + column]);
-                }
-              wrong += y.data()[at] != greatest;
-            }
-        INFO("size " << size << ", stride " << stride << ", padding " << padding);
-        CHECK(wrong == 0);
-      }
+  for (const Index width : {9, 70})  // fewer and more windows than a vector has lanes
+    for (const Index size : {1, 2, 3, 5})
+      for (const Index stride : {1, 2, 3, 4})
+        for (const Index padding : {Index{0}, size / 2}) {
+          INFO("width " << width << ", size " << size << ", stride " << stride << ", padding "
+                        << padding);
+          // Few distinct values, so that there are ties; -inf among them.
+          Tensor x = random.uniform({2, 3, 11, width}, 0, 4);
+          for (Index i = 0; i < x.size(); ++i) {
+            real& value = x.mutable_data()[i];
+            value = value < 1 ? -std::numeric_limits<real>::infinity() : std::floor(value);
+          }
+          const Tape tape;
+          const Tensor in = watch(x);
+          const Tensor y = max_pool2d(in, {.size = size, .stride = stride, .padding = padding});
+          std::vector<real> wins(x.size());
+          Index at = 0, wrong = 0;
+          for (Index plane = 0; plane < 6; ++plane)
+            for (Index r = 0; r < y.shape()[2]; ++r)
+              for (Index c = 0; c < y.shape()[3]; ++c, ++at) {
+                Index winner = -1;
+                for (Index i = 0; i < size; ++i)
+                  for (Index j = 0; j < size; ++j) {
+                    const Index row = r * stride - padding + i, column = c * stride - padding + j;
+                    if (row < 0 || row >= 11 || column < 0 || column >= width) continue;
+                    const Index candidate = (plane * 11 + row) * width + column;
+                    if (winner < 0 || x.data()[candidate] > x.data()[winner]) winner = candidate;
+                  }
+                wrong += y.data()[at] != x.data()[winner];
+                wins[winner] += 1;
+              }
+          CHECK(wrong == 0);
+          const Tensor found = grad(y, in, {.seed = ones(y.shape())});
+          CHECK(std::equal(wins.begin(), wins.end(), found.data()));
+        }
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::kernels {
+
+/// Rectangles of elements, whose rows begin `from_stride` and `to_stride` elements apart: loops for
+/// rows so short that a call for each would take longer than the row.
+struct Blocks {
+  void (*copy)(Index rows, Index columns, const real* from, Index from_stride, real* to,
+               Index to_stride);
+  /// to += from
+  void (*add)(Index rows, Index columns, const real* from, Index from_stride, real* to,
+              Index to_stride);
+};
+const Blocks& blocks();
+
+}  // namespace tapegrad::kernels

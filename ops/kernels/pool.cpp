@@ -1,0 +1,64 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/pool.cpp"
+#include <hwy/foreach_target.h>
+// The order matters: Highway includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include "tapegrad/ops/kernels/math-inl.h"
+#include "tapegrad/ops/kernels/pool.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace {
+
+// As many windows at a time as a vector has lanes, one place of them after another, without
+// branches: which element wins cannot be predicted.
+void max(const PoolLine& line, const real* plane, Index start, Index* best) {
+  const Tag d;
+  const hn::RebindToSigned<Tag> positions;
+  using Position = hn::TFromD<decltype(positions)>;
+  const auto all = [&](Index value) { return hn::Set(positions, static_cast<Position>(value)); };
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const auto zero = hn::Zero(positions), width = all(line.width);
+  const auto from_first = hn::Mul(hn::Iota(positions, 0), all(line.stride));
+  HWY_ALIGN Position found[hn::MaxLanes(d)];
+  for (Index first = 0; first < line.windows; first += lanes) {
+    const auto left = hn::Add(from_first, all(first * line.stride - line.padding));
+    Vector greatest = hn::Neg(hn::Inf(d));
+    auto winner = hn::Add(hn::Max(left, zero), all(line.top * line.width));
+    for (Index row = line.top; row < line.bottom; ++row)
+      for (Index place = 0; place < line.size; ++place) {
+        const auto column = hn::Add(left, all(place));
+        const auto inside = hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width));
+        const auto at = hn::IfThenElseZero(inside, hn::Add(column, all(row * line.width)));
+        const Vector v = hn::IfThenElse(hn::RebindMask(d, inside), hn::GatherIndex(d, plane, at),
+                                        hn::Neg(hn::Inf(d)));
+        const auto wins = hn::Or(hn::Gt(v, greatest), hn::IsNaN(v));
+        greatest = hn::IfThenElse(wins, v, greatest);
+        winner = hn::IfThenElse(hn::RebindMask(positions, wins), at, winner);
+      }
+    hn::Store(winner, positions, found);
+    for (Index j = first; j < std::min(first + lanes, line.windows); ++j)
+      best[j] = start + found[j - first];
+  }
+}
+
+}  // namespace
+
+const Pool* pool_here() {
+  static constexpr Pool loops{.max = max};
+  return &loops;
+}
+
+}  // namespace tapegrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tapegrad::kernels {
+HWY_EXPORT(pool_here);
+const Pool& pool() {
+  static const Pool& best = *HWY_DYNAMIC_DISPATCH(pool_here)();
+  return best;
+}
+}  // namespace tapegrad::kernels
+#endif
