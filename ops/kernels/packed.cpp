@@ -115,8 +115,11 @@ Packed::Packed(Index k, Index n, Matrix b) : k_(k), n_(n) {
     const Index first = panel * width, columns = std::min(width, n - first);
     if (columns < width) std::fill_n(out, width * k, real{0});
     if (b.transposed) {
-      for (Index j = 0; j < columns; ++j)
-        for (Index i = 0; i < k; ++i) out[i * width + j] = b.values[(first + j) * b.stride + i];
+      constexpr Index block = 64;  // rows of the panel that stay in the cache
+      for (Index top = 0; top < k; top += block)
+        for (Index j = 0; j < columns; ++j)
+          for (Index i = top; i < std::min(k, top + block); ++i)
+            out[i * width + j] = b.values[(first + j) * b.stride + i];
     } else {
       for (Index i = 0; i < k; ++i)
         std::copy_n(b.values + i * b.stride + first, columns, out + i * width);

@@ -276,7 +276,9 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   const Partials product_total(tasks, G, out.product_transform);
   const Partials state_total(tasks, H, out.state_transform);
   const bool has_cells = s.cell == Cell::lstm;
-  std::fill_n(out.h0, s.batch * H, real{0});
+  std::copy_n(h_gradient + (s.steps - 1) * s.batch * H, s.batch * H, out.h0);
+  // Of an RNN or LSTM without lengths, all of h's gradient flows through the product.
+  const bool passes_by = s.cell == Cell::gru || s.lengths != nullptr;
   if (has_cells && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
   if (has_cells && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});
 
@@ -292,7 +294,6 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
                                      .product = out.product + r * G,
                                      .product_total = product_total.of(begin / grain),
                                      .state_total = state_total.of(begin / grain)};
-        reduce().accumulate(h_gradient + r * H, gradients.h, H);
         if (!ended(s, step, b)) {
           step_backward(s, row_at(s, kept, h, step, b), gradients, d_state.data());
         } else {
@@ -300,8 +301,11 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
           std::fill_n(gradients.product, G, real{0});
         }
       }
+      const Index first = step * s.batch + begin;
+      const real* from = step > 0 ? h_gradient + (first - s.batch) * H : nullptr;
+      if (passes_by && from) reduce().accumulate(from, dh, (end - begin) * H);
       if (!all_ended(s, step, begin, end))
-        weight.multiply(end - begin, out.product + (step * s.batch + begin) * G, G, dh, H, dh, H);
+        weight.multiply(end - begin, out.product + first * G, G, passes_by ? dh : from, H, dh, H);
     }
   });
   product_total.add_up();
