@@ -163,11 +163,6 @@ bool RecurrentLayer::fused() const {
   return rows && !norm.learned_smoothing;
 }
 
-// The sum is the same, and the product's rows are at hand in every step.
-bool RecurrentLayer::bias_follows_product() const {
-  return cell == Cell::lstm && fused() && !input_norm.parts.empty();
-}
-
 Tensor RecurrentLayer::recurrent_weight() const {
   return weight_gain.defined() ? weight_norm(weight, weight_gain, 0) : Tensor(weight);
 }
@@ -176,7 +171,7 @@ Tensor RecurrentLayer::projected(const Tensor& x, Index first_step, Mode mode) c
   if (input_norm.parts.empty()) return input(x);
   const Tensor product =
       matmul(x, input.gain.defined() ? weight_norm(input.weight, input.gain, 0) : input.weight);
-  if (bias_follows_product()) return input_norm(product, 0, mode);
+  if (fused()) return product;  // `recurrent` normalizes its rows
   if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
   std::vector<Tensor> steps;  // each with statistics of its own
   for (Index t = 0; t < x.shape()[0]; ++t)
@@ -185,10 +180,11 @@ Tensor RecurrentLayer::projected(const Tensor& x, Index first_step, Mode mode) c
 }
 
 RecurrentNorms RecurrentLayer::norms() const {
-  RecurrentNorms norms{.product = row_normalization(product_norm.parts, product_norm.sizes)};
+  RecurrentNorms norms{.inputs = row_normalization(input_norm.parts, input_norm.sizes),
+                       .product = row_normalization(product_norm.parts, product_norm.sizes)};
   norms.product.over_sum = !product_norm.parts.empty() && input_norm.parts.empty();
-  if (bias_follows_product()) {
-    Tensor& bias = norms.product.bias;
+  if (!input_norm.parts.empty()) {  // then `projected` leaves out the bias as well
+    Tensor& bias = norms.inputs.bias;
     bias = bias.defined() ? bias + input.bias : Tensor(input.bias);
   }
   if (cell_norm) norms.cell = row_normalization({*cell_norm}, {hidden()});

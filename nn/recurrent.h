@@ -65,7 +65,6 @@ struct RecurrentLayer {
 
  private:
   bool fused() const;
-  bool bias_follows_product() const;
   Tensor projected(const Tensor& x, Index first_step, Mode mode) const;
   RecurrentNorms norms() const;
   StepFunctions functions(Mode mode) const;

@@ -64,12 +64,22 @@ void expect_row(const char* place, const RowNormalization& norm, Index channels)
 
 // The tensors that the fused operation reads, in the order of its edges.
 struct Operands {
-  Tensor inputs, weight, h, c, product_gain, product_bias, cell_gain, cell_bias;
+  Tensor inputs, weight, h, c;
+  Tensor input_gain, input_bias, product_gain, product_bias, cell_gain, cell_bias;
 };
-constexpr int operand_count = 8;
+constexpr int operand_count = 10;
 
 Gradients<operand_count> list(const Operands& o) {
-  return {o.inputs, o.weight, o.h, o.c, o.product_gain, o.product_bias, o.cell_gain, o.cell_bias};
+  return {o.inputs,       o.weight,       o.h,         o.c,        o.input_gain, o.input_bias,
+          o.product_gain, o.product_bias, o.cell_gain, o.cell_bias};
+}
+
+// The definition: the inputs do not depend on h, and are normalized first.
+RecurrentResult defined(Cell cell, const Tensor& inputs, const Tensor& weight,
+                        const RecurrentState& first, const RecurrentNorms& norms,
+                        const Indices& lengths) {
+  return composite::recurrent(cell, norms.inputs(inputs), weight, first, step_functions(norms),
+                              lengths);
 }
 
 kernels::RowTransform transform(const RowNormalization& norm, Index channels) {
@@ -144,6 +154,7 @@ struct Call {
             .h0 = operands.h.data(),
             .c0 = operands.c.defined() ? operands.c.data() : nullptr,
             .lengths = lengths.defined() ? lengths.data() : nullptr,
+            .input = transform(norms.inputs, inputs[2]),
             .product = transform(norms.product, inputs[2]),
             .state = transform(norms.cell, hidden)};
   }
@@ -166,12 +177,14 @@ Gradients<operand_count> composite_gradients(const Call& call, const Tensor& g) 
     for (int i = 0, next = 0; i < operand_count; ++i)
       if (all[i].defined()) now[i] = in[next++];
     RecurrentNorms norms = call.norms;
-    norms.product.gain = now[4];
-    norms.product.bias = now[5];
-    norms.cell.gain = now[6];
-    norms.cell.bias = now[7];
-    return joined(call.cell, composite::recurrent(call.cell, now[0], now[1], {now[2], now[3]},
-                                                  step_functions(norms), call.lengths));
+    norms.inputs.gain = now[4];
+    norms.inputs.bias = now[5];
+    norms.product.gain = now[6];
+    norms.product.bias = now[7];
+    norms.cell.gain = now[8];
+    norms.cell.bias = now[9];
+    return joined(call.cell,
+                  defined(call.cell, now[0], now[1], {now[2], now[3]}, norms, call.lengths));
   };
   const std::vector<Tensor> gradients = vjp(definition, present, g);
   Gradients<operand_count> result;
@@ -189,7 +202,8 @@ Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& ke
     if (all[i].defined()) result[i] = Tensor::uninitialized(all[i].shape());
   const auto of = [&](int i) { return result[i].defined() ? result[i].mutable_data() : nullptr; };
 
-  const bool shared = call.cell != Cell::gru && (s.product.over_sum || s.product.identity());
+  const bool shared =
+      call.cell != Cell::gru && s.input.identity() && (s.product.over_sum || s.product.identity());
   Tensor product;  // its gradient, where it is not that of the inputs
   if (!shared) product = Tensor::uninitialized(call.operands.inputs.shape());
   const bool lstm = call.cell == Cell::lstm;
@@ -200,8 +214,9 @@ Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& ke
                                .weight = of(1),
                                .h0 = of(2),
                                .c0 = of(3),
-                               .product_transform = {of(4), of(5)},
-                               .state_transform = {of(6), of(7)}});
+                               .input_transform = {of(4), of(5)},
+                               .product_transform = {of(6), of(7)},
+                               .state_transform = {of(8), of(9)}});
   return result;
 }
 
@@ -220,10 +235,11 @@ Tensor fused(const Call& call, Place place) {
     return recording() ? composite_gradients(call, g) : fused_gradients(call, kept, g, value);
   };
   const Operands& o = call.operands;
-  return record("recurrent", y, place,
-                joint_edge<operand_count>({&o.inputs, &o.weight, &o.h, &o.c, &o.product_gain,
-                                           &o.product_bias, &o.cell_gain, &o.cell_bias},
-                                          rule));
+  return record(
+      "recurrent", y, place,
+      joint_edge<operand_count>({&o.inputs, &o.weight, &o.h, &o.c, &o.input_gain, &o.input_bias,
+                                 &o.product_gain, &o.product_bias, &o.cell_gain, &o.cell_bias},
+                                rule));
 }
 
 }  // namespace
@@ -303,20 +319,24 @@ RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms,
                           const Indices& lengths, Place place) {
   expect_fit(cell, inputs, weight, first, lengths);
+  expect_row("inputs", norms.inputs, inputs.shape()[2]);
   expect_row("product", norms.product, inputs.shape()[2]);
   expect_row("cell", norms.cell, weight.shape()[0]);
+  expect(!norms.product.over_sum || norms.inputs.identity(),
+         "recurrent: where the sum is normalized, the inputs are not");
   expect(cell != Cell::gru || !norms.product.over_sum,
          "recurrent: a gru has no sum of inputs and product to normalize");
   expect(cell != Cell::gru_reset_first || norms.product.identity(),
          "recurrent: a gru with the reset gate on the state takes no normalization");
   const PlaceScope caller(place);
   if (Composite::active() || inputs.shape()[0] == 0 || cell == Cell::gru_reset_first)
-    return composite::recurrent(cell, inputs, weight, first, step_functions(norms), lengths);
-  const Call call{cell,
-                  {inputs, weight, first.h, cell == Cell::lstm ? first.c : Tensor(),
-                   norms.product.gain, norms.product.bias, norms.cell.gain, norms.cell.bias},
-                  norms,
-                  lengths};
+    return defined(cell, inputs, weight, first, norms, lengths);
+  const Call call{
+      cell,
+      {inputs, weight, first.h, cell == Cell::lstm ? first.c : Tensor(), norms.inputs.gain,
+       norms.inputs.bias, norms.product.gain, norms.product.bias, norms.cell.gain, norms.cell.bias},
+      norms,
+      lengths};
   const Tensor y = fused(call, place);
   const Index steps = inputs.shape()[0];
   if (cell != Cell::lstm) return {y, {select(y, steps - 1), {}}};

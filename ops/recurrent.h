@@ -44,6 +44,7 @@ struct RowNormalization {
 };
 
 struct RecurrentNorms {
+  RowNormalization inputs = {};   ///< of the inputs (Ba et al. 2016, eq. 20); not with over_sum
   RowNormalization product = {};  ///< of h W_h; of a plain RNN and with over_sum, of the whole sum
   RowNormalization cell = {};     ///< of an LSTM's c, on its way to h (Ba et al. 2016, eq. 22)
 };

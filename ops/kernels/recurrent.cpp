@@ -61,6 +61,36 @@ void transform_backward(const RowTransform& transform, real* g, Index count, con
   }
 }
 
+// The transformed inputs of a row. Nothing is kept of them: the way back computes them again.
+class InputRow {
+ public:
+  InputRow(const RowTransform& transform, Index count)
+      : transform_(transform),
+        count_(count),
+        numbers_(transform.identity() ? 0 : 2 * count),
+        scales_(2 * static_cast<Index>(transform.segments.size())) {}
+
+  const real* forward(const real* x) const {
+    if (transform_.identity()) return x;
+    std::copy_n(x, count_, numbers_.data());
+    transform_forward(transform_, numbers_.data(), count_, normalized(), scales_.data());
+    return numbers_.data();
+  }
+  // g: as of transform_backward
+  void backward(const real* x, real* g, TransformGradients total) const {
+    if (transform_.identity()) return;
+    forward(x);
+    transform_backward(transform_, g, count_, normalized(), scales_.data(), total);
+  }
+
+ private:
+  real* normalized() const { return numbers_.data() + count_; }
+
+  const RowTransform& transform_;
+  Index count_;
+  Scratch numbers_, scales_;
+};
+
 // Where one row of one step keeps its numbers.
 struct Row {
   const real *inputs, *h_before;
@@ -93,7 +123,7 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
 // Whether nothing is done to the product before the inputs are added, so that it can start from
 // them.
 bool starts_from_inputs(const Sequence& s) {
-  return s.cell != Cell::gru && (s.product.over_sum || s.product.identity());
+  return s.cell != Cell::gru && s.input.identity() && (s.product.over_sum || s.product.identity());
 }
 
 // From h W of the row to the sum that the gates see.
@@ -214,17 +244,20 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
                   Index end) {
   const Index G = s.gates() * s.hidden;
   const Scratch products((end - begin) * G);
+  const InputRow inputs(s.input, G);
   for (Index step = 0; step < s.steps; ++step) {
     const Row first = row_at(s, kept, h, step, begin);
     if (!all_ended(s, step, begin, end))
       weight.multiply(end - begin, first.h_before, s.hidden,
                       starts_from_inputs(s) ? first.inputs : nullptr, G, products.data(), G);
     for (Index b = begin; b < end; ++b) {
-      const Row row = row_at(s, kept, h, step, b);
-      if (ended(s, step, b))
+      Row row = row_at(s, kept, h, step, b);
+      if (ended(s, step, b)) {
         carry(s, row);
-      else
+      } else {
+        row.inputs = inputs.forward(row.inputs);
         step_forward(s, row, products.data() + (b - begin) * G);
+      }
     }
   }
 }
@@ -273,6 +306,7 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   count_sequence(s, 2, s.cell == Cell::lstm ? 4 : 2);
   const Packed weight(G, H, {s.weight, G, true});
   const Index tasks = (s.batch + grain - 1) / grain;
+  const Partials input_total(tasks, G, out.input_transform);
   const Partials product_total(tasks, G, out.product_transform);
   const Partials state_total(tasks, H, out.state_transform);
   const bool has_cells = s.cell == Cell::lstm;
@@ -284,6 +318,7 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
 
   parallel_ranges(s.batch, grain, [&](Index begin, Index end) {
     const Scratch d_state(H);
+    const InputRow inputs(s.input, G);
     real* dh = out.h0 + begin * H;
     for (Index step = s.steps - 1; step >= 0; --step) {
       for (Index b = begin; b < end; ++b) {
@@ -295,7 +330,9 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
                                      .product_total = product_total.of(begin / grain),
                                      .state_total = state_total.of(begin / grain)};
         if (!ended(s, step, b)) {
-          step_backward(s, row_at(s, kept, h, step, b), gradients, d_state.data());
+          const Row row = row_at(s, kept, h, step, b);
+          step_backward(s, row, gradients, d_state.data());
+          inputs.backward(row.inputs, gradients.inputs, input_total.of(begin / grain));
         } else {
           std::fill_n(gradients.inputs, G, real{0});
           std::fill_n(gradients.product, G, real{0});
@@ -308,6 +345,7 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
         weight.multiply(end - begin, out.product + first * G, G, passes_by ? dh : from, H, dh, H);
     }
   });
+  input_total.add_up();
   product_total.add_up();
   state_total.add_up();
   weight_gradient(s, h, out.product, out.weight);

@@ -31,6 +31,7 @@ struct Sequence {
   Index steps, batch, hidden;
   const real *inputs, *weight, *h0, *c0;
   const Index* lengths;  ///< of each sequence, or null: all have `steps`
+  RowTransform input;    ///< of the inputs; never over_sum
   RowTransform product;
   RowTransform state;  ///< of an LSTM's c, on its way to h
 
@@ -60,7 +61,7 @@ struct SequenceGradients {
   real* inputs;
   real* product;  ///< of the products before their transform; may be `inputs` where they are equal
   real *weight, *h0, *c0;
-  TransformGradients product_transform, state_transform;
+  TransformGradients input_transform, product_transform, state_transform;
 };
 /// Given the gradients of h and of the last c (or null).
 void recurrent_backward(const Sequence& sequence, const Kept& kept, const real* h,

@@ -364,6 +364,18 @@ compute({
                             [any_(5, 7), any_(7), any_(7)]),
     "linear": (lambda x, w, b: x @ w + b, [any_(5, 3), any_(3, 4), any_(4)]),
     "linear_sequences": (lambda x, w, b: x @ w + b, [any_(2, 3, 4), any_(4, 19), any_(19)]),
+    "recurrent_lstm_inputs": (
+        lambda x, w, h, c, ax, bx, a, b: recurrent(
+            "lstm", F.layer_norm(x, (16,)) * ax + bx, w, h, c, norm=(a, b), lengths=(2, 1, 2)),
+        [any_(2, 3, 16), any_(4, 16), any_(3, 4) * 2, any_(3, 4) * 3, any_(16) / 2, any_(16) / 2, any_(16) / 2,
+         any_(16) / 2]),
+    "recurrent_rnn_inputs": (
+        lambda x, w, h, a: recurrent("tanh", x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + 1e-5) * a, w, h),
+        [any_(2, 2, 4), any_(4, 4), any_(2, 4), any_(4)]),
+    "recurrent_gru_inputs": (
+        lambda x, w, h, b: recurrent("gru", torch.cat([F.layer_norm(p, (p.shape[-1],)) for p in
+                                                       torch.split(x, (8, 4), -1)], -1) + b, w, h),
+        [any_(2, 3, 12), any_(4, 12), any_(3, 4), any_(12)]),
     "normalize_batch_features": (lambda x: F.batch_norm(x, None, None, training=True), [any_(5, 19)]),
 })
 

@@ -410,6 +410,11 @@ TEST_CASE("recurrent layers refuse what they cannot do", "[recurrent]") {
   CHECK_THROWS_AS(net(zeros({4, 1, 2}), {{zeros({2, 3}), zeros({1, 3})}}), ShapeError);
   CHECK(net(zeros({0, 1, 2})).outputs.shape() == Shape{0, 1, 3});
   CHECK(net(zeros({1, 1, 2})).outputs.shape() == Shape{1, 1, 3});
+  const RecurrentNorms both{.inputs = {.statistics = NormOptions{}},
+                            .product = {.statistics = NormOptions{}, .over_sum = true}};
+  CHECK_THROWS_WITH(
+      recurrent(Cell::lstm, zeros({1, 2, 8}), zeros({2, 8}), {zeros({2, 2}), zeros({2, 2})}, both),
+      Contains("the sum is normalized"));
   CHECK_THROWS_WITH(to_pytorch(Recurrent(Cell::lstm, 2, 3, random, {.norm = "layer"})),
                     Contains("pytorch"));
 }

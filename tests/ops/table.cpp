@@ -288,6 +288,29 @@ const std::vector<Row>& table() {
                   .statistics = NormOptions{}, .parts = {4, 2}, .gain = x[3], .bias = x[4]}}));
        },
        true},
+      {"recurrent_lstm_inputs",
+       [](In x) {
+         return everything(
+             recurrent(Cell::lstm, x[0], x[1], {x[2], x[3]},
+                       {.inputs = {.statistics = NormOptions{}, .gain = x[4], .bias = x[5]},
+                        .product = {.statistics = NormOptions{}, .gain = x[6], .bias = x[7]}},
+                       Indices({3}, {2, 1, 2})));
+       },
+       true},
+      {"recurrent_rnn_inputs",
+       [](In x) {
+         return everything(
+             recurrent(Cell::rnn_tanh, x[0], x[1], {x[2], {}},
+                       {.inputs = {.statistics = NormOptions{}, .centred = false, .gain = x[3]}}));
+       },
+       true},
+      {"recurrent_gru_inputs",
+       [](In x) {
+         return everything(
+             recurrent(Cell::gru, x[0], x[1], {x[2], {}},
+                       {.inputs = {.statistics = NormOptions{}, .parts = {8, 4}, .bias = x[3]}}));
+       },
+       true},
       {"recurrent_gru_reset_first",
        [](In x) {
          return everything(recurrent(Cell::gru_reset_first, x[0], x[1], {x[2], {}}));
