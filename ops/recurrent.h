@@ -57,10 +57,11 @@ struct RecurrentResult {
 
 /// A recurrent layer over a whole sequence, as one fused operation: a task takes part of the batch
 /// through all steps, and the weight's gradient is one product at the end.
-///   inputs: (T, B, G hidden), what does not depend on h: x W_x + b    weight W_h: (hidden, G
-///   hidden) first: h and c (lstm) of (B, hidden)   lengths: (B), in [0, T]; all T if undefined
+///   inputs: (T, B, G hidden), what does not depend on h: x W_x + b, or x W_x where norms.inputs
+///   normalizes it and adds b   weight W_h: (hidden, G hidden)   first: h and c (lstm) of (B,
+///   hidden)   lengths: (B), in [0, T]; all T if undefined
 /// A sequence that is over carries its state (h = m h_new + (1 - m) h_old).
-/// Throws ShapeError for shapes that do not fit.
+/// Throws ShapeError for shapes that do not fit, and for norms that the cell does not take.
 RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());
