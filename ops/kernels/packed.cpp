@@ -17,6 +17,9 @@ namespace {
 // Accumulators for this many rows and two vectors of columns fit the registers.
 constexpr Index most_rows = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 
+// A panel is asked for this many rows early: weights that outgrow L2 come from afar.
+constexpr Index ahead = 16;
+
 Index panel_width() { return 2 * static_cast<Index>(hn::Lanes(Tag())); }
 
 // c (rows, columns of one panel) = start + a (rows, k) times the panel.
@@ -32,6 +35,8 @@ void multiply_panel(Index k, const real* a, Index a_stride, const real* panel, c
   }
   for (Index i = 0; i < k; ++i) {
     const Vector b_left = hn::Load(d, panel), b_right = hn::Load(d, panel + lanes);
+    __builtin_prefetch(panel + 2 * ahead * lanes);
+    __builtin_prefetch(panel + (2 * ahead + 1) * lanes);
     panel += 2 * lanes;
     for (Index r = 0; r < rows; ++r) {
       const Vector factor = hn::Set(d, a[r * a_stride + i]);
