@@ -28,7 +28,7 @@ def main():
     parser = argparse.ArgumentParser(prog="./dev bench --instructions", description=__doc__.splitlines()[0])
     parser.add_argument("bench", help=argparse.SUPPRESS)
     parser.add_argument("rows", nargs="*", help="rows to count (overhead, mlp_b4)")
-    flags = parser.parse_args()
+    flags = parser.parse_intermixed_args()
     listed = subprocess.run([flags.bench, "--list"], capture_output=True, text=True, check=True).stdout.split()
     unknown = [row for row in flags.rows if row not in listed]
     if unknown:

@@ -182,7 +182,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", help="also write an object a line to this file")
     parser.add_argument("--check", action="store_true", help="instead: show that the loss of each peer falls")
-    flags = parser.parse_args()
+    flags = parser.parse_intermixed_args()
 
     listed = subprocess.run([flags.bench, "--list"], capture_output=True, text=True, check=True).stdout.split()
     for row in flags.rows:
