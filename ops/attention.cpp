@@ -9,6 +9,7 @@
 #include "tapegrad/ops/dropout.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/internal/dropout.h"
 #include "tapegrad/ops/kernels/attention.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -77,21 +78,15 @@ struct Projections {
   }
 };
 
-// How dropout of the weights is drawn: the choices, and a copy of the numbers from before, from
-// which the definition draws the same.
-struct Drawn {
-  std::optional<Choices> choices;
-  std::optional<Random> before;
-};
+// What dropout of the weights leaves; nothing where there is none.
+using Kept = std::optional<Choices>;
 
-Drawn draw(const Projections& p, const AttentionOptions& o) {
+Kept draw(const Projections& p, const AttentionOptions& o) {
   if (o.dropout == 0) return {};
-  const Random before = *o.random;
-  const Index weights = p.q.shape()[0] * o.heads * p.queries() * p.keys();
-  return {o.random->choices(weights, 1 - o.dropout), before};
+  return o.random->choices(p.q.shape()[0] * o.heads * p.queries() * p.keys(), 1 - o.dropout);
 }
 
-kernels::Attention sizes(const Projections& p, const AttentionOptions& o, const Drawn& drawn) {
+kernels::Attention sizes(const Projections& p, const AttentionOptions& o, const Kept& kept) {
   const Index width = p.channels() / o.heads;
   return {.batch = p.q.shape()[0],
           .heads = o.heads,
@@ -102,20 +97,20 @@ kernels::Attention sizes(const Projections& p, const AttentionOptions& o, const 
           .scale = static_cast<real>(scale_of(o, width)),
           .bias = term(o.bias),
           .mask = term(o.mask),
-          .kept = drawn.choices,
+          .kept = kept,
           .kept_factor = static_cast<real>(1 / (1 - o.dropout))};
 }
 
 struct Fused {
   Tensor out, normalizers;
-  Drawn drawn;
+  Kept kept;
 };
 
 Fused forward(const Projections& p, const AttentionOptions& o) {
-  const Drawn drawn = draw(p, o);
-  const kernels::Attention a = sizes(p, o, drawn);
+  const Kept kept = draw(p, o);
+  const kernels::Attention a = sizes(p, o, kept);
   Fused result{Tensor::uninitialized({a.batch, a.queries, p.channels()}),
-               Tensor::uninitialized({a.batch, a.heads, a.queries}), drawn};
+               Tensor::uninitialized({a.batch, a.heads, a.queries}), kept};
   kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
                              {result.out.mutable_data(), p.channels()},
                              result.normalizers.mutable_data());
@@ -123,7 +118,7 @@ Fused forward(const Projections& p, const AttentionOptions& o) {
 }
 
 // The gradients of the three, or of the one that holds them.
-Projections backward(const Projections& p, const AttentionOptions& o, const Drawn& drawn,
+Projections backward(const Projections& p, const AttentionOptions& o, const Kept& kept,
                      const Tensor& out, const Tensor& normalizers, const Tensor& g) {
   Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
   if (!p.packed) {
@@ -135,7 +130,7 @@ Projections backward(const Projections& p, const AttentionOptions& o, const Draw
     return kernels::Heads<real>{const_cast<real*>(heads.values), heads.stride};
   };
   const Index channels = p.channels();
-  kernels::attention_backward(sizes(p, o, drawn), p.heads(0), p.heads(1), p.heads(2),
+  kernels::attention_backward(sizes(p, o, kept), p.heads(0), p.heads(1), p.heads(2),
                               {out.data(), channels}, normalizers.data(), {g.data(), channels},
                               writable(0), writable(1), writable(2));
   return d;
@@ -146,22 +141,15 @@ bool fusible(const AttentionOptions& o) {
   return !Composite::active() && constant_bias;
 }
 
-// The definition with the numbers that were drawn before.
-Tensor replayed(const Tensor& q, const Tensor& k, const Tensor& v, AttentionOptions options,
-                Drawn drawn) {
-  if (drawn.before) options.random = &*drawn.before;
-  return composite::attention(q, k, v, options);
-}
-
 std::vector<Tensor> thirds(const Tensor& projected) {
   const Index channels = projected.shape()[-1] / 3;
   return split(projected, {channels, channels, channels}, -1);
 }
 
-}  // namespace
-
-Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
-                            const AttentionOptions& o) {
+// The definition, with dropout by `drop`.
+template <class Drop>
+Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
+               const Drop& drop) {
   const Tensor queries = split_heads(q, o.heads), keys = split_heads(k, o.heads);
   Tensor scores = matmul(queries, keys, {.b = true}) * scale_of(o, queries.shape()[-1]);
   if (o.bias.defined()) scores = scores + o.bias;
@@ -175,8 +163,24 @@ Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
     weights = where(allowed, tapegrad::softmax(where(allowed, scores, -1e30)), 0.0);
   else
     weights = tapegrad::softmax(scores);
-  if (o.dropout > 0) weights = tapegrad::dropout(weights, o.dropout, *o.random);
+  if (o.dropout > 0) weights = drop(weights);
   return merge_heads(matmul(weights, split_heads(v, o.heads)));
+}
+
+// The definition once more, with the choices that were drawn.
+Tensor redone(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
+              const Kept& kept) {
+  return defined(q, k, v, o,
+                 [&](const Tensor& weights) { return dropout_by(*kept, weights, o.dropout); });
+}
+
+}  // namespace
+
+Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                            const AttentionOptions& o) {
+  return defined(q, k, v, o, [&](const Tensor& weights) {
+    return tapegrad::dropout(weights, o.dropout, *o.random);
+  });
 }
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
@@ -186,16 +190,16 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   if (!fusible(options)) return composite::attention(q, k, v, options);
   const Projections p{q, k, v, false};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, sums = fused.normalizers, drawn = fused.drawn](
+  const auto rule = [p, options, sums = fused.normalizers, kept = fused.kept](
                         const Tensor& g, const Tensor& y, const Wanted<3>&) -> Gradients<3> {
     if (recording()) {
       const auto definition = [&](const std::vector<Tensor>& in) {
-        return replayed(in[0], in[1], in[2], options, drawn);
+        return redone(in[0], in[1], in[2], options, kept);
       };
       const std::vector<Tensor> d = vjp(definition, {p.q, p.k, p.v}, g);
       return {d[0], d[1], d[2]};
     }
-    const Projections d = backward(p, options, drawn, y, sums, g);
+    const Projections d = backward(p, options, kept, y, sums, g);
     return {d.q, d.k, d.v};
   };
   return record("attention", fused.out, place, joint_edge<3>({&q, &k, &v}, rule));
@@ -214,16 +218,16 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
   }
   const Projections p{projected, {}, {}, true};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, sums = fused.normalizers, drawn = fused.drawn](const Tensor& g,
-                                                                                const Tensor& y) {
+  const auto rule = [p, options, sums = fused.normalizers, kept = fused.kept](const Tensor& g,
+                                                                              const Tensor& y) {
     if (recording()) {
       const auto definition = [&](const std::vector<Tensor>& in) {
         const std::vector<Tensor> parts = thirds(in[0]);
-        return replayed(parts[0], parts[1], parts[2], options, drawn);
+        return redone(parts[0], parts[1], parts[2], options, kept);
       };
       return vjp(definition, {p.q}, g)[0];
     }
-    return backward(p, options, drawn, y, sums, g).q;
+    return backward(p, options, kept, y, sums, g).q;
   };
   return record("self_attention", fused.out, place, edge(projected, rule));
 }

@@ -120,17 +120,11 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
           .state_scales = at(kept.state_scales, scales(s.state))};
 }
 
-// Whether nothing is done to the product before the inputs are added, so that it can start from
-// them.
-bool starts_from_inputs(const Sequence& s) {
-  return s.cell != Cell::gru && s.input.identity() && (s.product.over_sum || s.product.identity());
-}
-
 // From h W of the row to the sum that the gates see.
 void sum_forward(const Sequence& s, const Row& row, real* product) {
   const Index G = s.gates() * s.hidden;
   transform_forward(s.product, product, G, row.product, row.product_scales);
-  if (!starts_from_inputs(s)) elementwise().add({product, false}, {row.inputs, false}, product, G);
+  if (!s.starts_from_inputs()) elementwise().add({product, false}, {row.inputs, false}, product, G);
 }
 
 void rnn_forward(const Sequence& s, const Row& row, real* product) {
@@ -249,7 +243,7 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
     const Row first = row_at(s, kept, h, step, begin);
     if (!all_ended(s, step, begin, end))
       weight.multiply(end - begin, first.h_before, s.hidden,
-                      starts_from_inputs(s) ? first.inputs : nullptr, G, products.data(), G);
+                      s.starts_from_inputs() ? first.inputs : nullptr, G, products.data(), G);
     for (Index b = begin; b < end; ++b) {
       Row row = row_at(s, kept, h, step, b);
       if (ended(s, step, b)) {

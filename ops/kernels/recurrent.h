@@ -36,6 +36,11 @@ struct Sequence {
   RowTransform state;  ///< of an LSTM's c, on its way to h
 
   Index gates() const { return gates_of(cell); }
+  /// Whether nothing is done to the product before the inputs are added: it can start from them,
+  /// and the two have the same gradient.
+  bool starts_from_inputs() const {
+    return cell != Cell::gru && input.identity() && (product.over_sum || product.identity());
+  }
 };
 
 /// What a sequence keeps for the way back, a row of a step after another; null where it has none.
