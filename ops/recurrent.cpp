@@ -202,8 +202,7 @@ Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& ke
     if (all[i].defined()) result[i] = Tensor::uninitialized(all[i].shape());
   const auto of = [&](int i) { return result[i].defined() ? result[i].mutable_data() : nullptr; };
 
-  const bool shared =
-      call.cell != Cell::gru && s.input.identity() && (s.product.over_sum || s.product.identity());
+  const bool shared = s.starts_from_inputs();
   Tensor product;  // its gradient, where it is not that of the inputs
   if (!shared) product = Tensor::uninitialized(call.operands.inputs.shape());
   const bool lstm = call.cell == Cell::lstm;
