@@ -64,7 +64,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
   real* out = c.mutable_data();
   const Index stride_a = a.shape()[-1], stride_b = b.shape()[-1];
   if (batch.size() == 1) {
-    kernels::gemm(m, n, k, {a.data(), stride_a, t.a}, {b.data(), stride_b, t.b}, false, out, n);
+    kernels::gemm(m, n, k, {a.data(), stride_a, t.a}, {b.data(), stride_b, t.b}, {}, out, n);
     return c;
   }
   const auto offsets_a = matrix_offsets(a.shape(), batch);
@@ -75,7 +75,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
       batch.size(), std::max<Index>(1, (Index{1} << 17) / work), [&](Index begin, Index end) {
         for (Index i = begin; i < end; ++i)
           kernels::gemm_serial(m, n, k, {a.data() + offsets_a[i], stride_a, t.a},
-                               {b.data() + offsets_b[i], stride_b, t.b}, false, out + i * m * n, n);
+                               {b.data() + offsets_b[i], stride_b, t.b}, {}, out + i * m * n, n);
       });
   return c;
 }
@@ -84,13 +84,7 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
 Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row) {
   const Index m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
   Tensor c = Tensor::uninitialized({m, n});
-  real* out = c.mutable_data();
-  parallel_ranges(m, std::max<Index>(1, elements_per_tile / std::max<Index>(1, n)),
-                  [&](Index begin, Index end) {
-                    for (Index i = begin; i < end; ++i) std::copy_n(row.data(), n, out + i * n);
-                  });
-  count_pass(0, c.size());
-  kernels::gemm(m, n, k, {a.data(), k}, {b.data(), n}, true, out, n);
+  kernels::gemm(m, n, k, {a.data(), k}, {b.data(), n}, {row.data(), 0}, c.mutable_data(), n);
   return c;
 }
 

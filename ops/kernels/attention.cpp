@@ -44,7 +44,7 @@ Index scores_of(const Head& head, Heads<const real> q, Heads<const real> k, Inde
   const Index seen = head.visible(end - 1);
   if (seen == 0) return 0;
   gemm_serial(end - begin, seen, a.width, {head.at(q, a.queries, begin), q.stride},
-              {head.at(k, a.keys, 0), k.stride, true}, false, scores, a.keys);
+              {head.at(k, a.keys, 0), k.stride, true}, {}, scores, a.keys);
   for (Index i = begin; i < end; ++i) {
     real* row = scores + (i - begin) * a.keys;
     const Index visible = head.visible(i);
@@ -96,8 +96,8 @@ void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, H
     normalizer = greatest + std::log(total);
     drop(head, i, row, seen, factors);
   }
-  gemm_serial(end - begin, a.width, seen, {scores, a.keys}, {head.at(v, a.keys, 0), v.stride},
-              false, head.at(out, a.queries, begin), out.stride);
+  gemm_serial(end - begin, a.width, seen, {scores, a.keys}, {head.at(v, a.keys, 0), v.stride}, {},
+              head.at(out, a.queries, begin), out.stride);
 }
 
 // `products` products over the pairs of queries and keys that see each other, and `passes` over
@@ -151,7 +151,7 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
       const Index seen = scores_of(head, q, k, begin, end, p);
       const real* g_rows = head.at(g, a.queries, begin);
       gemm_serial(rows, seen, a.width, {g_rows, g.stride}, {head.at(v, a.keys, 0), v.stride, true},
-                  false, ds, a.keys);
+                  {}, ds, a.keys);
       for (Index i = 0; i < rows; ++i) {
         real *p_row = p + i * a.keys, *ds_row = ds + i * a.keys;
         shifted_exp(p_row, seen, normalizers[head.row(begin + i)]);
@@ -161,11 +161,11 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
         for (Index j = 0; j < seen; ++j) ds_row[j] = p_row[j] * (ds_row[j] - mean) * a.scale;
         if (a.kept) elementwise().mul({p_row, false}, {factors.data(), false}, p_row, seen);
       }
-      gemm_serial(seen, a.width, rows, {p, a.keys, true}, {g_rows, g.stride}, true,
-                  head.at(dv, a.keys, 0), dv.stride);
+      gemm_serial(seen, a.width, rows, {p, a.keys, true}, {g_rows, g.stride},
+                  {head.at(dv, a.keys, 0), dv.stride}, head.at(dv, a.keys, 0), dv.stride);
       gemm_serial(seen, a.width, rows, {ds, a.keys, true}, {head.at(q, a.queries, begin), q.stride},
-                  true, head.at(dk, a.keys, 0), dk.stride);
-      gemm_serial(rows, a.width, seen, {ds, a.keys}, {head.at(k, a.keys, 0), k.stride}, false,
+                  {head.at(dk, a.keys, 0), dk.stride}, head.at(dk, a.keys, 0), dk.stride);
+      gemm_serial(rows, a.width, seen, {ds, a.keys}, {head.at(k, a.keys, 0), k.stride}, {},
                   head.at(dq, a.queries, begin), dq.stride);
     }
   });

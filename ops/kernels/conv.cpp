@@ -125,7 +125,7 @@ void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
       patches.gather(x + begin * s.image() + group * s.group_image());
       gemm_serial(s.group_filters(), patches.columns(), s.patch(),
                   {w + group * s.group_weights(), s.patch()}, {patches.values(), patches.columns()},
-                  false, patches.results(), patches.columns());
+                  {}, patches.results(), patches.columns());
       patches.scatter_results(y + begin * s.result() + group * s.group_result());
     }
   });
@@ -140,8 +140,7 @@ void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
       patches.gather_results(g + begin * s.result() + group * s.group_result());
       gemm_serial(s.patch(), patches.columns(), s.group_filters(),
                   {w + group * s.group_weights(), s.patch(), true},
-                  {patches.results(), patches.columns()}, false, patches.values(),
-                  patches.columns());
+                  {patches.results(), patches.columns()}, {}, patches.values(), patches.columns());
       patches.scatter(dx + begin * s.image() + group * s.group_image());
     }
   });
@@ -161,8 +160,8 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
       patches.gather_results(g + begin * s.result() + group * s.group_result());
       gemm_serial(s.group_filters(), s.patch(), patches.columns(),
                   {patches.results(), patches.columns()},
-                  {patches.values(), patches.columns(), true}, false,
-                  sums + group * s.group_weights(), s.patch());
+                  {patches.values(), patches.columns(), true}, {}, sums + group * s.group_weights(),
+                  s.patch());
     }
   });
   std::fill_n(dw, weights, real{0});

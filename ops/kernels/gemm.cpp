@@ -8,6 +8,7 @@
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/ops/kernels/panels.h"
 #include "tapegrad/ops/kernels/thin.h"
 
 // How OpenBLAS chooses its kernels; absent from builds for one processor only.
@@ -44,6 +45,9 @@ void choose_blas_kernels() {
 constexpr Index smallest_tile = Index{1} << 17;
 constexpr Index largest_tile = Index{1} << 29;
 
+// From this extent on, in all three directions, BLAS is as fast as the panels, or faster.
+constexpr Index smallest_blas = 512;
+
 Index tile_count(Index m, Index n, Index k) {
   const Index work = m * n * k;
   if (work < 2 * smallest_tile) return 1;
@@ -64,19 +68,27 @@ void count_products(Index count, Index m, Index n, Index k) {
              all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
 }
 
-void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
+void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                  Index c_stride) {
   if (m == 0 || n == 0) return;
-  if (k == 0) {
-    for (Index i = 0; i < m && !accumulate; ++i) std::fill_n(c + i * c_stride, n, real{0});
-    return;
+  const bool is_thin = (m <= thin && !a.transposed) || (k <= thin && a.transposed && !b.transposed);
+  const bool is_large = std::min({m, n, k}) >= smallest_blas;
+  if (k > 0 && !is_thin && !is_large)
+    return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
+  const bool accumulate = start.values != nullptr;
+  for (Index i = 0; i < m && start.values != c; ++i) {
+    if (accumulate)
+      std::copy_n(start.values + i * start.stride, n, c + i * c_stride);
+    else if (k == 0)
+      std::fill_n(c + i * c_stride, n, real{0});
   }
+  if (k == 0) return;
   if (m <= thin && !a.transposed) {
     const auto multiply = b.transposed ? thin_loops().dots : thin_loops().rows;
     multiply(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
     return;
   }
-  if (k <= thin && a.transposed && !b.transposed) {
+  if (is_thin) {
     thin_loops().outer(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
     return;
   }
@@ -86,21 +98,24 @@ void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate,
             static_cast<int>(b.stride), accumulate ? 1 : 0, c, static_cast<int>(c_stride));
 }
 
-void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c, Index c_stride) {
+void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
   count_products(1, m, n, k);
   const Index tiles = tile_count(m, n, k);
   const bool by_rows = m >= n;
   const Index extent = by_rows ? m : n;
   const Index grain = ((extent + tiles - 1) / tiles + 15) / 16 * 16;  // whole register blocks
   parallel_ranges(extent, std::max<Index>(grain, 1), [&](Index begin, Index end) {
+    Start from = start;
     if (by_rows) {
       Matrix rows = a;
       rows.values += a.transposed ? begin : begin * a.stride;
-      gemm_serial(end - begin, n, k, rows, b, accumulate, c + begin * c_stride, c_stride);
+      if (from.values) from.values += begin * start.stride;
+      gemm_serial(end - begin, n, k, rows, b, from, c + begin * c_stride, c_stride);
     } else {
       Matrix columns = b;
       columns.values += b.transposed ? begin * b.stride : begin;
-      gemm_serial(m, end - begin, k, a, columns, accumulate, c + begin, c_stride);
+      if (from.values) from.values += begin;
+      gemm_serial(m, end - begin, k, a, columns, from, c + begin, c_stride);
     }
   });
 }

@@ -11,15 +11,21 @@ struct Matrix {
   bool transposed = false;
 };
 
+/// What a product begins from: rows `stride` elements apart (0: the same row every time), or zeros.
+struct Start {
+  const real* values = nullptr;
+  Index stride = 0;
+};
+
 /// Tells the profile of `count` products of (m, k) and (k, n).
 void count_products(Index count, Index m, Index n, Index k);
 
-/// c = a b, or c += a b: (m, k) times (k, n) on the calling thread. c is row-major with rows
-/// `c_stride` apart.
-void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c,
+/// c (m, n) = start + a (m, k) b (k, n) on the calling thread. c is row-major with rows `c_stride`
+/// apart, and may be the start itself.
+void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                  Index c_stride);
 
 /// The same in tiles of c, cut by shape only, on all threads.
-void gemm(Index m, Index n, Index k, Matrix a, Matrix b, bool accumulate, real* c, Index c_stride);
+void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride);
 
 }  // namespace tapegrad::kernels

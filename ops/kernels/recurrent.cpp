@@ -6,7 +6,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/elementwise.h"
-#include "tapegrad/ops/kernels/packed.h"
+#include "tapegrad/ops/kernels/panels.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
@@ -242,8 +242,9 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
   for (Index step = 0; step < s.steps; ++step) {
     const Row first = row_at(s, kept, h, step, begin);
     if (!all_ended(s, step, begin, end))
-      weight.multiply(end - begin, first.h_before, s.hidden,
-                      s.starts_from_inputs() ? first.inputs : nullptr, G, products.data(), G);
+      weight.multiply(end - begin, {first.h_before, s.hidden},
+                      s.starts_from_inputs() ? Start{first.inputs, G} : Start{}, products.data(),
+                      G);
     for (Index b = begin; b < end; ++b) {
       Row row = row_at(s, kept, h, step, b);
       if (ended(s, step, b)) {
@@ -275,10 +276,10 @@ void count_sequence(const Sequence& s, Index gate_passes, Index state_passes) {
 
 void weight_gradient(const Sequence& s, const real* h, const real* product, real* weight) {
   const Index G = s.gates() * s.hidden;
-  gemm(s.hidden, G, s.batch, {s.h0, s.hidden, true}, {product, G}, false, weight, G);
+  gemm(s.hidden, G, s.batch, {s.h0, s.hidden, true}, {product, G}, {}, weight, G);
   if (s.steps > 1)
     gemm(s.hidden, G, (s.steps - 1) * s.batch, {h, s.hidden, true}, {product + s.batch * G, G},
-         true, weight, G);
+         {weight, G}, weight, G);
 }
 
 }  // namespace
@@ -336,7 +337,8 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
       const real* from = step > 0 ? h_gradient + (first - s.batch) * H : nullptr;
       if (passes_by && from) reduce().accumulate(from, dh, (end - begin) * H);
       if (!all_ended(s, step, begin, end))
-        weight.multiply(end - begin, out.product + first * G, G, passes_by ? dh : from, H, dh, H);
+        weight.multiply(end - begin, {out.product + first * G, G}, {passes_by ? dh : from, H}, dh,
+                        H);
     }
   });
   input_total.add_up();

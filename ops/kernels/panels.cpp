@@ -1,0 +1,284 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/panels.cpp"
+#include <hwy/foreach_target.h>
+// The order matters: Highway includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/math-inl.h"
+#include "tapegrad/ops/kernels/panels.h"
+#include "tapegrad/ops/kernels/scratch.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace {
+
+// Blocks of sums that fit the registers: vectors of columns, and rows for so many of them.
+constexpr Index most_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
+constexpr Index most_rows(Index vectors) {
+  return vectors == 1 ? 12 : vectors == most_vectors ? 6 : 8;
+}
+
+// Panels that are packed once for many products are narrower: more rows share what is read of them.
+constexpr Index packed_vectors = 2;
+
+// What stays in the second cache: a piece of a, and panels of b.
+constexpr Index most_terms = 384;
+constexpr Index rows_at_a_time = 192;
+constexpr Index columns_at_a_time = 512;
+
+// Rows further apart than this are not fetched ahead by the processor.
+constexpr Index far = 2048 / sizeof(real);
+
+// A panel is asked for this many rows early: one that was packed long ago comes from afar.
+constexpr Index ahead = 16;
+
+Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
+
+// How to walk through the operands of a product with k terms: element (row, term) of a is at
+// row * a_row + term * a_term.
+struct Steps {
+  Index k, a_row, a_term, b, start, c;
+};
+
+// c (rows, vectors) = start + a (rows, k) b (k, vectors)
+template <Index rows, Index vectors>
+void multiply_block(const Steps& step, const real* a, const real* b, const real* start, real* c) {
+  const Tag d;
+  Vector sums[rows * vectors];
+  HWY_UNROLL(24)
+  for (Index i = 0; i < rows * vectors; ++i)
+    sums[i] = start ? hn::LoadU(d, start + i / vectors * step.start + i % vectors * lanes())
+                    : hn::Zero(d);
+  for (Index i = 0; i < step.k; ++i, a += step.a_term, b += step.b) {
+    Vector terms[vectors];
+    for (Index v = 0; v < vectors; ++v) {
+      terms[v] = hn::LoadU(d, b + v * lanes());
+      if constexpr (vectors == packed_vectors) __builtin_prefetch(b + ahead * step.b + v * lanes());
+    }
+    for (Index r = 0; r < rows; ++r) {
+      const Vector factor = hn::Set(d, a[r * step.a_row]);
+      for (Index v = 0; v < vectors; ++v)
+        sums[r * vectors + v] = hn::MulAdd(factor, terms[v], sums[r * vectors + v]);
+    }
+  }
+  HWY_UNROLL(24)
+  for (Index i = 0; i < rows * vectors; ++i)
+    hn::StoreU(sums[i], d, c + i / vectors * step.c + i % vectors * lanes());
+}
+
+// The m rows of one panel, block by block.
+template <Index vectors, Index rows = most_rows(vectors)>
+void multiply_panel(Index m, const Steps& step, const real* a, const real* b, const real* start,
+                    real* c) {
+  for (; m >= rows; m -= rows, a += rows * step.a_row, c += rows * step.c) {
+    multiply_block<rows, vectors>(step, a, b, start, c);
+    if (start) start += rows * step.start;
+  }
+  constexpr Index fewer = rows == 6 ? 4 : rows / 2;
+  if constexpr (fewer > 0) multiply_panel<vectors, fewer>(m, step, a, b, start, c);
+}
+
+// Calls body(first column, vectors, columns) for every panel. The last may have fewer columns than
+// its vectors hold.
+template <class Body>
+void for_panels(Index n, Index widest, const Body& body) {
+  for (Index j = 0, vectors; j < n; j += vectors * lanes()) {
+    vectors = n - j > 2 * lanes() ? widest : n - j > lanes() ? 2 : 1;
+    body(j, vectors, std::min(n - j, vectors * lanes()));
+  }
+}
+
+// A square block of `from`, as many rows as fit 16 bytes, transposed.
+#if HWY_TARGET == HWY_SCALAR
+constexpr Index square = 1;
+#else
+constexpr Index square = 16 / sizeof(real);
+#endif
+void transpose_square(const real* from, [[maybe_unused]] Index from_stride, real* to,
+                      [[maybe_unused]] Index to_stride) {
+#if HWY_TARGET == HWY_SCALAR
+  *to = *from;
+#else
+  const hn::FixedTag<real, square> d;
+  const auto first = hn::LoadU(d, from), second = hn::LoadU(d, from + from_stride);
+#ifdef TAPEGRAD_DOUBLE
+  hn::StoreU(hn::InterleaveLower(d, first, second), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, first, second), d, to + to_stride);
+#else
+  const auto third = hn::LoadU(d, from + 2 * from_stride);
+  const auto fourth = hn::LoadU(d, from + 3 * from_stride);
+  const auto odd_low = hn::InterleaveLower(d, first, third);
+  const auto odd_high = hn::InterleaveUpper(d, first, third);
+  const auto even_low = hn::InterleaveLower(d, second, fourth);
+  const auto even_high = hn::InterleaveUpper(d, second, fourth);
+  hn::StoreU(hn::InterleaveLower(d, odd_low, even_low), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, odd_low, even_low), d, to + to_stride);
+  hn::StoreU(hn::InterleaveLower(d, odd_high, even_high), d, to + 2 * to_stride);
+  hn::StoreU(hn::InterleaveUpper(d, odd_high, even_high), d, to + 3 * to_stride);
+#endif
+#endif
+}
+
+void copy_rows(Index rows, Index columns, const real* from, Index from_stride, real* to,
+               Index to_stride) {
+  for (Index i = 0; i < rows; ++i) std::copy_n(from + i * from_stride, columns, to + i * to_stride);
+}
+
+// to (rows, width) = the first `columns` columns of b, and 0 in the others.
+void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
+  if (columns < width) std::fill_n(to, rows * width, real{0});
+  if (!b.transposed && columns < width)
+    return copy_rows(rows, columns, b.values, b.stride, to, width);
+  if (!b.transposed) {
+    const Tag d;
+    for (Index i = 0; i < rows; ++i, b.values += b.stride, to += width)
+      for (Index j = 0; j < width; j += lanes()) hn::StoreU(hn::LoadU(d, b.values + j), d, to + j);
+    return;
+  }
+  constexpr Index line = 64 / sizeof(real);  // whole lines of the cache are read
+  const Index whole_columns = columns / square * square, whole_rows = rows / square * square;
+  for (Index first = 0; first < whole_rows; first += line)
+    for (Index j = 0; j < whole_columns; j += square)
+      for (Index i = first; i < std::min(whole_rows, first + line); i += square)
+        transpose_square(b.values + j * b.stride + i, b.stride, to + i * width + j, width);
+  for (Index j = 0; j < columns; ++j)
+    for (Index i = j < whole_columns ? whole_rows : 0; i < rows; ++i)
+      to[i * width + j] = b.values[j * b.stride + i];
+}
+
+// The columns, and the rows, of a matrix from `first` on.
+Matrix columns_from(Matrix b, Index first) {
+  b.values += b.transposed ? first * b.stride : first;
+  return b;
+}
+Matrix rows_from(Matrix b, Index first) {
+  b.values += b.transposed ? first : first * b.stride;
+  return b;
+}
+
+// c (m, vectors) = start + a times a panel.
+void multiply_whole(Index m, Index vectors, const Steps& step, const real* a, const real* b,
+                    const real* start, real* c) {
+  const auto multiply = vectors == most_vectors ? multiply_panel<most_vectors>
+                        : vectors == 1          ? multiply_panel<1>
+                                                : multiply_panel<2>;
+  multiply(m, step, a, b, start, c);
+}
+
+// c (m, columns) = start + a times a copied panel, padded to `vectors`.
+void multiply_padded(Index m, Index vectors, Index columns, Steps step, const real* a,
+                     const real* panel, const real* start, real* c) {
+  const Index width = vectors * lanes();
+  step.b = width;
+  if (columns == width) return multiply_whole(m, vectors, step, a, panel, start, c);
+  const Scratch rows(m * width);
+  if (start) copy_rows(m, columns, start, step.start, rows.data(), width);
+  const Index c_step = std::exchange(step.c, width);
+  step.start = width;
+  multiply_whole(m, vectors, step, a, panel, start ? rows.data() : nullptr, rows.data());
+  copy_rows(m, columns, rows.data(), width, c, c_step);
+}
+
+void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
+  const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
+  const bool copies_a = a.transposed && a.stride > far && n > 128;
+  const bool copies_b = b.transposed || m > 128 || (m > 24 && b.stride > far);
+  const auto stays = [=](Index vectors, Index columns) {
+    return !copies_b && columns == vectors * lanes();
+  };
+  const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));
+  for (Index term = 0; term < k; term += depth, start = {c, c_stride}) {
+    const Index terms = std::min(k - term, depth);
+    Matrix left = columns_from(a, term);
+    if (copies_a) {
+      copy_columns(m, terms, left, terms, a_copy.data());
+      left = {a_copy.data(), terms};
+    }
+    const Steps step{.k = terms,
+                     .a_row = left.transposed ? 1 : left.stride,
+                     .a_term = left.transposed ? left.stride : 1,
+                     .b = b.stride,
+                     .start = start.stride,
+                     .c = c_stride};
+    for (Index column = 0; column < n; column += wide) {
+      const Matrix right = columns_from(rows_from(b, term), column);
+      const Index right_columns = std::min(n - column, wide);
+      for_panels(right_columns, most_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+        if (!stays(vectors, columns))
+          copy_columns(terms, columns, columns_from(right, j), vectors * lanes(),
+                       panels.data() + j * terms);
+      });
+      for (Index row = 0; row < m; row += rows_at_a_time) {
+        const Index rows = std::min(m - row, rows_at_a_time);
+        const real* a_rows = left.values + row * step.a_row;
+        for_panels(right_columns, most_vectors,
+                   [&](Index j, Index vectors, Index columns) HWY_ATTR {
+                     const real* from =
+                         start.values ? start.values + row * start.stride + column + j : nullptr;
+                     real* to = c + row * c_stride + column + j;
+                     if (stays(vectors, columns))
+                       multiply_whole(rows, vectors, step, a_rows, right.values + j, from, to);
+                     else
+                       multiply_padded(rows, vectors, columns, step, a_rows,
+                                       panels.data() + j * terms, from, to);
+                   });
+      }
+    }
+  }
+}
+
+void pack(Index k, Index n, Matrix b, real* panels) {
+  for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+    copy_columns(k, columns, columns_from(b, j), vectors * lanes(), panels + j * k);
+  });
+}
+
+void multiply_packed(Index m, Index n, Index k, Matrix a, const real* panels, Start start, real* c,
+                     Index c_stride) {
+  const Steps step{
+      .k = k, .a_row = a.stride, .a_term = 1, .b = 0, .start = start.stride, .c = c_stride};
+  for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+    multiply_padded(m, vectors, columns, step, a.values, panels + j * k,
+                    start.values ? start.values + j : nullptr, c + j);
+  });
+}
+
+}  // namespace
+
+const PanelLoops* panels_here() {
+  static constexpr PanelLoops loops{
+      .multiply = multiply, .pack = pack, .multiply_packed = multiply_packed};
+  return &loops;
+}
+
+}  // namespace tapegrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tapegrad::kernels {
+HWY_EXPORT(panels_here);
+const PanelLoops& panel_loops() {
+  static const PanelLoops& best = *HWY_DYNAMIC_DISPATCH(panels_here)();
+  return best;
+}
+
+Packed::Packed(Index k, Index n, Matrix b)
+    : k_(k), n_(n), panels_(Storage::allocate(sizeof(real) * packed_size(k, n))) {
+  parallel_ranges(n, panel_columns, [&](Index begin, Index end) {
+    Matrix columns = b;
+    columns.values += b.transposed ? begin * b.stride : begin;
+    panel_loops().pack(k, end - begin, columns, static_cast<real*>(panels_.data()) + begin * k);
+  });
+}
+
+void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride) const {
+  panel_loops().multiply_packed(m, n_, k_, a, static_cast<const real*>(panels_.data()), start, c,
+                                c_stride);
+}
+
+}  // namespace tapegrad::kernels
+#endif
