@@ -71,27 +71,15 @@ void count_products(Index count, Index m, Index n, Index k) {
 void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                  Index c_stride) {
   if (m == 0 || n == 0) return;
-  const bool is_thin = (m <= thin && !a.transposed) || (k <= thin && a.transposed && !b.transposed);
-  const bool is_large = std::min({m, n, k}) >= smallest_blas;
-  if (k > 0 && !is_thin && !is_large)
+  const bool is_thin = m <= thin && k > 0 && !a.transposed && b.transposed;
+  if (!is_thin && std::min({m, n, k}) < smallest_blas)
     return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
   const bool accumulate = start.values != nullptr;
-  for (Index i = 0; i < m && start.values != c; ++i) {
-    if (accumulate)
-      std::copy_n(start.values + i * start.stride, n, c + i * c_stride);
-    else if (k == 0)
-      std::fill_n(c + i * c_stride, n, real{0});
-  }
-  if (k == 0) return;
-  if (m <= thin && !a.transposed) {
-    const auto multiply = b.transposed ? thin_loops().dots : thin_loops().rows;
-    multiply(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
-    return;
-  }
-  if (is_thin) {
-    thin_loops().outer(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
-    return;
-  }
+  for (Index i = 0; i < m && accumulate && start.values != c; ++i)
+    std::copy_n(start.values + i * start.stride, n, c + i * c_stride);
+  if (is_thin)
+    return thin_loops().dots(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c,
+                             c_stride);
   blas_gemm(CblasRowMajor, a.transposed ? CblasTrans : CblasNoTrans,
             b.transposed ? CblasTrans : CblasNoTrans, static_cast<int>(m), static_cast<int>(n),
             static_cast<int>(k), 1, a.values, static_cast<int>(a.stride), b.values,
@@ -105,18 +93,12 @@ void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, I
   const Index extent = by_rows ? m : n;
   const Index grain = ((extent + tiles - 1) / tiles + 15) / 16 * 16;  // whole register blocks
   parallel_ranges(extent, std::max<Index>(grain, 1), [&](Index begin, Index end) {
-    Start from = start;
-    if (by_rows) {
-      Matrix rows = a;
-      rows.values += a.transposed ? begin : begin * a.stride;
-      if (from.values) from.values += begin * start.stride;
-      gemm_serial(end - begin, n, k, rows, b, from, c + begin * c_stride, c_stride);
-    } else {
-      Matrix columns = b;
-      columns.values += b.transposed ? begin * b.stride : begin;
-      if (from.values) from.values += begin;
-      gemm_serial(m, end - begin, k, a, columns, from, c + begin, c_stride);
-    }
+    if (by_rows)
+      gemm_serial(end - begin, n, k, a.from(begin, 0), b, start.from(begin, 0),
+                  c + begin * c_stride, c_stride);
+    else
+      gemm_serial(m, end - begin, k, a, b.from(0, begin), start.from(0, begin), c + begin,
+                  c_stride);
   });
 }
 

@@ -9,12 +9,22 @@ struct Matrix {
   const real* values;
   Index stride;  ///< elements from one row to the next
   bool transposed = false;
+
+  /// From an element on.
+  Matrix from(Index row, Index column) const {
+    return {values + (transposed ? column * stride + row : row * stride + column), stride,
+            transposed};
+  }
 };
 
 /// What a product begins from: rows `stride` elements apart (0: the same row every time), or zeros.
 struct Start {
   const real* values = nullptr;
   Index stride = 0;
+
+  Start from(Index row, Index column) const {
+    return {values ? values + row * stride + column : nullptr, stride};
+  }
 };
 
 /// Tells the profile of `count` products of (m, k) and (k, n).

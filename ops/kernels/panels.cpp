@@ -150,16 +150,6 @@ void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
       to[i * width + j] = b.values[j * b.stride + i];
 }
 
-// The columns, and the rows, of a matrix from `first` on.
-Matrix columns_from(Matrix b, Index first) {
-  b.values += b.transposed ? first * b.stride : first;
-  return b;
-}
-Matrix rows_from(Matrix b, Index first) {
-  b.values += b.transposed ? first : first * b.stride;
-  return b;
-}
-
 // c (m, vectors) = start + a times a panel.
 void multiply_whole(Index m, Index vectors, const Steps& step, const real* a, const real* b,
                     const real* start, real* c) {
@@ -183,57 +173,61 @@ void multiply_padded(Index m, Index vectors, Index columns, Steps step, const re
   copy_rows(m, columns, rows.data(), width, c, c_step);
 }
 
+// c = start + a b, with no more terms than a panel has rows. Panels of b that do not
+// stay where they are go to `panels`.
+void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b, Start start,
+                    real* c, Index c_stride, real* panels) {
+  const Steps step{.k = k,
+                   .a_row = a.transposed ? 1 : a.stride,
+                   .a_term = a.transposed ? a.stride : 1,
+                   .b = b.stride,
+                   .start = start.stride,
+                   .c = c_stride};
+  const auto stays = [=](Index vectors, Index columns) {
+    return !copies_b && columns == vectors * lanes();
+  };
+  for_panels(n, most_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+    if (!stays(vectors, columns))
+      copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
+  });
+  for (Index row = 0; row < m; row += rows_at_a_time) {
+    const Index rows = std::min(m - row, rows_at_a_time);
+    const real* left = a.from(row, 0).values;
+    for_panels(n, most_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+      const real* from = start.from(row, j).values;
+      real* to = c + row * c_stride + j;
+      if (stays(vectors, columns))
+        multiply_whole(rows, vectors, step, left, b.from(0, j).values, from, to);
+      else
+        multiply_padded(rows, vectors, columns, step, left, panels + j * k, from, to);
+    });
+  }
+}
+
 void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
   const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
   const bool copies_a = a.transposed && a.stride > far && n > 128;
   const bool copies_b = b.transposed || m > 128 || (m > 24 && b.stride > far);
-  const auto stays = [=](Index vectors, Index columns) {
-    return !copies_b && columns == vectors * lanes();
-  };
   const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));
-  for (Index term = 0; term < k; term += depth, start = {c, c_stride}) {
+  Index term = 0;
+  do {  // without terms, too: c is the start then
     const Index terms = std::min(k - term, depth);
-    Matrix left = columns_from(a, term);
+    Matrix left = a.from(0, term);
     if (copies_a) {
       copy_columns(m, terms, left, terms, a_copy.data());
       left = {a_copy.data(), terms};
     }
-    const Steps step{.k = terms,
-                     .a_row = left.transposed ? 1 : left.stride,
-                     .a_term = left.transposed ? left.stride : 1,
-                     .b = b.stride,
-                     .start = start.stride,
-                     .c = c_stride};
-    for (Index column = 0; column < n; column += wide) {
-      const Matrix right = columns_from(rows_from(b, term), column);
-      const Index right_columns = std::min(n - column, wide);
-      for_panels(right_columns, most_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
-        if (!stays(vectors, columns))
-          copy_columns(terms, columns, columns_from(right, j), vectors * lanes(),
-                       panels.data() + j * terms);
-      });
-      for (Index row = 0; row < m; row += rows_at_a_time) {
-        const Index rows = std::min(m - row, rows_at_a_time);
-        const real* a_rows = left.values + row * step.a_row;
-        for_panels(right_columns, most_vectors,
-                   [&](Index j, Index vectors, Index columns) HWY_ATTR {
-                     const real* from =
-                         start.values ? start.values + row * start.stride + column + j : nullptr;
-                     real* to = c + row * c_stride + column + j;
-                     if (stays(vectors, columns))
-                       multiply_whole(rows, vectors, step, a_rows, right.values + j, from, to);
-                     else
-                       multiply_padded(rows, vectors, columns, step, a_rows,
-                                       panels.data() + j * terms, from, to);
-                   });
-      }
-    }
-  }
+    for (Index column = 0; column < n; column += wide)
+      multiply_terms(m, std::min(n - column, wide), terms, left, b.from(term, column), copies_b,
+                     start.from(0, column), c + column, c_stride, panels.data());
+    term += terms;
+    start = {c, c_stride};
+  } while (term < k);
 }
 
 void pack(Index k, Index n, Matrix b, real* panels) {
   for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
-    copy_columns(k, columns, columns_from(b, j), vectors * lanes(), panels + j * k);
+    copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
 }
 
@@ -242,8 +236,8 @@ void multiply_packed(Index m, Index n, Index k, Matrix a, const real* panels, St
   const Steps step{
       .k = k, .a_row = a.stride, .a_term = 1, .b = 0, .start = start.stride, .c = c_stride};
   for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
-    multiply_padded(m, vectors, columns, step, a.values, panels + j * k,
-                    start.values ? start.values + j : nullptr, c + j);
+    multiply_padded(m, vectors, columns, step, a.values, panels + j * k, start.from(0, j).values,
+                    c + j);
   });
 }
 
@@ -269,9 +263,8 @@ const PanelLoops& panel_loops() {
 Packed::Packed(Index k, Index n, Matrix b)
     : k_(k), n_(n), panels_(Storage::allocate(sizeof(real) * packed_size(k, n))) {
   parallel_ranges(n, panel_columns, [&](Index begin, Index end) {
-    Matrix columns = b;
-    columns.values += b.transposed ? begin * b.stride : begin;
-    panel_loops().pack(k, end - begin, columns, static_cast<real*>(panels_.data()) + begin * k);
+    panel_loops().pack(k, end - begin, b.from(0, begin),
+                       static_cast<real*>(panels_.data()) + begin * k);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -48,10 +49,52 @@ TEST_CASE("products of all thin shapes", "[ops]") {
           }
 }
 
-TEST_CASE("thin products are the same for any number of threads", "[ops][threads]") {
+// Around the sizes at which the kernels change: blocks of rows, vectors of columns, pieces of a
+// long sum, and rows so far apart that an operand is rearranged first.
+TEST_CASE("products of shapes between thin and large", "[ops]") {
+  constexpr double precision = sizeof(real) == 8 ? 1e-15 : 1e-6;
+  Random random(3);
+  const auto check = [&](Index m, Index n, Index k) {
+    for (const bool of_a : {false, true})
+      for (const bool of_b : {false, true}) {
+        const Tensor a = random.uniform(of_a ? Shape{k, m} : Shape{m, k}, -1, 1);
+        const Tensor b = random.uniform(of_b ? Shape{n, k} : Shape{k, n}, -1, 1);
+        INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
+        CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
+      }
+  };
+  for (const Index m : {9, 12, 23, 24, 25})
+    for (const Index n : {1, 15, 16, 17, 31, 33, 63, 64, 65, 130})
+      for (const Index k : {9, 70}) check(m, n, k);
+  check(20, 600, 390);
+  check(30, 600, 20);
+  check(130, 40, 800);
+  check(600, 150, 30);
+  check(800, 520, 10);
+}
+
+TEST_CASE("a linear layer begins from its bias in every kernel", "[ops]") {
+  constexpr double precision = sizeof(real) == 8 ? 1e-14 : 1e-5;
+  Random random(4);
+  for (const auto& [m, n, k] : std::vector<std::array<Index, 3>>{
+           {0, 3, 2}, {3, 2, 0}, {4, 33, 20}, {50, 70, 900}, {400, 530, 9}, {600, 600, 520}}) {
+    INFO(m << " x " << n << " x " << k);
+    const Tensor x = random.uniform({m, k}, -1, 1), weight = random.uniform({k, n}, -1, 1);
+    const Tensor bias = random.uniform({n}, -1, 1);
+    const Tensor fused = linear(x, weight, bias), expected = composite::linear(x, weight, bias);
+    double difference = 0;
+    for (Index i = 0; i < fused.size(); ++i)
+      difference =
+          std::max(difference, std::abs(static_cast<double>(fused.data()[i] - expected.data()[i])));
+    CHECK(difference / static_cast<double>(k + 1) < precision);
+  }
+}
+
+TEST_CASE("products are the same for any number of threads", "[ops][threads]") {
   Random random(2);
-  const Tensor x = random.normal({4, 512}), w = random.normal({512, 1030});
-  const Tensor g = random.normal({4, 1030});
+  const Index rows = GENERATE(4, 100, 1030);
+  const Tensor x = random.normal({rows, 512}), w = random.normal({512, 1030});
+  const Tensor g = random.normal({rows, 1030});
   const auto products = [&] {
     return std::vector{matmul(x, w), matmul(g, w, {.b = true}), matmul(x, g, {.a = true})};
   };
