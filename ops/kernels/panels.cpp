@@ -128,26 +128,29 @@ void copy_rows(Index rows, Index columns, const real* from, Index from_stride, r
   for (Index i = 0; i < rows; ++i) std::copy_n(from + i * from_stride, columns, to + i * to_stride);
 }
 
-// to (rows, width) = the first `columns` columns of b, and 0 in the others.
-void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
-  if (columns < width) std::fill_n(to, rows * width, real{0});
-  if (!b.transposed && columns < width)
-    return copy_rows(rows, columns, b.values, b.stride, to, width);
-  if (!b.transposed) {
-    const Tag d;
-    for (Index i = 0; i < rows; ++i, b.values += b.stride, to += width)
-      for (Index j = 0; j < width; j += lanes()) hn::StoreU(hn::LoadU(d, b.values + j), d, to + j);
-    return;
-  }
+// to (rows, columns) = from (columns, rows) transposed
+void transpose(Index rows, Index columns, const real* from, Index from_stride, real* to,
+               Index to_stride) {
   constexpr Index line = 64 / sizeof(real);  // whole lines of the cache are read
   const Index whole_columns = columns / square * square, whole_rows = rows / square * square;
   for (Index first = 0; first < whole_rows; first += line)
     for (Index j = 0; j < whole_columns; j += square)
       for (Index i = first; i < std::min(whole_rows, first + line); i += square)
-        transpose_square(b.values + j * b.stride + i, b.stride, to + i * width + j, width);
+        transpose_square(from + j * from_stride + i, from_stride, to + i * to_stride + j,
+                         to_stride);
   for (Index j = 0; j < columns; ++j)
     for (Index i = j < whole_columns ? whole_rows : 0; i < rows; ++i)
-      to[i * width + j] = b.values[j * b.stride + i];
+      to[i * to_stride + j] = from[j * from_stride + i];
+}
+
+// to (rows, width) = the first `columns` columns of b, and 0 in the others.
+void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
+  if (columns < width) std::fill_n(to, rows * width, real{0});
+  if (b.transposed) return transpose(rows, columns, b.values, b.stride, to, width);
+  if (columns < width) return copy_rows(rows, columns, b.values, b.stride, to, width);
+  const Tag d;
+  for (Index i = 0; i < rows; ++i, b.values += b.stride, to += width)
+    for (Index j = 0; j < width; j += lanes()) hn::StoreU(hn::LoadU(d, b.values + j), d, to + j);
 }
 
 // c (m, vectors) = start + a times a panel.
@@ -204,7 +207,8 @@ void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b
   }
 }
 
-void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
+void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
+                       Index c_stride) {
   const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
   const bool copies_a = a.transposed && a.stride > far && n > 128;
   const bool copies_b = b.transposed || m > 128 || (m > 24 && b.stride > far);
@@ -223,6 +227,17 @@ void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* 
     term += terms;
     start = {c, c_stride};
   } while (term < k);
+}
+
+void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
+  // A large matrix that would have to be turned is the left-hand one of the transposed product.
+  if (!b.transposed || 2 * m * (n + k) > n * k)
+    return multiply_directly(m, n, k, a, b, start, c, c_stride);
+  const Scratch turned(n * m);
+  if (start.values) transpose(n, m, start.values, start.stride, turned.data(), m);
+  multiply_directly(n, m, k, {b.values, b.stride}, {a.values, a.stride, !a.transposed},
+                    {start.values ? turned.data() : nullptr, m}, turned.data(), m);
+  transpose(m, n, turned.data(), m, c, c_stride);
 }
 
 void pack(Index k, Index n, Matrix b, real* panels) {
