@@ -5,10 +5,10 @@
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
-#include "tapegrad/core/storage.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/scratch.h"
 
 namespace tapegrad::kernels {
 namespace {
@@ -17,19 +17,19 @@ namespace {
 constexpr Index images_per_task = 4;
 
 // One group of channels of some images as one matrix (patch, images x positions): a column holds
-// what the window sees at a position. Results as matrices (filters, images x positions) go with it.
+// what the window sees at a position.
 class Patches {
  public:
   Patches(const ConvSizes& sizes, Index images)
       : sizes_(sizes),
         images_(images),
         columns_(images * sizes.positions()),
-        storage_(
-            Storage::allocate(sizeof(real) * (sizes.patch() + sizes.group_filters()) * columns_)) {}
+        values_(sizes.patch() * columns_) {}
 
   Index columns() const { return columns_; }
-  real* values() { return static_cast<real*>(storage_.data()); }
-  real* results() { return values() + sizes_.patch() * columns_; }
+  real* values() { return values_.data(); }
+  // The columns of one image.
+  real* image(Index n) { return values() + n * sizes_.positions(); }
 
   void gather(const real* image) {
     if (sizes_.top > 0 || sizes_.left > 0)
@@ -54,14 +54,6 @@ class Patches {
       for (Index i = 0; i < lines; ++i, from += sizes_.out_width, to += line)
         for (Index j = 0; j < count; ++j) to[j * sizes_.stride] += from[j];
     });
-  }
-
-  // Between results() and images (images, filters, positions) in memory.
-  void gather_results(const real* from) {
-    for_results([&](real* row, Index at) { std::copy_n(from + at, sizes_.positions(), row); });
-  }
-  void scatter_results(real* to) {
-    for_results([&](real* row, Index at) { std::copy_n(row, sizes_.positions(), to + at); });
   }
 
  private:
@@ -95,17 +87,9 @@ class Patches {
         }
   }
 
-  template <class Body>
-  void for_results(const Body& body) {
-    real* row = results();
-    for (Index o = 0; o < sizes_.group_filters(); ++o)
-      for (Index n = 0; n < images_; ++n, row += sizes_.positions())
-        body(row, (n * sizes_.filters + o) * sizes_.positions());
-  }
-
   const ConvSizes& sizes_;
   Index images_, columns_;
-  Storage storage_;
+  Scratch values_;
 };
 
 // The same for each of the three: images, filters and results are operands or result.
@@ -123,10 +107,11 @@ void conv_forward(const ConvSizes& s, const real* x, const real* w, real* y) {
     Patches patches(s, end - begin);
     for (Index group = 0; group < s.groups; ++group) {
       patches.gather(x + begin * s.image() + group * s.group_image());
-      gemm_serial(s.group_filters(), patches.columns(), s.patch(),
-                  {w + group * s.group_weights(), s.patch()}, {patches.values(), patches.columns()},
-                  {}, patches.results(), patches.columns());
-      patches.scatter_results(y + begin * s.result() + group * s.group_result());
+      for (Index n = begin; n < end; ++n)
+        gemm_serial(s.group_filters(), s.positions(), s.patch(),
+                    {w + group * s.group_weights(), s.patch()},
+                    {patches.image(n - begin), patches.columns()}, {},
+                    y + n * s.result() + group * s.group_result(), s.positions());
     }
   });
 }
@@ -137,10 +122,11 @@ void conv_input(const ConvSizes& s, const real* g, const real* w, real* dx) {
     Patches patches(s, end - begin);
     std::fill_n(dx + begin * s.image(), (end - begin) * s.image(), real{0});
     for (Index group = 0; group < s.groups; ++group) {
-      patches.gather_results(g + begin * s.result() + group * s.group_result());
-      gemm_serial(s.patch(), patches.columns(), s.group_filters(),
-                  {w + group * s.group_weights(), s.patch(), true},
-                  {patches.results(), patches.columns()}, {}, patches.values(), patches.columns());
+      for (Index n = begin; n < end; ++n)
+        gemm_serial(s.patch(), s.positions(), s.group_filters(),
+                    {w + group * s.group_weights(), s.patch(), true},
+                    {g + n * s.result() + group * s.group_result(), s.positions()}, {},
+                    patches.image(n - begin), patches.columns());
       patches.scatter(dx + begin * s.image() + group * s.group_image());
     }
   });
@@ -150,23 +136,25 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
   count_convolution(s);
   const Index weights = s.weights();
   const Index tasks = (s.batch + images_per_task - 1) / images_per_task;
-  const Storage storage = Storage::allocate(sizeof(real) * weights * std::max<Index>(tasks, 1));
-  real* partial = static_cast<real*>(storage.data());
+  const Scratch partial(weights * tasks);
   parallel_ranges(s.batch, images_per_task, [&](Index begin, Index end) {
     Patches patches(s, end - begin);
-    real* sums = partial + begin / images_per_task * weights;
+    const Index filters = s.group_filters(), columns = patches.columns();
+    const Scratch results(filters * columns);  // (filters, images x positions)
     for (Index group = 0; group < s.groups; ++group) {
       patches.gather(x + begin * s.image() + group * s.group_image());
-      patches.gather_results(g + begin * s.result() + group * s.group_result());
-      gemm_serial(s.group_filters(), s.patch(), patches.columns(),
-                  {patches.results(), patches.columns()},
-                  {patches.values(), patches.columns(), true}, {}, sums + group * s.group_weights(),
+      for (Index n = begin; n < end; ++n)
+        blocks().copy(filters, s.positions(), g + n * s.result() + group * s.group_result(),
+                      s.positions(), results.data() + (n - begin) * s.positions(), columns);
+      gemm_serial(filters, s.patch(), columns, {results.data(), columns},
+                  {patches.values(), columns, true}, {},
+                  partial.data() + begin / images_per_task * weights + group * s.group_weights(),
                   s.patch());
     }
   });
   std::fill_n(dw, weights, real{0});
   for (Index task = 0; task < tasks; ++task)
-    reduce().accumulate(partial + task * weights, dw, weights);
+    reduce().accumulate(partial.data() + task * weights, dw, weights);
 }
 
 }  // namespace tapegrad::kernels
