@@ -10,6 +10,7 @@
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/softmax.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 
@@ -34,10 +35,7 @@ Tensor by_rows(const Tensor& x, const Row& row) {
 
 // y = e^(x - max x); returns its sum.
 real shifted_exp(const real* x, Index length, real* y) {
-  const real greatest = kernels::reduce().max(x, length);
-  kernels::elementwise().sub({x, false}, {&greatest, true}, y, length);
-  kernels::elementwise().exp(y, y, length);
-  return kernels::reduce().sum(y, length);
+  return kernels::softmax_loops().exp_sum(x, length, kernels::reduce().max(x, length), y);
 }
 
 void softmax_row(const real* x, Index length, real* y) {

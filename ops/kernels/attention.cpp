@@ -10,6 +10,7 @@
 #include "tapegrad/ops/kernels/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
+#include "tapegrad/ops/kernels/softmax.h"
 
 namespace tapegrad::kernels {
 namespace {
@@ -37,7 +38,7 @@ struct Head {
 };
 
 // The scores of queries [begin, end) with the keys that the last of them may see, in rows that are
-// `keys` long. Returns how many those are.
+// `keys` long; what a query may not see is left undefined. Returns how many keys those are.
 Index scores_of(const Head& head, Heads<const real> q, Heads<const real> k, Index begin, Index end,
                 real* scores) {
   const Attention& a = head.a;
@@ -58,15 +59,8 @@ Index scores_of(const Head& head, Heads<const real> q, Heads<const real> k, Inde
       for (Index j = 0; j < visible; ++j)
         if (mask[j * a.mask.key_stride] == 0) row[j] = hidden;
     }
-    std::fill(row + visible, row + seen, hidden);
   }
   return seen;
-}
-
-// e^(x - shift), and an exact 0 for what is hidden.
-void shifted_exp(real* row, Index count, real shift) {
-  elementwise().sub({row, false}, {&shift, true}, row, count);
-  elementwise().exp(row, row, count);
 }
 
 // The row times what dropout leaves of the weights of a query, if there is any.
@@ -83,18 +77,19 @@ void forward_block(const Head& head, Heads<const real> q, Heads<const real> k, H
   const Index seen = scores_of(head, q, k, begin, end, scores);
   for (Index i = begin; i < end; ++i) {
     real* row = scores + (i - begin) * a.keys;
-    const real greatest = reduce().max(row, seen);
+    const Index visible = head.visible(i);
+    std::fill(row + visible, row + seen, real{0});
+    const real greatest = reduce().max(row, visible);
     real& normalizer = normalizers[head.row(i)];
     if (greatest == hidden) {  // no key at all
-      std::fill_n(row, seen, real{0});
+      std::fill_n(row, visible, real{0});
       normalizer = std::numeric_limits<real>::infinity();
       continue;
     }
-    shifted_exp(row, seen, greatest);
-    const real total = reduce().sum(row, seen), factor = 1 / total;
-    elementwise().mul({row, false}, {&factor, true}, row, seen);
+    const real total = softmax_loops().exp_sum(row, visible, greatest, row), factor = 1 / total;
+    elementwise().mul({row, false}, {&factor, true}, row, visible);
     normalizer = greatest + std::log(total);
-    drop(head, i, row, seen, factors);
+    drop(head, i, row, visible, factors);
   }
   gemm_serial(end - begin, a.width, seen, {scores, a.keys}, {head.at(v, a.keys, 0), v.stride}, {},
               head.at(out, a.queries, begin), out.stride);
@@ -154,12 +149,15 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
                   {}, ds, a.keys);
       for (Index i = 0; i < rows; ++i) {
         real *p_row = p + i * a.keys, *ds_row = ds + i * a.keys;
-        shifted_exp(p_row, seen, normalizers[head.row(begin + i)]);
-        drop(head, begin + i, ds_row, seen, factors.data());
+        const Index visible = head.visible(begin + i);
+        drop(head, begin + i, ds_row, visible, factors.data());
         const real mean = reduce().dot(head.at(g, a.queries, begin + i),
                                        head.at(out, a.queries, begin + i), a.width);
-        for (Index j = 0; j < seen; ++j) ds_row[j] = p_row[j] * (ds_row[j] - mean) * a.scale;
-        if (a.kept) elementwise().mul({p_row, false}, {factors.data(), false}, p_row, seen);
+        softmax_loops().backward(p_row, ds_row, visible, normalizers[head.row(begin + i)], mean,
+                                 a.scale);
+        if (a.kept) elementwise().mul({p_row, false}, {factors.data(), false}, p_row, visible);
+        std::fill(p_row + visible, p_row + seen, real{0});
+        std::fill(ds_row + visible, ds_row + seen, real{0});
       }
       gemm_serial(seen, a.width, rows, {p, a.keys, true}, {g_rows, g.stride},
                   {head.at(dv, a.keys, 0), dv.stride}, head.at(dv, a.keys, 0), dv.stride);

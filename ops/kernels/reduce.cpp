@@ -4,6 +4,7 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,23 +18,25 @@ namespace {
 real sum(const real* x, Index count) { return sum_of(count, Value{x}); }
 real dot(const real* a, const real* b, Index count) { return sum_of(count, Product{a, b}); }
 
+// The greater one; keeps NaN once it is there, and takes it when it comes.
+real greater(real greatest, real v) { return greatest > v || std::isnan(greatest) ? greatest : v; }
+
 real max(const real* x, Index count) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Vector greatest = hn::Neg(hn::Inf(d));
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector v = hn::LoadU(d, x + i);
-    // Keeps NaN once it is there, and takes it when it comes.
+  real result = -std::numeric_limits<real>::infinity();
+  if (count < lanes) {
+    for (Index i = 0; i < count; ++i) result = greater(result, x[i]);
+    return result;
+  }
+  Vector greatest = hn::LoadU(d, x);
+  for (Index i = lanes; i < count; i += lanes) {
+    // The last vector may overlap the one before.
+    const Vector v = hn::LoadU(d, x + std::min(i, count - lanes));
     greatest = hn::IfThenElse(hn::Or(hn::Gt(greatest, v), hn::IsNaN(greatest)), greatest, v);
   }
-  HWY_ALIGN real candidates[hn::MaxLanes(d)];
-  hn::Store(greatest, d, candidates);
-  real result = -std::numeric_limits<real>::infinity();
-  const auto take = [&](real v) { result = result > v || std::isnan(result) ? result : v; };
-  for (Index lane = 0; lane < lanes; ++lane) take(candidates[lane]);
-  for (; i < count; ++i) take(x[i]);
-  return result;
+  if (!hn::AllFalse(d, hn::IsNaN(greatest))) return std::numeric_limits<real>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
 void accumulate(const real* x, real* total, Index count) {

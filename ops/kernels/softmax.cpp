@@ -1,0 +1,78 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/softmax.cpp"
+#include <hwy/foreach_target.h>
+// The order matters: Highway includes this file once for each instruction set.
+#include <hwy/highway.h>
+
+#include "tapegrad/ops/kernels/math-inl.h"
+#include "tapegrad/ops/kernels/softmax.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace {
+
+// e^(x - shift), kept on the way to its sum.
+struct KeptExp {
+  const real* x;
+  Vector shift;
+  real* y;
+  Vector add(Vector total, Index i) const {
+    const Vector e = exp_of(hn::Sub(hn::LoadU(Tag(), x + i), shift));
+    hn::StoreU(e, Tag(), y + i);
+    return hn::Add(total, e);
+  }
+  real at(Index) const { return 0; }  // sums of whole vectors only
+};
+
+real exp_sum(const real* x, Index count, real shift, real* y) {
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const Index whole = count / lanes * lanes, rest = count - whole;
+  const KeptExp term{x, hn::Set(d, shift), y};
+  const real total = sum_of(whole, term);
+  if (rest == 0) return total;
+  const Vector e = exp_of(hn::Sub(load_first(x + whole, rest), term.shift));
+  store_first(e, y + whole, rest);
+  const auto present = hn::FirstN(d, static_cast<std::size_t>(rest));
+  return total + hn::GetLane(hn::SumOfLanes(d, hn::IfThenElseZero(present, e)));
+}
+
+void backward(real* s, real* dp, Index count, real normalizer, real mean, real scale) {
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const Vector shift = hn::Set(d, normalizer), center = hn::Set(d, mean), by = hn::Set(d, scale);
+  const auto weight = [=](Vector score) HWY_ATTR { return exp_of(hn::Sub(score, shift)); };
+  const auto gradient = [=](Vector p, Vector of_p)
+                            HWY_ATTR { return hn::Mul(hn::Mul(p, hn::Sub(of_p, center)), by); };
+  Index i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Vector p = weight(hn::LoadU(d, s + i));
+    hn::StoreU(p, d, s + i);
+    hn::StoreU(gradient(p, hn::LoadU(d, dp + i)), d, dp + i);
+  }
+  if (i == count) return;
+  const Vector p = weight(load_first(s + i, count - i));
+  store_first(p, s + i, count - i);
+  store_first(gradient(p, load_first(dp + i, count - i)), dp + i, count - i);
+}
+
+}  // namespace
+
+const SoftmaxLoops* softmax_here() {
+  static constexpr SoftmaxLoops loops{.exp_sum = exp_sum, .backward = backward};
+  return &loops;
+}
+
+}  // namespace tapegrad::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tapegrad::kernels {
+HWY_EXPORT(softmax_here);
+const SoftmaxLoops& softmax_loops() {
+  static const SoftmaxLoops& best = *HWY_DYNAMIC_DISPATCH(softmax_here)();
+  return best;
+}
+
+}  // namespace tapegrad::kernels
+#endif
