@@ -22,8 +22,10 @@ constexpr Index most_rows(Index vectors) {
   return vectors == 1 ? 12 : vectors == most_vectors ? 6 : 8;
 }
 
-// Panels that are packed once for many products are narrower: more rows share what is read of them.
+// Panels that are packed once for many products are narrower: more rows share what is read of them,
+// which comes from afar and is asked for some rows early.
 constexpr Index packed_vectors = 2;
+constexpr Index ahead = 16;
 
 // What stays in the second cache: a piece of a, and panels of b.
 constexpr Index most_terms = 384;
@@ -32,9 +34,6 @@ constexpr Index columns_at_a_time = 512;
 
 // Rows further apart than this are not fetched ahead by the processor.
 constexpr Index far = 2048 / sizeof(real);
-
-// A panel is asked for this many rows early: one that was packed long ago comes from afar.
-constexpr Index ahead = 16;
 
 Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 
@@ -176,8 +175,8 @@ void multiply_padded(Index m, Index vectors, Index columns, Steps step, const re
   copy_rows(m, columns, rows.data(), width, c, c_step);
 }
 
-// c = start + a b, with no more terms than a panel has rows. Panels of b that do not
-// stay where they are go to `panels`.
+// c = start + a b, with no more terms than a panel has rows. Panels of b that do not stay where
+// they are go to `panels`; the last one does, unless its vectors are full.
 void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b, Start start,
                     real* c, Index c_stride, real* panels) {
   const Steps step{.k = k,
@@ -210,6 +209,7 @@ void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b
 void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                        Index c_stride) {
   const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
+  // Reading what is far apart again and again costs more than a copy, if that is often enough.
   const bool copies_a = a.transposed && a.stride > far && n > 128;
   const bool copies_b = b.transposed || m > 128 || (m > 24 && b.stride > far);
   const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));

@@ -5,9 +5,10 @@
 
 namespace tapegrad::kernels {
 
-/// Products whose right-hand matrix is taken in panels, as many columns as the registers hold sums
-/// for, and whose left-hand matrix is read where it is. BLAS rearranges both: with 100 to 500 rows
-/// or columns that takes 10 to 15 % of its time, with 32 rows half.
+/// Products whose right-hand matrix is taken in panels of as many columns as the registers hold
+/// sums for, and whose left-hand matrix is read where it is. BLAS rearranges both, in every call.
+/// Rows of the benchmark take 0.9 (transformer, mlp, mlp_b4) to 0.86 (cnn) of the time that they
+/// take with it.
 struct PanelLoops {
   /// c (m, n) = start + a b
   void (*multiply)(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
