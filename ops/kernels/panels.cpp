@@ -84,10 +84,11 @@ void multiply_panel(Index m, const Steps& step, const real* a, const real* b, co
 // Calls body(first column, vectors, columns) for every panel. The last may have fewer columns than
 // its vectors hold.
 template <class Body>
-void for_panels(Index n, Index widest, const Body& body) {
-  for (Index j = 0, vectors; j < n; j += vectors * lanes()) {
-    vectors = n - j > 2 * lanes() ? widest : n - j > lanes() ? 2 : 1;
-    body(j, vectors, std::min(n - j, vectors * lanes()));
+void for_panels(Index n, Index widest, const Body& body, bool reversed = false) {
+  const Index width = widest * lanes(), count = (n + width - 1) / width;
+  for (Index i = 0; i < count; ++i) {
+    const Index j = (reversed ? count - 1 - i : i) * width, columns = std::min(n - j, width);
+    body(j, columns > 2 * lanes() ? widest : columns > lanes() ? 2 : 1, columns);
   }
 }
 
@@ -247,13 +248,14 @@ void pack(Index k, Index n, Matrix b, real* panels) {
 }
 
 void multiply_packed(Index m, Index n, Index k, Matrix a, const real* panels, Start start, real* c,
-                     Index c_stride) {
+                     Index c_stride, bool reversed) {
   const Steps step{
       .k = k, .a_row = a.stride, .a_term = 1, .b = 0, .start = start.stride, .c = c_stride};
-  for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+  const auto multiply = [&](Index j, Index vectors, Index columns) HWY_ATTR {
     multiply_padded(m, vectors, columns, step, a.values, panels + j * k, start.from(0, j).values,
                     c + j);
-  });
+  };
+  for_panels(n, packed_vectors, multiply, reversed);
 }
 
 }  // namespace
@@ -283,9 +285,10 @@ Packed::Packed(Index k, Index n, Matrix b)
   });
 }
 
-void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride) const {
+void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride,
+                      bool reversed) const {
   panel_loops().multiply_packed(m, n_, k_, a, static_cast<const real*>(panels_.data()), start, c,
-                                c_stride);
+                                c_stride, reversed);
 }
 
 }  // namespace tapegrad::kernels

@@ -15,9 +15,9 @@ struct PanelLoops {
                    Index c_stride);
   /// b (k, n) rearranged: one panel after the other, row after row. Takes `packed_size(k, n)`.
   void (*pack)(Index k, Index n, Matrix b, real* panels);
-  /// c (m, n) = start + a (m, k) times what `pack` left
+  /// c (m, n) = start + a (m, k) times what `pack` left; the last panel first if `reversed`
   void (*multiply_packed)(Index m, Index n, Index k, Matrix a, const real* panels, Start start,
-                          real* c, Index c_stride);
+                          real* c, Index c_stride, bool reversed);
 };
 
 const PanelLoops& panel_loops();
@@ -37,7 +37,9 @@ class Packed {
 
   /// c (m, n) = start (may be c) + a (m, k) times the matrix, on the calling thread. Each element
   /// is one chain of multiply-adds over k, whatever m: how rows are grouped does not change bits.
-  void multiply(Index m, Matrix a, Start start, real* c, Index c_stride) const;
+  /// Nor does it when the last columns come first (`reversed`): products that alternate find in the
+  /// cache what the one before has read last.
+  void multiply(Index m, Matrix a, Start start, real* c, Index c_stride, bool reversed) const;
 
  private:
   Index k_, n_;

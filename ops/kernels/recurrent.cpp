@@ -243,8 +243,8 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
     const Row first = row_at(s, kept, h, step, begin);
     if (!all_ended(s, step, begin, end))
       weight.multiply(end - begin, {first.h_before, s.hidden},
-                      s.starts_from_inputs() ? Start{first.inputs, G} : Start{}, products.data(),
-                      G);
+                      s.starts_from_inputs() ? Start{first.inputs, G} : Start{}, products.data(), G,
+                      step % 2 == 1);
     for (Index b = begin; b < end; ++b) {
       Row row = row_at(s, kept, h, step, b);
       if (ended(s, step, b)) {
@@ -338,7 +338,7 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
       if (passes_by && from) reduce().accumulate(from, dh, (end - begin) * H);
       if (!all_ended(s, step, begin, end))
         weight.multiply(end - begin, {out.product + first * G, G}, {passes_by ? dh : from, H}, dh,
-                        H);
+                        H, step % 2 == 1);
     }
   });
   input_total.add_up();
