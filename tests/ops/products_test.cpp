@@ -32,45 +32,39 @@ double error_of_product(const Tensor& a, const Tensor& b, Transposed t, const Te
   return error;
 }
 
+// a b for all four ways to give a and b.
+void check_products(Index m, Index n, Index k, Random& random) {
+  constexpr double precision = sizeof(real) == 8 ? 1e-15 : 1e-6;
+  for (const bool of_a : {false, true})
+    for (const bool of_b : {false, true}) {
+      const Tensor a = random.uniform(of_a ? Shape{k, m} : Shape{m, k}, -1, 1);
+      const Tensor b = random.uniform(of_b ? Shape{n, k} : Shape{k, n}, -1, 1);
+      INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
+      CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
+    }
+}
+
 }  // namespace
 
 TEST_CASE("products of all thin shapes", "[ops]") {
-  constexpr double precision = sizeof(real) == 8 ? 1e-15 : 1e-6;
   Random random(1);
   for (const Index m : {1, 2, 3, 5, 8, 9, 33})
     for (const Index n : {1, 7, 16, 33, 70})
-      for (const Index k : {1, 3, 8, 9, 40})
-        for (const bool of_a : {false, true})
-          for (const bool of_b : {false, true}) {
-            const Tensor a = random.uniform(of_a ? Shape{k, m} : Shape{m, k}, -1, 1);
-            const Tensor b = random.uniform(of_b ? Shape{n, k} : Shape{k, n}, -1, 1);
-            INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
-            CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
-          }
+      for (const Index k : {1, 3, 8, 9, 40}) check_products(m, n, k, random);
 }
 
 // Around the sizes at which the kernels change: blocks of rows, vectors of columns, pieces of a
 // long sum, and rows so far apart that an operand is rearranged first.
 TEST_CASE("products of shapes between thin and large", "[ops]") {
-  constexpr double precision = sizeof(real) == 8 ? 1e-15 : 1e-6;
   Random random(3);
-  const auto check = [&](Index m, Index n, Index k) {
-    for (const bool of_a : {false, true})
-      for (const bool of_b : {false, true}) {
-        const Tensor a = random.uniform(of_a ? Shape{k, m} : Shape{m, k}, -1, 1);
-        const Tensor b = random.uniform(of_b ? Shape{n, k} : Shape{k, n}, -1, 1);
-        INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
-        CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
-      }
-  };
   for (const Index m : {9, 12, 23, 24, 25})
     for (const Index n : {1, 15, 16, 17, 31, 33, 63, 64, 65, 130})
-      for (const Index k : {9, 70}) check(m, n, k);
-  check(20, 600, 390);
-  check(30, 600, 20);
-  check(130, 40, 800);
-  check(600, 150, 30);
-  check(800, 520, 10);
+      for (const Index k : {9, 70}) check_products(m, n, k, random);
+  check_products(20, 600, 390, random);
+  check_products(30, 600, 20, random);
+  check_products(130, 40, 800, random);
+  check_products(600, 150, 30, random);
+  check_products(800, 520, 10, random);
 }
 
 TEST_CASE("a linear layer begins from its bias in every kernel", "[ops]") {

@@ -1,0 +1,68 @@
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/reduce.h"
+
+using namespace tapegrad;
+using kernels::Start;
+
+// Loops that operations reach with some of their arguments only.
+
+TEST_CASE("a product begins from zeros, from one row or from what is there", "[kernels]") {
+  constexpr double precision = sizeof(real) == 8 ? 1e-14 : 1e-5;
+  Random random(1);
+  const auto shape = GENERATE(values<std::array<Index, 3>>({{1, 1, 0},
+                                                            {5, 9, 0},
+                                                            {3, 40, 17},
+                                                            {20, 600, 390},
+                                                            {260, 140, 400},
+                                                            {50, 70, 900},
+                                                            {520, 530, 512}}));
+  const Index m = shape[0], n = shape[1], k = shape[2];
+  const bool of_a = GENERATE(false, true), of_b = GENERATE(false, true);
+  const Tensor a = random.uniform({m, k}, -1, 1), b = random.uniform({k, n}, -1, 1);
+  const Tensor before = random.uniform({m, n}, -1, 1);
+  const Index a_stride = of_a ? m : k, b_stride = of_b ? k : n;
+  INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
+  const auto check = [&](Start start, std::vector<real>& c) {
+    const Start given{start.values == c.data() ? before.data() : start.values, start.stride};
+    kernels::gemm_serial(m, n, k, {a.data(), a_stride, of_a}, {b.data(), b_stride, of_b}, start,
+                         c.data(), n);
+    double error = 0;
+    const Index step = m * n / 1000 + 1;  // some elements of a large product, the last among them
+    for (Index at = (m * n - 1) % step; at < m * n; at += step) {
+      const Index i = at / n, j = at % n;
+      double sum = given.values ? given.values[i * given.stride + j] : 0;
+      for (Index p = 0; p < k; ++p)
+        sum += static_cast<double>(a.data()[of_a ? p * m + i : i * k + p]) *
+               b.data()[of_b ? j * k + p : p * n + j];
+      error = std::max(error, std::abs(sum - c[at]));
+    }
+    CHECK(error < precision * std::sqrt(k + 1.0));
+  };
+  std::vector<real> c(before.values().begin(), before.values().end());
+  check({}, c);
+  check({before.data(), 0}, c);
+  c.assign(before.values().begin(), before.values().end());
+  check({c.data(), n}, c);
+}
+
+TEST_CASE("the greatest of a row is found wherever it is", "[kernels]") {
+  constexpr real infinity = std::numeric_limits<real>::infinity();
+  CHECK(kernels::reduce().max(nullptr, 0) == -infinity);
+  for (Index count = 1; count < 70; ++count)
+    for (Index at = 0; at < count; ++at) {
+      std::vector<real> x(count, -2);
+      x[at] = -1;
+      REQUIRE(kernels::reduce().max(x.data(), count) == -1);
+      x[at] = std::numeric_limits<real>::quiet_NaN();
+      REQUIRE(std::isnan(kernels::reduce().max(x.data(), count)));
+    }
+}
