@@ -22,7 +22,7 @@ TEST_CASE("a product begins from zeros, from one row or from what is there", "[k
                                                             {5, 9, 0},
                                                             {3, 40, 17},
                                                             {20, 600, 390},
-                                                            {260, 140, 400},
+                                                            {520, 140, 400},
                                                             {50, 70, 900},
                                                             {520, 530, 512}}));
   const Index m = shape[0], n = shape[1], k = shape[2];
