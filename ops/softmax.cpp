@@ -33,18 +33,15 @@ Tensor by_rows(const Tensor& x, const Row& row) {
   return y;
 }
 
-// y = e^(x - max x); returns its sum.
-real shifted_exp(const real* x, Index length, real* y) {
-  return kernels::softmax_loops().exp_sum(x, length, kernels::reduce().max(x, length), y);
-}
-
 void softmax_row(const real* x, Index length, real* y) {
-  const real factor = 1 / shifted_exp(x, length, y);
+  const real greatest = kernels::reduce().max(x, length);
+  const real factor = 1 / kernels::softmax_loops().exp_sum(x, length, greatest, y);
   kernels::elementwise().mul({y, false}, {&factor, true}, y, length);
 }
 
 void log_softmax_row(const real* x, Index length, real* y) {
-  const real shift = std::log(shifted_exp(x, length, y)) + kernels::reduce().max(x, length);
+  const real greatest = kernels::reduce().max(x, length);
+  const real shift = greatest + std::log(kernels::softmax_loops().exp_sum(x, length, greatest, y));
   kernels::elementwise().sub({x, false}, {&shift, true}, y, length);
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/panels.h"
 #include "tapegrad/ops/kernels/scratch.h"
@@ -42,6 +43,14 @@ Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 struct Steps {
   Index k, a_row, a_term, b, start, c;
 };
+Steps steps_of(Index k, Matrix a, Index b_stride, Index start_stride, Index c_stride) {
+  return {.k = k,
+          .a_row = a.transposed ? 1 : a.stride,
+          .a_term = a.transposed ? a.stride : 1,
+          .b = b_stride,
+          .start = start_stride,
+          .c = c_stride};
+}
 
 // c (rows, vectors) = start + a (rows, k) b (k, vectors)
 template <Index rows, Index vectors>
@@ -123,11 +132,6 @@ void transpose_square(const real* from, [[maybe_unused]] Index from_stride, real
 #endif
 }
 
-void copy_rows(Index rows, Index columns, const real* from, Index from_stride, real* to,
-               Index to_stride) {
-  for (Index i = 0; i < rows; ++i) std::copy_n(from + i * from_stride, columns, to + i * to_stride);
-}
-
 // to (rows, columns) = from (columns, rows) transposed
 void transpose(Index rows, Index columns, const real* from, Index from_stride, real* to,
                Index to_stride) {
@@ -147,7 +151,7 @@ void transpose(Index rows, Index columns, const real* from, Index from_stride, r
 void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
   if (columns < width) std::fill_n(to, rows * width, real{0});
   if (b.transposed) return transpose(rows, columns, b.values, b.stride, to, width);
-  if (columns < width) return copy_rows(rows, columns, b.values, b.stride, to, width);
+  if (columns < width) return blocks().copy(rows, columns, b.values, b.stride, to, width);
   const Tag d;
   for (Index i = 0; i < rows; ++i, b.values += b.stride, to += width)
     for (Index j = 0; j < width; j += lanes()) hn::StoreU(hn::LoadU(d, b.values + j), d, to + j);
@@ -169,23 +173,18 @@ void multiply_padded(Index m, Index vectors, Index columns, Steps step, const re
   step.b = width;
   if (columns == width) return multiply_whole(m, vectors, step, a, panel, start, c);
   const Scratch rows(m * width);
-  if (start) copy_rows(m, columns, start, step.start, rows.data(), width);
+  if (start) blocks().copy(m, columns, start, step.start, rows.data(), width);
   const Index c_step = std::exchange(step.c, width);
   step.start = width;
   multiply_whole(m, vectors, step, a, panel, start ? rows.data() : nullptr, rows.data());
-  copy_rows(m, columns, rows.data(), width, c, c_step);
+  blocks().copy(m, columns, rows.data(), width, c, c_step);
 }
 
 // c = start + a b, with no more terms than a panel has rows. Panels of b that do not stay where
 // they are go to `panels`; the last one does, unless its vectors are full.
 void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b, Start start,
                     real* c, Index c_stride, real* panels) {
-  const Steps step{.k = k,
-                   .a_row = a.transposed ? 1 : a.stride,
-                   .a_term = a.transposed ? a.stride : 1,
-                   .b = b.stride,
-                   .start = start.stride,
-                   .c = c_stride};
+  const Steps step = steps_of(k, a, b.stride, start.stride, c_stride);
   const auto stays = [=](Index vectors, Index columns) {
     return !copies_b && columns == vectors * lanes();
   };
@@ -249,8 +248,7 @@ void pack(Index k, Index n, Matrix b, real* panels) {
 
 void multiply_packed(Index m, Index n, Index k, Matrix a, const real* panels, Start start, real* c,
                      Index c_stride, bool reversed) {
-  const Steps step{
-      .k = k, .a_row = a.stride, .a_term = 1, .b = 0, .start = start.stride, .c = c_stride};
+  const Steps step = steps_of(k, a, 0, start.stride, c_stride);
   const auto multiply = [&](Index j, Index vectors, Index columns) HWY_ATTR {
     multiply_padded(m, vectors, columns, step, a.values, panels + j * k, start.from(0, j).values,
                     c + j);
