@@ -1,6 +1,6 @@
 #include "tapegrad/core/profile.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

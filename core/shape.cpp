@@ -1,6 +1,6 @@
 #include "tapegrad/core/shape.h"
 
-#include <fmt/ranges.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <limits>
@@ -53,7 +53,11 @@ Shape Shape::insert(int axis, Index extent) const {
 }
 
 std::string text(const Shape& shape) {
-  return fmt::format("({})", fmt::join(shape.begin(), shape.end(), ", "));
+  std::string extents;
+  for (const Index extent : shape) {
+    extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
+  }
+  return "(" + extents + ")";
 }
 
 Shape broadcast(const char* operation, const Shape& a, const Shape& b) {

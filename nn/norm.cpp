@@ -1,6 +1,6 @@
 #include "tapegrad/nn/norm.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <charconv>
@@ -179,8 +179,9 @@ NormSpec::NormSpec(std::string_view text) {
     *this = preset;
     found = true;
   }
-  expect<Error>(found, "norm: there is no {}; there are: {}", name,
-                fmt::format("{}", fmt::join(norm_names(), ", ")));
+  std::string all;
+  for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
+  expect<Error>(found, "norm: there is no {}; there are: {}", name, all);
   if (colon == std::string_view::npos) return;
   for (std::string_view rest = text.substr(colon + 1);;) {
     const std::size_t comma = rest.find(',');
