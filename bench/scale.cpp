@@ -107,7 +107,7 @@ double megabytes_beside(const Tape& tape, const std::vector<Parameter>& weights)
   }
   const std::size_t counted = census.bytes();
   for (std::int32_t i = 0; i < tape.size(); ++i) {
-    [[maybe_unused]] const Tensor held = tape.node(i).value;
+    [[maybe_unused]] const Tensor held = tape.value(i);
     for (const Rule* rule = tape.node(i).rules; rule != nullptr; rule = rule->next) rule->census();
   }
   return static_cast<double>(census.bytes() - counted) / 1e6;

@@ -110,7 +110,7 @@ Json nodes_of(const Tape& tape) {
                      {"shape", shape_of(node.shape)},
                      {"place", node.place.line > 0 ? text(node.place) : ""},
                      {"source", sources.line(node.place)},
-                     {"value", described(node.value)}});
+                     {"value", described(tape.value(i))}});
   }
   return nodes;
 }
@@ -158,7 +158,7 @@ std::string dot(const Tape& tape) {
     std::string label = fmt::format("%{} {}", i, escaped(node.name));
     if (!tape.label(i).empty()) label += ' ' + escaped(tape.label(i));
     label += "\\n" + text(node.shape);
-    if (node.value.defined()) label += "\\nvalue " + short_text(node.value);
+    if (tape.value(i).defined()) label += "\\nvalue " + short_text(tape.value(i));
     if (const Tensor gradient = tape.gradient(i); gradient.defined())
       label += "\\ngradient " + short_text(gradient);
     graph += fmt::format("  n{} [label=\"{}\", shape={}{}];\n", i, label,

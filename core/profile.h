@@ -86,7 +86,7 @@ std::string text(const Profile& profile);
 /// Until its end, time and work count for one name, whatever operations run.
 class ProfileSpan {
  public:
-  explicit ProfileSpan(std::string_view name, bool backward = false)
+  explicit ProfileSpan(const char* name, bool backward = false)
       : profile_(Profile::active()), name_(name), backward_(backward) {
     if (profile_ != nullptr) ++profile_->spans_;
   }
@@ -98,7 +98,7 @@ class ProfileSpan {
 
  private:
   Profile* profile_;
-  std::string_view name_;
+  const char* name_;
   bool backward_;
 };
 

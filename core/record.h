@@ -144,7 +144,7 @@ class Recorder {
     node.rules = rules_;
     node.inputs = nodes_;
     node.input_count = count_;
-    if (needs_value_ || tape_->options().keep_values) node.value = value;
+    if (needs_value_ || tape_->options().keep_values) tape_->keep_value(node, value);
   }
 
  private:

@@ -17,6 +17,7 @@ const std::string no_label;
 
 }  // namespace
 
+const Tensor Tape::undefined_;
 constinit thread_local Tape* Tape::scoped_ = nullptr;
 constinit thread_local Tape* Tape::active_ = nullptr;
 
@@ -32,7 +33,7 @@ Tape::Tape(TapeOptions options) : options_(options) {
 Tape::~Tape() {
   for (std::int32_t i = 0; i < size_; ++i) {
     release(node(i));
-    node(i).~Node();
+    forget_value(node(i));
   }
   scoped_ = active_ = nullptr;
 }
@@ -97,7 +98,7 @@ Tensor Tape::leaf(const Parameter& parameter) {
     Node& entered = enter("parameter", leaf, {});
     entry->second.node = leaf.node();
     if (!parameter.name().empty()) labels_.emplace(leaf.node(), parameter.name());
-    if (options_.keep_values) entered.value = leaf;
+    if (options_.keep_values) keep_value(entered, leaf);
   }
   return tensor_of(leaf, entry->second.node);
 }
@@ -122,7 +123,7 @@ void Tape::release(Node& node) {
     node.released = true;
   }
   node.rules = nullptr;
-  if (node.value.defined() && !options_.keep_values) node.value = Tensor();
+  if (!options_.keep_values) forget_value(node);
 }
 
 std::vector<Parameter> Tape::rewind(std::int32_t size) {
@@ -136,7 +137,7 @@ std::vector<Parameter> Tape::rewind(std::int32_t size) {
   while (size_ > size) {
     Node& last = node(--size_);
     release(last);
-    last.~Node();
+    forget_value(last);
   }
   return forgotten;
 }
@@ -167,7 +168,7 @@ Tensor watch(const Tensor& x, Place place) {
   expect<TapeError>(tape != nullptr, "watch: no tape is in scope; begin one with `Tape tape;`");
   Tensor leaf = x.view(x.shape());
   Node& node = tape->enter("watch", leaf, place);
-  if (tape->options().keep_values) node.value = leaf;
+  if (tape->options().keep_values) tape->keep_value(node, leaf);
   return leaf;
 }
 

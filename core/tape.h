@@ -55,7 +55,7 @@ struct Node {
   const char* name = "";
   Shape shape;
   Place place;
-  Tensor value;  ///< kept for rules that ask for it, or on a tape with `keep_values`
+  Tensor* value = nullptr;  ///< kept for rules that ask for it, or on a tape with `keep_values`
   Rule* rules = nullptr;
   const std::int32_t* inputs = nullptr;
   std::int32_t input_count = 0;
@@ -104,7 +104,10 @@ class Tape {
   }
   const Node& node(std::int32_t index) const { return const_cast<Tape*>(this)->node(index); }
   /// The value of a node again as a tensor of this tape; undefined unless it was kept.
-  const Tensor& value(std::int32_t index) const { return node(index).value; }
+  const Tensor& value(std::int32_t index) const {
+    const Tensor* value = node(index).value;
+    return value == nullptr ? undefined_ : *value;
+  }
   /// The gradient that the last sweep found for a node, on a tape with `keep_values`.
   Tensor gradient(std::int32_t index) const;
   /// How the gradients of all sweeps came about, on a tape with `keep_values`.
@@ -145,6 +148,9 @@ class Tape {
     arena_next_ = static_cast<std::byte*>(memory) + bytes;
     return memory;
   }
+  void keep_value(Node& node, const Tensor& value) {
+    node.value = new (allocate(sizeof(Tensor), alignof(Tensor))) Tensor(value);
+  }
   void release(Node& node);
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
@@ -158,7 +164,11 @@ class Tape {
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
   [[noreturn]] static void refuse(const char* operation, int input);
   void* extend_arena(std::size_t bytes);
+  static void forget_value(Node& node) {
+    if (node.value != nullptr) std::exchange(node.value, nullptr)->~Tensor();
+  }
 
+  static const Tensor undefined_;
   static constinit thread_local Tape* scoped_;  // the tape in scope on this thread
   static constinit thread_local Tape* active_;  // the same, or null under NoGrad
 

@@ -143,7 +143,7 @@ class ReverseSweep final : public Sweep {
     const Tensor seen = tape_.options().check_finite ? g : Tensor();
     pulled_ = index;
     for (Rule* rule = node.rules; rule != nullptr; rule = rule->next)
-      rule->pull(g, node.value, *this);
+      rule->pull(g, tape_.value(index), *this);
     if (tape_.options().check_finite) check_inputs(node, seen);
     if (!options_.keep && !options_.record) tape_.release(node);
   }
