@@ -97,7 +97,11 @@ class Storage::Pool {
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) throw std::bad_alloc();
-    if (alignment == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);
+    if (alignment == huge_page) {  // whole ones only: the end would take 2 MB however short it is
+      const std::size_t whole = bytes / huge_page * huge_page;
+      madvise(memory, whole, MADV_HUGEPAGE);
+      madvise(static_cast<std::byte*>(memory) + whole, rounded - whole, MADV_NOHUGEPAGE);
+    }
     system_allocations.fetch_add(1, std::memory_order_relaxed);
     system_bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
     auto* block = new (memory) Block;

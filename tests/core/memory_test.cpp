@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <fstream>
 #include <thread>
 
 #include "tapegrad/core/parallel.h"
@@ -22,6 +23,13 @@ namespace {
 // Bytes of a tensor's block, as the pool rounds them.
 std::size_t block(const Shape& shape) {
   return Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real)).capacity();
+}
+
+// The memory of this process that is in use, in bytes.
+double resident() {
+  double pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return 4096 * pages;
 }
 
 struct Net {
@@ -101,6 +109,15 @@ TEST_CASE("a training loop asks the system for nothing once it is warm", "[memor
   set_threads(before);
   CHECK(idle_steps >= enough);
   CHECK(net.second.value().data() == address);  // updated in place, not copied
+}
+
+TEST_CASE("a tensor takes the memory that its values need", "[memory]") {
+  // Three megabytes: with nothing but huge pages of two megabytes it would be four.
+  constexpr Index count = 3 * (Index{1} << 20) / static_cast<Index>(sizeof(real));
+  std::vector<Tensor> tensors;
+  const double before = resident();
+  for (int i = 0; i < 20; ++i) tensors.push_back(ones({count}));
+  CHECK((resident() - before) / (20 * count * sizeof(real)) == Approx(1.0).margin(0.2));
 }
 
 TEST_CASE("a block freed on another thread returns to where it came from", "[memory][threads]") {
