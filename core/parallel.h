@@ -16,9 +16,10 @@ namespace detail {
 void run_tiles(Index tiles, void (*run)(const void* body, Index tile), const void* body);
 }
 
-/// Calls body(tile) for every tile in [0, tiles), possibly at the same time on several threads. The
-/// number of tiles must follow from shapes only, never from the number of threads, and what is
-/// summed over tiles must be summed in a fixed order: then results are the same for any number.
+/// Calls body(tile) for every tile in [0, tiles), possibly at the same time on several threads.
+/// Unless no bit depends on it, the number of tiles must follow from shapes only, never from the
+/// number of threads, and what is summed over tiles must be summed in a fixed order: then results
+/// are the same for any number.
 template <class Body>
 void parallel_for(Index tiles, const Body& body) {
   if (tiles == 1) return body(Index{0});

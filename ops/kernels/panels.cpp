@@ -29,7 +29,7 @@ constexpr Index packed_vectors = 2;
 constexpr Index ahead = 16;
 
 // What stays in the second cache: a piece of a, and panels of b.
-constexpr Index most_terms = 384;
+constexpr Index most_terms = HWY_TARGET <= HWY_AVX3 ? 512 : 384;
 constexpr Index rows_at_a_time = 192;
 constexpr Index columns_at_a_time = 512;
 
@@ -208,9 +208,10 @@ void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b
 
 void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                        Index c_stride) {
-  const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
+  const Index pieces = std::max<Index>(1, (k + most_terms - 1) / most_terms);
+  const Index depth = (k + pieces - 1) / pieces, wide = std::min(n, columns_at_a_time);
   // Reading what is far apart again and again costs more than a copy, if that is often enough.
-  const bool copies_a = a.transposed && a.stride > far && n > 128;
+  const bool copies_a = a.transposed && a.stride > far && n > 32;
   const bool copies_b = b.transposed || m > 128 || (m > 24 && b.stride > far);
   const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));
   Index term = 0;

@@ -89,13 +89,16 @@ TEST_CASE("products are the same for any number of threads", "[ops][threads]") {
   const Index rows = GENERATE(4, 100, 1030);
   const Tensor x = random.normal({rows, 512}), w = random.normal({512, 1030});
   const Tensor g = random.normal({rows, 1030});
+  // Tiles of this one are thin: the whole is not.
+  const Tensor few = random.normal({18, 4096}), fewer = random.normal({16, 4096});
   const auto products = [&] {
-    return std::vector{matmul(x, w), matmul(g, w, {.b = true}), matmul(x, g, {.a = true})};
+    return std::vector{matmul(x, w), matmul(g, w, {.b = true}), matmul(x, g, {.a = true}),
+                       matmul(few, fewer, {.b = true})};
   };
   const int before = threads();
   set_threads(1);
   const std::vector<Tensor> alone = products();
-  for (const int count : {2, 3}) {
+  for (const int count : {2, 3, 8}) {
     set_threads(count);
     const std::vector<Tensor> together = products();
     for (std::size_t i = 0; i < alone.size(); ++i)
