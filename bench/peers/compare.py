@@ -170,6 +170,18 @@ def place():
             "commit": commit.stdout.strip() or "unknown"}
 
 
+def save(lines, file):
+    """Writes what has been measured so far."""
+    if file is None:
+        return
+    temporary = pathlib.Path(f"{file}.part")
+    try:
+        temporary.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        temporary.replace(file)
+    except OSError as error:
+        sys.exit(f"bench: cannot write {file}: {error.strerror}")
+
+
 def main():
     parser = argparse.ArgumentParser(
         prog="./dev bench --peers", description=__doc__.splitlines()[0].split(":")[0],
@@ -209,6 +221,7 @@ def main():
         sys.exit(0 if good else 1)
 
     lines, notes, where = [], {}, place()
+    save(lines, flags.json)  # a file that cannot be written is told before anything is measured
     print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}")
     for row in flags.rows or listed:
         measured, fine = compare(row, found, flags.rounds, flags.threads)
@@ -229,14 +242,13 @@ def main():
             if "us_per_op" in line:
                 line["us_per_op"] = statistics.median(each["us_per_op"] for each in rounds)
             lines.append(line | where | ({"settings": peers[name].settings} if name in peers else {}))
+        save(lines, flags.json)
     versions = {line["implementation"]: line["version"] for line in lines}
     for name, version in versions.items():
         print(f"{name} {version}" + (f" ({peers[name].settings})" if name in peers else ""))
     print(f"{flags.threads} threads, medians of {flags.rounds} rounds; ratio: time over tapegrad's")
     for subject, note in notes.items():
         print(f"{subject}: {note}")
-    if flags.json:
-        pathlib.Path(flags.json).write_text("".join(json.dumps(line) + "\n" for line in lines))
     sys.exit(0 if good else 1)
 
 

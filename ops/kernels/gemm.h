@@ -35,7 +35,7 @@ void count_products(Index count, Index m, Index n, Index k);
 void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                  Index c_stride);
 
-/// The same in tiles of c, cut by shape only, on all threads.
+/// The same in tiles of c on all threads, with the same bits for any number of them.
 void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride);
 
 }  // namespace tapegrad::kernels

@@ -14,7 +14,7 @@ peers = root / "bench/peers"
 bench = """#!{python}
 import json, sys
 if "--list" in sys.argv:
-    print("fast\\nslow\\nbroken\\nforeign")
+    print("fast\\nslow\\nbroken\\nforeign\\nfatal")
 else:
     file = sys.argv[sys.argv.index("--json") + 1]
     line = {{"row": sys.argv[1], "implementation": "tapegrad", "version": "1", "threads": 2, "ms": 2.0,
@@ -22,7 +22,7 @@ else:
     open(file, "w").write(json.dumps(line) + "\\n")
 """
 interpreter = """#!{python}
-import json, pathlib, sys
+import json, os, pathlib, signal, sys
 if sys.argv[1] == "-c":
     if "'torch'" not in sys.argv[2]:
         sys.exit(1)
@@ -32,6 +32,8 @@ script, row = pathlib.Path(sys.argv[1]).name, sys.argv[2]
 if "--check" in sys.argv:
     print("checked", row)
     sys.exit(1 if row == "broken" else 0)
+if row == "fatal":
+    os.kill(os.getppid(), signal.SIGKILL)
 if row == "broken":
     print("Traceback", "OutOfMemory: too large", sep="\\n", file=sys.stderr)
     sys.exit(1)
@@ -66,6 +68,14 @@ with tempfile.TemporaryDirectory() as folder:
     lines = [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
     assert [line["implementation"] for line in lines] == ["tapegrad", "pytorch"], lines
     assert lines[1]["rounds"] == [3.0, 8.0, 4.0] and lines[1]["ratio"] == 2.0 and "eager" in lines[1]["settings"], lines
+
+    # What was measured before the end is kept; a file that cannot be written is told at once.
+    result = compare("slow", "fatal", "--with", "pytorch", "--rounds", "1", "--json", folder / "lines.json")
+    assert result.returncode < 0, result
+    lines = [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
+    assert [line["row"] for line in lines] == ["slow", "slow"], lines
+    result = compare("fast", "--with", "pytorch", "--json", folder / "nowhere" / "lines.json")
+    assert result.returncode == 1 and "cannot write" in result.stderr and "fast" not in result.stdout, result
 
     # A row that a peer cannot do is named; one that fails too, and counts. The other rows go on.
     result = compare("foreign", "slow", "--with", "pytorch", "--rounds", "1")
