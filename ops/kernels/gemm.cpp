@@ -86,8 +86,7 @@ constexpr auto blas_gemm = cblas_sgemm;
 void gemm_by(Kernel kernel, Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
              Index c_stride) {
   if (m == 0 || n == 0) return;
-  if (kernel == Kernel::panels)
-    return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
+  if (kernel == Kernel::panels) return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
   const bool accumulate = start.values != nullptr;
   for (Index i = 0; i < m && accumulate && start.values != c; ++i)
     std::copy_n(start.values + i * start.stride, n, c + i * c_stride);
