@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 
 namespace tapegrad {
@@ -49,6 +50,7 @@ template <>
 struct fmt::formatter<tapegrad::Place> {
   constexpr auto parse(format_parse_context& context) { return context.begin(); }
   auto format(const tapegrad::Place& place, format_context& context) const {
-    return format_to(context.out(), "{}", tapegrad::text(place));
+    const std::string written = tapegrad::text(place);
+    return std::copy(written.begin(), written.end(), context.out());
   }
 };

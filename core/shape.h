@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <span>
@@ -94,6 +95,7 @@ template <>
 struct fmt::formatter<tapegrad::Shape> {
   constexpr auto parse(format_parse_context& context) { return context.begin(); }
   auto format(const tapegrad::Shape& shape, format_context& context) const {
-    return format_to(context.out(), "{}", tapegrad::text(shape));
+    const std::string written = tapegrad::text(shape);
+    return std::copy(written.begin(), written.end(), context.out());
   }
 };
