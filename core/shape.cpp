@@ -54,9 +54,8 @@ Shape Shape::insert(int axis, Index extent) const {
 
 std::string text(const Shape& shape) {
   std::string extents;
-  for (const Index extent : shape) {
+  for (const Index extent : shape)
     extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
-  }
   return "(" + extents + ")";
 }
 

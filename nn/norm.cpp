@@ -179,9 +179,11 @@ NormSpec::NormSpec(std::string_view text) {
     *this = preset;
     found = true;
   }
-  std::string all;
-  for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
-  expect<Error>(found, "norm: there is no {}; there are: {}", name, all);
+  if (!found) {
+    std::string all;
+    for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
+    throw Error(fmt::format("norm: there is no {}; there are: {}", name, all));
+  }
   if (colon == std::string_view::npos) return;
   for (std::string_view rest = text.substr(colon + 1);;) {
     const std::size_t comma = rest.find(',');

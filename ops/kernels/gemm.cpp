@@ -46,8 +46,8 @@ void choose_blas_kernels() {
 constexpr Index smallest_tile = Index{1} << 17;
 constexpr Index blas_tile = Index{1} << 29;
 
-// From this extent on, in all three directions, BLAS is faster where the left-hand matrix has to be
-// turned.
+// From this extent on, in all three directions, BLAS is 2 to 4 % faster on two threads where the
+// left-hand matrix has to be turned.
 constexpr Index smallest_blas = 512;
 
 enum class Kernel { thin, panels, blas };
@@ -85,7 +85,6 @@ constexpr auto blas_gemm = cblas_sgemm;
 
 void gemm_by(Kernel kernel, Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
              Index c_stride) {
-  if (m == 0 || n == 0) return;
   if (kernel == Kernel::panels) return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
   const bool accumulate = start.values != nullptr;
   for (Index i = 0; i < m && accumulate && start.values != c; ++i)
@@ -109,6 +108,7 @@ void count_products(Index count, Index m, Index n, Index k) {
 
 void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
                  Index c_stride) {
+  if (m == 0 || n == 0) return;
   gemm_by(kernel_for(m, n, k, a, b), m, n, k, a, b, start, c, c_stride);
 }
 

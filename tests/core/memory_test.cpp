@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <thread>
@@ -29,7 +30,7 @@ std::size_t block(const Shape& shape) {
 double resident() {
   double pages = 0;
   std::ifstream("/proc/self/statm") >> pages >> pages;
-  return 4096 * pages;
+  return static_cast<double>(sysconf(_SC_PAGESIZE)) * pages;
 }
 
 struct Net {
