@@ -127,6 +127,22 @@ BenchRow matmul1024() {
           }};
 }
 
+// Causal attention alone, four heads of 64 channels.
+BenchRow attention4096() {
+  return {"attention4096", []() -> Step {
+            Random random(1);
+            const Shape shape{1, 4096, 256};
+            const Tensor q = random.normal(shape), k = random.normal(shape),
+                         v = random.normal(shape), seed = random.normal(shape);
+            return [=] {
+              const Tape tape;
+              const Tensor queries = watch(q), keys = watch(k), values = watch(v);
+              grad(attention(queries, keys, values, {.heads = 4, .causal = true}),
+                   {queries, keys, values}, {.seed = seed});
+            };
+          }};
+}
+
 BenchRow layernorm(Index rows, Index columns, bool readable) {
   const std::string name =
       fmt::format("layernorm_{}x{}{}", rows, columns, readable ? "_composite" : "");
@@ -160,7 +176,8 @@ std::vector<BenchRow> rows() {
       transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
       transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4),
       overhead(),
-      matmul1024()};
+      matmul1024(),
+      attention4096()};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
   return list;

@@ -165,6 +165,13 @@ def matmul1024():
     return sweep(lambda x, w, b: mx.addmm(b, x, w), seed, x, weight, mx.zeros(1024))
 
 
+def attention4096():
+    def attention(q, k, v):
+        return mx.fast.scaled_dot_product_attention(q, k, v, scale=1 / 8, mask="causal")
+
+    return sweep(attention, *(mx.random.normal((1, 4, 4096, 64)) for _ in range(4)))
+
+
 def layernorm(rows, columns, composite):
     def composed(x):
         centred = x - x.mean(-1, keepdims=True)
@@ -178,7 +185,8 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None), "mlp_bn":
         "mlp_b4": lambda: mlp(4), "cnn": cnn, "rnn": lambda: char_rnn(nn.RNN(128, 512)),
         "lstm": lambda: char_rnn(nn.LSTM(128, 512)), "gru": lambda: char_rnn(nn.GRU(128, 512)),
         "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)), "transformer": lambda: transformer(4, 128, 4, 128, 16),
-        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024}
+        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024,
+        "attention4096": attention4096}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)

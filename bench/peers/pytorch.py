@@ -98,7 +98,7 @@ def char_rnn(recurrent):
     return training(CharRnn(recurrent), torch.randint(65, (64, 32)), torch.randint(65, (64, 32)), clip=1.0)
 
 
-def causal_attention(q, k, v, dropout):
+def causal_attention(q, k, v, dropout=0.0):
     """PyTorch's fused attention; before 2.0 there is none."""
     if hasattr(F, "scaled_dot_product_attention"):
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout)
@@ -180,6 +180,11 @@ def matmul1024():
     return sweep(lambda: linear(x), torch.randn(1024, 1024), x, *linear.parameters())
 
 
+def attention4096():
+    q, k, v = (torch.randn(1, 4, 4096, 64, requires_grad=True) for _ in range(3))
+    return sweep(lambda: causal_attention(q, k, v), torch.randn(1, 4, 4096, 64), q, k, v)
+
+
 def layernorm(rows, columns, composite):
     x = torch.randn(rows, columns, requires_grad=True)
 
@@ -198,7 +203,8 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
         "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
-        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024}
+        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024,
+        "attention4096": attention4096}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)

@@ -340,7 +340,7 @@ TEST_CASE("dropout of attention's weights draws what its definition draws", "[at
   Random random(14);
   const Tensor q = random.normal({2, 5, 4}), k = random.normal({2, 7, 4}),
                v = random.normal({2, 7, 4}), mask = random.bernoulli({2, 1, 1, 7}, 0.8);
-  const Tensor projected = random.normal({2, 35, 12});  // more queries than a block has
+  const Tensor projected = random.normal({2, 5, 12});
   Random drawn(3);
   const auto drop = [&](bool causal, const Tensor& hidden) {
     drawn = Random(3);
@@ -372,6 +372,51 @@ TEST_CASE("dropout of attention's weights draws what its definition draws", "[at
   CHECK(check_second_gradient(other, {q, k, v}));
   CHECK(check_second_gradient(self, {slice(projected, 1, 0, 4)}));
   CHECK_THROWS_WITH(attention(q, q, q, {.dropout = 1, .random = &random}), Contains("[0, 1)"));
+}
+
+TEST_CASE("attention over many keys goes through them in blocks", "[attention]") {
+  constexpr Index queries = 70, keys = 1100;  // two blocks of queries, three of keys
+  Random random(15);
+  const Tensor q = random.normal({1, queries, 6}), v = random.normal({1, keys, 6}),
+               seed = random.normal({1, queries, 6});
+  // Scores grow with the position, so that the greatest one so far changes from block to block.
+  Tensor k = random.normal({1, keys, 6}) *
+             reshape(arange(static_cast<double>(keys)) * (4.0 / keys), {1, keys, 1});
+  Tensor mask = random.bernoulli({1, 1, queries, keys}, 0.9);
+  const auto hide = [&](Index query, Index begin, Index end) {
+    std::fill_n(mask.mutable_data() + query * keys + begin, end - begin, real{0});
+  };
+  hide(3, 0, 600);
+  hide(4, 500, 1100);
+  hide(5, 0, keys);
+  Random drawn(3);
+  const auto agrees = [&](const AttentionOptions& options, const Tensor& query) {
+    const auto f = [&](const std::vector<Tensor>& in) {
+      drawn = Random(3);
+      return attention(in[0], in[1], in[2], options);
+    };
+    const std::vector<Tensor> inputs{query, k, v};
+    const Tensor value = f(inputs);
+    const std::vector<Tensor> gradients = vjp(f, inputs, slice(seed, 1, 0, query.shape()[1]));
+    const Composite readable;
+    const std::vector<Tensor> expected = vjp(f, inputs, slice(seed, 1, 0, query.shape()[1]));
+    CHECK(relative_error(value, f(inputs)) < golden_tolerance);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      CHECK(relative_error(gradients[i], expected[i]) < golden_tolerance);
+    return value;
+  };
+  agrees({.heads = 2}, q);
+  agrees({.heads = 2, .causal = true}, q);
+  agrees({.heads = 2, .mask = mask, .bias = alibi_bias(2, queries, keys)}, q);
+  agrees({.heads = 2, .causal = true, .mask = mask, .dropout = 0.3, .random = &drawn}, q);
+  agrees({.heads = 2}, slice(q, 1, 0, 1));
+  const Tensor value = agrees({.heads = 2, .mask = mask}, q);
+  CHECK(norm(slice(value, 1, 5, 6)).item() == 0);
+
+  k.mutable_data()[7 * 6] = std::numeric_limits<real>::quiet_NaN();  // of the first head
+  const Tensor y = attention(q, k, v, {.heads = 2});
+  CHECK(std::isnan(y.data()[0]));
+  CHECK(std::isfinite(y.data()[5]));
 }
 
 TEST_CASE("options of attention have an effect", "[attention]") {
