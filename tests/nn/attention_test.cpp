@@ -375,7 +375,7 @@ TEST_CASE("dropout of attention's weights draws what its definition draws", "[at
 }
 
 TEST_CASE("attention over many keys goes through them in blocks", "[attention]") {
-  constexpr Index queries = 70, keys = 1100;  // two blocks of queries, three of keys
+  constexpr Index queries = 140, keys = 1100;  // two blocks of queries, three of keys
   Random random(15);
   const Tensor q = random.normal({1, queries, 6}), v = random.normal({1, keys, 6}),
                seed = random.normal({1, queries, 6});
