@@ -95,8 +95,8 @@ void drop(const Block& block, Index query, real* row, real* factors) {
 }
 
 // Queries from `begin` on against all their keys. Weights are relative to the greatest score so
-// far; what is summed of them shrinks when a greater one appears (Milakov and Gimelshein 2018,
-// algorithm 3).
+// far; what is summed of them, from the zeros in `out` on, shrinks when a greater one appears
+// (Milakov and Gimelshein 2018, algorithm 3).
 void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
                      Heads<const real> v, Heads<real> out, real* normalizers, Index begin,
                      real* scores, real* factors) {
@@ -108,7 +108,6 @@ void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
   const auto scale_sums = [&](Index query, real factor) {
     elementwise().mul({sums(query), false}, {&factor, true}, sums(query), a.width);
   };
-  for (Index i = begin; i < end; ++i) std::fill_n(sums(i), a.width, real{0});
   for (Index first = 0; first < head.visible(end - 1); first += block_keys) {
     const Block block = block_at(head, begin, first);
     scores_of(block, q, k, scores);
@@ -186,12 +185,14 @@ void backward_block(const Block& block, const Gradients& t, real* p, real* ds, r
 void count_attention(const Attention& a, double products, double passes) {
   if (!Profile::active()) return;
   double pairs = 0;
-  for (Index i = 0; i < a.queries; ++i)
-    pairs +=
-        static_cast<double>(a.causal ? std::max<Index>(0, i + 1 + a.keys - a.queries) : a.keys);
+  for (Index i = 0; i < a.queries; ++i) pairs += static_cast<double>(Head{a, 0, 0}.visible(i));
   const auto width = static_cast<double>(a.width), heads = static_cast<double>(a.batch * a.heads);
   count_work(heads * 2 * products * pairs * width,
              heads * passes * static_cast<double>(a.queries + a.keys) * width * sizeof(real));
+}
+
+void clear(const Head& head, Heads<real> x, Index length) {
+  for (Index t = 0; t < length; ++t) std::fill_n(head.at(x, length, t), head.a.width, real{0});
 }
 
 // Calls body(head) for every head of every sequence.
@@ -209,6 +210,7 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
   count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
     const Scratch scores(block_queries * head.stride()), factors(head.stride());
+    clear(head, out, a.queries);
     for (Index begin = 0; begin < a.queries; begin += block_queries)
       forward_queries(head, q, k, v, out, normalizers, begin, scores.data(), factors.data());
   });
@@ -222,11 +224,9 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
   for_heads(a, [&](const Head& head) {
     const Scratch p(block_queries * head.stride()), ds(block_queries * head.stride());
     const Scratch factors(head.stride());
-    for (Index t = 0; t < a.queries; ++t) std::fill_n(head.at(dq, a.queries, t), a.width, real{0});
-    for (Index t = 0; t < a.keys; ++t) {
-      std::fill_n(head.at(dk, a.keys, t), a.width, real{0});
-      std::fill_n(head.at(dv, a.keys, t), a.width, real{0});
-    }
+    clear(head, dq, a.queries);
+    clear(head, dk, a.keys);
+    clear(head, dv, a.keys);
     for (Index first = 0; first < a.keys; first += block_keys)
       for (Index begin = 0; begin < a.queries; begin += block_queries) {
         const Block block = block_at(head, begin, first);

@@ -1,0 +1,142 @@
+#include "tapegrad/ops/attention.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/check.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+}  // namespace
+
+TEST_CASE("relative scores are those of each pair's distance", "[attention]") {
+  const Index T = 3, K = 5;
+  Random random(8);
+  const Tensor x = random.normal({T, K}), y = relative_shift(x);
+  for (Index i = 0; i < T; ++i)
+    for (Index j = 0; j <= i + K - T; ++j)
+      CHECK(y.data()[i * K + j] == x.data()[i * K + j + T - 1 - i]);
+}
+
+// systems A17
+TEST_CASE("rotary positions keep lengths and see distances only", "[attention]") {
+  Random random(9);
+  const Tensor q = random.normal({1, 1, 8}), k = random.normal({1, 1, 8});
+  CHECK(relative_error(rotary(q, 2, 0), q) == 0);
+  const auto score = [&](Index m, Index n) {
+    return sum(rotary(q, 2, m) * rotary(k, 2, n)).item();
+  };
+  CHECK(norm(rotary(q, 2, 77)).item() == Approx(norm(q).item()).epsilon(precision));
+  CHECK(score(9, 4) == Approx(score(105, 100)).epsilon(precision).margin(precision));
+  CHECK(std::abs(score(9, 4) - score(9, 5)) > 1e-3);
+  CHECK_THROWS_WITH(rotary(zeros({1, 1, 6}), 2), Contains("even"));
+}
+
+TEST_CASE("dropout of attention's weights draws what its definition draws", "[attention]") {
+  Random random(14);
+  const Tensor q = random.normal({2, 5, 4}), k = random.normal({2, 7, 4}),
+               v = random.normal({2, 7, 4}), mask = random.bernoulli({2, 1, 1, 7}, 0.8);
+  const Tensor projected = random.normal({2, 5, 12});
+  Random drawn(3);
+  const auto drop = [&](bool causal, const Tensor& hidden) {
+    drawn = Random(3);
+    return AttentionOptions{
+        .heads = 2, .causal = causal, .mask = hidden, .dropout = 0.4, .random = &drawn};
+  };
+  const auto other = [&](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2], drop(true, mask));
+  };
+  const auto self = [&](const std::vector<Tensor>& in) {
+    return self_attention(in[0], drop(true, {}));
+  };
+  const auto check = [&](const Function& f, const std::vector<Tensor>& inputs) {
+    const Tensor value = f(inputs);
+    const auto after = drawn.state();
+    const std::vector<Tensor> gradients = vjp(f, inputs, square(value));
+    {
+      const Composite readable;
+      CHECK(relative_error(f(inputs), value) < golden_tolerance);
+      CHECK(drawn.state() == after);
+      const std::vector<Tensor> expected = vjp(f, inputs, square(value));
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        CHECK(relative_error(gradients[i], expected[i]) < golden_tolerance);
+    }
+    CHECK(check_gradient(f, inputs));
+  };
+  check(other, {q, k, v});
+  check(self, {projected});
+  CHECK(check_second_gradient(other, {q, k, v}));
+  CHECK(check_second_gradient(self, {slice(projected, 1, 0, 4)}));
+  CHECK_THROWS_WITH(attention(q, q, q, {.dropout = 1, .random = &random}), Contains("[0, 1)"));
+}
+
+TEST_CASE("attention over many keys goes through them in blocks", "[attention]") {
+  constexpr Index queries = 140, keys = 1100;  // two blocks of queries, three of keys
+  Random random(15);
+  const Tensor q = random.normal({1, queries, 6}), v = random.normal({1, keys, 6});
+  // Scores grow with the position, so that the greatest one so far changes from block to block.
+  Tensor k = random.normal({1, keys, 6}) *
+             reshape(arange(static_cast<double>(keys)) * (4.0 / keys), {1, keys, 1});
+  Tensor mask = random.bernoulli({1, 1, queries, keys}, 0.9);
+  const auto hide = [&](Index query, Index begin, Index end) {
+    std::fill_n(mask.mutable_data() + query * keys + begin, end - begin, real{0});
+  };
+  hide(3, 0, 600);
+  hide(4, 500, 1100);
+  hide(5, 0, keys);
+  Random drawn(3);
+  const auto agrees = [&](const AttentionOptions& options, const Tensor& query) {
+    const auto f = [&](const std::vector<Tensor>& in) {
+      drawn = Random(3);
+      return attention(in[0], in[1], in[2], options);
+    };
+    const std::vector<Tensor> inputs{query, k, v};
+    const Tensor value = f(inputs);
+    const Tensor seed = random.normal(value.shape());
+    const std::vector<Tensor> gradients = vjp(f, inputs, seed);
+    const Composite readable;
+    const std::vector<Tensor> expected = vjp(f, inputs, seed);
+    CHECK(relative_error(value, f(inputs)) < golden_tolerance);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      CHECK(relative_error(gradients[i], expected[i]) < golden_tolerance);
+    return value;
+  };
+  agrees({.heads = 2}, q);
+  agrees({.heads = 2, .causal = true}, q);
+  agrees({.heads = 2, .mask = mask, .bias = random.normal({2, queries, keys})}, q);
+  agrees({.heads = 2, .causal = true, .mask = mask, .dropout = 0.3, .random = &drawn}, q);
+  agrees({.heads = 2}, slice(q, 1, 0, 1));
+  // The first queries see no key, others only the first blocks.
+  agrees({.heads = 2, .causal = true}, random.normal({1, keys + 200, 6}));
+  const Tensor value = agrees({.heads = 2, .mask = mask}, q);
+  CHECK(norm(slice(value, 1, 5, 6)).item() == 0);
+
+  k.mutable_data()[7 * 6] = std::numeric_limits<real>::quiet_NaN();  // of the first head
+  const Tensor y = attention(q, k, v, {.heads = 2});
+  CHECK(std::isnan(y.data()[0]));
+  CHECK(std::isfinite(y.data()[5]));
+}
+
+TEST_CASE("attention refuses what does not fit", "[attention]") {
+  const Tensor x = zeros({2, 3, 6});
+  CHECK_THROWS_WITH(attention(x, x, x, {.heads = 4}), Contains("4 heads do not divide 6"));
+  CHECK_THROWS_AS(attention(x, zeros({1, 3, 6}), x), ShapeError);
+  CHECK_THROWS_WITH(attention(x, x, x, {.mask = zeros({5, 5})}), Contains("broadcast"));
+  CHECK_THROWS_WITH(attention(x, x, x, {.dropout = 0.1}), Contains("random"));
+  CHECK_THROWS_AS(self_attention(zeros({2, 3, 7})), ShapeError);
+  // a query that may see nothing, one key, no keys
+  CHECK(norm(attention(ones({1, 2, 4}), ones({1, 2, 4}), ones({1, 2, 4}), {.mask = zeros({2, 2})}))
+            .item() == 0);
+  const Tensor v = Random(1).normal({1, 1, 4}), none = zeros({1, 0, 4});
+  CHECK(relative_error(attention(v, v, v), v) < 1e-6);
+  CHECK(norm(attention(v, none, none)).item() == 0);
+}
