@@ -8,7 +8,6 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
