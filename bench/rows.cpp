@@ -167,6 +167,7 @@ std::vector<BenchRow> rows() {
       mlp("mlp_nonorm", 128, "none"),
       mlp("mlp_bn", 128, "batch"),
       mlp("mlp_b4", 4, "layer"),
+      mlp("mlp_b32", 32, "layer"),
       cnn(),
       char_rnn("rnn", Cell::rnn_tanh, "none"),
       char_rnn("lstm", Cell::lstm, "none"),

@@ -263,7 +263,7 @@ def layernorm(rows, columns, composite):
 
 
 rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None), "mlp_bn": lambda: mlp(128, "batch"),
-        "mlp_b4": lambda: mlp(4), "cnn": cnn, "rnn": lambda: char_rnn(rnn_cell, 1),
+        "mlp_b4": lambda: mlp(4), "mlp_b32": lambda: mlp(32), "cnn": cnn, "rnn": lambda: char_rnn(rnn_cell, 1),
         "lstm": lambda: char_rnn(lstm_cell, 4), "gru": lambda: char_rnn(gru_cell, 3),
         "lnlstm": lambda: char_rnn(normalized_lstm_cell, 4), "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024,

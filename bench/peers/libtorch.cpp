@@ -231,6 +231,7 @@ std::vector<Row> all_rows() {
                         {"mlp_nonorm", [] { return mlp(128, "none"); }},
                         {"mlp_bn", [] { return mlp(128, "batch"); }},
                         {"mlp_b4", [] { return mlp(4, "layer"); }},
+                        {"mlp_b32", [] { return mlp(32, "layer"); }},
                         {"cnn", cnn},
                         {"rnn", [] { return char_rnn(nn::RNN(128, 512)); }},
                         {"lstm", [] { return char_rnn(nn::LSTM(128, 512)); }},

@@ -198,7 +198,7 @@ def layernorm(rows, columns, composite):
 
 
 rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
-        "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "cnn": cnn,
+        "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "mlp_b32": lambda: mlp(32), "cnn": cnn,
         "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
         "transformer": lambda: transformer(4, 128, 4, 128, 16),
