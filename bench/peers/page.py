@@ -22,19 +22,22 @@ def position(ratio, least, most):
     return left + width * share
 
 
-def drawn(rows, order):
-    """Each row a line, each implementation a dot at its time over tapegrad's."""
-    ratios = {row: {name: cells[name]["ms"] / cells["tapegrad"]["ms"] for name in cells if name != "tapegrad"} |
-              {"limit": cells["tapegrad"]["limit_ms"] / cells["tapegrad"]["ms"]} for row, cells in rows.items()}
-    for row in ratios:
-        if ratios[row]["limit"] < 0.1:  # a row that is all overhead has next to no work
-            del ratios[row]["limit"]
-    everything = [ratio for row in ratios.values() for ratio in row.values()]
+def drawn(machines, order):
+    """Under each machine its rows, a line each, with a dot for each implementation at its time over tapegrad's."""
+    ratios = {}
+    for machine, rows in machines.items():
+        for row, cells in rows.items():
+            own = cells["tapegrad"]
+            dots = {"limit": own["limit_ms"]} | {name: cells[name]["ms"] for name in cells if name != "tapegrad"}
+            # A row that is all overhead has next to no work.
+            ratios[machine, row] = {name: ms / own["ms"] for name, ms in dots.items()
+                                    if name != "limit" or ms > 0.1 * own["ms"]}
+    everything = [ratio for dots in ratios.values() for ratio in dots.values()]
     least, most = 2 ** math.floor(math.log2(min(everything))), 2 ** math.ceil(math.log2(max(everything)))
-    bottom = top + step * len(rows)
+    bottom = top + step * (len(ratios) + len(machines))
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {bottom + 40}" width="700" height="{bottom + 40}">',
              "<style>", "  .back { fill: #ffffff } text { fill: #24292f; font: 13px sans-serif } .grid { stroke: #d8dee4 }",
-             "  .one { stroke: #0969da; stroke-width: 2 }"]
+             "  .one { stroke: #0969da; stroke-width: 2 } .machine { font-weight: bold }"]
     lines += [f"  .{name} {{ fill: {light} }}" for name, (light, _) in colors.items()]
     lines.append("  @media (prefers-color-scheme: dark) { .back { fill: #0d1117 } text { fill: #e6edf3 }")
     lines.append("    .grid { stroke: #30363d } .one { stroke: #58a6ff }")
@@ -52,12 +55,17 @@ def drawn(rows, order):
                      f'<text text-anchor="middle" x="{x:.1f}" y="{bottom + 16}">{tick:g}</text>')
         tick *= 2
     lines.append(f'<text text-anchor="middle" x="{left + width / 2}" y="{bottom + 34}">time over tapegrad\'s</text>')
-    for i, (row, cells) in enumerate(ratios.items()):
-        y = top + step * i + step / 2 - 4
+    y, last = top + step / 2 - 4, None
+    for (machine, row), dots in ratios.items():
+        if machine != last:
+            lines.append(f'<rect class="back" x="0" y="{y - 10}" width="700" height="20"/>'
+                         f'<text class="machine" x="20" y="{y + 4}">{machine}</text>')
+            y, last = y + step, machine
         lines.append(f'<text text-anchor="end" x="{left - 12}" y="{y + 4}">{row}</text>'
                      f'<path class="grid" d="M{left} {y}H{left + width}"/>')
         lines += [f'<circle class="{name}" cx="{position(ratio, least, most):.1f}" cy="{y}" r="5"/>'
-                  for name, ratio in cells.items()]
+                  for name, ratio in dots.items()]
+        y += step
     return "\n".join([*lines, "</svg>", ""])
 
 
@@ -65,26 +73,33 @@ def number(value):
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def page_and_picture(figures):
-    """What docs/performance.md and its picture say of these figures."""
-    rows = {}
-    for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
-        rows.setdefault(line["row"], {})[line["implementation"]] = line
-    names = list(dict.fromkeys(name for cells in rows.values() for name in cells if name != "tapegrad"))
-    table = ["| row, ms | tapegrad | of the limit | " + " | ".join(f"`{name}`" for name in names) +
+def table(rows, names):
+    lines = ["| row, ms | tapegrad | of the limit | " + " | ".join(f"`{name}`" for name in names) +
              " | MB, tapegrad / pytorch |", "|" + "---|" * (len(names) + 4)]
     for row, cells in rows.items():
         own = cells["tapegrad"]
         limit = own["ms"] / own["limit_ms"]
         memory = cells.get("pytorch", {}).get("peak_rss_mb")
-        table.append(f"| `{row}` | {number(own['ms'])} | {'-' if limit > 10 else format(limit, '.2f')} | " +
+        lines.append(f"| `{row}` | {number(own['ms'])} | {'-' if limit > 10 else format(limit, '.2f')} | " +
                      " | ".join(number(cells[name]["ms"]) if name in cells else "-" for name in names) +
                      f" | {own['peak_rss_mb']:.0f} / {'-' if memory is None else format(memory, '.0f')} |")
-    first = next(iter(rows.values()))["tapegrad"]
-    where = f"{first['machine']}, {first['threads']} threads, single precision, commit {first['commit']}"
+    return lines
+
+
+def page_and_picture(figures):
+    """What docs/performance.md and its picture say of these figures."""
+    machines = {}
+    for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
+        machines.setdefault(line["machine"], {}).setdefault(line["row"], {})[line["implementation"]] = line
+    named = {name for rows in machines.values() for cells in rows.values() for name in cells}
+    tables = []
+    for machine, rows in machines.items():
+        first = next(iter(rows.values()))["tapegrad"]
+        tables += [f"{machine}, {first['threads']} threads, single precision, commit {first['commit']}:", "",
+                   *table(rows, [name for name in colors if name in named]), ""]
     text = re.sub(r"(?<=<!-- figures -->\n).*(?=\n<!-- end of figures -->)",
-                  lambda _: "\n".join([where + ":", "", *table]), page.read_text(), flags=re.S)
-    return text, drawn(rows, [name for name in colors if name == "limit" or name in names])
+                  lambda _: "\n".join(tables[:-1]), page.read_text(), flags=re.S)
+    return text, drawn(machines, [name for name in colors if name == "limit" or name in named])
 
 
 if __name__ == "__main__":
