@@ -123,11 +123,11 @@ double least_seconds(const Limits& limits, const std::vector<Profile::Kernel>& k
 }
 
 std::vector<ProductRate> measure_products() {
-  // mlp, mlp_b4, an LSTM's step and its weight gradient, a Transformer's, and squares
+  // mlp, mlp_b4, mlp_b32, an LSTM's step and its weight gradient, a Transformer's, and squares
   const std::vector<std::array<Index, 3>> shapes{
-      {64, 64, 64},     {256, 256, 256},   {1024, 1024, 1024}, {128, 1024, 784},
-      {4, 1024, 1024},  {32, 2048, 512},   {512, 2048, 2048},  {2048, 512, 128},
-      {2048, 384, 128}, {1024, 1536, 384}, {128, 512, 2048}};
+      {64, 64, 64},     {256, 256, 256},  {1024, 1024, 1024}, {128, 1024, 784},
+      {4, 1024, 1024},  {32, 1024, 784},  {32, 2048, 512},    {512, 2048, 2048},
+      {2048, 512, 128}, {2048, 384, 128}, {1024, 1536, 384},  {128, 512, 2048}};
   std::vector<ProductRate> rates;
   Random random(1);
   for (const auto& [m, n, k] : shapes) {

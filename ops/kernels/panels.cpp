@@ -23,10 +23,13 @@ constexpr Index most_rows(Index vectors) {
   return vectors == 1 ? 12 : vectors == most_vectors ? 6 : 8;
 }
 
-// Panels that are packed once for many products are narrower: more rows share what is read of them,
-// which comes from afar and is asked for some rows early.
+// Panels that come from afar, being read in place or packed once for many products, are asked for
+// some rows early, and are narrower: more rows share what is read of them.
+constexpr Index in_place_vectors = HWY_TARGET <= HWY_AVX3 ? 3 : 2;
 constexpr Index packed_vectors = 2;
-constexpr Index ahead = 16;
+constexpr Index rows_ahead(Index vectors) {
+  return vectors == packed_vectors ? 16 : vectors == in_place_vectors ? 8 : 0;
+}
 
 // What stays in the second cache: a piece of a, and panels of b.
 constexpr Index most_terms = HWY_TARGET <= HWY_AVX3 ? 512 : 384;
@@ -35,6 +38,11 @@ constexpr Index columns_at_a_time = 512;
 
 // Rows further apart than this are not fetched ahead by the processor.
 constexpr Index far = 2048 / sizeof(real);
+
+// A panel of b that is read by more rows of a than this is worth a copy.
+constexpr Index most_rows_in_place(Index b_stride) {
+  return b_stride > far && in_place_vectors == most_vectors ? 24 : 128;
+}
 
 Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 
@@ -65,7 +73,8 @@ void multiply_block(const Steps& step, const real* a, const real* b, const real*
     Vector terms[vectors];
     for (Index v = 0; v < vectors; ++v) {
       terms[v] = hn::LoadU(d, b + v * lanes());
-      if constexpr (vectors == packed_vectors) __builtin_prefetch(b + ahead * step.b + v * lanes());
+      if constexpr (rows_ahead(vectors) > 0)
+        __builtin_prefetch(b + rows_ahead(vectors) * step.b + v * lanes());
     }
     for (Index r = 0; r < rows; ++r) {
       const Vector factor = hn::Set(d, a[r * step.a_row]);
@@ -160,9 +169,10 @@ void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
 // c (m, vectors) = start + a times a panel.
 void multiply_whole(Index m, Index vectors, const Steps& step, const real* a, const real* b,
                     const real* start, real* c) {
-  const auto multiply = vectors == most_vectors ? multiply_panel<most_vectors>
-                        : vectors == 1          ? multiply_panel<1>
-                                                : multiply_panel<2>;
+  const auto multiply = vectors == most_vectors       ? multiply_panel<most_vectors>
+                        : vectors == in_place_vectors ? multiply_panel<in_place_vectors>
+                        : vectors == 2                ? multiply_panel<2>
+                                                      : multiply_panel<1>;
   multiply(m, step, a, b, start, c);
 }
 
@@ -188,14 +198,16 @@ void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b
   const auto stays = [=](Index vectors, Index columns) {
     return !copies_b && columns == vectors * lanes();
   };
-  for_panels(n, most_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+  const bool afar = !copies_b && m >= most_rows(in_place_vectors) && n > most_vectors * lanes();
+  const Index widest = afar ? in_place_vectors : most_vectors;
+  for_panels(n, widest, [&](Index j, Index vectors, Index columns) HWY_ATTR {
     if (!stays(vectors, columns))
       copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
   for (Index row = 0; row < m; row += rows_at_a_time) {
     const Index rows = std::min(m - row, rows_at_a_time);
     const real* left = a.from(row, 0).values;
-    for_panels(n, most_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
+    for_panels(n, widest, [&](Index j, Index vectors, Index columns) HWY_ATTR {
       const real* from = start.from(row, j).values;
       real* to = c + row * c_stride + j;
       if (stays(vectors, columns))
@@ -212,7 +224,7 @@ void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start star
   const Index depth = (k + pieces - 1) / pieces, wide = std::min(n, columns_at_a_time);
   // Reading what is far apart again and again costs more than a copy, if that is often enough.
   const bool copies_a = a.transposed && a.stride > far && n > 32;
-  const bool copies_b = b.transposed || m > 128 || (m > 24 && b.stride > far);
+  const bool copies_b = b.transposed || m > most_rows_in_place(b.stride);
   const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));
   Index term = 0;
   do {  // without terms, too: c is the start then
