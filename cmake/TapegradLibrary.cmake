@@ -1,8 +1,3 @@
-# Debian's OpenBLAS package sets variables only.
-add_library(tapegrad_openblas INTERFACE)
-target_include_directories(tapegrad_openblas SYSTEM INTERFACE $<BUILD_INTERFACE:${OpenBLAS_INCLUDE_DIRS}>)
-target_link_libraries(tapegrad_openblas INTERFACE ${OpenBLAS_LIBRARIES})
-
 # The page of write_viewer as a string.
 file(READ ${PROJECT_SOURCE_DIR}/core/viewer.html TAPEGRAD_VIEWER)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/viewer_page.h.in
@@ -29,8 +24,7 @@ function(tapegrad_library name definition)
   # Paths in messages and in Place do not depend on where the tree lies.
   target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_link_libraries(${name} PUBLIC fmt::fmt
-    PRIVATE TBB::tbb tapegrad_openblas hwy::hwy ZLIB::ZLIB nlohmann_json::nlohmann_json
-            Threads::Threads)
+    PRIVATE TBB::tbb hwy::hwy ZLIB::ZLIB nlohmann_json::nlohmann_json Threads::Threads)
   if(TAPEGRAD_STD_THREADS)
     target_compile_definitions(${name} PRIVATE TAPEGRAD_STD_THREADS)
   endif()
