@@ -15,7 +15,7 @@ namespace {
 constexpr Index smallest_tile = Index{1} << 17;
 
 // A product in tiles as square as may be, since each rearranges what it reads of a and b. No bit of
-// the result depends on them: an element is one chain of multiply-adds in any tile.
+// the result depends on them: an element is summed in the same order in any tile.
 struct Tiles {
   Index rows, columns;  // of a tile
   Index down, across;   // how many

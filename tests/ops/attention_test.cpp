@@ -1,6 +1,9 @@
 #include "tapegrad/ops/attention.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
