@@ -28,6 +28,11 @@ struct NonFiniteError : Error {
   using Error::Error;
 };
 
+/// Memory that the system does not give; the message says how much and for what.
+struct MemoryError : Error {
+  using Error::Error;
+};
+
 /// A file that is missing, damaged or of another format; the message names file and byte.
 struct DataError : Error {
   using Error::Error;

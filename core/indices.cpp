@@ -20,7 +20,15 @@ Indices Indices::uninitialized(const Shape& shape) {
   return indices;
 }
 
+Index* Indices::mutable_data() {
+  expect<Error>(storage_.unique(), "mutable_data: {}: {}",
+                defined() ? "other indices or a tape share the values" : "undefined indices",
+                shape_);
+  return static_cast<Index*>(storage_.data());
+}
+
 Indices Indices::reshape(const Shape& shape) const {
+  expect(defined(), "reshape: the indices are undefined");
   expect(shape.size() == size(), "reshape: sizes differ: {} to {}", shape_, shape);
   Indices result = *this;
   result.shape_ = shape;

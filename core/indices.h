@@ -23,10 +23,15 @@ class Indices {
   bool defined() const { return storage_.data() != nullptr; }
   const Shape& shape() const { return shape_; }
   Index size() const { return shape_.size(); }
-  std::span<const Index> values() const { return {data(), static_cast<std::size_t>(size())}; }
+  /// None of undefined indices.
+  std::span<const Index> values() const {
+    return {data(), defined() ? static_cast<std::size_t>(size()) : 0};
+  }
   const Index* data() const { return static_cast<const Index*>(storage_.data()); }
-  Index* mutable_data() { return static_cast<Index*>(storage_.data()); }
-  /// The same values under another shape of the same size.
+  /// To fill indices that have just been made. Throws Error when others or a tape share the values,
+  /// and for undefined indices.
+  Index* mutable_data();
+  /// The same values under another shape. Throws ShapeError for one of another size.
   Indices reshape(const Shape& shape) const;
 
  private:

@@ -7,22 +7,27 @@
 
 namespace tapegrad {
 
-Parameter::Parameter(const Tensor& value, std::string name)
-    : slot_(std::make_shared<Slot>(Slot{value.view(value.shape()), std::move(name)})) {}
+Parameter::Parameter(const Tensor& value, std::string name) : slot_(std::make_shared<Slot>()) {
+  slot_->name = std::move(name);
+  if (value.defined()) slot_->value = detach(value);
+}
 
 Parameter::operator Tensor() const {
   Tape* tape = Tape::active();
-  return tape == nullptr ? value() : tape->leaf(*this);
+  return tape == nullptr || !defined() ? value() : tape->leaf(*this);
 }
 
 void Parameter::set(const Tensor& value) {
+  expect_defined("parameter: set", value);
   expect(!defined() || value.shape() == shape(), "parameter {}: shape {} cannot be set to {}",
          name(), shape(), value.shape());
-  slot_->value = value.view(value.shape());
+  slot_->value = detach(value);
+  ++slot_->changes;
 }
 
 real* Parameter::mutable_data() {
-  if (!slot_->value.unique()) slot_->value = Tensor(shape(), value().values());
+  if (defined() && !slot_->value.unique()) slot_->value = Tensor(shape(), value().values());
+  ++slot_->changes;
   return slot_->value.mutable_data();
 }
 

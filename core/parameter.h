@@ -15,16 +15,20 @@ class Parameter {
   Parameter() : Parameter(Tensor()) {}
   explicit Parameter(const Tensor& value, std::string name = "");
 
-  /// The value, as a leaf of the active tape if there is one: `grad` reaches it.
+  /// The value, as a leaf of the active tape if there is one: `grad` reaches it. Undefined for a
+  /// slot that holds nothing.
   operator Tensor() const;
   /// The value, on no tape.
   const Tensor& value() const { return slot_->value; }
   bool defined() const { return slot_->value.defined(); }
   const Shape& shape() const { return slot_->value.shape(); }
-  /// Throws ShapeError unless the slot is empty or the shapes agree.
+  /// Throws ShapeError for an undefined value, and for one of another shape than the slot holds.
   void set(const Tensor& value);
-  /// The values, to change in place; copied first when a tape or a tensor still shares them.
+  /// The values, to change in place; copied first when a tape or a tensor still shares them. Throws
+  /// Error for a slot that holds nothing.
   real* mutable_data();
+  /// How often `set` and `mutable_data` have been called.
+  std::uint64_t changes() const { return slot_->changes; }
 
   /// The name under which `Fields` first met this slot ("hidden.weight").
   const std::string& name() const { return slot_->name; }
@@ -36,6 +40,7 @@ class Parameter {
   struct Slot {
     Tensor value;
     std::string name;
+    std::uint64_t changes = 0;
   };
   std::shared_ptr<Slot> slot_;
 };

@@ -140,6 +140,7 @@ class Recorder {
   }
 
   void finish(Tensor& value, const Place& place) {
+    expect_defined(name_, value);
     Node& node = tape_->enter(name_, value, PlaceScope::current(place));
     node.rules = rules_;
     node.inputs = nodes_;

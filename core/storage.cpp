@@ -8,6 +8,8 @@
 #include <mutex>
 #include <new>
 
+#include "tapegrad/core/error.h"
+
 namespace tapegrad {
 namespace {
 
@@ -31,6 +33,10 @@ std::size_t class_bytes(int size_class) {
   const int log = (size_class - 1) / 4 + 6;
   return (std::size_t{1} << log) +
          ((static_cast<std::size_t>(size_class - 1) % 4 + 1) << (log - 2));
+}
+
+[[noreturn]] void refuse(std::size_t bytes) {
+  throw MemoryError(fmt::format("storage: the system has no {} bytes", bytes));
 }
 
 }  // namespace
@@ -96,7 +102,7 @@ class Storage::Pool {
     const std::size_t alignment = bytes >= huge_page ? huge_page : alignof(Block);
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);
-    if (memory == nullptr) throw std::bad_alloc();
+    if (memory == nullptr) refuse(bytes);
     if (alignment == huge_page) {  // whole ones only: the end would take 2 MB however short it is
       const std::size_t whole = bytes / huge_page * huge_page;
       madvise(memory, whole, MADV_HUGEPAGE);
@@ -160,7 +166,7 @@ constinit thread_local bool Storage::Pool::thread_ended = false;
 constinit thread_local StorageCensus* Storage::census_ = nullptr;
 
 Storage Storage::allocate(std::size_t bytes) {
-  if (bytes > class_bytes(class_count - 1)) throw std::bad_alloc();
+  if (bytes > class_bytes(class_count - 1)) refuse(bytes);
   return Storage(Pool::mine().take(bytes));
 }
 

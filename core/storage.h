@@ -16,7 +16,7 @@ class StorageCensus;
 class Storage {
  public:
   Storage() = default;
-  /// A block of at least `bytes` bytes, not initialized. Throws std::bad_alloc.
+  /// A block of at least `bytes` bytes, not initialized. Throws MemoryError.
   static Storage allocate(std::size_t bytes);
 
   Storage(const Storage& other) : block_(other.block_) {

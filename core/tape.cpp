@@ -19,15 +19,16 @@ const std::string no_label;
 
 const Tensor Tape::undefined_;
 constinit thread_local Tape* Tape::scoped_ = nullptr;
+constinit thread_local bool Tape::paused_ = false;
 constinit thread_local Tape* Tape::active_ = nullptr;
 
 Tape::Tape(TapeOptions options) : options_(options) {
   expect<TapeError>(scoped_ == nullptr,
-                    "tape: this thread has a tape already; end its scope first, or pause it with "
-                    "NoGrad");
+                    "tape: this thread has a tape already; end its scope first, or record on it");
   options_.keep_values |= options_.check_finite;
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
-  scoped_ = active_ = this;
+  scoped_ = this;
+  pause(paused_);
 }
 
 Tape::~Tape() {
@@ -35,7 +36,21 @@ Tape::~Tape() {
     release(node(i));
     forget_value(node(i));
   }
-  scoped_ = active_ = nullptr;
+  if (scoped_ != this) return;  // it ends on another thread
+  scoped_ = nullptr;
+  pause(paused_);
+}
+
+bool Tape::pause(bool paused) {
+  active_ = paused ? nullptr : scoped_;
+  return std::exchange(paused_, paused);
+}
+
+Tape& Tape::required(const char* operation) {
+  expect<TapeError>(scoped_ != nullptr, "{}: no tape is in scope; begin one with `Tape tape;`",
+                    operation);
+  expect<TapeError>(!paused_, "{}: NoGrad pauses the tape; end its scope first", operation);
+  return *scoped_;
 }
 
 Node& Tape::enter(const char* name, Tensor& value, const Place& place) {
@@ -52,13 +67,6 @@ Node& Tape::enter(const char* name, Tensor& value, const Place& place) {
   return entered;
 }
 
-Tensor Tape::tensor_of(const Tensor& value, std::int32_t index) const {
-  Tensor tensor = value;
-  tensor.tape_id_ = id_;
-  tensor.node_ = index;
-  return tensor;
-}
-
 Tensor Tape::gradient(std::int32_t index) const {
   if (index >= static_cast<std::int32_t>(last_flows_.size()) || last_flows_[index] < 0) return {};
   return detach(flows_[last_flows_[index]].total);
@@ -70,9 +78,16 @@ void Tape::keep_flow(const Flow& flow) {
   flows_.push_back(flow);
 }
 
+const Parameter* Tape::parameter(std::int32_t index) const {
+  if (node(index).input_count > 0) return nullptr;
+  for (const auto& [identity, leaf] : leaves_)
+    if (leaf.node == index) return &leaf.parameter;
+  return nullptr;
+}
+
 const std::string& Tape::label(std::int32_t index) const {
-  const auto found = labels_.find(index);
-  return found == labels_.end() ? no_label : found->second;
+  const Parameter* found = parameter(index);
+  return found == nullptr ? no_label : found->name();
 }
 
 std::size_t Tape::bytes() const {
@@ -84,23 +99,33 @@ std::size_t Tape::bytes() const {
   return census.bytes();
 }
 
-void Tape::refuse(const char* operation, int input) {
-  throw TapeError(
-      fmt::format("{}: input {} was recorded on a tape that has ended or belongs to another "
-                  "thread; detach() it to carry its value into this one",
-                  operation, input));
+bool Tape::holds_outside(const Tensor& tensor) const {
+  return std::find(outer_ids_.begin(), outer_ids_.end(), tensor.tape_id()) != outer_ids_.end();
+}
+
+void Tape::refuse(const Tensor& tensor, const char* operation, int input) const {
+  const bool forgotten =
+      std::binary_search(interlude_ids_.begin(), interlude_ids_.end(), tensor.tape_id());
+  throw TapeError(fmt::format(
+      "{}: input {} was recorded {}", operation, input,
+      forgotten ? "inside of a function given to recompute, or under NoGrad to vjp, jacobian or hvp, "
+                  "and the tape has forgotten it; make it a result of the function, detach() it, or "
+                  "do without recompute"
+                : "on a tape that has ended or belongs to another thread; detach() it to carry its "
+                  "value into this one"));
 }
 
 Tensor Tape::leaf(const Parameter& parameter) {
-  const auto [entry, is_new] = leaves_.try_emplace(parameter.identity(), Leaf{-1, parameter});
+  const auto [entry, is_new] =
+      leaves_.try_emplace(parameter.identity(), Leaf{id_, size_, parameter});
   Tensor leaf = parameter.value();
   if (is_new) {
     Node& entered = enter("parameter", leaf, {});
-    entry->second.node = leaf.node();
-    if (!parameter.name().empty()) labels_.emplace(leaf.node(), parameter.name());
     if (options_.keep_values) keep_value(entered, leaf);
   }
-  return tensor_of(leaf, entry->second.node);
+  leaf.tape_id_ = entry->second.id;
+  leaf.node_ = entry->second.node;
+  return leaf;
 }
 
 std::int32_t Tape::find(const Parameter& parameter) const {
@@ -126,20 +151,15 @@ void Tape::release(Node& node) {
   if (!options_.keep_values) forget_value(node);
 }
 
-std::vector<Parameter> Tape::rewind(std::int32_t size) {
-  std::vector<Parameter> forgotten;
-  std::erase_if(leaves_, [&](const auto& entry) {
-    if (entry.second.node < size) return false;
-    forgotten.push_back(entry.second.parameter);
-    return true;
-  });
-  std::erase_if(labels_, [&](const auto& entry) { return entry.first >= size; });
+void Tape::rewind(std::int32_t size) {
+  std::erase_if(leaves_, [&](const auto& entry) { return entry.second.node >= size; });
+  std::erase_if(flows_, [&](const Flow& flow) { return flow.to >= size; });
+  last_flows_.resize(std::min(last_flows_.size(), static_cast<std::size_t>(size)));
   while (size_ > size) {
     Node& last = node(--size_);
     release(last);
     forget_value(last);
   }
-  return forgotten;
 }
 
 void Tape::check_finite(const char* name, const Place& place, const Tensor& value,
@@ -151,28 +171,43 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
     if (!inputs[i]->defined()) continue;
     message +=
         fmt::format("\n  input {}: {} {}", i, text(inputs[i]->shape()), text(range(*inputs[i])));
-    if (inputs[i]->tape_id() == id_ && !label(inputs[i]->node()).empty())
+    if (holds(*inputs[i]) && !label(inputs[i]->node()).empty())
       message += fmt::format(" ({})", label(inputs[i]->node()));
   }
   throw NonFiniteError(message);
 }
 
-NoGrad::NoGrad() : paused_(std::exchange(Tape::active_, nullptr)) {}
-NoGrad::~NoGrad() { Tape::active_ = paused_; }
+NoGrad::NoGrad() : outer_(Tape::pause(true)) {}
+NoGrad::~NoGrad() { Tape::pause(outer_); }
 
-EnableGrad::EnableGrad() : active_(std::exchange(Tape::active_, Tape::scoped_)) {}
-EnableGrad::~EnableGrad() { Tape::active_ = active_; }
+EnableGrad::EnableGrad() : outer_(Tape::pause(false)) {}
+EnableGrad::~EnableGrad() { Tape::pause(outer_); }
+
+Interlude::Interlude(Tape& tape) : tape_(tape), size_(tape.size_) {
+  tape_.outer_ids_.push_back(tape_.id_);
+  tape_.interlude_ids_.push_back(next_id.fetch_add(1, std::memory_order_relaxed));
+  tape_.id_ = tape_.interlude_ids_.back();
+}
+
+Interlude::~Interlude() {
+  tape_.rewind(size_);
+  tape_.id_ = tape_.outer_ids_.back();
+  tape_.outer_ids_.pop_back();
+}
 
 Tensor watch(const Tensor& x, Place place) {
-  Tape* tape = Tape::active();
-  expect<TapeError>(tape != nullptr, "watch: no tape is in scope; begin one with `Tape tape;`");
+  Tape& tape = Tape::required("watch");
+  expect_defined("watch", x);
   Tensor leaf = x.view(x.shape());
-  Node& node = tape->enter("watch", leaf, place);
-  if (tape->options().keep_values) tape->keep_value(node, leaf);
+  Node& node = tape.enter("watch", leaf, place);
+  if (tape.options().keep_values) tape.keep_value(node, leaf);
   return leaf;
 }
 
-Tensor detach(const Tensor& x) { return x.view(x.shape()); }
+Tensor detach(const Tensor& x) {
+  expect_defined("detach", x);
+  return x.view(x.shape());
+}
 
 std::string text(const Tape& tape) {
   std::string program;

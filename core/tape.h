@@ -112,34 +112,40 @@ class Tape {
   Tensor gradient(std::int32_t index) const;
   /// How the gradients of all sweeps came about, on a tape with `keep_values`.
   const std::vector<Flow>& flows() const { return flows_; }
-  /// The parameter's name for a leaf that is a parameter, otherwise "".
+  /// The parameter of which a node is the leaf, or null.
+  const Parameter* parameter(std::int32_t index) const;
+  /// Its name, or "".
   const std::string& label(std::int32_t index) const;
   /// The bytes of all distinct buffers that the rules and nodes of this tape hold on to.
   std::size_t bytes() const;
 
+  /// What tensors that are recorded now carry: a number of this tape, or of the interlude in it.
   std::uint64_t id() const { return id_; }
   const TapeOptions& options() const { return options_; }
 
-  /// Whether a tensor was recorded here. Throws TapeError, naming `operation` and the input, for a
-  /// tensor of another tape, ended or of another thread.
+  /// Whether a tensor was recorded here and has not been forgotten.
+  bool holds(const Tensor& tensor) const {
+    return tensor.tape_id() == id_ || (tensor.tape_id() != 0 && holds_outside(tensor));
+  }
+  /// The same, but throws TapeError, naming `operation` and the input, for a tensor of another
+  /// tape, ended or of another thread, and for one that an interlude has left behind.
   bool holds(const Tensor& tensor, const char* operation, int input) const {
     if (tensor.tape_id() == id_) return true;
-    if (tensor.tape_id() != 0) [[unlikely]]
-      refuse(operation, input);
-    return false;
+    if (tensor.tape_id() == 0) return false;
+    if (!holds_outside(tensor)) [[unlikely]]
+      refuse(tensor, operation, input);
+    return true;
   }
+  /// The tape in scope. Throws TapeError, naming `operation`, without one or under NoGrad.
+  static Tape& required(const char* operation);
   /// The leaf of a parameter, entered at its first use.
   Tensor leaf(const Parameter& parameter);
   /// The node of a parameter's leaf, or -1 when this tape has not used it.
   std::int32_t find(const Parameter& parameter) const;
 
-  /// Forgets the nodes from `size` on. Returns the parameters whose leaves were among them.
-  std::vector<Parameter> rewind(std::int32_t size);
-
   // What `record` and the sweep are made of.
   /// A new node; `value` becomes a tensor of this tape.
   Node& enter(const char* name, Tensor& value, const Place& place);
-  Tensor tensor_of(const Tensor& value, std::int32_t index) const;
   /// Memory that lasts as long as this tape.
   void* allocate(std::size_t bytes, std::size_t alignment) {
     std::size_t room = static_cast<std::size_t>(arena_end_ - arena_next_);
@@ -160,9 +166,15 @@ class Tape {
  private:
   friend class NoGrad;
   friend class EnableGrad;
+  friend class Interlude;
   static constexpr std::uint32_t chunk_nodes = 256;
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
-  [[noreturn]] static void refuse(const char* operation, int input);
+  [[noreturn]] void refuse(const Tensor& tensor, const char* operation, int input) const;
+  bool holds_outside(const Tensor& tensor) const;
+  /// Forgets the nodes from `size` on.
+  void rewind(std::int32_t size);
+  /// Pauses recording on this thread, or goes on with it; returns how it was.
+  static bool pause(bool paused);
   void* extend_arena(std::size_t bytes);
   static void forget_value(Node& node) {
     if (node.value != nullptr) std::exchange(node.value, nullptr)->~Tensor();
@@ -170,10 +182,13 @@ class Tape {
 
   static const Tensor undefined_;
   static constinit thread_local Tape* scoped_;  // the tape in scope on this thread
-  static constinit thread_local Tape* active_;  // the same, or null under NoGrad
+  static constinit thread_local bool paused_;   // by NoGrad
+  static constinit thread_local Tape* active_;  // the tape in scope, or null when paused
 
   TapeOptions options_;
   std::uint64_t id_;
+  std::vector<std::uint64_t> outer_ids_;      // of the tape and the interludes around this one
+  std::vector<std::uint64_t> interlude_ids_;  // of all interludes, in order
   std::int32_t size_ = 0;
   std::vector<Node*> chunks_;
   std::vector<Storage> chunk_storage_;
@@ -181,17 +196,17 @@ class Tape {
   std::byte* arena_next_ = nullptr;
   std::byte* arena_end_ = nullptr;
   struct Leaf {
+    std::uint64_t id;
     std::int32_t node;
     Parameter parameter;
   };
   std::unordered_map<const void*, Leaf> leaves_;
-  std::unordered_map<std::int32_t, std::string> labels_;
   int sweeps_ = 0;
   std::vector<Flow> flows_;
   std::vector<std::int32_t> last_flows_;  // of each node, as an index of flows_; -1: none
 };
 
-/// While in scope, nothing is recorded on this thread.
+/// While in scope, nothing is recorded on this thread, on a tape that begins meanwhile neither.
 class NoGrad {
  public:
   NoGrad();
@@ -200,7 +215,7 @@ class NoGrad {
   NoGrad& operator=(const NoGrad&) = delete;
 
  private:
-  Tape* paused_;
+  bool outer_;
 };
 
 /// While in scope, the tape of this thread records in spite of NoGrad.
@@ -212,7 +227,22 @@ class EnableGrad {
   EnableGrad& operator=(const EnableGrad&) = delete;
 
  private:
-  Tape* active_;
+  bool outer_;
+};
+
+/// While in scope, the tape records in order to forget: at the end, nodes and leaves that were
+/// entered meanwhile are gone, and tensors that were recorded meanwhile are refused. What
+/// `recompute` rests on.
+class Interlude {
+ public:
+  explicit Interlude(Tape& tape);
+  ~Interlude();
+  Interlude(const Interlude&) = delete;
+  Interlude& operator=(const Interlude&) = delete;
+
+ private:
+  Tape& tape_;
+  std::int32_t size_;
 };
 
 /// x as a leaf of the active tape, so that `grad` can be asked for it. Throws TapeError without a
@@ -220,6 +250,7 @@ class EnableGrad {
 Tensor watch(const Tensor& x, Place place = Place::here());
 
 /// The value of x as a constant: no gradient flows through. theta(x) of Xu et al. 2019, eq. 4.
+/// Throws ShapeError for an undefined tensor, as every operation does.
 Tensor detach(const Tensor& x);
 
 /// The tape as a numbered program, one line a node: number, operation, inputs, shape, place.

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -45,26 +44,45 @@ Tensor::Tensor(const Shape& shape, std::span<const real> values) : Tensor(uninit
   std::copy(values.begin(), values.end(), data_);
 }
 
-Tensor Tensor::uninitialized(const Shape& shape) {
+Tensor Tensor::uninitialized(const Shape& shape) try {
   Storage storage = Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real));
   auto* data = static_cast<real*>(storage.data());
   return {std::move(storage), data, shape};
+} catch (const MemoryError&) {
+  throw MemoryError(fmt::format("tensor: no memory for shape {}: {} bytes", shape,
+                                static_cast<std::size_t>(shape.size()) * sizeof(real)));
 }
 
 real Tensor::item() const {
-  expect(defined() && size() == 1, "item: needs a tensor of one element: {}", shape_);
+  expect_defined("item", *this);
+  expect(size() == 1, "item: needs a tensor of one element: {}", shape_);
   return *data_;
 }
 
-real* Tensor::mutable_data() {
-  assert(unique());
-  return data_;
+void Tensor::refuse_writing() const {
+  throw Error(fmt::format(
+      "mutable_data: {}: {}",
+      defined() ? "another tensor, a tape or a parameter shares the values" : "undefined tensor",
+      shape_));
 }
 
 Tensor Tensor::view(const Shape& shape, Index offset) const {
-  if (!defined()) return {};
-  assert(offset + shape.size() <= size());
+  expect_defined("view", *this);
+  expect(offset >= 0 && offset <= size() && shape.size() <= size() - offset,
+         "view: {} from element {} on does not fit into {}", shape, offset, shape_);
   return {storage_, data_ + offset, shape};
+}
+
+void detail::refuse_undefined(const char* operation, std::size_t input) {
+  throw ShapeError(
+      fmt::format("{}: input {} is undefined: it was made without a value, or is a parameter that "
+                  "its layer does not have",
+                  operation, input));
+}
+
+void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (!inputs[i].defined()) detail::refuse_undefined(operation, i);
 }
 
 Tensor zeros(const Shape& shape) { return full(shape, 0); }
@@ -97,6 +115,7 @@ std::string text(const Tensor& tensor) {
 }
 
 Range range(const Tensor& tensor) {
+  expect_defined("range", tensor);
   Range found{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0,
               0};
   for (const double value : tensor.values()) {

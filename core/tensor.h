@@ -30,16 +30,25 @@ class Tensor {
   int rank() const { return shape_.rank(); }
   Index size() const { return shape_.size(); }
   const real* data() const { return data_; }
-  std::span<const real> values() const { return {data_, static_cast<std::size_t>(size())}; }
+  /// None of an undefined tensor.
+  std::span<const real> values() const {
+    return {data_, defined() ? static_cast<std::size_t>(size()) : 0};
+  }
   /// The value of a tensor of one element. Throws ShapeError for others.
   real item() const;
 
   /// Whether the values belong to this tensor alone, so that they may be written in place.
   bool unique() const { return storage_.unique(); }
-  /// For kernels that fill a tensor they have just made. Asserts that nothing shares it.
-  real* mutable_data();
+  /// For kernels that fill a tensor they have just made. Throws Error when another tensor, a tape
+  /// or a parameter shares the values, and for an undefined tensor.
+  real* mutable_data() {
+    if (!unique()) [[unlikely]]
+      refuse_writing();
+    return data_;
+  }
 
-  /// The same values, from element `offset` on, under another shape and on no tape.
+  /// The same values, from element `offset` on, under another shape and on no tape. Throws
+  /// ShapeError when the values end before, and for an undefined tensor.
   Tensor view(const Shape& shape, Index offset = 0) const;
 
   /// The tape that recorded this tensor (0: none) and its node there.
@@ -51,12 +60,29 @@ class Tensor {
   Tensor(Storage storage, real* data, const Shape& shape)
       : storage_(std::move(storage)), data_(data), shape_(shape) {}
 
+  [[noreturn]] void refuse_writing() const;
+
   Storage storage_;
   real* data_ = nullptr;
   Shape shape_;
   std::uint64_t tape_id_ = 0;
   std::int32_t node_ = -1;
 };
+
+namespace detail {
+[[noreturn]] void refuse_undefined(const char* operation, std::size_t input);
+}
+
+/// Throws ShapeError, naming `operation` and the first of its inputs (of Tensor or Indices) that is
+/// undefined.
+template <class... Inputs>
+void expect_defined(const char* operation, const Inputs&... inputs) {
+  std::size_t input = 0;
+  if (!((inputs.defined() && ++input > 0) && ...)) [[unlikely]]
+    detail::refuse_undefined(operation, input);
+}
+/// The same for a list.
+void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs);
 
 Tensor zeros(const Shape& shape);
 Tensor ones(const Shape& shape);

@@ -32,6 +32,7 @@ TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, P
 }
 
 Tensor TokenEmbedding::operator()(const Indices& ids, Index first) const {
+  expect_defined("embedding", ids);
   expect(ids.shape().rank() == 2, "embedding: token ids must be (B, T): {}", ids.shape());
   const Index count = ids.shape()[1];
   const Tensor x = tokens(ids);
@@ -82,6 +83,7 @@ Tensor TransformerLm::operator()(const Indices& ids, Mode mode,
 }
 
 Tensor padding_mask(const Indices& lengths, Index steps) {
+  expect_defined("padding_mask", lengths);
   Tensor mask = Tensor::uninitialized({lengths.size(), 1, 1, steps});
   for (Index b = 0; b < lengths.size(); ++b)
     for (Index t = 0; t < steps; ++t)
@@ -98,6 +100,7 @@ TransformerClassifier::TransformerClassifier(Index vocabulary, Index classes, Ra
 
 Tensor TransformerClassifier::operator()(const Indices& ids, const Indices& lengths,
                                          Mode mode) const {
+  expect_defined("transformer_classifier", ids, lengths);
   const Index batch = ids.shape()[0], steps = ids.shape()[1];
   const Tensor mask = padding_mask(lengths, steps);
   const Tensor y = stack(dropout(embedding(ids), mode), {.mask = mask}, mode);

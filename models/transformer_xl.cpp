@@ -6,9 +6,9 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/recompute.h"
 
 namespace tapegrad {
 namespace {

@@ -90,6 +90,7 @@ RelativeAttention::RelativeAttention(Index channels, Random& random, const Atten
       position_bias(zeros({channels})) {}
 
 Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mode mode) const {
+  expect_defined("relative_attention", x, context);
   const Index heads = options.heads, channels = x.shape()[-1], width = channels / heads;
   const Index count = x.shape()[1], keys = context.shape()[1];
   const std::vector<Tensor> p = parts(key_value(context), 2);

@@ -72,6 +72,7 @@ Tensor ConvTranspose2d::operator()(const Tensor& x) const {
 }
 
 Tensor Flatten::operator()(const Tensor& x) const {
+  expect_defined("flatten", x);
   return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())});
 }
 

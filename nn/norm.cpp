@@ -9,8 +9,8 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/recompute.h"
 
 namespace tapegrad {
 namespace {
@@ -153,7 +153,7 @@ void set_option(NormSpec& spec, std::string_view name, std::string_view assignme
 
 // All axes but that of the channels.
 std::vector<int> other_axes(const Shape& shape, Channels where) {
-  const int channels = where == Channels::last ? shape.rank() - 1 : 1;
+  const int channels = where == Channels::second ? 1 : shape.rank() - 1;
   std::vector<int> axes;
   for (int axis = 0; axis < shape.rank(); ++axis)
     if (axis != channels) axes.push_back(axis);
@@ -209,7 +209,7 @@ Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(
   expect<Error>(spec.kind != NormKind::group || channels % spec.groups == 0,
                 "norm: {} groups do not divide {} channels", spec.groups, channels);
   if (spec.kind == NormKind::none) return;
-  const Shape shape = where == Channels::last ? Shape{channels} : Shape{channels, 1, 1};
+  const Shape shape = where == Channels::second ? Shape{channels, 1, 1} : Shape{channels};
   if (spec.affine) gain = Parameter(full(shape, spec.gain));
   if (spec.affine && spec.bias) bias = Parameter(zeros(shape));
   if (spec.learned_smoothing) smoothing = Parameter(Tensor(std::sqrt(spec.statistics.epsilon)));
@@ -252,7 +252,7 @@ Norm Norm::of_steps(const NormSpec& spec, Index channels) {
 
 // The batch's statistics in training, otherwise the running ones.
 Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
-  const bool by_step = where_ == Channels::last && running_mean.value().rank() == 2;
+  const bool by_step = where_ != Channels::second && running_mean.value().rank() == 2;
   const auto now = [&](const Tensor& averages) {
     return by_step ? select(averages, std::min(step, averages.shape()[0] - 1)) : averages;
   };
@@ -285,9 +285,14 @@ Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
 }
 
 Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
+  expect_defined("norm", x);
   if (spec.kind == NormKind::none && !AroundNorms::active()) return x;
   expect(x.rank() >= (where_ == Channels::second ? 3 : 1), "norm: {} is not of {}", x.shape(),
          where_ == Channels::second ? "images (N, C, H, W)" : "features (..., C)");
+  expect(where_ != Channels::features || x.rank() <= 3,
+         "norm: {} may be images (N, C, H, W) or features (..., C); say Channels::second or "
+         "Channels::last",
+         x.shape());
   const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
   const bool of_features = gain.defined() && gain.shape().rank() == 1;
   const bool plain = (spec.kind == NormKind::layer || spec.kind == NormKind::rms) &&

@@ -8,6 +8,7 @@
 
 #include "tapegrad/nn/layer.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/recompute.h"
 
 namespace tapegrad {
 
@@ -59,18 +60,20 @@ struct NormSpec {
 /// The names that a NormSpec can be made from.
 std::vector<std::string> norm_names();
 
-/// Where a tensor has its channels: (..., C) or (N, C, ...).
-enum class Channels { last, second };
+/// Where a tensor has its channels. `features` is (..., C) of at most three axes: where there are
+/// four, it has to be said whether they are images, `second` (N, C, ...), or not, `last` (..., C).
+enum class Channels { features, last, second };
 
 /// A normalization at one place of a network, with its parameters and running averages.
 ///   x: (..., C) or (N, C, ...)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
-/// Throws Error for a kind that does not fit the place: instance normalization of features.
+/// Throws Error for a kind that does not fit the place: instance normalization of features; and
+/// ShapeError when it meets four axes whose channels may be last or second.
 struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;
   Buffer running_mean, running_variance;
 
-  Norm(const NormSpec& spec, Index channels, Channels where = Channels::last);
+  Norm(const NormSpec& spec, Index channels, Channels where = Channels::features);
   /// One whose running averages are those of each step of a sequence (Cooijmans et al. 2017).
   static Norm of_steps(const NormSpec& spec, Index channels);
   /// In training mode a batch normalization uses the batch and updates its running averages, of
@@ -115,6 +118,7 @@ class AroundNorms {
  private:
   static Tensor around(const Norm& norm, const Tensor& x, const Apply& apply);
 
+  ChangedComputation changed_;
   Around around_;
   AroundNorms* outer_;
 };

@@ -112,6 +112,25 @@ Tensor between_layers(const Tensor& x, const RecurrentOptions& options, Mode mod
   return x * dropout(ones(x.shape().with(0, 1)), options.dropout, *mode.random);
 }
 
+// f of the rows whose sequences still run at `step`, whose statistics no other row may change; 0
+// for those that are over, which carry their state.
+template <class F>
+Tensor of_running_rows(const Tensor& x, const Indices& lengths, Index step, const F& f) {
+  if (!lengths.defined()) return f(x);
+  std::vector<Index> running;
+  Indices places = Indices::uninitialized(lengths.shape());  // of each row among those, then a 0
+  Index* place = places.mutable_data();
+  for (Index b = 0; b < lengths.size(); ++b)
+    if (step < lengths.data()[b]) running.push_back(b);
+  for (Index b = 0, next = 0; b < lengths.size(); ++b)
+    place[b] = step < lengths.data()[b] ? next++ : static_cast<Index>(running.size());
+  const Indices rows({static_cast<Index>(running.size())}, running);
+  if (rows.size() == lengths.size()) return f(x);
+  const Tensor none = zeros(x.shape().with(0, 1));
+  if (running.empty()) return broadcast_to(none, x.shape());
+  return embedding(concat({f(embedding(x, rows)), none}), places);
+}
+
 }  // namespace
 
 Tensor PartNorms::operator()(const Tensor& x, Index step, Mode mode) const {
@@ -167,7 +186,7 @@ Tensor RecurrentLayer::recurrent_weight() const {
   return weight_gain.defined() ? weight_norm(weight, weight_gain, 0) : Tensor(weight);
 }
 
-Tensor RecurrentLayer::projected(const Tensor& x, Index first_step, Mode mode) const {
+Tensor RecurrentLayer::projected(const Tensor& x, const Indices& lengths, Mode mode) const {
   if (input_norm.parts.empty()) return input(x);
   const Tensor product =
       matmul(x, input.gain.defined() ? weight_norm(input.weight, input.gain, 0) : input.weight);
@@ -175,7 +194,8 @@ Tensor RecurrentLayer::projected(const Tensor& x, Index first_step, Mode mode) c
   if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
   std::vector<Tensor> steps;  // each with statistics of its own
   for (Index t = 0; t < x.shape()[0]; ++t)
-    steps.push_back(input_norm(select(product, t), first_step + t, mode));
+    steps.push_back(of_running_rows(select(product, t), lengths, t,
+                                    [&](const Tensor& rows) { return input_norm(rows, t, mode); }));
   return stack(steps) + input.bias;
 }
 
@@ -193,24 +213,32 @@ RecurrentNorms RecurrentLayer::norms() const {
   return norms;
 }
 
-StepFunctions RecurrentLayer::functions(Mode mode) const {
-  const PartNorms product = product_norm;
-  const std::optional<Norm> state = cell_norm;
-  return {[product, mode](const Tensor& x, Index step) { return product(x, step, mode); },
-          [state, mode](const Tensor& x, Index step) {
-            return state ? state->at_step(x, step, mode) : x;
+StepFunctions RecurrentLayer::functions(const Indices& lengths, Mode mode) const {
+  return {[=, product = product_norm](const Tensor& x, Index step) {
+            if (product.parts.empty()) return x;
+            return of_running_rows(x, lengths, step,
+                                   [&](const Tensor& rows) { return product(rows, step, mode); });
+          },
+          [=, state = cell_norm](const Tensor& x, Index step) {
+            if (!state) return x;
+            return of_running_rows(x, lengths, step, [&](const Tensor& rows) {
+              return state->at_step(rows, step, mode);
+            });
           },
           !product_norm.parts.empty() && input_norm.parts.empty()};
 }
 
 RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState& state,
                                            const Indices& lengths, Mode mode) const {
+  expect_defined("recurrent", x);
   expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0], "{}: x must be (T, B, {}): {}",
          name_of(cell), input.weight.shape()[0], x.shape());
+  if (lengths.defined()) expect_lengths(lengths, x.shape()[0], x.shape()[1]);
   const RecurrentState begin = state.h.defined() ? state : first(x.shape()[1]);
-  const Tensor inputs = projected(x, 0, mode);
+  const Tensor inputs = projected(x, lengths, mode);
   if (fused()) return recurrent(cell, inputs, recurrent_weight(), begin, norms(), lengths);
-  return composite::recurrent(cell, inputs, recurrent_weight(), begin, functions(mode), lengths);
+  return composite::recurrent(cell, inputs, recurrent_weight(), begin, functions(lengths, mode),
+                              lengths);
 }
 
 RecurrentState RecurrentLayer::step(const Tensor& x, const RecurrentState& state, Mode mode) const {
@@ -242,6 +270,9 @@ Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<Recur
                                         const Indices& lengths, Mode mode) const {
   expect(states.empty() || states.size() == layers.size(),
          "recurrent: one state for each of {} layers is needed: {}", layers.size(), states.size());
+  expect_defined("recurrent", x);
+  expect(x.rank() == 3, "recurrent: x must be (T, B, in): {}", x.shape());
+  if (lengths.defined()) expect_lengths(lengths, x.shape()[0], x.shape()[1]);
   const auto state = [&](std::size_t i) { return states.empty() ? RecurrentState() : states[i]; };
   Result result{x, {}};
   const std::size_t directions = options.bidirectional ? 2 : 1;

@@ -56,7 +56,8 @@ struct RecurrentLayer {
   Index hidden() const { return weight.shape()[0]; }
   /// Zeros, or the learned first state, for a batch.
   RecurrentState first(Index batch) const;
-  /// x: (T, B, in)   state: as `first` gives it if its h is undefined   lengths: (B) or undefined
+  /// x: (T, B, in)   state: as `first` gives it if its h is undefined   lengths: (B) or undefined.
+  /// Statistics of a batch are over the sequences that still run at a step.
   RecurrentResult operator()(const Tensor& x, const RecurrentState& state = {},
                              const Indices& lengths = {}, Mode mode = {}) const;
   /// One step. x: (B, in)
@@ -65,9 +66,9 @@ struct RecurrentLayer {
 
  private:
   bool fused() const;
-  Tensor projected(const Tensor& x, Index first_step, Mode mode) const;
+  Tensor projected(const Tensor& x, const Indices& lengths, Mode mode) const;
   RecurrentNorms norms() const;
-  StepFunctions functions(Mode mode) const;
+  StepFunctions functions(const Indices& lengths, Mode mode) const;
   Tensor recurrent_weight() const;
 };
 

@@ -2,8 +2,8 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/recompute.h"
 
 namespace tapegrad {
 namespace {

@@ -185,6 +185,7 @@ Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Place place) {
+  expect_defined("attention", q, k, v);
   expect_options(options, q.shape(), k.shape(), v.shape());
   const PlaceScope caller(place);
   if (!fusible(options)) return composite::attention(q, k, v, options);
@@ -206,6 +207,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor self_attention(const Tensor& projected, const AttentionOptions& options, Place place) {
+  expect_defined("self_attention", projected);
   expect(projected.rank() == 3 && projected.shape()[2] % 3 == 0,
          "self_attention: needs queries, keys and values side by side, (B, T, 3 C): {}",
          projected.shape());
@@ -276,6 +278,7 @@ Tensor rotate(const Tensor& x, Index heads, Index first, double base, double dir
 }  // namespace
 
 Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place place) {
+  expect_defined("rotary", x);
   expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
          "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
          x.shape());
@@ -283,6 +286,7 @@ Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place plac
 }
 
 Tensor relative_shift(const Tensor& scores, Place place) {
+  expect_defined("relative_shift", scores);
   expect(scores.rank() >= 2, "relative_shift: needs scores (..., T, R): {}", scores.shape());
   const PlaceScope caller(place);
   const Shape& shape = scores.shape();

@@ -68,10 +68,11 @@ kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, const Window&
           .out_width = window_count(operation, x, x[3], columns, stride, left)};
 }
 
-// The least extent of an image in which a window has `count` positions.
-Index image_extent(const Shape& result, Index count, Index size, const Window& window) {
+// The extent of an image in which a window has `count` positions and `unused` elements are left.
+Index image_extent(const Shape& result, Index count, Index size, const Window& window,
+                   Index unused) {
   const Index covered = reach(window.operation, size, window.dilation);
-  const Index extent = (count - 1) * window.stride - 2 * window.top + covered;
+  const Index extent = (count - 1) * window.stride - 2 * window.top + covered + unused;
   expect(extent >= 1, "{}: padding {} leaves nothing of {}", window.operation, window.top, result);
   return extent;
 }
@@ -125,6 +126,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Window& window, Pl
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
+  expect_defined("conv2d", x, weight);
   expect(x.rank() == 4 && weight.rank() == 4,
          "conv2d: needs (N, C, H, W) and (O, C / groups, R, S): {} and {}", x.shape(),
          weight.shape());
@@ -134,6 +136,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
+  expect_defined("conv1d", x, weight);
   expect(x.rank() == 3 && weight.rank() == 3,
          "conv1d: needs (N, C, L) and (O, C / groups, R): {} and {}", x.shape(), weight.shape());
   const auto [stride, padding, dilation, groups] = options;
@@ -148,6 +151,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options,
                         Place place) {
+  expect_defined("conv_transpose2d", x, weight);
   const Shape &from = x.shape(), &filters = weight.shape();
   expect(from.rank() == 4 && filters.rank() == 4,
          "conv_transpose2d: needs (N, C, H, W) and (C, O / groups, R, S): {} and {}", from,
@@ -161,12 +165,13 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOpti
          output_padding, stride);
   const Window window{"conv_transpose2d", stride, padding, padding, dilation, groups};
   const Shape image{from[0], filters[1] * groups,
-                    image_extent(from, from[2], filters[2], window) + output_padding,
-                    image_extent(from, from[3], filters[3], window) + output_padding};
+                    image_extent(from, from[2], filters[2], window, output_padding),
+                    image_extent(from, from[3], filters[3], window, output_padding)};
   return correlate_input("conv_transpose2d", x, weight, image, window, place);
 }
 
 Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
+  expect_defined("max_pool2d", x);
   expect(x.rank() == 4, "max_pool2d: needs (N, C, H, W): {}", x.shape());
   expect(2 * options.padding <= options.size, "max_pool2d: padding {} is more than half of size {}",
          options.padding, options.size);
@@ -200,6 +205,7 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
 }
 
 Tensor avg_pool2d(const Tensor& x, PoolOptions options, Place place) {
+  expect_defined("avg_pool2d", x);
   expect(x.rank() == 4, "avg_pool2d: needs (N, C, H, W): {}", x.shape());
   expect(2 * options.padding <= options.size, "avg_pool2d: padding {} is more than half of size {}",
          options.padding, options.size);

@@ -161,6 +161,7 @@ Factor product(const Factor& a, const Factor& b, const std::string& kept) {
 
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, Place place) {
   const Equation parsed = parse(equation);
+  expect_all_defined("einsum", operands);
   expect_fits(equation, parsed, operands);
   const PlaceScope caller(place);
   const auto factor = [&](std::size_t i) { return Factor{operands[i], parsed.operands[i]}; };

@@ -69,96 +69,99 @@ Tensor maximum(const Tensor& a, const Tensor& b, Place place) {
 }
 
 Tensor neg(const Tensor& x, Place place) {
-  return record("neg", apply(loops().neg, x), place, edge(x, [](const Tensor& g) { return -g; }));
+  return record("neg", apply("neg", loops().neg, x), place,
+                edge(x, [](const Tensor& g) { return -g; }));
 }
 
 Tensor abs(const Tensor& x, Place place) {
-  return record("abs", apply(loops().abs, x), place,
+  return record("abs", apply("abs", loops().abs, x), place,
                 edge(x, [x](const Tensor& g) { return g * sign(x); }));
 }
 
 Tensor sign(const Tensor& x, Place place) {
-  return record("sign", apply(loops().sign, x), place,
+  return record("sign", apply("sign", loops().sign, x), place,
                 edge(x, [](const Tensor& g) { return g * 0.0; }));
 }
 
 Tensor exp(const Tensor& x, Place place) {
-  return record("exp", apply(loops().exp, x), place,
+  return record("exp", apply("exp", loops().exp, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * y; }));
 }
 
 Tensor expm1(const Tensor& x, Place place) {
-  return record("expm1", apply(loops().expm1, x), place,
+  return record("expm1", apply("expm1", loops().expm1, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * (y + 1.0); }));
 }
 
 Tensor log(const Tensor& x, Place place) {
-  return record("log", apply(loops().log, x), place,
+  return record("log", apply("log", loops().log, x), place,
                 edge(x, [x](const Tensor& g) { return g / x; }));
 }
 
 Tensor log1p(const Tensor& x, Place place) {
-  return record("log1p", apply(loops().log1p, x), place,
+  return record("log1p", apply("log1p", loops().log1p, x), place,
                 edge(x, [x](const Tensor& g) { return g / (x + 1.0); }));
 }
 
 Tensor sqrt(const Tensor& x, Place place) {
-  return record("sqrt", apply(loops().sqrt, x), place,
+  return record("sqrt", apply("sqrt", loops().sqrt, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return 0.5 * g / y; }));
 }
 
 Tensor rsqrt(const Tensor& x, Place place) {
-  return record("rsqrt", apply(loops().rsqrt, x), place,
+  return record("rsqrt", apply("rsqrt", loops().rsqrt, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return -0.5 * g * y * square(y); }));
 }
 
 Tensor square(const Tensor& x, Place place) {
-  return record("square", apply(loops().square, x), place,
+  return record("square", apply("square", loops().square, x), place,
                 edge(x, [x](const Tensor& g) { return 2.0 * g * x; }));
 }
 
 Tensor reciprocal(const Tensor& x, Place place) {
-  return record("reciprocal", apply(loops().reciprocal, x), place,
+  return record("reciprocal", apply("reciprocal", loops().reciprocal, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return -g * square(y); }));
 }
 
 Tensor sin(const Tensor& x, Place place) {
-  return record("sin", apply(loops().sin, x), place,
+  return record("sin", apply("sin", loops().sin, x), place,
                 edge(x, [x](const Tensor& g) { return g * cos(x); }));
 }
 
 Tensor cos(const Tensor& x, Place place) {
-  return record("cos", apply(loops().cos, x), place,
+  return record("cos", apply("cos", loops().cos, x), place,
                 edge(x, [x](const Tensor& g) { return -g * sin(x); }));
 }
 
 Tensor tanh(const Tensor& x, Place place) {
-  return record("tanh", apply(loops().tanh, x), place,
+  return record("tanh", apply("tanh", loops().tanh, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * (1.0 - square(y)); }));
 }
 
 Tensor erf(const Tensor& x, Place place) {
-  return record("erf", apply(loops().erf, x), place, edge(x, [x](const Tensor& g) {
+  return record("erf", apply("erf", loops().erf, x), place, edge(x, [x](const Tensor& g) {
                   return g * (2 * std::numbers::inv_sqrtpi) * exp(-square(x));
                 }));
 }
 
 Tensor sigmoid(const Tensor& x, Place place) {
-  return record("sigmoid", apply(loops().sigmoid, x), place,
+  return record("sigmoid", apply("sigmoid", loops().sigmoid, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * y * (1.0 - y); }));
 }
 
 Tensor relu(const Tensor& x, Place place) {
-  return record("relu", apply(loops().relu, x), place,
+  return record("relu", apply("relu", loops().relu, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return gate(g, y); }));
 }
 
 Tensor leaky_relu(const Tensor& x, double slope, Place place) {
+  expect_defined("leaky_relu", x);
   const PlaceScope caller(place);
   return where(greater(x, 0.0), x, slope * x);
 }
 
 Tensor elu(const Tensor& x, double alpha, Place place) {
+  expect_defined("elu", x);
   const PlaceScope caller(place);
   // The exponential is kept from overflowing where it is not chosen; at 0 its gradient is whole.
   const Tensor is_positive = greater(x, 0.0);
@@ -170,9 +173,10 @@ Tensor composite::gelu(const Tensor& x) {
 }
 
 Tensor gelu(const Tensor& x, Place place) {
+  expect_defined("gelu", x);
   const PlaceScope caller(place);
   if (Composite::active()) return composite::gelu(x);
-  return record("gelu", apply(loops().gelu, x), place, edge(x, [x](const Tensor& g) {
+  return record("gelu", apply("gelu", loops().gelu, x), place, edge(x, [x](const Tensor& g) {
                   if (recording())
                     return vjp([](const auto& in) { return composite::gelu(in[0]); }, {x}, g)[0];
                   return apply("gelu", loops().gelu_slope, g, x);
@@ -180,22 +184,25 @@ Tensor gelu(const Tensor& x, Place place) {
 }
 
 Tensor gelu_tanh(const Tensor& x, Place place) {
+  expect_defined("gelu_tanh", x);
   const PlaceScope caller(place);
   const double scale = std::sqrt(2 / std::numbers::pi);
   return 0.5 * x * (1.0 + tanh(scale * x * (1.0 + 0.044715 * square(x))));
 }
 
 Tensor silu(const Tensor& x, Place place) {
+  expect_defined("silu", x);
   const PlaceScope caller(place);
   return x * sigmoid(x);
 }
 
 Tensor softplus(const Tensor& x, Place place) {
-  return record("softplus", apply(loops().softplus, x), place,
+  return record("softplus", apply("softplus", loops().softplus, x), place,
                 edge(x, [x](const Tensor& g) { return g * sigmoid(x); }));
 }
 
 Tensor clamp(const Tensor& x, double low, double high, Place place) {
+  expect_defined("clamp", x);
   expect(low <= high, "clamp: the lower bound {} is above the upper bound {}", low, high);
   const Tensor bounded =
       apply("clamp", loops().minimum, apply("clamp", loops().maximum, x, low), high);
@@ -218,6 +225,7 @@ Tensor greater_equal(const Tensor& a, const Tensor& b) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place place) {
+  expect_defined("where", condition, a, b);
   const Shape shape =
       broadcast("where", broadcast("where", condition.shape(), a.shape()), b.shape());
   const Tensor c = stretched(condition, shape), x = stretched(a, shape), y = stretched(b, shape);
@@ -234,6 +242,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place pl
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place place) {
+  expect_defined("masked_fill", x, mask);
   expect(broadcast("masked_fill", x.shape(), mask.shape()) == x.shape(),
          "masked_fill: mask {} does not broadcast to {}", mask.shape(), x.shape());
   return where(mask, value, x, place);

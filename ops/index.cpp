@@ -66,6 +66,7 @@ Indices flat_positions(const char* operation, const Indices& positions, int axis
 }  // namespace
 
 Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
+  expect_defined("embedding", table, ids);
   expect(table.rank() >= 1, "embedding: needs a table of rows: {}", table.shape());
   expect_below("embedding", ids, table.shape()[0]);
   const Index width = table.shape().count(1, table.rank());
@@ -80,6 +81,7 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
 }
 
 Tensor take(const Tensor& x, const Indices& positions, Place place) {
+  expect_defined("take", x, positions);
   expect_below("take", positions, x.size());
   count_pass(positions.size(), positions.size());
   Tensor y = Tensor::uninitialized(positions.shape());
@@ -93,6 +95,7 @@ Tensor take(const Tensor& x, const Indices& positions, Place place) {
 }
 
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place place) {
+  expect_defined("put", x, positions);
   expect(x.shape() == positions.shape(), "put: values {} and positions {} differ", x.shape(),
          positions.shape());
   expect_below("put", positions, shape.size());
@@ -103,15 +106,18 @@ Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place 
 }
 
 Tensor gather(const Tensor& x, int axis, const Indices& positions, Place place) {
+  expect_defined("gather", x, positions);
   return take(x, flat_positions("gather", positions, x.shape().resolve(axis), x.shape()), place);
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
                    Place place) {
+  expect_defined("scatter_add", x, positions);
   return put(x, flat_positions("scatter_add", positions, shape.resolve(axis), shape), shape, place);
 }
 
 Tensor pick(const Tensor& x, const Indices& labels, Place place) {
+  expect_defined("pick", x, labels);
   expect(x.rank() >= 1 && labels.shape() == x.shape().without(-1),
          "pick: labels {} do not name one element of each row of {}", labels.shape(), x.shape());
   const PlaceScope caller(place);
@@ -120,6 +126,7 @@ Tensor pick(const Tensor& x, const Indices& labels, Place place) {
 }
 
 Tensor one_hot(const Indices& labels, Index classes) {
+  expect_defined("one_hot", labels);
   expect_below("one_hot", labels, classes);
   Tensor y = zeros(labels.shape().insert(-1, classes));
   real* out = y.mutable_data();

@@ -91,9 +91,13 @@ Tensor masked_triangle(const Tensor& x, Index diagonal, bool lower) {
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
+  expect_defined("reshape", x);
   std::vector<Index> resolved = extents.values;
   const auto open = std::find(resolved.begin(), resolved.end(), -1);
   if (open != resolved.end()) {
+    expect(std::count(open, resolved.end(), -1) == 1,
+           "reshape: only one extent can follow from the others: {} extents of -1 for {}",
+           std::count(open, resolved.end(), -1), x.shape());
     *open = 1;
     const Index others = Shape(resolved).size();
     expect(others > 0 && x.size() % others == 0, "reshape: {} does not divide into parts of {}",
@@ -107,6 +111,7 @@ Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
 }
 
 Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
+  expect_defined("permute", x);
   std::vector<int> axes, inverse(x.rank(), -1);
   for (const int axis : order) axes.push_back(x.shape().resolve(axis));
   for (std::size_t i = 0; i < axes.size(); ++i) inverse[axes[i]] = static_cast<int>(i);
@@ -118,6 +123,7 @@ Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
 }
 
 Tensor transpose(const Tensor& x, int first, int second, Place place) {
+  expect_defined("transpose", x);
   std::vector<int> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[x.shape().resolve(first)], order[x.shape().resolve(second)]);
@@ -125,6 +131,7 @@ Tensor transpose(const Tensor& x, int first, int second, Place place) {
 }
 
 Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Place place) {
+  expect_defined("slice", x);
   axis = x.shape().resolve(axis);
   const Index extent = x.shape()[axis];
   const Index first = begin < 0 ? begin + extent : begin, last = end < 0 ? end + extent : end;
@@ -147,6 +154,7 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Plac
 }
 
 Tensor select(const Tensor& x, Index position, int axis, Place place) {
+  expect_defined("select", x);
   axis = x.shape().resolve(axis);
   const Index at = position < 0 ? position + x.shape()[axis] : position;
   return reshape(slice(x, axis, at, at + 1, 1, place), x.shape().without(axis), place);
@@ -154,6 +162,7 @@ Tensor select(const Tensor& x, Index position, int axis, Place place) {
 
 Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
   expect(!parts.empty(), "concat: nothing to join");
+  expect_all_defined("concat", parts);
   const Shape& first = parts[0].shape();
   axis = first.resolve(axis);
   Index extent = 0;
@@ -182,6 +191,7 @@ Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
 
 Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
   expect(!parts.empty(), "stack: nothing to join");
+  expect_all_defined("stack", parts);
   const PlaceScope caller(place);
   std::vector<Tensor> rows;
   for (const Tensor& part : parts) {
@@ -193,6 +203,7 @@ Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int axis, Place place) {
+  expect_defined("split", x);
   const Index extent = x.shape()[axis];
   expect(std::accumulate(sizes.begin(), sizes.end(), Index{0}) == extent,
          "split: sizes do not add up to axis {} of {}", axis, x.shape());
@@ -206,6 +217,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int 
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
+  expect_defined("broadcast_to", x);
   expect(broadcast("broadcast_to", x.shape(), shape) == shape,
          "broadcast_to: {} does not stretch to {}", x.shape(), shape);
   // The sweep sums the gradient down to the shape of x.
@@ -213,6 +225,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value, Place place) {
+  expect_defined("pad", x);
   const int first = x.rank() - static_cast<int>(last_axes.size());
   expect(first >= 0, "pad: {} axes to pad in {}", last_axes.size(), x.shape());
   const PlaceScope caller(place);
@@ -229,10 +242,12 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value,
 }
 
 Tensor tril(const Tensor& x, Index diagonal, Place place) {
+  expect_defined("tril", x);
   return where(masked_triangle(x, diagonal, true), x, 0.0, place);
 }
 
 Tensor triu(const Tensor& x, Index diagonal, Place place) {
+  expect_defined("triu", x);
   return where(masked_triangle(x, diagonal, false), x, 0.0, place);
 }
 

@@ -12,6 +12,7 @@ namespace tapegrad {
 namespace {
 
 void expect_same(const char* operation, const Tensor& x, const Tensor& target) {
+  expect_defined(operation, x, target);
   expect(x.shape() == target.shape(), "{}: shapes differ: {} and {}", operation, x.shape(),
          target.shape());
 }
@@ -20,6 +21,7 @@ void expect_same(const char* operation, const Tensor& x, const Tensor& target) {
 
 Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOptions options,
                      Place place) {
+  expect_defined("cross_entropy", logits, labels);
   expect(logits.rank() >= 1 && labels.shape() == logits.shape().without(-1),
          "cross_entropy: logits {} need one label a row: labels {}", logits.shape(),
          labels.shape());

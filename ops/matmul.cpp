@@ -18,17 +18,19 @@ namespace {
 // The shape of a tensor and, for the leaf of a named parameter, that name.
 std::string described(const Tensor& x) {
   const Tape* tape = Tape::active();
-  const bool on_tape = tape != nullptr && tape->id() == x.tape_id();
+  const bool on_tape = tape != nullptr && tape->holds(x);
   const std::string name = on_tape ? tape->label(x.node()) : "";
   return name.empty() ? text(x.shape()) : text(x.shape()) + " of " + name;
 }
 
 void expect_product(const Tensor& a, const Tensor& b, Transposed t) {
-  const bool matrices = a.rank() >= 2 && b.rank() >= 2;
-  if (matrices && a.shape()[t.a ? -2 : -1] == b.shape()[t.b ? -1 : -2]) return;
-  throw ShapeError(fmt::format(
-      "matmul: {}: {}{} x {}{}", matrices ? "inner sizes differ" : "needs two axes or more",
-      described(a), t.a ? " transposed" : "", described(b), t.b ? " transposed" : ""));
+  const bool ranks = a.rank() >= (t.a ? 2 : 1) && b.rank() >= (t.b ? 2 : 1);
+  const int inner_a = t.a ? -2 : -1, inner_b = t.b || b.rank() == 1 ? -1 : -2;
+  if (ranks && a.shape()[inner_a] == b.shape()[inner_b]) return;
+  throw ShapeError(
+      fmt::format("matmul: {}: {}{} x {}{}",
+                  ranks ? "inner sizes differ" : "needs matrices, or vectors as they are",
+                  described(a), t.a ? " transposed" : "", described(b), t.b ? " transposed" : ""));
 }
 
 Shape leading(const Shape& shape) {
@@ -91,7 +93,17 @@ Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
+  expect_defined("matmul", a, b);
   expect_product(a, b, t);
+  if (a.rank() == 1 || b.rank() == 1) {
+    const PlaceScope caller(place);
+    if (a.rank() == 1) {
+      const Tensor rows = matmul(reshape(a, {1, a.size()}), b, t);
+      return reshape(rows, rows.shape().without(b.rank() == 1 ? -1 : -2));
+    }
+    const Tensor columns = matmul(a, reshape(b, {b.size(), 1}), t);
+    return reshape(columns, columns.shape().without(-1));
+  }
   if (a.rank() > 2 && b.rank() == 2 && !t.a) {  // one product over all rows
     const PlaceScope caller(place);
     const Tensor rows = reshape(a, Shape{a.shape().count(0, a.rank() - 1), a.shape()[-1]});
@@ -111,13 +123,14 @@ Tensor composite::linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place place) {
+  expect_defined("linear", x, weight, bias);
   expect_product(x, weight, {});
   expect(weight.rank() == 2 && bias.shape() == Shape{weight.shape()[1]},
          "linear: needs a weight (in, out) and a bias (out): {} and {}", weight.shape(),
          bias.shape());
   const PlaceScope caller(place);
   if (Composite::active()) return composite::linear(x, weight, bias);
-  if (x.rank() > 2) {  // one product over all rows
+  if (x.rank() != 2) {  // one product over all rows
     const Tensor rows = reshape(x, {x.shape().count(0, x.rank() - 1), x.shape()[-1]});
     return reshape(linear(rows, weight, bias), x.shape().with(-1, weight.shape()[1]));
   }
@@ -129,6 +142,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place p
 }
 
 Tensor outer(const Tensor& a, const Tensor& b, Place place) {
+  expect_defined("outer", a, b);
   expect(a.rank() == 1 && b.rank() == 1, "outer: needs two vectors: {} and {}", a.shape(),
          b.shape());
   const PlaceScope caller(place);

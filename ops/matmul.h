@@ -12,8 +12,10 @@ struct Transposed {
 /// The matrix product over the last two axes.
 ///   a: (..., m, k), or (..., k, m) if transposed    b: (..., k, n), or (..., n, k)
 ///   returns (..., m, n); the leading axes broadcast.
-/// Throws ShapeError for fewer than two axes, inner sizes that differ or leading axes that do not
-/// broadcast.
+/// A vector is a row on the left and a column on the right, an axis that the result does not have:
+/// a: (k)   b: (..., k, n)   returns (..., n).
+/// Throws ShapeError for inner sizes that differ, leading axes that do not broadcast, scalars and
+/// transposed vectors.
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed transposed = {}, Place = Place::here());
 
 /// x weight + bias, row by row, without a pass of its own for the bias.

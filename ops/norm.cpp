@@ -8,6 +8,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/internal/root.h"
 #include "tapegrad/ops/kernels/norm.h"
 #include "tapegrad/ops/kernels/scratch.h"
 #include "tapegrad/ops/layout.h"
@@ -81,12 +82,6 @@ Tensor mean_over(const Field& field, const Tensor& x) {
   if (!field.axes.empty()) means = mean(means, Axes(field.axes), Keep::yes);
   for (const int axis : field.window) means = mean_along_window(means, axis, field.radius);
   return means;
-}
-
-// sqrt(x) with gradient 0 at 0.
-Tensor root(const Tensor& x) {
-  const Tensor positive = greater(x, 0.0);
-  return where(positive, sqrt(where(positive, x, 1.0)), 0.0);
 }
 
 void expect_field(const Field& field, const Shape& shape) {
@@ -375,6 +370,7 @@ Tensor composite::normalize(const Tensor& x, const NormFields& fields, const Nor
 
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
                  const Tensor& smoothing, Place place) {
+  expect_defined("normalize", x);
   expect_options(fields, options, x, smoothing);
   const PlaceScope caller(place);
   const bool one_field = !fields.centre || *fields.centre == fields.scale;
@@ -398,10 +394,12 @@ Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& o
 }
 
 Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
+  expect_defined("layer_norm", x);
   return normalize(x, both(row), options, {}, place);
 }
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
+  expect_defined("rms_norm", x);
   return normalize(x, {.centre = {}, .scale = row}, options, {}, place);
 }
 
@@ -410,6 +408,7 @@ Tensor composite::affine(const Tensor& y, const Tensor& gain, const Tensor& bias
 }
 
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place place) {
+  expect_defined("affine", y, gain);
   expect_channels("affine", y, gain, bias);
   const PlaceScope caller(place);
   if (Composite::active()) return composite::affine(y, gain, bias);
@@ -423,6 +422,7 @@ Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place pla
 
 Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
                    const Tensor& bias, const NormOptions& options, Place place) {
+  expect_defined("affine_norm", x, gain);
   expect_channels("affine_norm", x, gain, bias);
   expect_options(fields, options, x, {});
   const PlaceScope caller(place);
@@ -442,12 +442,14 @@ Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
+  expect_defined("ada_scale", y);
   const PlaceScope caller(place);
   const Tensor factor = options.factor * (1 - options.slope * y);
   return (options.detach_factor ? detach(factor) : factor) * y;
 }
 
 Tensor centred_l1(const Tensor& x, const Field& field, Place place) {
+  expect_defined("centred_l1", x);
   expect_field(field, x.shape());
   const PlaceScope caller(place);
   return mean(abs(x - mean_over(field, x)));
@@ -455,6 +457,7 @@ Tensor centred_l1(const Tensor& x, const Field& field, Place place) {
 
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options, Place place) {
+  expect_defined("divisive_norm", x, summation, suppression);
   expect(options.exponent > 0, "divisive_norm: the exponent must be positive: {}",
          options.exponent);
   const PlaceScope caller(place);
@@ -465,6 +468,7 @@ Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& sup
 }
 
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place place) {
+  expect_defined("weight_norm", v, gain);
   const PlaceScope caller(place);
   return gain * (v / norm(v, axes, Keep::yes));
 }

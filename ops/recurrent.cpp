@@ -38,15 +38,11 @@ void expect_fit(Cell cell, const Tensor& inputs, const Tensor& weight, const Rec
       "recurrent: inputs (T, B, {0} hidden) and a weight (hidden, {0} hidden) are needed: {1}, {2}",
       gates_of(cell), inputs.shape(), weight.shape());
   const Shape state{inputs.shape()[1], weight.shape()[0]};
-  expect(first.h.defined() && first.h.shape() == state,
+  expect(first.h.shape() == state,
          "recurrent: the first h must be (B, hidden) = {}: {}", state, first.h.shape());
-  expect(cell != Cell::lstm || (first.c.defined() && first.c.shape() == state),
+  expect(cell != Cell::lstm || first.c.shape() == state,
          "recurrent: the first c must be (B, hidden) = {}: {}", state, first.c.shape());
-  if (!lengths.defined()) return;
-  expect(lengths.shape() == Shape{inputs.shape()[1]},
-         "recurrent: one length a sequence is needed, ({}): {}", inputs.shape()[1],
-         lengths.shape());
-  expect_below("recurrent: lengths", lengths, inputs.shape()[0] + 1);
+  if (lengths.defined()) expect_lengths(lengths, inputs.shape()[0], inputs.shape()[1]);
 }
 
 void expect_row(const char* place, const RowNormalization& norm, Index channels) {
@@ -243,6 +239,12 @@ Tensor fused(const Call& call, Place place) {
 
 }  // namespace
 
+void expect_lengths(const Indices& lengths, Index steps, Index batch) {
+  expect(lengths.shape() == Shape{batch}, "recurrent: one length a sequence is needed, ({}): {}",
+         batch, lengths.shape());
+  expect_below("recurrent: lengths", lengths, steps + 1);
+}
+
 Index gates_of(Cell cell) {
   if (cell == Cell::lstm) return 4;
   return cell == Cell::gru || cell == Cell::gru_reset_first ? 3 : 1;
@@ -317,6 +319,8 @@ RecurrentResult composite::recurrent(Cell cell, const Tensor& inputs, const Tens
 RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms,
                           const Indices& lengths, Place place) {
+  expect_defined("recurrent", inputs, weight, first.h);
+  expect(cell != Cell::lstm || first.c.defined(), "recurrent: the first c of an lstm is undefined");
   expect_fit(cell, inputs, weight, first, lengths);
   expect_row("inputs", norms.inputs, inputs.shape()[2]);
   expect_row("product", norms.product, inputs.shape()[2]);

@@ -9,6 +9,7 @@
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/internal/root.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
@@ -112,6 +113,7 @@ Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>&
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  expect_defined("sum", x);
   const auto reduced = axes.of(x.shape());
   const Tensor total = sum_over(x, reduced);
   const Shape ones = with_ones(x.shape(), reduced);
@@ -122,12 +124,14 @@ Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  expect_defined("mean", x);
   const PlaceScope caller(place);
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
   return sum(x, axes, keep) / static_cast<double>(count);
 }
 
 Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
+  expect_defined("var", x);
   const PlaceScope caller(place);
   const Tensor centred = x - mean(x, axes, Keep::yes);
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
@@ -136,18 +140,19 @@ Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
+  expect_defined("stddev", x);
   const PlaceScope caller(place);
-  return sqrt(var(x, axes, keep, divisor));
+  return root(var(x, axes, keep, divisor));
 }
 
 Tensor norm(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  expect_defined("norm", x);
   const PlaceScope caller(place);
-  const Tensor squared = sum(square(x), axes, keep);
-  const Tensor is_zero = equal(squared, 0.0);
-  return where(is_zero, 0.0, sqrt(where(is_zero, 1.0, squared)));
+  return root(sum(square(x), axes, keep));
 }
 
 Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  expect_defined("max", x);
   const auto reduced = axes.of(x.shape());
   expect(reduced_count(x.shape(), reduced) > 0, "max: no elements to compare: {}", x.shape());
   const Tensor kept = reduce_groups(
@@ -171,11 +176,13 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor min(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  expect_defined("min", x);
   const PlaceScope caller(place);
   return -max(-x, axes, keep);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  expect_defined("logsumexp", x);
   const PlaceScope caller(place);
   const Tensor greatest = detach(max(x, axes, Keep::yes));
   // An infinite maximum is not subtracted: inf - inf would be NaN.
@@ -186,6 +193,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Indices argmax(const Tensor& x, int axis) {
+  expect_defined("argmax", x);
   axis = x.shape().resolve(axis);
   const Index length = x.shape()[axis];
   expect(length > 0, "argmax: axis {} of {} is empty", axis, x.shape());
@@ -203,6 +211,7 @@ Indices argmax(const Tensor& x, int axis) {
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
+  expect_defined("sum_to", x);
   if (x.shape() == shape) return x;
   const int extra = x.rank() - shape.rank();
   expect(extra >= 0 && broadcast("sum_to", x.shape(), shape) == x.shape(),

@@ -19,7 +19,8 @@ Tensor mean(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Pla
 enum class Variance { biased, unbiased };
 Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
            Place = Place::here());
-/// sqrt(var). Not called `std`, so that programs can say `using namespace tapegrad`.
+/// sqrt(var); its gradient at 0 is 0. Not called `std`, so that programs can say `using namespace
+/// tapegrad`.
 Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
               Place = Place::here());
 /// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0.

@@ -55,6 +55,7 @@ Tensor along(const Tensor& x, int axis, const F& f) {
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis, Place place) {
+  expect_defined("softmax", x);
   const PlaceScope caller(place);
   if (Composite::active()) return composite::softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
@@ -66,6 +67,7 @@ Tensor softmax(const Tensor& x, int axis, Place place) {
 }
 
 Tensor log_softmax(const Tensor& x, int axis, Place place) {
+  expect_defined("log_softmax", x);
   const PlaceScope caller(place);
   if (Composite::active()) return composite::log_softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {

@@ -69,6 +69,7 @@ Tensor ImageSet::images(std::span<const Index> chosen) const {
   real* out = batch.mutable_data();
   const Index size = height * width;
   for (const Index image : chosen) {
+    expect(0 <= image && image < count(), "images: there is no {} among {}", image, count());
     const std::uint8_t* from = pixels.data() + image * size;
     for (Index i = 0; i < size; ++i) *out++ = static_cast<real>(from[i]) / 255;
   }
@@ -78,7 +79,10 @@ Tensor ImageSet::images(std::span<const Index> chosen) const {
 Indices ImageSet::labels_of(std::span<const Index> chosen) const {
   Indices batch = Indices::uninitialized({static_cast<Index>(chosen.size())});
   Index* out = batch.mutable_data();
-  for (const Index image : chosen) *out++ = labels[image];
+  for (const Index image : chosen) {
+    expect(0 <= image && image < count(), "labels_of: there is no {} among {}", image, count());
+    *out++ = labels[image];
+  }
   return batch;
 }
 

@@ -36,11 +36,15 @@ std::string Characters::decode(const Indices& ids) const {
 }
 
 Indices part(const Indices& ids, Index begin, Index end) {
+  expect_defined("part", ids);
+  expect(0 <= begin && begin <= end && end <= ids.size(), "part: [{}, {}) is not within {} ids",
+         begin, end, ids.size());
   return Indices({end - begin}, ids.values().subspan(static_cast<std::size_t>(begin),
                                                      static_cast<std::size_t>(end - begin)));
 }
 
 Indices transposed(const Indices& ids) {
+  expect(ids.shape().rank() == 2, "transposed: needs ids of two axes: {}", ids.shape());
   const Index rows = ids.shape()[0], columns = ids.shape()[1];
   Indices result = Indices::uninitialized({columns, rows});
   for (Index r = 0; r < rows; ++r)
@@ -50,10 +54,14 @@ Indices transposed(const Indices& ids) {
 }
 
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length) {
+  expect_defined("text", ids);
   const Shape shape{static_cast<Index>(begins.size()), length};
   TextBatch batch{Indices::uninitialized(shape), Indices::uninitialized(shape)};
   Index *inputs = batch.inputs.mutable_data(), *targets = batch.targets.mutable_data();
   for (const Index begin : begins) {
+    expect(0 <= begin && begin < ids.size() - length,
+           "text: a row of {} ids and the one after it does not begin at {} of {}", length, begin,
+           ids.size());
     inputs = std::copy_n(ids.data() + begin, length, inputs);
     targets = std::copy_n(ids.data() + begin + 1, length, targets);
   }
@@ -69,7 +77,10 @@ TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& ran
 }
 
 TextStreams::TextStreams(const Indices& ids, Index batch, Index length)
-    : ids_(ids), batch_(batch), length_(length), blocks_((ids.size() - 1) / batch / length) {
+    : ids_(ids), batch_(batch), length_(length) {
+  expect(batch >= 1 && length >= 1, "text: no streams can be made: {} of blocks of {}", batch,
+         length);
+  blocks_ = (ids.size() - 1) / batch / length;
   expect<DataError>(blocks_ >= 1, "text: {} characters are too few for {} streams of blocks of {}",
                     ids.size(), batch, length);
 }
@@ -82,6 +93,7 @@ TextBatch TextStreams::block(Index i) const {
 }
 
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length) {
+  expect(rows >= 1 && length >= 1, "text: no blocks can be made: {} rows of {}", rows, length);
   const Index targets = std::max<Index>(0, ids.size() - 1), whole = targets / length;
   const Index used_rows = std::max<Index>(1, std::min(rows, whole)), per_row = whole / used_rows;
   std::vector<std::vector<TextBatch>> groups(2);

@@ -27,10 +27,10 @@ class Characters {
   std::vector<Index> numbers_;  // by byte; -1: none
 };
 
-/// Elements [begin, end) of ids of shape (n).
+/// Elements [begin, end) of ids of shape (n). Throws ShapeError for others than ids has.
 Indices part(const Indices& ids, Index begin, Index end);
 
-/// (B, T) as (T, B).
+/// (B, T) as (T, B). Throws ShapeError for other ranks.
 Indices transposed(const Indices& ids);
 
 /// Tokens, and for each the one that follows it: both (B, T).
@@ -38,7 +38,8 @@ struct TextBatch {
   Indices inputs, targets;
 };
 
-/// Rows of `length` tokens that begin at the given positions of ids.
+/// Rows of `length` tokens that begin at the given positions of ids. Throws ShapeError for one that
+/// does not end before the last.
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length);
 
 /// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids.
@@ -48,7 +49,7 @@ TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& ran
 /// What follows the last whole block is left out.
 class TextStreams {
  public:
-  /// Throws DataError when the text is too short for one block.
+  /// Throws DataError when the text is too short for one block, ShapeError for sizes below 1.
   TextStreams(const Indices& ids, Index batch, Index length);
   Index blocks() const { return blocks_; }
   TextBatch block(Index i) const;
@@ -60,7 +61,7 @@ class TextStreams {
 
 /// A whole text in consecutive blocks of `length`, so that every token but the first is a target
 /// once: groups of blocks that follow each other in each of at most `rows` rows. The last block may
-/// be shorter.
+/// be shorter. Throws ShapeError for sizes below 1.
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length);
 
 }  // namespace tapegrad

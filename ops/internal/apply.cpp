@@ -91,7 +91,8 @@ void broadcast_into(kernels::Binary loop, const Tensor& a, const Tensor& b, cons
 
 }  // namespace
 
-Tensor apply(kernels::Unary loop, const Tensor& x) {
+Tensor apply(const char* operation, kernels::Unary loop, const Tensor& x) {
+  expect_defined(operation, x);
   count_pass(x.size(), x.size());
   Tensor y = Tensor::uninitialized(x.shape());
   real* out = y.mutable_data();
@@ -102,6 +103,7 @@ Tensor apply(kernels::Unary loop, const Tensor& x) {
 }
 
 Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b) {
+  expect_defined(operation, a, b);
   if (a.shape() == b.shape()) return zip(loop, a, b);
   Tensor y = Tensor::uninitialized(broadcast(operation, a.shape(), b.shape()));
   count_pass(a.size() + b.size(), y.size());

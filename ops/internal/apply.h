@@ -8,9 +8,9 @@
 
 namespace tapegrad {
 
-/// loop over the elements of x
-Tensor apply(kernels::Unary loop, const Tensor& x);
-/// loop over the elements of two tensors that broadcast; throws ShapeError naming `operation`.
+/// loop over the elements of x. Both throw ShapeError, naming `operation`, for undefined tensors.
+Tensor apply(const char* operation, kernels::Unary loop, const Tensor& x);
+/// loop over the elements of two tensors; throws ShapeError too when they do not broadcast.
 Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b);
 /// a += b, element by element, for tensors of one shape
 void add_in_place(Tensor& a, const Tensor& b);

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -7,6 +8,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
@@ -47,6 +49,87 @@ TEST_CASE("detached values carry no gradient", "[tape]") {
   CHECK(gradient.values()[0] == 2);
   CHECK(gradient.values()[1] == 3);
   CHECK(detach(x).data() == x.data());
+}
+
+TEST_CASE("NoGrad and tapes that begin or end within it", "[tape]") {
+  SECTION("a tape that begins under NoGrad records when that is over") {
+    std::optional<NoGrad> pause(std::in_place);
+    const Tape tape;
+    CHECK_FALSE(recording());
+    CHECK_THROWS_WITH(watch(ones({2})), Contains("NoGrad pauses the tape"));
+    pause.reset();
+    CHECK(recording());
+  }
+  SECTION("a NoGrad that outlives its tape leaves none behind") {
+    std::optional<Tape> tape(std::in_place);
+    std::optional<NoGrad> pause(std::in_place);
+    tape.reset();
+    pause.reset();
+    CHECK_FALSE(recording());
+  }
+  SECTION("a tape that ends on another thread leaves that thread's alone") {
+    std::optional<Tape> other;
+    std::thread([&] { other.emplace(); }).join();
+    const Tape own;
+    other.reset();
+    CHECK(Tape::active() == &own);
+  }
+}
+
+TEST_CASE("products and checks under NoGrad leave the tape alone", "[tape]") {
+  const Tensor v({2}, {1, -1});
+  const auto cube = [](const Tensor& x) { return sum(x * x * x); };
+  const TapeOptions keeping{.keep_values = true};
+  for (const TapeOptions& options : {TapeOptions(), keeping}) {
+    const Tape tape(options);
+    const Tensor x = watch(Tensor({2}, {1, 2})), doubled = x * 2.0;
+    Tensor kept;
+    const Function f = [&](const std::vector<Tensor>& in) {
+      return kept = square(in[0]) * doubled;
+    };
+    const std::int32_t size = tape.size();
+    {
+      const NoGrad pause;
+      const Tensor product = vjp(f, {x}, ones({2}))[0];  // 2 x times 2 x, which is held
+      CHECK(product.values()[1] == 16);
+      CHECK(product.tape_id() == 0);
+      CHECK(hvp(cube, x, v).values()[1] == -12);
+      CHECK(jacobian(cube, x).values()[1] == 12);
+      CHECK(check_gradient(f, {x}));
+      CHECK(check_second_gradient(f, {x}));
+      CHECK_FALSE(recording());
+    }
+    CHECK(check_second_gradient([](const auto& in) { return sin(in[0]); }, {detach(x)}));
+    CHECK_THROWS_WITH(kept + 1.0, Contains("NoGrad"));
+    if (options.keep_values) continue;
+    CHECK(grad(sum(doubled), x).values()[0] == 2);
+    CHECK(tape.size() > size);  // the check without NoGrad is on the tape
+  }
+}
+
+TEST_CASE("the chain rule in two sweeps", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor(3.0)), h = x * x, z = sin(h);
+  const Tensor to_h = grad(z, h);
+  CHECK(grad(h, x, {.seed = to_h}).item() == Approx(std::cos(9.0) * 6));
+  CHECK_THROWS_WITH(grad(h, x), Contains("mul") && Contains("used up"));
+}
+
+TEST_CASE("an x between y and another x hands its gradient on", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor({2, 2}, {1, 2, 3, 4})), h = select(x, 0), z = sum(square(h));
+  const std::vector<Tensor> found = grad(z, {h, x});
+  CHECK(found[0].values()[1] == 4);
+  CHECK(found[1].values()[1] == 4);
+}
+
+TEST_CASE("a rule that returns no gradient is named", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor(1.0));
+  const Tensor y =
+      record("odd", detach(x), Place::here(), edge(x, [](const Tensor&) { return Tensor(); }));
+  CHECK_THROWS_WITH(grad(y, x), Contains("the rule of odd at tape_test.cpp"));
+  CHECK_THROWS_WITH(record("empty", Tensor(), Place::here(), edge(x)), Contains("empty"));
 }
 
 TEST_CASE("a tensor of an ended tape is refused on a new one", "[tape]") {
@@ -95,6 +178,8 @@ TEST_CASE("grad says what it needs", "[tape]") {
   CHECK_THROWS_WITH(grad(x * 2.0, x, {.seed = ones({3})}), Contains("(3)") && Contains("(2)"));
   CHECK_THROWS_WITH(grad(sum(x), constant), Contains("watch()"));
   CHECK_THROWS_WITH(grad(sum(constant), x), Contains("y was not recorded"));
+  const Tensor slope = grad(sum(square(x)), x);
+  CHECK_THROWS_WITH(grad(sum(slope), x), Contains(".record = true"));
   CHECK(grad(sum(x), x * 3.0).values()[0] == 0);  // does not depend on it
 }
 

@@ -17,6 +17,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/recompute.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

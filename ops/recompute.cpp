@@ -1,0 +1,200 @@
+#include "tapegrad/ops/recompute.h"
+
+#include <atomic>
+#include <bit>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/internal/reverse_sweep.h"
+#include "tapegrad/ops/layout.h"
+
+namespace tapegrad {
+namespace {
+
+thread_local bool recomputation_active = false;
+thread_local std::uint64_t changed_computation = 0;
+std::atomic<std::uint64_t> next_changed_computation{1};
+
+// A number that depends on every bit of the values.
+std::uint64_t digest(const Tensor& x) {
+  using Bits = std::conditional_t<sizeof(real) == 4, std::uint32_t, std::uint64_t>;
+  std::uint64_t sum = 0, factor = 1;
+  for (const real value : x.values())
+    sum += std::bit_cast<Bits>(value) * (factor += 0x9E3779B97F4A7C16);  // always odd
+  return sum;
+}
+
+// f(xs), which can be computed once more as it was the first time.
+class Repeatable {
+ public:
+  Repeatable(const Function& f, const std::vector<Tensor>& xs)
+      : f_(f),
+        xs_(xs),
+        composite_(Composite::active()),
+        changed_computation_(ChangedComputation::innermost()) {}
+
+  Tensor first() {
+    const RandomJournal journal;
+    const Tensor y = f_(xs_);
+    drawn_ = journal.entries();
+    digest_ = digest(y);
+    return y;
+  }
+  // The parameters that were read the first time.
+  void read(const Parameter& parameter) { read_.emplace_back(parameter, parameter.changes()); }
+
+  Tensor again() const {
+    for (const auto& [parameter, changes] : read_)
+      expect<TapeError>(parameter.changes() == changes,
+                        "recompute: parameter {} of shape {} has changed since it was read; "
+                        "differentiate before the step of the optimizer",
+                        parameter.name().empty() ? "without a name" : parameter.name(),
+                        parameter.shape());
+    expect<TapeError>(changed_computation_ == ChangedComputation::innermost(),
+                      "recompute: an AroundNorms or a scope like it was in force only the first "
+                      "time or only now; let it last from the function's call to the sweep");
+    const Restored restored(drawn_, composite_);
+    const Tensor y = f_(xs_);
+    expect<TapeError>(digest(y) == digest_,
+                      "recompute: the function gave other values the second time: shape {}; what "
+                      "it captures must not change before the sweep",
+                      y.shape());
+    return y;
+  }
+
+ private:
+  // While in scope, the surroundings of the first time.
+  class Restored {
+   public:
+    Restored(const std::vector<RandomJournal::Entry>& drawn, bool composite)
+        : recomputation_(std::exchange(recomputation_active, true)), composite_(composite) {
+      for (const auto& [random, state] : drawn) {
+        now_.push_back({random, random->state()});
+        random->restore(state);
+      }
+    }
+    ~Restored() {
+      recomputation_active = recomputation_;
+      for (const auto& [random, state] : now_) random->restore(state);
+    }
+    Restored(const Restored&) = delete;
+    Restored& operator=(const Restored&) = delete;
+
+   private:
+    bool recomputation_;
+    Composite composite_;
+    std::vector<RandomJournal::Entry> now_;
+  };
+
+  Function f_;
+  std::vector<Tensor> xs_;
+  bool composite_;
+  std::uint64_t changed_computation_;
+  std::vector<RandomJournal::Entry> drawn_;  // from these, in these states
+  std::vector<std::pair<Parameter, std::uint64_t>> read_;
+  std::uint64_t digest_ = 0;
+};
+
+// What `recompute` leaves on the tape.
+struct RecomputeRule final : Rule {
+  Repeatable f;
+
+  RecomputeRule(const Function& function, const std::vector<Tensor>& xs) : f(function, xs) {}
+  void pull(Tensor& g, const Tensor&, Sweep& outer) override {
+    const bool recorded = recording();
+    const EnableGrad enable;
+    Tape& tape = *Tape::active();
+    std::optional<Interlude> forgotten;
+    if (!recorded) forgotten.emplace(tape);
+    const std::int32_t before = tape.size();
+    const Tensor y = f.again();
+    const GradOptions options{.record = recorded};
+    std::optional<NoGrad> pause;
+    if (!recorded) pause.emplace();
+    ReverseSweep inner(tape, before, y.node(), options, &outer);
+    inner.mark_dependents();
+    if (!inner.wants(y.node())) return;
+    inner.add(y.node(), g);
+    inner.run();
+  }
+  void census() const override { [[maybe_unused]] const Repeatable held = f; }
+};
+
+}  // namespace
+
+Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) {
+  Tape* tape = Tape::active();
+  if (tape == nullptr || tape->options().keep_values) return f(xs);
+  const PlaceScope caller(place);
+  // From the start where it stays: a Random that f holds must not move.
+  const auto destroy = [](RecomputeRule* rule) { rule->~RecomputeRule(); };
+  std::unique_ptr<RecomputeRule, decltype(destroy)> rule(
+      new (tape->allocate(sizeof(RecomputeRule), alignof(RecomputeRule))) RecomputeRule(f, xs));
+  std::set<std::int32_t> outside;  // nodes that f reads
+  std::vector<Parameter> read;
+  Tensor result;
+  {
+    const Interlude forgotten(*tape);
+    const std::int32_t before = tape->size();
+    const Tensor y = rule->f.first();
+    if (!tape->holds(y, "recompute", 0) || y.node() < before) return y;  // there is nothing to keep
+    for (std::int32_t i = before; i < tape->size(); ++i) {
+      const Node& node = tape->node(i);
+      for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))
+        if (input >= 0 && input < before) outside.insert(input);
+      if (const Parameter* parameter = tape->parameter(i)) read.push_back(*parameter);
+    }
+    result = detach(y);
+  }
+  for (const Parameter& parameter : read) outside.insert(tape->leaf(parameter).node());
+  for (const std::int32_t node : outside)
+    if (const Parameter* parameter = tape->parameter(node)) rule->f.read(*parameter);
+
+  Node& node = tape->enter("recompute", result, PlaceScope::current(place));
+  auto* inputs = static_cast<std::int32_t*>(
+      tape->allocate(sizeof(std::int32_t) * outside.size(), alignof(std::int32_t)));
+  std::copy(outside.begin(), outside.end(), inputs);
+  rule->inputs = inputs;
+  node.rules = rule.release();
+  node.inputs = inputs;
+  node.input_count = static_cast<std::int32_t>(outside.size());
+  return result;
+}
+
+std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs, Place place) {
+  const Tape* tape = Tape::active();
+  if (tape == nullptr || tape->options().keep_values) return f(xs);
+  const PlaceScope caller(place);
+  const auto shapes = std::make_shared<std::vector<Shape>>();
+  const Function joined = [f, shapes](const std::vector<Tensor>& in) {
+    std::vector<Tensor> flat;
+    shapes->clear();
+    for (const Tensor& y : f(in)) {
+      expect<TapeError>(y.defined(), "recompute: result {} is undefined", flat.size());
+      shapes->push_back(y.shape());
+      flat.push_back(reshape(y, {y.size()}));
+    }
+    expect<TapeError>(!flat.empty(), "recompute: the function has no results");
+    return concat(flat);
+  };
+  const Tensor all = recompute(joined, xs, place);
+  std::vector<Tensor> results;
+  Index begin = 0;
+  for (const Shape& shape : *shapes) {
+    results.push_back(reshape(slice(all, 0, begin, begin + shape.size()), shape));
+    begin += shape.size();
+  }
+  return results;
+}
+
+bool recomputing() { return recomputation_active; }
+
+ChangedComputation::ChangedComputation()
+    : outer_(std::exchange(changed_computation, next_changed_computation++)) {}
+ChangedComputation::~ChangedComputation() { changed_computation = outer_; }
+std::uint64_t ChangedComputation::innermost() { return changed_computation; }
+
+}  // namespace tapegrad

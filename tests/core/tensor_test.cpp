@@ -1,0 +1,88 @@
+#include "tapegrad/core/tensor.h"
+
+#include <catch2/catch.hpp>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/indices.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using Catch::Contains;
+
+TEST_CASE("values that something shares cannot be written", "[core]") {
+  const Tape tape;
+  Tensor x = watch(Tensor({2}, {3, 4}));
+  const Tensor y = sum(square(x));
+  Tensor alias = x;
+  CHECK_THROWS_WITH(alias.mutable_data(), Contains("mutable_data") && Contains("shares"));
+  CHECK_THROWS_AS(x.mutable_data(), Error);  // the tape holds them too
+  CHECK(grad(y, x).values()[0] == 6);
+  Tensor own = zeros({2});
+  CHECK_NOTHROW(own.mutable_data()[1] = 5);
+  CHECK_THROWS_WITH(Tensor().mutable_data(), Contains("undefined"));
+  Parameter slot(own);
+  CHECK_THROWS_AS(own.mutable_data(), Error);
+}
+
+TEST_CASE("indices that something shares cannot be written", "[core]") {
+  const Tape tape;
+  const Tensor table = watch(ones({3, 1}));
+  Indices ids({2}, {0, 1});
+  const Tensor y = sum(embedding(table, ids) * 2.0);
+  CHECK_THROWS_WITH(ids.mutable_data(), Contains("mutable_data") && Contains("share"));
+  CHECK(grad(y, table).values()[2] == 0);
+  Indices copy({1}, {7});
+  const Indices other = copy;
+  CHECK_THROWS_AS(copy.mutable_data(), Error);
+  CHECK(other.values()[0] == 7);
+  CHECK_THROWS_WITH(Indices().mutable_data(), Contains("undefined"));
+  CHECK_THROWS_WITH(Indices().reshape({}), Contains("undefined"));
+}
+
+TEST_CASE("a view ends where the values end", "[core]") {
+  const Tensor x({4}, {1, 2, 3, 4});
+  CHECK(x.view({2}, 2).values()[1] == 4);
+  CHECK(x.view({0}, 4).size() == 0);
+  CHECK_THROWS_WITH(x.view({3}, 2), "view: (3) from element 2 on does not fit into (4)");
+  CHECK_THROWS_AS(x.view({1}, -1), ShapeError);
+  CHECK_THROWS_AS(x.view({5}), ShapeError);
+  CHECK_THROWS_AS(x.view({1}, std::numeric_limits<Index>::max()), ShapeError);
+}
+
+TEST_CASE("a slot holds a value once it has one", "[core]") {
+  Parameter scalar(Tensor(1.0)), empty;
+  CHECK_THROWS_AS(scalar.set(Tensor()), ShapeError);
+  CHECK_THROWS_AS(empty.set(Tensor()), ShapeError);
+  CHECK_THROWS_AS(empty.mutable_data(), Error);
+  CHECK(scalar.value().item() == 1);
+  const std::uint64_t before = scalar.changes();
+  scalar.set(Tensor(2.0));
+  scalar.mutable_data()[0] = 3;
+  CHECK(scalar.changes() == before + 2);
+}
+
+TEST_CASE("shapes that cannot be say what was asked for", "[core]") {
+  for (const int axis : {2, -3})
+    CHECK_THROWS_WITH(Shape({2}).insert(axis, 1),
+                      fmt::format("shape: no place for a new axis {} in "
+                                  "shape (2)",
+                                  axis));
+  CHECK(Shape({2}).insert(-1, 3) == Shape{2, 3});
+  CHECK(Shape({2}).insert(-2, 3) == Shape{3, 2});
+  CHECK_THROWS_WITH(reshape(ones({4}), {-1, -1}), Contains("only one extent") && Contains("(4)"));
+  CHECK_THROWS_WITH(stack({ones({2})}, 5), Contains("axis 5 in shape (2)"));
+}
+
+TEST_CASE("memory that there is not is asked for by name", "[core]") {
+  const Index much = Index{1} << 54;
+  CHECK_THROWS_AS(Tensor::uninitialized({much}), MemoryError);
+  CHECK_THROWS_WITH(
+      Tensor::uninitialized({much}),
+      Contains("(18014398509481984)") &&
+          Contains(std::to_string(much * static_cast<Index>(sizeof(real))) + " bytes"));
+  CHECK_THROWS_AS(Storage::allocate(std::size_t{1} << 60), MemoryError);
+}
