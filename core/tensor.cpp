@@ -34,6 +34,15 @@ void write_values(const Tensor& tensor, int axis, Index offset, std::string& out
   out += ']';
 }
 
+Storage allocate_for(const Shape& shape) {
+  const std::size_t bytes = static_cast<std::size_t>(shape.size()) * sizeof(real);
+  try {
+    return Storage::allocate(bytes);
+  } catch (const MemoryError&) {
+    throw MemoryError(fmt::format("tensor: no memory for shape {}: {} bytes", shape, bytes));
+  }
+}
+
 }  // namespace
 
 Tensor::Tensor(double value) : Tensor(uninitialized({})) { *data_ = static_cast<real>(value); }
@@ -44,13 +53,10 @@ Tensor::Tensor(const Shape& shape, std::span<const real> values) : Tensor(uninit
   std::copy(values.begin(), values.end(), data_);
 }
 
-Tensor Tensor::uninitialized(const Shape& shape) try {
-  Storage storage = Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real));
+Tensor Tensor::uninitialized(const Shape& shape) {
+  Storage storage = allocate_for(shape);
   auto* data = static_cast<real*>(storage.data());
   return {std::move(storage), data, shape};
-} catch (const MemoryError&) {
-  throw MemoryError(fmt::format("tensor: no memory for shape {}: {} bytes", shape,
-                                static_cast<std::size_t>(shape.size()) * sizeof(real)));
 }
 
 real Tensor::item() const {

@@ -77,9 +77,11 @@ namespace detail {
 /// undefined.
 template <class... Inputs>
 void expect_defined(const char* operation, const Inputs&... inputs) {
-  std::size_t input = 0;
-  if (!((inputs.defined() && ++input > 0) && ...)) [[unlikely]]
-    detail::refuse_undefined(operation, input);
+  if ((inputs.defined() && ...)) [[likely]]
+    return;
+  std::size_t first = 0;
+  static_cast<void>(((inputs.defined() && ++first > 0) && ...));
+  detail::refuse_undefined(operation, first);
 }
 /// The same for a list.
 void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs);

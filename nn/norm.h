@@ -96,7 +96,8 @@ struct Norm {
 
 /// While in scope, every normalization on this thread, `none` included, goes through a function:
 /// for measurements (`probe`) and for penalties on activations. Fused recurrent layers take their
-/// definition meanwhile.
+/// definition meanwhile. Around blocks that are recomputed it must last until the sweep, and what
+/// it makes of their activations belongs to them: a penalty needs a stack without `recompute`.
 class AroundNorms {
  public:
   /// The statistics part of a norm, before gain and bias.

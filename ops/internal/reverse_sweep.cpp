@@ -48,6 +48,11 @@ Tensor ReverseSweep::assemble(const Shape& shape, const Slot& slot) {
   return slot.total.defined() ? tapegrad::add(slot.total, parts) : parts;
 }
 
+inline void ReverseSweep::keep_flow(std::int32_t to, const Tensor& added, const Tensor& total) {
+  if (tape_.options().keep_values)
+    tape_.keep_flow({number_, pulled_, to, tape_.size(), added, total});
+}
+
 // Takes over a gradient that is the caller's to give.
 template <class Given>
 void ReverseSweep::add_any(std::int32_t node, Given&& gradient) {
@@ -86,9 +91,19 @@ void ReverseSweep::add_part(std::int32_t node, Tensor gradient, std::shared_ptr<
   keep_flow(node, gradient, slot.total);
 }
 
-bool ReverseSweep::leads_on(const Node& node) const {
+inline bool ReverseSweep::leads_on(const Node& node) const {
   return std::any_of(node.inputs, node.inputs + node.input_count,
                      [this](std::int32_t input) { return wants(input); });
+}
+
+inline void ReverseSweep::pull(Node& node, std::int32_t index, Tensor g) {
+  const ProfileSpan span(node.name, true);
+  const Tensor seen = tape_.options().check_finite ? g : Tensor();
+  pulled_ = index;
+  for (Rule* rule = node.rules; rule != nullptr; rule = rule->next)
+    rule->pull(g, tape_.value(index), *this);
+  if (tape_.options().check_finite) check_inputs(node, seen);
+  if (!options_.keep && !options_.record) tape_.release(node);
 }
 
 void ReverseSweep::run() {
@@ -111,21 +126,6 @@ void ReverseSweep::run() {
                       node.name, node.place);
     pull(node, index, slot.kept ? slot.total : std::move(slot.total));
   }
-}
-
-void ReverseSweep::pull(Node& node, std::int32_t index, Tensor g) {
-  const ProfileSpan span(node.name, true);
-  const Tensor seen = tape_.options().check_finite ? g : Tensor();
-  pulled_ = index;
-  for (Rule* rule = node.rules; rule != nullptr; rule = rule->next)
-    rule->pull(g, tape_.value(index), *this);
-  if (tape_.options().check_finite) check_inputs(node, seen);
-  if (!options_.keep && !options_.record) tape_.release(node);
-}
-
-void ReverseSweep::keep_flow(std::int32_t to, const Tensor& added, const Tensor& total) {
-  if (tape_.options().keep_values)
-    tape_.keep_flow({number_, pulled_, to, tape_.size(), added, total});
 }
 
 void ReverseSweep::check_inputs(const Node& node, const Tensor& g) const {
