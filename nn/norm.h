@@ -64,7 +64,8 @@ enum class Channels { last, second };
 
 /// A normalization at one place of a network, with its parameters and running averages.
 ///   x: (..., C) or (N, C, ...)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
-/// Throws Error for a kind that does not fit the place: instance normalization of features.
+/// Throws Error for a kind that does not fit the place, instance normalization of features, for
+/// channels below 1, and for groups that do not divide them.
 struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;
