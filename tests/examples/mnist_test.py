@@ -160,6 +160,12 @@ class Mnist(TrainerTest):
         self.assertEqual(plain, self.saved("again", "--dropout", "0.1", "--threads", "2",
                                            "--quiet", "--log-dir", self.path / "log"))
 
+    def test_threads_by_default_are_the_processors_allowed(self):
+        for allowed in [os.sched_getaffinity(0), {min(os.sched_getaffinity(0))}]:
+            text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True,
+                                  preexec_fn=lambda: os.sched_setaffinity(0, allowed)).stdout
+            self.assertRegex(text, rf"--threads INT.*={len(allowed)}\n")
+
     def test_resume_refuses_what_differs(self):
         self.saved("one")
         resume = ["--data", self.data, "--resume", self.path / "one"]
