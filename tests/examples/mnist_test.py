@@ -66,6 +66,7 @@ class Mnist(TrainerTest):
             result = run("--data", self.data, flag, *values, code=2)
             self.assertIn(flag, result.stderr)
             self.assertEqual(result.stdout, "")
+        self.assertIn("--lr: abc is not a number\n", run("--lr", "abc", code=2).stderr)
         message = run("--norm", "lyer", code=2).stderr
         self.assertTrue("none" in message and "layer_simple" in message, message)
         self.assertIn("--hidden", run("--model", "cnn", "--hidden", "10", code=2).stderr)
