@@ -30,8 +30,8 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double
     expect(slots.insert(parameter.identity()).second, "{}: a parameter is listed twice: {} {}",
            name_, parameter.name(), parameter.shape());
   }
-  for (std::string& name : moments) {
-    moments_.push_back({std::move(name), {}});
+  for (std::string& moment : moments) {
+    moments_.push_back({std::move(moment), {}});
     for (const Parameter& parameter : parameters_)
       moments_.back().values.push_back(zeros(parameter.shape()));
   }
