@@ -8,7 +8,6 @@
 #include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "machine_limits.h"
 #include "rows.h"
@@ -74,16 +73,16 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures a training step of each reference workload."};
   std::vector<std::string> chosen;
   std::string json_file;
-  int thread_count = std::min(2, static_cast<int>(std::thread::hardware_concurrency()));
+  int thread_count = std::min(2, threads());
   std::vector<std::string> names;
   for (const auto& row : bench::rows()) names.push_back(row.name);
   app.add_option("rows", chosen, "rows to measure (all)")->check(CLI::IsMember(names));
-  app.add_option("--threads", thread_count, "threads, by default the machine's, at most 2")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--threads", thread_count, "threads, by default those there are, at most 2")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--json", json_file, "also write an object a line to this file");
   int steps = 0;
   app.add_option("--steps", steps, "only run so many steps of each row and name its operations")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1000000));
   bool list = false, only_limits = false;
   app.add_flag("--list", list, "only list the rows");
   app.add_flag("--limits", only_limits,

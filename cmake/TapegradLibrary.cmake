@@ -29,6 +29,10 @@ function(tapegrad_library name definition)
     target_compile_definitions(${name} PRIVATE TAPEGRAD_STD_THREADS)
   endif()
   tapegrad_compile_options(${name})
+  # Shared libraries and plugins may link it. So that programs pay nothing for it, calls within the
+  # library can still be inlined, and what is local to a thread is found without a call.
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   # A program links one of the two: CMake refuses a mixture.
   set_target_properties(${name} PROPERTIES INTERFACE_TAPEGRAD_SCALAR ${name})
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING TAPEGRAD_SCALAR)

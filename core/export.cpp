@@ -150,7 +150,7 @@ std::string embedded(const std::string& json) {
 
 }  // namespace
 
-std::string dot(const Tape& tape) {
+std::string as_dot(const Tape& tape) {
   const std::vector<int> sweeps = recording_sweeps(tape);
   std::string graph = "digraph tape {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n";
   for (std::int32_t i = 0; i < tape.size(); ++i) {
@@ -170,7 +170,7 @@ std::string dot(const Tape& tape) {
   return graph + "}\n";
 }
 
-std::string json(const Tape& tape) {
+std::string as_json(const Tape& tape) {
   return Json{{"format", "tapegrad tape 1"}, {"nodes", nodes_of(tape)}, {"flows", flows_of(tape)}}
       .dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -188,7 +188,7 @@ void write_viewer(const std::vector<ExportedTape>& tapes, const std::string& fil
 }
 
 void write_viewer(const Tape& tape, const std::string& file) {
-  write_viewer({{"", json(tape)}}, file);
+  write_viewer({{"", as_json(tape)}}, file);
 }
 
 }  // namespace tapegrad

@@ -10,7 +10,7 @@ namespace tapegrad {
 /// The tape as a graph in the DOT language of Graphviz: an ellipse for each operation, a box for
 /// each leaf, an arrow from each input. On a tape with `keep_values` also values and gradients:
 /// small ones in full, others as their range. Operations that a sweep recorded are dashed.
-std::string dot(const Tape& tape);
+std::string as_dot(const Tape& tape);
 
 /// The tape as JSON, for programs: an object with
 ///   format  "tapegrad tape 1"
@@ -23,14 +23,14 @@ std::string dot(const Tape& tape);
 /// values, flat, if it has at most 64, or mean, deviation, least, greatest and the counts of a
 /// histogram between these, all of what is finite, and non_finite. Numbers that JSON cannot write
 /// are "nan", "inf" and "-inf".
-std::string json(const Tape& tape);
+std::string as_json(const Tape& tape);
 
 /// Writes one self-contained page that steps through the tape, forward and backward, in a browser.
 /// Of a tape with `keep_values` it shows values, and gradients as they accumulate. Throws DataError
 /// when the file cannot be written.
 void write_viewer(const Tape& tape, const std::string& file);
 
-/// What `json` made of a tape that may have ended, under a title.
+/// What `as_json` made of a tape that may have ended, under a title.
 struct ExportedTape {
   std::string title;
   std::string json;

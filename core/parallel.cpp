@@ -6,6 +6,10 @@
 
 #include "tapegrad/core/error.h"
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 #ifdef TAPEGRAD_STD_THREADS
 #include <atomic>
 #include <exception>
@@ -20,7 +24,16 @@
 namespace tapegrad {
 namespace {
 
-int thread_count = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+// The processors that this process may run on, as `taskset` and cpusets say.
+int available_processors() {
+#ifdef __linux__
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return CPU_COUNT(&allowed);
+#endif
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int thread_count = available_processors();
 
 #ifdef TAPEGRAD_STD_THREADS
 // Debian's oneTBB is not instrumented for the thread sanitizer, which then reports correct loops;

@@ -6,8 +6,8 @@
 
 namespace tapegrad {
 
-/// How many threads operations may use: the machine's number unless set. Results do not depend on
-/// it, bit for bit.
+/// How many threads operations may use: unless set, the number of processors that the process may
+/// run on when it starts. Results do not depend on it, bit for bit.
 int threads();
 /// Throws Error unless count is at least 1. Not to be called while operations run.
 void set_threads(int count);

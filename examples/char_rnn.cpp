@@ -22,9 +22,8 @@ struct CharRnnFlags {
   void add_to(Flags& flags) {
     flags.training("--model", model, "Recurrent cell")
         ->check(CLI::IsMember({"rnn", "lstm", "gru"}));
-    flags.training("--hidden", hidden, "Channels of the state")->check(CLI::Range(1, 1 << 16));
-    flags.training("--embedding", embedding, "Channels of a character")
-        ->check(CLI::Range(1, 1 << 16));
+    flags.training("--hidden", hidden, "Channels of the state")->check(between(1, 1 << 16));
+    flags.training("--embedding", embedding, "Channels of a character")->check(between(1, 1 << 16));
     flags
         .training("--norm-wiring", wiring,
                   "Where an lstm normalizes: both products and the cell as in the paper, the cell "

@@ -45,11 +45,10 @@ struct CharTransformerFlags {
         ->check(CLI::IsMember({"relu", "gelu", "swiglu"}));
     flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
         ->check(CLI::IsMember({"pre", "post"}));
-    flags.training("--heads", heads, "Attention heads")->check(CLI::Range(1, 1 << 10));
-    flags.training("--channels", channels, "Channels of a character")
-        ->check(CLI::Range(1, 1 << 16));
+    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+    flags.training("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
     flags.training("--memory", memory, "Characters that a transformer_xl remembers")
-        ->check(CLI::Range(0, 1 << 16));
+        ->check(between(0, 1 << 16));
     flags.training("--bias", bias, "Give linear layers and norms a bias");
     flags.setting(
         "--recompute", recompute,

@@ -43,20 +43,19 @@ struct ClassifyFlags {
     add_norm_flag(flags, norm, "Normalization");
     flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
         ->check(CLI::IsMember({"pre", "post"}));
-    flags.training("--layers", layers, "Layers")->check(CLI::Range(1, 1000));
-    flags.training("--heads", heads, "Attention heads")->check(CLI::Range(1, 1 << 10));
-    flags.training("--channels", channels, "Channels of a word")->check(CLI::Range(4, 1 << 16));
+    flags.training("--layers", layers, "Layers")->check(between(1, 1000));
+    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+    flags.training("--channels", channels, "Channels of a word")->check(between(4, 1 << 16));
     flags.training("--hidden", hidden, "Channels within the feed-forward sub-layers")
-        ->check(CLI::Range(1, 1 << 16));
+        ->check(between(1, 1 << 16));
     flags.training("--batch-tokens", batch_tokens, "Words in a step, padding included")
-        ->check(CLI::Range(1, 1 << 24));
-    flags.training("--epochs", epochs, "Passes over the training set")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(between(1, 1 << 24));
+    flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
     flags.training("--dropout", dropout, "Share of values to drop in training")
-        ->check(CLI::Range(0.0, 0.99));
+        ->check(between(0.0, 0.99));
     flags.training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
     flags.setting("--seeds", seeds, "Trainings, with that many seeds from --seed on")
-        ->check(CLI::Range(1, 1000));
+        ->check(between(1, 1000));
     optimizer.add_to(flags);
     run.add_to(flags);
   }

@@ -37,24 +37,24 @@ struct DepthFlags {
   bool quiet = false;
 
   void add_to(Flags& flags) {
-    flags.setting("--layers", layers, "Depths of the networks")->check(CLI::Range(1, 1000));
+    flags.setting("--layers", layers, "Depths of the networks")->check(between(1, 1000));
     flags.setting("--placements", placements, "Norms before sub-layers, or after their residuals")
         ->check(CLI::IsMember({"pre", "post"}));
     flags.setting("--norms", norms, "Normalizations")->check(readable);
-    flags.setting("--seeds", seeds, "Trainings of each network")->check(CLI::Range(1, 1000));
-    flags.setting("--steps", steps, "Optimizer steps of a training")->check(CLI::Range(1, 1 << 30));
-    flags.setting("--channels", channels, "Channels of a character")->check(CLI::Range(1, 1 << 16));
-    flags.setting("--heads", heads, "Attention heads")->check(CLI::Range(1, 1 << 10));
+    flags.setting("--seeds", seeds, "Trainings of each network")->check(between(1, 1000));
+    flags.setting("--steps", steps, "Optimizer steps of a training")->check(between(1, 1 << 30));
+    flags.setting("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
+    flags.setting("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
     flags.setting("--seq-len", seq_len, "Characters in a row of a batch")
-        ->check(CLI::Range(1, 1 << 16));
-    flags.setting("--batch-size", batch_size, "Rows of a batch")->check(CLI::Range(1, 1 << 16));
+        ->check(between(1, 1 << 16));
+    flags.setting("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
     flags.setting("--lr", rate, "Learning rate at the end of its warmup");
     flags.setting("--warmup", warmup, "Steps until then; from there on 1 / sqrt(step)")
-        ->check(CLI::Range(1, 1 << 30));
+        ->check(between(1, 1 << 30));
     flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences");
     flags.setting("--seed", seed, "First seed of weights and batches; seed of the drawn text");
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-        ->check(CLI::Range(1, 1024));
+        ->check(between(1, 1024));
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 

@@ -279,7 +279,7 @@ int main(int argc, char** argv) {
   Report report;
   Scale scale;
   std::string data;
-  flags.setting("--seeds", scale.seeds, "Trainings of each system")->check(CLI::Range(1, 100));
+  flags.setting("--seeds", scale.seeds, "Trainings of each system")->check(between(1, 100));
   flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each network for images");
   flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model");
   flags.setting("--seed", scale.seed, "First seed of data, weights and order");

@@ -260,7 +260,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> runs;
   flags.setting("--runs", runs,
                 "Compare what trainers with --probe have left in these directories, instead");
-  flags.setting("--steps", steps, "Steps of each training")->check(CLI::Range(2, 100000));
+  flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {

@@ -32,15 +32,14 @@ struct MnistFlags {
     flags.training("--model", model, "Network: linear layers or convolutions")
         ->check(CLI::IsMember({"mlp", "cnn"}));
     flags.training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
-        ->check(CLI::Range(1, 1 << 20));
+        ->check(between(1, 1 << 20));
     add_norm_flag(flags, norm, "Normalization before the activations");
     flags.training("--dropout", dropout, "Share of hidden units to drop in training")
-        ->check(CLI::Range(0.0, 0.99));
+        ->check(between(0.0, 0.99));
     flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
         ->envname("TAPEGRAD_MNIST");
-    flags.training("--epochs", epochs, "Passes over the training set")
-        ->check(CLI::Range(1, 1 << 20));
-    flags.training("--batch-size", batch_size, "Images in a step")->check(CLI::Range(1, 1 << 20));
+    flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+    flags.training("--batch-size", batch_size, "Images in a step")->check(between(1, 1 << 20));
     optimizer.add_to(flags);
     flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
     run.add_to(flags);

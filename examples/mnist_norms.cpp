@@ -30,20 +30,19 @@ struct MnistNormsFlags {
   bool quiet = false;
 
   void add_to(Flags& flags) {
-    flags.setting("--seeds", seeds, "Trainings of each network")->check(CLI::Range(2, 1000));
+    flags.setting("--seeds", seeds, "Trainings of each network")->check(between(2, 1000));
     flags
         .setting("--updates", updates,
                  "Updates of the mlp with batches of 128; with batches of 4 five times as many")
-        ->check(CLI::Range(20, 1 << 30));
+        ->check(between(20, 1 << 30));
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
-        ->check(CLI::Range(1, 1 << 20));
-    flags.setting("--limit", limit, "Training images of the cnn; 0: all")
-        ->check(CLI::NonNegativeNumber);
+        ->check(between(1, 1 << 20));
+    flags.setting("--limit", limit, "Training images of the cnn; 0: all")->check(not_negative());
     flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
         ->envname("TAPEGRAD_MNIST");
     flags.setting("--seed", seed, "First seed of weights and order; seed of the drawn digits");
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-        ->check(CLI::Range(1, 1024));
+        ->check(between(1, 1024));
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 

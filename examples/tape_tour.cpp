@@ -25,7 +25,7 @@ std::string normalization(Tensor (*statistic)(const Tensor&)) {
   const Tensor loss = sum(y * Tensor({4}, {1, 0, 0, 0.5}));
   const Tensor gradient = grad(loss, x);
   fmt::print("  dl/dx {}, mean {:.4f}\n", text(gradient), mean(gradient).item());
-  return json(tape);
+  return as_json(tape);
 }
 
 std::string second_derivative() {
@@ -35,7 +35,7 @@ std::string second_derivative() {
   const Tensor slope = grad(loss, x, {.record = true});
   const Tensor curvature = grad(sum(slope), x);
   fmt::print("  slope {}, curvature {}\n", text(slope), text(curvature));
-  return json(tape);
+  return as_json(tape);
 }
 
 }  // namespace

@@ -4,12 +4,15 @@
 #include "tapegrad/nn/conv.h"
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad {
 
 Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
   expect(sizes.size() >= 2, "mlp: needs the sizes of input and output: {} given", sizes.size());
+  for (const Index size : sizes) expect_positive("mlp", "size", size);
+  expect_share("mlp", "dropout", options.dropout);
   for (std::size_t i = 0; i + 1 < sizes.size(); ++i) {
     layers.push_back(
         Linear(sizes[i], sizes[i + 1], random, {.weight_norm = options.norm.normalized_weights}));

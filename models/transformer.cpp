@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -28,7 +29,8 @@ TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, P
       positions == Positions::sinusoidal ? 1 / std::sqrt(static_cast<double>(channels)) : 0.02;
   tokens.weight.set(random.normal({vocabulary, channels}, 0, deviation));
   if (positions == Positions::learned)
-    table = Parameter(random.normal({length, channels}, 0, 0.02));
+    table = Parameter(
+        random.normal({expect_positive("embedding", "length", length), channels}, 0, 0.02));
 }
 
 Tensor TokenEmbedding::operator()(const Indices& ids, Index first) const {

@@ -5,6 +5,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/models/transformer.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -55,7 +56,8 @@ TransformerXl::TransformerXl(Index vocabulary, Random& random, const Transformer
       tokens(vocabulary, o.stack.channels, random),
       dropout{o.stack.dropout},
       recomputed(o.stack.recompute) {
-  expect<Error>(o.memory >= 0, "transformer_xl: the memory must not be negative: {}", o.memory);
+  expect_positive("transformer_xl", "layers", o.stack.layers);
+  expect_not_negative("transformer_xl", "memory", o.memory);
   constexpr double deviation = 0.02;
   const double branches = std::sqrt(2 * static_cast<double>(o.stack.layers));
   tokens.weight.set(random.normal(tokens.weight.shape(), 0, deviation));

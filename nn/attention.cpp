@@ -3,12 +3,23 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
 namespace tapegrad {
 namespace {
+
+// `o`, if a layer of so many channels can have it.
+const AttentionLayerOptions& checked(const char* layer, Index channels,
+                                     const AttentionLayerOptions& o) {
+  expect_positive(layer, "channels", channels);
+  expect(o.heads >= 1 && channels % o.heads == 0, "{}: {} heads do not divide {} channels", layer,
+         o.heads, channels);
+  expect_share(layer, "dropout", o.dropout);
+  return o;
+}
 
 LinearOptions linear(const AttentionLayerOptions& o) {
   return {.bias = o.bias, .weight_norm = o.weight_norm};
@@ -46,7 +57,7 @@ Tensor alibi_bias(Index heads, Index queries, Index keys) {
 }
 
 SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLayerOptions& o)
-    : options(o),
+    : options(checked("SelfAttention", channels, o)),
       projection(channels, 3 * channels, random, linear(o)),
       output(channels, channels, random, linear(o)) {}
 
@@ -69,7 +80,7 @@ Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
 }
 
 CrossAttention::CrossAttention(Index channels, Random& random, const AttentionLayerOptions& o)
-    : options(o),
+    : options(checked("CrossAttention", channels, o)),
       query(channels, channels, random, linear(o)),
       key_value(channels, 2 * channels, random, linear(o)),
       output(channels, channels, random, linear(o)) {}
@@ -81,7 +92,7 @@ Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const T
 }
 
 RelativeAttention::RelativeAttention(Index channels, Random& random, const AttentionLayerOptions& o)
-    : options(o),
+    : options(checked("RelativeAttention", channels, o)),
       query(channels, channels, random, linear(o)),
       key_value(channels, 2 * channels, random, linear(o)),
       position(channels, channels, random, {.bias = false, .weight_norm = o.weight_norm}),

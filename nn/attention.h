@@ -29,7 +29,8 @@ Tensor alibi_bias(Index heads, Index queries, Index keys);
 /// Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
 ///   x: (B, T, C)   mask: broadcasts to (B, heads, T, T), 0 where a query must not see a key
 ///   projection: (C, 3 C)   output: (C, C)   returns (B, T, C)
-/// With a cache, x are the next positions: they see those before, and join them.
+/// With a cache, x are the next positions: they see those before, and join them. Throws ShapeError
+/// for heads that do not divide the channels, as the other layers of attention do.
 struct SelfAttention {
   AttentionLayerOptions options;
   Linear projection, output;

@@ -1,14 +1,14 @@
 #include "tapegrad/nn/average.h"
 
-#include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad {
 
 ExponentialAverage::ExponentialAverage(std::vector<Parameter> parameters, double decay)
-    : parameters_(std::move(parameters)), decay_(decay) {
-  expect(decay >= 0 && decay < 1, "exponential_average: the decay must lie in [0, 1): {}", decay);
+    : parameters_(std::move(parameters)),
+      decay_(expect_share("exponential_average", "decay", decay)) {
   for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
 }
 

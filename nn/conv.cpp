@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/init.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
@@ -9,18 +10,20 @@
 namespace tapegrad {
 namespace {
 
-// How many of `channels` a group has.
-Index share(const char* layer, Index channels, Index groups) {
+// How many of the `in` or `out` channels a group has.
+Index share(const char* layer, const char* side, Index channels, Index groups) {
+  expect_positive(layer, side, channels);
   expect(groups >= 1 && channels % groups == 0, "{}: {} groups do not divide {} channels", layer,
          groups, channels);
   return channels / groups;
 }
 
-ConvOptions window_of(const char* layer, Index out, const Conv2dOptions& options) {
-  share(layer, out, options.groups);
-  return {.stride = options.stride,
-          .padding = options.padding,
-          .dilation = options.dilation,
+ConvOptions window_of(const char* layer, Index out, Index size, const Conv2dOptions& options) {
+  share(layer, "out", out, options.groups);
+  expect_positive(layer, "size", size);
+  return {.stride = expect_positive(layer, "stride", options.stride),
+          .padding = expect_not_negative(layer, "padding", options.padding),
+          .dilation = expect_positive(layer, "dilation", options.dilation),
           .groups = options.groups};
 }
 
@@ -29,8 +32,8 @@ Tensor with_bias(const Tensor& y, const Parameter& bias) { return bias.defined()
 }  // namespace
 
 Conv2d::Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions options)
-    : window(window_of("Conv2d", out, options)) {
-  const Index seen = share("Conv2d", in, options.groups), fan_in = seen * size * size;
+    : window(window_of("Conv2d", out, size, options)) {
+  const Index seen = share("Conv2d", "in", in, options.groups), fan_in = seen * size * size;
   weight = Parameter(fan_in_uniform({out, seen, size, size}, fan_in, random));
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
   if (options.weight_norm) gain = Parameter(norm(weight, {1, 2, 3}, Keep::yes));
@@ -42,8 +45,8 @@ Tensor Conv2d::operator()(const Tensor& x) const {
 }
 
 Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options)
-    : window(window_of("Conv1d", out, options)) {
-  const Index seen = share("Conv1d", in, options.groups), fan_in = seen * size;
+    : window(window_of("Conv1d", out, size, options)) {
+  const Index seen = share("Conv1d", "in", in, options.groups), fan_in = seen * size;
   weight = Parameter(fan_in_uniform({out, seen, size}, fan_in, random));
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1}, fan_in, random));
   if (options.weight_norm) gain = Parameter(norm(weight, {1, 2}, Keep::yes));
@@ -56,13 +59,16 @@ Tensor Conv1d::operator()(const Tensor& x) const {
 
 ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random,
                                  ConvTranspose2dOptions options)
-    : window{.stride = options.stride,
-             .padding = options.padding,
-             .output_padding = options.output_padding,
-             .dilation = options.dilation,
+    : window{.stride = expect_positive("ConvTranspose2d", "stride", options.stride),
+             .padding = expect_not_negative("ConvTranspose2d", "padding", options.padding),
+             .output_padding =
+                 expect_not_negative("ConvTranspose2d", "output_padding", options.output_padding),
+             .dilation = expect_positive("ConvTranspose2d", "dilation", options.dilation),
              .groups = options.groups} {
-  share("ConvTranspose2d", in, options.groups);
-  const Index made = share("ConvTranspose2d", out, options.groups), fan_in = made * size * size;
+  expect_positive("ConvTranspose2d", "size", size);
+  share("ConvTranspose2d", "in", in, options.groups);
+  const Index made = share("ConvTranspose2d", "out", out, options.groups),
+              fan_in = made * size * size;
   weight = Parameter(fan_in_uniform({in, made, size, size}, fan_in, random));
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
 }

@@ -19,8 +19,8 @@ struct Conv2dOptions {
 ///   x: (N, in, H, W)   weight: (out, in / groups, size, size)   bias: (out, 1, 1)
 ///   gain: (out, 1, 1, 1)   returns (N, out, H', W') as in `conv2d`
 /// Starts with PyTorch's U(+-1/sqrt(in / groups size^2)) for both; with weight normalization
-/// `weight` holds v, and the gain starts as |v|. Throws ShapeError for groups that do not divide
-/// `in` and `out`.
+/// `weight` holds v, and the gain starts as |v|. Throws ShapeError for sizes, strides and
+/// dilations below 1, and for groups that do not divide `in` and `out`.
 struct Conv2d {
   Parameter weight, bias, gain;
   ConvOptions window;

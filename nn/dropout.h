@@ -1,14 +1,16 @@
 #pragma once
 
 #include "tapegrad/nn/layer.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/dropout.h"
 
 namespace tapegrad {
 
-/// `dropout` while training, the identity otherwise.
+/// `dropout` while training, the identity otherwise. Throws ShapeError for a rate outside [0, 1).
 struct Dropout {
-  double rate = 0.5;
+  double rate;
 
+  explicit Dropout(double share = 0.5) : rate(expect_share("Dropout", "rate", share)) {}
   Tensor operator()(const Tensor& x, Mode mode = {}) const {
     return mode.is_training() ? dropout(x, rate, *mode.random) : x;
   }

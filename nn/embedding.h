@@ -2,18 +2,20 @@
 
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/index.h"
 
 namespace tapegrad {
 
 /// A learned vector for each of `count` tokens, N(0, 1) at first as in PyTorch.
 ///   ids: any shape, in [0, count)   weight: (count, channels)   returns ids.shape + (channels)
-/// Throws ShapeError for an id out of range.
+/// Throws ShapeError for sizes below 1 and for an id out of range.
 struct Embedding {
   Parameter weight;
 
   Embedding(Index count, Index channels, Random& random)
-      : weight(random.normal({count, channels})) {}
+      : weight(random.normal({expect_positive("Embedding", "count", count),
+                              expect_positive("Embedding", "channels", channels)})) {}
   Tensor operator()(const Indices& ids) const { return embedding(weight, ids); }
   void visit(Fields& field) const { field("weight", weight); }
 };

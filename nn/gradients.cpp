@@ -25,6 +25,13 @@ double squared_norm(const Tensor& gradient) {
   return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
+void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
+  expect(limit > 0, "{}: the limit must be positive: {}", operation, limit);
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    expect(gradients[i].defined(), "{}: gradient {} of {} is undefined", operation, i,
+           gradients.size());
+}
+
 void scale_to(Tensor& gradient, double norm, double limit) {
   if (norm > limit) gradient = gradient * (limit / norm);
 }
@@ -33,7 +40,7 @@ void scale_to(Tensor& gradient, double norm, double limit) {
 
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_global_norm");
-  expect(limit > 0, "clip_by_global_norm: the limit must be positive: {}", limit);
+  expect_clippable("clip_by_global_norm", gradients, limit);
   const NoGrad pause;
   double total = 0;
   for (const Tensor& gradient : gradients) total += squared_norm(gradient);
@@ -44,14 +51,14 @@ double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
 
 void clip_by_norm(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_norm");
-  expect(limit > 0, "clip_by_norm: the limit must be positive: {}", limit);
+  expect_clippable("clip_by_norm", gradients, limit);
   const NoGrad pause;
   for (Tensor& gradient : gradients) scale_to(gradient, std::sqrt(squared_norm(gradient)), limit);
 }
 
 void clip_by_value(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_value");
-  expect(limit > 0, "clip_by_value: the limit must be positive: {}", limit);
+  expect_clippable("clip_by_value", gradients, limit);
   const NoGrad pause;
   for (Tensor& gradient : gradients) gradient = clamp(gradient, -limit, limit);
 }
@@ -64,6 +71,12 @@ void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients
   }
   expect(total.size() == gradients.size(), "accumulate: {} gradients to {}", gradients.size(),
          total.size());
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    expect(gradients[i].defined(), "accumulate: gradient {} of {} is undefined", i, total.size());
+    expect(gradients[i].shape() == total[i].shape(),
+           "accumulate: shapes of gradient {} differ: {} to {}", i, gradients[i].shape(),
+           total[i].shape());
+  }
   for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
 }
 

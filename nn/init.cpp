@@ -1,46 +1,68 @@
 #include "tapegrad/nn/init.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
+#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/layout.h"
 
 namespace tapegrad {
 namespace {
 
-using Columns = std::vector<std::vector<double>>;
-
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double total = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) total += a[i] * b[i];
-  return total;
+// Takes from `count` rows what lies along the orthonormal rows before them.
+void project_out(real* basis, Index known, Index count, Index length) {
+  real* rows = basis + known * length;
+  std::vector<real> along(static_cast<std::size_t>(count * known));
+  kernels::gemm(count, known, length, {rows, length}, {basis, length, true}, {}, along.data(),
+                known);
+  for (real& value : along) value = -value;
+  kernels::gemm(count, length, known, {along.data(), known}, {basis, length}, {rows, length}, rows,
+                length);
 }
 
-// Gram-Schmidt, twice over for the last digits.
-Columns orthonormal(Index length, Index count, Random& random) {
-  Columns columns;
-  for (Index c = 0; c < count; ++c) {
-    const Tensor drawn = random.normal({length});
-    std::vector<double> column(drawn.values().begin(), drawn.values().end());
-    for (int pass = 0; pass < 2; ++pass)
-      for (const auto& other : columns) {
-        const double along = dot(column, other);
-        for (Index i = 0; i < length; ++i) column[i] -= along * other[i];
-      }
-    const double norm = std::sqrt(dot(column, column));
-    for (double& value : column) value /= norm;
-    columns.push_back(std::move(column));
+// Gram-Schmidt, row by row.
+void orthonormalize(real* rows, Index count, Index length) {
+  const auto dot = kernels::reduce().dot;
+  for (real* row = rows; row != rows + count * length; row += length) {
+    for (const real* other = rows; other != row; other += length) {
+      const real along = dot(row, other, length);
+      for (Index j = 0; j < length; ++j) row[j] -= along * other[j];
+    }
+    const real scale = 1 / std::sqrt(dot(row, row, length));
+    for (Index j = 0; j < length; ++j) row[j] *= scale;
   }
-  return columns;
+}
+
+// (count, length): Gram-Schmidt in blocks of rows, so that products do most of the work, and twice
+// over for the last digits.
+Tensor orthonormal_rows(Index count, Index length, Random& random) {
+  constexpr Index block = 32;
+  Tensor result = Tensor::uninitialized({count, length});
+  real* rows = result.mutable_data();
+  for (Index i = 0; i < count; ++i) {
+    const Tensor drawn = random.normal({length});
+    std::copy_n(drawn.data(), length, rows + i * length);
+  }
+  for (Index begin = 0; begin < count; begin += block)
+    for (int pass = 0; pass < 2; ++pass) {
+      const Index size = std::min(block, count - begin);
+      if (begin > 0) project_out(rows, begin, size, length);
+      orthonormalize(rows + begin * length, size, length);
+    }
+  return result;
 }
 
 }  // namespace
 
 Fans fans(const Shape& weight) {
-  expect(weight.rank() == 2 || weight.rank() == 4,
-         "fans: needs a weight (in, out) or (O, C, R, S): {}", weight);
+  expect(weight.rank() >= 2 && weight.rank() <= 4,
+         "fans: needs a weight (in, out), (O, C, R) or (O, C, R, S): {}", weight);
   if (weight.rank() == 2) return {weight[0], weight[1]};
-  const Index window = weight[2] * weight[3];
+  const Index window = weight.count(2, weight.rank());
   return {weight[1] * window, weight[0] * window};
 }
 
@@ -65,7 +87,8 @@ Tensor kaiming_normal(const Shape& weight, Random& random) {
 }
 
 Tensor fan_in_uniform(const Shape& shape, Index fan_in, Random& random) {
-  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
+  const double bound =
+      1 / std::sqrt(static_cast<double>(expect_positive("fan_in_uniform", "fan_in", fan_in)));
   return random.uniform(shape, -bound, bound);
 }
 
@@ -77,10 +100,10 @@ Tensor orthogonal(const Shape& weight, Random& random, Index blocks) {
   real* out = result.mutable_data();
   for (Index b = 0; b < blocks; ++b) {
     const bool tall = rows >= width;
-    const Columns q = orthonormal(std::max(rows, width), std::min(rows, width), random);
+    const Tensor drawn = orthonormal_rows(std::min(rows, width), std::max(rows, width), random);
+    const Tensor q = tall ? transpose(drawn) : drawn;
     for (Index i = 0; i < rows; ++i)
-      for (Index j = 0; j < width; ++j)
-        out[i * columns + b * width + j] = static_cast<real>(tall ? q[j][i] : q[i][j]);
+      std::copy_n(q.data() + i * width, width, out + i * columns + b * width);
   }
   return result;
 }

@@ -5,8 +5,8 @@
 
 namespace tapegrad {
 
-/// How many inputs and outputs a weight connects: (in, out) of a linear layer, (O, C, R, S) of a
-/// convolution. Throws ShapeError for other ranks.
+/// How many inputs and outputs a weight connects: (in, out) of a linear layer, (O, C, R)
+/// or (O, C, R, S) of a convolution. Throws ShapeError for other ranks.
 struct Fans {
   Index in, out;
 };

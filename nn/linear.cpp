@@ -1,13 +1,16 @@
 #include "tapegrad/nn/linear.h"
 
 #include "tapegrad/nn/init.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 
 namespace tapegrad {
 
 Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
-    : weight(fan_in_uniform({in, out}, in, random)) {
+    : weight(fan_in_uniform(
+          {expect_positive("Linear", "in", in), expect_positive("Linear", "out", out)}, in,
+          random)) {
   if (options.bias) bias = Parameter(fan_in_uniform({out}, in, random));
   if (options.weight_norm) gain = Parameter(norm(weight, 0));
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"
@@ -206,6 +207,8 @@ std::vector<std::string> norm_names() {
 Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(where) {
   expect<Error>(spec.kind != NormKind::instance || where == Channels::second,
                 "norm: instance normalization is over the positions of images; features have none");
+  expect_positive("norm", "channels", channels);
+  expect_positive("norm", "groups", spec.groups);
   expect<Error>(spec.kind != NormKind::group || channels % spec.groups == 0,
                 "norm: {} groups do not divide {} channels", spec.groups, channels);
   if (spec.kind == NormKind::none) return;

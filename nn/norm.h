@@ -66,8 +66,9 @@ enum class Channels { features, last, second };
 
 /// A normalization at one place of a network, with its parameters and running averages.
 ///   x: (..., C) or (N, C, ...)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
-/// Throws Error for a kind that does not fit the place: instance normalization of features; and
-/// ShapeError when it meets four axes whose channels may be last or second.
+/// Throws Error for a kind that does not fit the place, instance normalization of features, for
+/// channels below 1, and for groups that do not divide them; and ShapeError when it meets four axes
+/// whose channels may be last or second.
 struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;

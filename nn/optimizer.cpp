@@ -6,6 +6,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 
 namespace tapegrad {
@@ -19,28 +20,37 @@ Tensor& own(Tensor& moment) {
 
 }  // namespace
 
-Optimizer::Optimizer(std::vector<Parameter> parameters, double rate,
+Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double rate,
                      std::vector<std::string> moments)
-    : parameters_(std::move(parameters)), rate_(rate) {
+    : name_(name), parameters_(std::move(parameters)) {
+  set_rate(rate);
   std::set<const void*> slots;
-  for (const Parameter& parameter : parameters_)
-    expect(slots.insert(parameter.identity()).second, "optimizer: parameter {} is listed twice",
-           parameter.name());
-  for (std::string& name : moments) {
-    moments_.push_back({std::move(name), {}});
+  for (const Parameter& parameter : parameters_) {
+    expect(parameter.defined(), "{}: a parameter holds no tensor: {}", name_, parameter.name());
+    expect(slots.insert(parameter.identity()).second, "{}: a parameter is listed twice: {} {}",
+           name_, parameter.name(), parameter.shape());
+  }
+  for (std::string& moment : moments) {
+    moments_.push_back({std::move(moment), {}});
     for (const Parameter& parameter : parameters_)
       moments_.back().values.push_back(zeros(parameter.shape()));
   }
 }
 
+void Optimizer::set_rate(double rate) { rate_ = expect_not_negative(name_, "rate", rate); }
+
 void Optimizer::step(const std::vector<Tensor>& gradients) {
   const ProfileSpan span("optimizer");
-  expect(gradients.size() == parameters_.size(), "optimizer: {} gradients for {} parameters",
+  expect(gradients.size() == parameters_.size(), "{}: {} gradients for {} parameters", name_,
          gradients.size(), parameters_.size());
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    expect(gradients[i].defined() && gradients[i].shape() == parameters_[i].shape(),
-           "optimizer: gradient {} for parameter {} of shape {}", gradients[i].shape(),
-           parameters_[i].name(), parameters_[i].shape());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    expect(gradients[i].defined(), "{}: gradient {} is undefined: for parameter {} of shape {}",
+           name_, i, parameter.name(), parameter.shape());
+    expect(gradients[i].shape() == parameter.shape(),
+           "{}: gradient {} has another shape: {} for parameter {} of shape {}", name_, i,
+           gradients[i].shape(), parameter.name(), parameter.shape());
+  }
   ++steps_;
 
   std::vector<Run> runs;
@@ -68,18 +78,18 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
 }
 
 void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
-  expect(moments.size() == moments_.size(), "optimizer: {} kinds of moments restored, {} needed",
+  expect(moments.size() == moments_.size(), "{}: {} kinds of moments restored, {} needed", name_,
          moments.size(), moments_.size());
   for (std::size_t m = 0; m < moments.size(); ++m) {
     expect(moments[m].name == moments_[m].name && moments[m].values.size() == parameters_.size(),
-           "optimizer: moments {} of {} parameters restored, {} of {} needed", moments[m].name,
+           "{}: moments {} of {} parameters restored, {} of {} needed", name_, moments[m].name,
            moments[m].values.size(), moments_[m].name, parameters_.size());
     for (std::size_t i = 0; i < parameters_.size(); ++i)
       expect(moments[m].values[i].shape() == parameters_[i].shape(),
-             "optimizer: {} of shape {} restored for parameter {} of shape {}", moments[m].name,
+             "{}: {} of shape {} restored for parameter {} of shape {}", name_, moments[m].name,
              moments[m].values[i].shape(), parameters_[i].name(), parameters_[i].shape());
   }
-  steps_ = steps;
+  steps_ = expect_not_negative(name_, "steps", steps);
   for (std::size_t m = 0; m < moments.size(); ++m)
     for (std::size_t i = 0; i < parameters_.size(); ++i) {
       const Tensor& value = moments[m].values[i];
@@ -88,7 +98,9 @@ void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
 }
 
 Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)
-    : Optimizer(std::move(parameters), options.rate, {"velocity"}), options_(options) {
+    : Optimizer("sgd", std::move(parameters), options.rate, {"velocity"}), options_(options) {
+  expect_share("sgd", "momentum", options.momentum);
+  expect_not_negative("sgd", "weight_decay", options.weight_decay);
   expect(!options.nesterov || options.momentum > 0, "sgd: nesterov needs momentum: {}",
          options.momentum);
 }
@@ -103,15 +115,20 @@ void Sgd::update(const Run& run) const {
 }
 
 Adam::Adam(std::vector<Parameter> parameters, AdamOptions options)
-    : Adam(std::move(parameters), options, Decay::in_gradient) {}
+    : Adam("adam", std::move(parameters), options, Decay::in_gradient) {}
 
-Adam::Adam(std::vector<Parameter> parameters, AdamOptions options, Decay decay)
-    : Optimizer(std::move(parameters), options.rate, {"mean", "square"}),
+Adam::Adam(const char* name, std::vector<Parameter> parameters, AdamOptions options, Decay decay)
+    : Optimizer(name, std::move(parameters), options.rate, {"mean", "square"}),
       options_(options),
-      decay_(decay) {}
+      decay_(decay) {
+  expect_share(name, "beta1", options.beta1);
+  expect_share(name, "beta2", options.beta2);
+  expect_not_negative(name, "epsilon", options.epsilon);
+  expect_not_negative(name, "weight_decay", options.weight_decay);
+}
 
 AdamW::AdamW(std::vector<Parameter> parameters, AdamWOptions options)
-    : Adam(std::move(parameters),
+    : Adam("adamw", std::move(parameters),
            {.rate = options.rate,
             .beta1 = options.beta1,
             .beta2 = options.beta2,
@@ -138,7 +155,13 @@ void Adam::update(const Run& run) const {
 }
 
 RmsProp::RmsProp(std::vector<Parameter> parameters, RmsPropOptions options)
-    : Optimizer(std::move(parameters), options.rate, {"square", "velocity"}), options_(options) {}
+    : Optimizer("rms_prop", std::move(parameters), options.rate, {"square", "velocity"}),
+      options_(options) {
+  expect_share("rms_prop", "alpha", options.alpha);
+  expect_not_negative("rms_prop", "epsilon", options.epsilon);
+  expect_share("rms_prop", "momentum", options.momentum);
+  expect_not_negative("rms_prop", "weight_decay", options.weight_decay);
+}
 
 void RmsProp::update(const Run& run) const {
   const kernels::RmsProp step{.rate = rate(),
@@ -150,7 +173,11 @@ void RmsProp::update(const Run& run) const {
 }
 
 Adagrad::Adagrad(std::vector<Parameter> parameters, AdagradOptions options)
-    : Optimizer(std::move(parameters), options.rate, {"square_sum"}), options_(options) {}
+    : Optimizer("adagrad", std::move(parameters), options.rate, {"square_sum"}), options_(options) {
+  expect_not_negative("adagrad", "rate_decay", options.rate_decay);
+  expect_not_negative("adagrad", "epsilon", options.epsilon);
+  expect_not_negative("adagrad", "weight_decay", options.weight_decay);
+}
 
 void Adagrad::update(const Run& run) const {
   const auto before = static_cast<double>(steps() - 1);

@@ -14,7 +14,9 @@ struct Moments {
 };
 
 /// Changes parameters by their gradients. Each step is one parallel pass over all of them, in
-/// place.
+/// place. Constructors throw ShapeError for a parameter that is listed twice or holds nothing, for
+/// rates, epsilons and decays that are negative or not finite, and for momentum, betas and alpha
+/// outside [0, 1).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -25,7 +27,8 @@ class Optimizer {
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   double rate() const { return rate_; }
-  void set_rate(double rate) { rate_ = rate; }
+  /// Throws ShapeError for a rate that is negative or not finite.
+  void set_rate(double rate);
 
   /// What a checkpoint keeps beside the parameters.
   Index steps() const { return steps_; }
@@ -34,7 +37,9 @@ class Optimizer {
   void restore(Index steps, const std::vector<Moments>& moments);
 
  protected:
-  Optimizer(std::vector<Parameter> parameters, double rate, std::vector<std::string> moments);
+  /// name: of the optimizer, for messages.
+  Optimizer(const char* name, std::vector<Parameter> parameters, double rate,
+            std::vector<std::string> moments);
   /// Consecutive elements of one parameter: w and moments change, g is the gradient.
   struct Run {
     int rank;  ///< of the parameter
@@ -46,6 +51,7 @@ class Optimizer {
   virtual void update(const Run& run) const = 0;
 
  private:
+  const char* name_;
   std::vector<Parameter> parameters_;
   double rate_;
   Index steps_ = 0;
@@ -82,7 +88,7 @@ class Adam : public Optimizer {
 
  protected:
   enum class Decay { in_gradient, decoupled };
-  Adam(std::vector<Parameter> parameters, AdamOptions options, Decay decay);
+  Adam(const char* name, std::vector<Parameter> parameters, AdamOptions options, Decay decay);
 
  private:
   void update(const Run& run) const override;

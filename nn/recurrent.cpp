@@ -5,6 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/init.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -39,7 +40,8 @@ void expect_options(Cell cell, const RecurrentOptions& options) {
                 name_of(cell));
   expect<Error>(cell != Cell::gru_reset_first || options.norm.kind == NormKind::none,
                 "recurrent: a {} takes no normalization of its products", name_of(cell));
-  expect<Error>(options.layers >= 1, "recurrent: needs a layer or more: {}", options.layers);
+  expect_positive("recurrent", "layers", options.layers);
+  expect_share("recurrent", "dropout", options.dropout);
 }
 
 PartNorms make_parts(NormSpec spec, const std::vector<Index>& sizes) {
@@ -146,7 +148,9 @@ RecurrentLayer::RecurrentLayer(Cell c, Index in, Index hidden, Random& random,
                                const RecurrentOptions& o)
     : cell(c),
       options(o),
-      input(in, gates_of(c) * hidden, random, {.weight_norm = o.norm.normalized_weights}),
+      input(expect_positive("recurrent", "in", in),
+            gates_of(c) * expect_positive("recurrent", "hidden", hidden), random,
+            {.weight_norm = o.norm.normalized_weights}),
       weight(orthogonal({hidden, gates_of(c) * hidden}, random, gates_of(c))) {
   expect_options(cell, options);
   input.weight.set(fan_in_uniform(input.weight.shape(), hidden, random));

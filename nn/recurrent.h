@@ -50,7 +50,8 @@ struct RecurrentLayer {
   std::optional<Norm> cell_norm;
   Parameter first_h, first_c;
 
-  /// Throws Error, naming the pair, for a wiring or normalization that the cell does not take.
+  /// Throws Error for sizes below 1, and, naming the pair, for a wiring or normalization that the
+  /// cell does not take.
   RecurrentLayer(Cell cell, Index in, Index hidden, Random& random,
                  const RecurrentOptions& options = {});
   Index hidden() const { return weight.shape()[0]; }

@@ -9,7 +9,8 @@ namespace tapegrad {
 /// The learning rate of each step, counted from 0:  `adam.set_rate(schedule(step))`.
 using Schedule = std::function<double(Index step)>;
 
-// Each throws ShapeError for lengths below 1.
+// Each throws ShapeError for lengths below 1, for rates and factors that are negative or not
+// finite, and, when it is called, for a step before the first.
 
 Schedule constant_rate(double rate);
 /// From `initial` in a line to `rate` within `warmup` steps, then rate sqrt(warmup / step) (Vaswani
@@ -34,7 +35,7 @@ struct PlateauOptions {
 /// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_rate(plateau.next(loss))`.
 class Plateau {
  public:
-  /// Throws ShapeError for a factor outside (0, 1).
+  /// Throws ShapeError for a factor outside (0, 1) and for other numbers below 0 or not finite.
   explicit Plateau(double rate, PlateauOptions options = {});
   /// The rate after one more measure.
   double next(double measure);

@@ -1,6 +1,7 @@
 #include "tapegrad/nn/transformer.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"
@@ -29,7 +30,8 @@ LinearOptions linear_options(const TransformerOptions& o) {
 }
 
 Index inner(const TransformerOptions& o) {
-  return o.feed_forward > 0 ? o.feed_forward : 4 * o.channels;
+  return expect_not_negative("transformer", "feed_forward", o.feed_forward) > 0 ? o.feed_forward
+                                                                                : 4 * o.channels;
 }
 
 }  // namespace
@@ -104,6 +106,7 @@ void TransformerBlock::visit(Fields& field) const {
 
 TransformerStack::TransformerStack(Random& random, const TransformerOptions& o, bool with_cross)
     : recomputed(o.recompute) {
+  expect_positive("transformer", "layers", o.layers);
   for (Index i = 0; i < o.layers; ++i) blocks.emplace_back(random, o, with_cross);
   if (o.placement == NormPlacement::pre) last_norm.emplace(o.norm_here(), o.channels);
 }

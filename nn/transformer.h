@@ -92,7 +92,7 @@ struct TransformerBlock {
   void visit(Fields& field) const;
 };
 
-/// Blocks one after another: an encoder, or a decoder if `with_cross`.
+/// Blocks one after another, at least one: an encoder, or a decoder if `with_cross`.
 ///   x: (B, T, channels)   caches: none, or one a block   returns: x's shape
 /// Throws TapeError where a tape records, blocks are recomputed and there are caches, which a
 /// second run would fill twice.

@@ -213,24 +213,24 @@ void write_sample(const Trainer& trainer, bool of_grammar) {
 
 void CharFlags::add_to(Flags& flags) {
   add_norm_flag(flags, norm, "Normalization");
-  flags.training("--layers", layers, "Layers")->check(CLI::Range(1, 1000));
+  flags.training("--layers", layers, "Layers")->check(between(1, 1000));
   flags.training("--seq-len", seq_len, "Characters in a row of a batch")
-      ->check(CLI::Range(1, 1 << 16));
-  flags.training("--batch-size", batch_size, "Rows of a batch")->check(CLI::Range(1, 1 << 16));
-  flags.training("--steps", steps, "Optimizer steps")->check(CLI::Range(1, 1 << 30));
+      ->check(between(1, 1 << 16));
+  flags.training("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
+  flags.training("--steps", steps, "Optimizer steps")->check(between(1, 1 << 30));
   flags.training("--dropout", dropout, "Share of values to drop in training")
-      ->check(CLI::Range(0.0, 0.99));
+      ->check(between(0.0, 0.99));
   flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences");
   flags.training("--seed", seed, "Seed of weights, order, dropout, drawn text and samples");
   optimizer.add_to(flags);
   run.add_to(flags);
   flags.setting("--sample", sample, "Characters to write when the training is over")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   flags.setting("--prompt", prompt, "What the sample begins with");
   flags.setting("--temperature", temperature, "Of the sample: lower is safer")
-      ->check(CLI::Range(1e-3, 1e3));
+      ->check(between(1e-3, 1e3));
   flags.setting("--top-k", top_k, "Sample from that many likeliest characters only; 0: from all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
 }
 
 int run_char_model(CharFlags& flags, Flags& all, const std::string& name,

@@ -2,12 +2,38 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include <new>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::support {
+
+namespace {
+
+CLI::Validator bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
+  const auto problem = [=](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && inside(value)) return "";
+    return fmt::format("must be {}: {}", bounds, text);
+  };
+  return {problem, bounds};
+}
+
+}  // namespace
+
+CLI::Validator positive() {
+  return bounded("positive", [](double value) { return value > 0; });
+}
+
+CLI::Validator not_negative() {
+  return bounded("at least 0", [](double value) { return value >= 0; });
+}
+
+CLI::Validator between(double low, double high) {
+  return bounded(fmt::format("from {} to {}", low, high),
+                 [=](double value) { return low <= value && value <= high; });
+}
 
 Flags::Flags(const std::string& program, const std::string& description)
     : app_(description, program) {
@@ -45,12 +71,6 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
   }
 }
 
-std::string Flags::finite(const std::string& text) {
-  double value = 0;
-  if (!CLI::detail::lexical_cast(text, value) || std::isfinite(value)) return "";
-  return fmt::format("{} is not a finite number", text);
-}
-
 int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   app_.parse(argc, argv);
   const int code = body();
@@ -59,6 +79,10 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
 } catch (const CLI::ParseError& error) {
   constexpr int wrong_usage = 2;
   return app_.exit(error) == 0 ? 0 : wrong_usage;
+} catch (const std::bad_alloc&) {
+  fmt::print(stderr, "{}: out of memory; take smaller layers, batches or sequences\n",
+             app_.get_name());
+  return 1;
 } catch (const std::exception& error) {
   fmt::print(stderr, "{}: {}\n", app_.get_name(), error.what());
   return 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,12 @@
 namespace tapegrad::support {
 
 using Json = nlohmann::ordered_json;
+
+/// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
+CLI::Validator positive();
+CLI::Validator not_negative();
+/// From `low` to `high`, both included.
+CLI::Validator between(double low, double high);
 
 /// The flags of a program, each bound to a variable whose value is its default. Those that shape
 /// the training are kept in checkpoints, so that resuming goes on with them.
@@ -62,16 +69,25 @@ class Flags {
       return app_.add_flag(name, value, help);
     } else {
       CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
-      if constexpr (std::is_floating_point_v<T>) option->check(finite);
       if constexpr (std::is_same_v<T, std::string> || std::is_arithmetic_v<T>)
-        return option->take_last();
+        return checked<T>(option->take_last());
       else
-        return option->delimiter(',');
+        return checked<typename T::value_type>(option->delimiter(','));
     }
   }
 
-  /// "" for a number, otherwise what is wrong: ranges alone would let NaN pass.
-  static std::string finite(const std::string& text);
+  /// The option, which refuses text that is no finite number if T is one.
+  template <class T>
+  static CLI::Option* checked(CLI::Option* option) {
+    if constexpr (std::is_arithmetic_v<T>)
+      option->check([](const std::string& text) -> std::string {
+        T value = 0;
+        if (!CLI::detail::lexical_cast(text, value))
+          return text + (std::is_integral_v<T> ? " is not a whole number" : " is not a number");
+        return std::isfinite(static_cast<double>(value)) ? "" : text + " is not a finite number";
+      });
+    return option;
+  }
 
   CLI::App app_;
   std::vector<Entry> entries_;

@@ -10,7 +10,7 @@ namespace tapegrad::support {
 void OptimizerFlags::add_to(Flags& flags) {
   flags.training("--optimizer", optimizer, "Rule of the updates")
       ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
-  flags.training("--lr", rate, "Learning rate, at its highest")->check(CLI::PositiveNumber);
+  flags.training("--lr", rate, "Learning rate, at its highest")->check(positive());
   flags
       .training("--schedule", schedule,
                 "How the learning rate changes: cosine rises for --warmup steps, then falls to "
@@ -18,17 +18,17 @@ void OptimizerFlags::add_to(Flags& flags) {
                 "step falls tenfold after each third; exponential falls a hundredfold in all")
       ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
   flags.training("--final-lr", final_rate, "Learning rate at the end of cosine")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   flags.training("--warmup", warmup, "Steps of rising learning rate before cosine, at most half")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   flags.training("--beta2", beta2, "How much of the mean square stays in a step of adam and adamw")
-      ->check(CLI::Range(0.0, 0.9999999));
+      ->check(between(0.0, 0.9999999));
   flags
       .training("--weight-decay", weight_decay,
                 "Weight decay (for adamw decoupled, of matrices only)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative());
 }
 
 std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(

@@ -19,7 +19,7 @@ constexpr Index reports = 200;
 void RunFlags::add_to(Flags& flags) {
   threads = tapegrad::threads();
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-      ->check(CLI::Range(1, 1024));
+      ->check(between(1, 1024));
   flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary");
   flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C");
   flags.setting("--resume", resume, "Checkpoint to go on from");

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 
 namespace tapegrad {
 namespace {
@@ -22,8 +23,9 @@ Batches::Batches(const ImageSet& set, Index size) : Batches(set, size, in_order(
 
 Batches::Batches(const ImageSet& set, Index size, Indices order, Index first)
     : set_(set), size_(size), order_(std::move(order)) {
-  expect(size >= 1, "batches: needs at least one image a batch: {}", size);
-  expect(first >= 0, "batches: cannot skip {} batches", first);
+  expect(order_.size() >= 1, "batches: the set is empty: {} images", order_.size());
+  expect_positive("batches", "size", size);
+  expect_not_negative("batches", "first", first);
   worker_ = std::thread([this, first] { prepare_all(first); });
 }
 

@@ -25,7 +25,8 @@ struct Batch {
 /// batch may be smaller. The set must outlive the batches.
 class Batches {
  public:
-  /// In random order. Throws ShapeError for a size below 1 or a negative `first`.
+  /// In random order. Throws ShapeError for an empty set, a size below 1 or a negative
+  /// `first`.
   Batches(const ImageSet& set, Index size, Random& random, Index first = 0);
   /// In order, for evaluation.
   Batches(const ImageSet& set, Index size);

@@ -33,7 +33,7 @@ TEST_CASE("a tape as JSON: nodes, values and gradients as they accumulate", "[ex
   const Tensor y = x * x;
   const Tensor loss = sum(y * w);
   grad(loss, x);
-  const Json found = Json::parse(json(tape));
+  const Json found = Json::parse(as_json(tape));
   CHECK(found.at("format") == "tapegrad tape 1");
 
   const Json& nodes = found.at("nodes");
@@ -70,7 +70,7 @@ TEST_CASE("the sweep that recorded a node, and the node of a recorded gradient",
   const std::int32_t recorded = slope.node();
   const Tensor curvature = grad(square(slope), x);
   CHECK(tape.gradient(x.node()).item() == Approx(curvature.item()));
-  const Json found = Json::parse(json(tape));
+  const Json found = Json::parse(as_json(tape));
   CHECK(found.at("nodes")[1].at("sweep") == 0);
   CHECK(found.at("nodes")[recorded].at("sweep") == 1);
   CHECK(found.at("nodes")[recorded + 1].at("sweep") == 0);
@@ -86,7 +86,7 @@ TEST_CASE("parts of a tensor accumulate in the export", "[export]") {
     const Tensor x = watch(Tensor({3}, {1, 2, 3}));
     const Tensor loss = sum(slice(x, 0, 0, 2)) + sum(slice(x, 0, 1, 3));
     grad(loss, x, {.record = record});
-    const Json flows = Json::parse(json(tape)).at("flows");
+    const Json flows = Json::parse(as_json(tape)).at("flows");
     CHECK(flows.back().at("to") == 0);
     CHECK(values(flows.back().at("total")) == std::vector<double>{1, 2, 1});
   }
@@ -101,7 +101,7 @@ TEST_CASE("large tensors are summarized, what is not finite has a name", "[expor
   watch(concat({full({50}, std::numeric_limits<real>::max()),
                 full({50}, std::numeric_limits<real>::lowest())}));
   watch(zeros({0, 3}));
-  const Json nodes = Json::parse(json(tape)).at("nodes");
+  const Json nodes = Json::parse(as_json(tape)).at("nodes");
   const Json& large = nodes[0].at("value");
   CHECK_FALSE(large.contains("values"));
   CHECK(large.at("mean") == Approx(49.5));
@@ -123,10 +123,10 @@ TEST_CASE("a tape that keeps no values shows its operations", "[export]") {
   const Tensor x = watch(ones({2}));
   grad(sum(exp(x)), x);
   CHECK(tape.flows().empty());
-  const Json found = Json::parse(json(tape));
+  const Json found = Json::parse(as_json(tape));
   CHECK(found.at("nodes").size() == 3);
   CHECK(found.at("nodes")[0].at("value").is_null());
-  CHECK_THAT(dot(tape),
+  CHECK_THAT(as_dot(tape),
              Contains("n1 [label=\"%1 exp\\n(2)\", shape=ellipse]") && Contains("n0 -> n1;"));
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("a tape as a graph", "[export]") {
   const Tape tape({.keep_values = true});
   const Tensor y = sum(square(w));
   grad(y, std::vector{w}, {.record = true});
-  const std::string graph = dot(tape);
+  const std::string graph = as_dot(tape);
   CHECK_THAT(graph, Contains("label=\"%0 parameter the \\\"weight\\\"\\n(1, 2)\\nvalue [[3, 4]]"
                              "\\ngradient [[6, 8]]\", shape=box]"));
   CHECK_THAT(graph, Contains("style=dashed"));

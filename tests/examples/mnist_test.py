@@ -5,8 +5,6 @@ import gzip
 import json
 import os
 import pathlib
-import pathlib
-import pty
 import random
 import signal
 import subprocess
@@ -68,6 +66,7 @@ class Mnist(TrainerTest):
             result = run("--data", self.data, flag, *values, code=2)
             self.assertIn(flag, result.stderr)
             self.assertEqual(result.stdout, "")
+        self.assertIn("--lr: abc is not a number\n", run("--lr", "abc", code=2).stderr)
         message = run("--norm", "lyer", code=2).stderr
         self.assertTrue("none" in message and "layer_simple" in message, message)
         self.assertIn("--hidden", run("--model", "cnn", "--hidden", "10", code=2).stderr)
@@ -121,7 +120,10 @@ class Mnist(TrainerTest):
         self.assertFalse((self.path / "none").exists())
 
     def test_progress_bar_on_a_terminal(self):
-        ours, theirs = pty.openpty()
+        try:
+            ours, theirs = os.openpty()
+        except OSError as error:
+            self.skipTest(f"no pseudo-terminal: {error}")
         process = start(*self.train, "--epochs", "300", stdout=subprocess.DEVNULL, stderr=theirs)
         os.close(theirs)
         shown = b""
@@ -158,6 +160,12 @@ class Mnist(TrainerTest):
         plain = self.saved("plain", "--dropout", "0.1", "--threads", "1")
         self.assertEqual(plain, self.saved("again", "--dropout", "0.1", "--threads", "2",
                                            "--quiet", "--log-dir", self.path / "log"))
+
+    def test_threads_by_default_are_the_processors_allowed(self):
+        for allowed in [os.sched_getaffinity(0), {min(os.sched_getaffinity(0))}]:
+            text = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True,
+                                  preexec_fn=lambda: os.sched_setaffinity(0, allowed)).stdout
+            self.assertRegex(text, rf"--threads INT.*={len(allowed)}\n")
 
     def test_resume_refuses_what_differs(self):
         self.saved("one")

@@ -1,5 +1,6 @@
 # Builds the project in outside/ as a user would: against an installed tapegrad, and with its sources
-# in a subdirectory. A program that links both libraries must be refused.
+# in a subdirectory. A plugin with tapegrad inside must load. A program that links both libraries must
+# be refused.
 
 file(REMOVE_RECURSE ${WORK})
 
@@ -19,6 +20,7 @@ run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/found)
 run(${WORK}/found/outside)
 run(${WORK}/found/outside64)
+run(${WORK}/found/host ${WORK}/found/libplugin.so)
 
 run(${configure} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SOURCE})
 run(${CMAKE_COMMAND} --build ${WORK}/added)

@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <numeric>
 
 #include "support/golden.h"
 #include "support/restore_threads.h"
@@ -60,11 +61,12 @@ TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing",
   Parameter w(ones({2}), "w");
   Adam adam({w});
   CHECK_THROWS_AS(adam.step({}), ShapeError);
-  CHECK_THROWS_WITH(adam.step({ones({3})}), "optimizer: gradient (3) for parameter w of shape (2)");
+  CHECK_THROWS_WITH(adam.step({ones({3})}),
+                    "adam: gradient 0 has another shape: (3) for parameter w of shape (2)");
   CHECK(adam.steps() == 0);
   CHECK(w.value().data()[0] == 1);
   CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ShapeError);
-  CHECK_THROWS_WITH(Adam({w, w}), "optimizer: parameter w is listed twice");
+  CHECK_THROWS_WITH(Adam({w, w}), "adam: a parameter is listed twice: w (2)");
 }
 
 TEST_CASE("moments that were read do not change in a later step", "[nn]") {
@@ -143,7 +145,12 @@ TEST_CASE("initial values have the spread of their formulas", "[nn]") {
   CHECK(max(abs(fan_in_uniform(shape, 25, random))).item() == Approx(0.2).epsilon(1e-3));
   CHECK(fans({20, 3, 5, 5}).in == 75);
   CHECK(fans({20, 3, 5, 5}).out == 500);
+  CHECK(fans({20, 3, 5}).in == 15);
+  CHECK(fans({20, 3, 5}).out == 100);
+  CHECK(stddev(xavier_normal({300, 100, 5}, random)).item() ==
+        Approx(std::sqrt(2.0 / 2000)).epsilon(0.02));
   CHECK_THROWS_AS(fans({3}), ShapeError);
+  CHECK_THROWS_AS(fans({3, 3, 3, 3, 3}), ShapeError);
 }
 
 TEST_CASE("each orthogonal block is orthogonal", "[nn]") {
@@ -159,6 +166,40 @@ TEST_CASE("each orthogonal block is orthogonal", "[nn]") {
   CHECK(max(abs(matmul(wide, wide, {.b = true}) - eye(3))).item() < margin);
   CHECK(max(abs(matmul(tall, tall, {.a = true}) - eye(3))).item() < margin);
   CHECK_THROWS_AS(orthogonal({4, 7}, random, 2), ShapeError);
+}
+
+TEST_CASE("orthogonal matrices are what Gram-Schmidt makes of the draws, on any number of threads",
+          "[nn][threads]") {
+  const Index size =
+      300;  // several blocks and a part of one; the last rows have little of their own
+  Random random(7), same(7);
+  const Tensor found = orthogonal({size, size}, random);
+  std::vector<std::vector<double>> basis;
+  double greatest = 0;
+  for (Index i = 0; i < size; ++i) {
+    const Tensor drawn = same.normal({size});
+    std::vector<double> row(drawn.values().begin(), drawn.values().end());
+    for (int pass = 0; pass < 2; ++pass)
+      for (const auto& other : basis) {
+        const double along = std::inner_product(row.begin(), row.end(), other.begin(), 0.0);
+        for (Index j = 0; j < size; ++j) row[j] -= along * other[j];
+      }
+    const double norm = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+    for (double& value : row) value /= norm;
+    for (Index j = 0; j < size; ++j)
+      greatest = std::max(greatest, std::abs(row[j] - found.data()[j * size + i]));
+    basis.push_back(std::move(row));
+  }
+  CHECK(greatest < (sizeof(real) == 8 ? 1e-12 : 1e-5));
+  CHECK(max(abs(matmul(found, found, {.b = true}) - eye(size))).item() <
+        (sizeof(real) == 8 ? 1e-14 : 3e-6));
+
+  const RestoreThreads restore;
+  for (const int count : {1, 2, 3}) {
+    set_threads(count);
+    Random again(7);
+    CHECK(max(abs(orthogonal({size, size}, again) - found)).item() == 0);
+  }
 }
 
 TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate nothing new",

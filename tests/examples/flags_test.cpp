@@ -1,0 +1,84 @@
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "support/flags.h"
+#include "tapegrad/core/real.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Outcome {
+  int code;
+  std::string said;  // on standard error
+};
+
+// What a program with a few flags does with a command line.
+Outcome run(
+    std::vector<std::string> words, const std::function<int()>& body = [] { return 0; }) {
+  double rate = 1e-3, floor = 0;
+  Index count = 2;
+  std::vector<Index> sizes{3};
+  Flags flags("program", "A program.");
+  flags.training("--rate", rate, "")->check(positive());
+  flags.training("--floor", floor, "")->check(not_negative());
+  flags.training("--count", count, "")->check(between(1, 1 << 20));
+  flags.setting("--sizes", sizes, "")->check(between(1, 9));
+
+  words.insert(words.begin(), "program");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  std::FILE* const caught = std::tmpfile();
+  const int saved = dup(fileno(stderr));
+  dup2(fileno(caught), fileno(stderr));
+  Outcome outcome{flags.run(static_cast<int>(arguments.size()), arguments.data(), body), ""};
+  std::fflush(stderr);
+  dup2(saved, fileno(stderr));
+  close(saved);
+  std::rewind(caught);
+  for (int c = std::fgetc(caught); c != EOF; c = std::fgetc(caught))
+    outcome.said += static_cast<char>(c);
+  std::fclose(caught);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("numbers that do not fit are refused in words", "[flags]") {
+  struct Row {
+    std::vector<std::string> words;
+    std::string message;
+  };
+  for (const auto& [words, message] : std::vector<Row>{
+           {{"--rate", "abc"}, "--rate: abc is not a number\n"},
+           {{"--rate", "0"}, "--rate: must be positive: 0\n"},
+           {{"--rate", "nan"}, "--rate: nan is not a finite number\n"},
+           {{"--rate", "1e999"}, "--rate: 1e999 is not a finite number\n"},
+           {{"--floor", "-1"}, "--floor: must be at least 0: -1\n"},
+           {{"--count", "many"}, "--count: many is not a whole number\n"},
+           {{"--count", "1.5"}, "--count: 1.5 is not a whole number\n"},
+           {{"--count", "0"}, "--count: must be from 1 to 1048576: 0\n"},
+           {{"--sizes", "1,x"}, "--sizes: x is not a whole number\n"},
+           {{"--sizes", "1,10"}, "--sizes: must be from 1 to 9: 10\n"},
+       }) {
+    const auto [code, said] = run(words);
+    INFO(said);
+    CHECK(code == 2);
+    CHECK_THAT(said, Catch::Matchers::StartsWith(message));
+  }
+  CHECK(run({"--rate", "1e-300", "--floor", "0", "--count", "1048576", "--sizes", "1,9"}).code ==
+        0);
+}
+
+TEST_CASE("a program that runs out of memory says what to do", "[flags]") {
+  const auto [code, said] = run({}, []() -> int { throw std::bad_alloc(); });
+  CHECK(code == 1);
+  CHECK_THAT(said, Contains("program: out of memory; take smaller"));
+}
