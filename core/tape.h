@@ -132,6 +132,8 @@ class Tape {
   Tensor leaf(const Parameter& parameter);
   /// The node of a parameter's leaf, or -1 when this tape has not used it.
   std::int32_t find(const Parameter& parameter) const;
+  /// The parameters that this tape has used, in the order of their first use.
+  std::vector<Parameter> parameters() const;
 
   /// Forgets the nodes from `size` on. Returns the parameters whose leaves were among them.
   std::vector<Parameter> rewind(std::int32_t size);

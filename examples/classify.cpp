@@ -196,7 +196,7 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
              flags.batch_tokens, seed);
   std::fflush(stdout);
   if (flags.run.dry_run) {
-    print_configuration(all, checkpoint.net);
+    dry_run(all, checkpoint.net, [&] { return trainer.step(trainer.batches(0).front()); });
     return 0;
   }
 

@@ -266,7 +266,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
              model.parameter_count, flags.steps, flags.batch_size, flags.seq_len);
   std::fflush(stdout);
   if (flags.run.dry_run) {
-    print_configuration(all, model.fields);
+    dry_run(all, model.fields, [&] { return trainer.step_on_first(); });
     return 0;
   }
 

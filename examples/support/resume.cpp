@@ -27,11 +27,4 @@ void expect_same_data(const std::map<std::string, std::string>& notes, const std
                                                    source, resume, digest, notes.at("data")));
 }
 
-void print_configuration(const Flags& flags, const Fields& net) {
-  const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
-  for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
-}
-
 }  // namespace tapegrad::support

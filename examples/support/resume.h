@@ -28,7 +28,4 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest);
 
-/// Flags with their values, and parameters with their shapes, on standard output: --dry-run.
-void print_configuration(const Flags& flags, const Fields& net);
-
 }  // namespace tapegrad::support

@@ -17,8 +17,10 @@
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/nn/safetensors.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 using Catch::Matchers::Contains;
@@ -296,6 +298,35 @@ TEST_CASE("an optimizer of some parameters is saved under their names", "[files]
   damaged.metadata["optimizer.steps"] = "-1";
   save_tensors(folder / "damaged", damaged);
   CHECK_THROWS_WITH(load_checkpoint(folder / "damaged", checkpoint), Contains("optimizer.steps"));
+}
+
+TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
+  const Folder folder;
+  write_file(folder / "kept", two_labels);
+  const Parameter x(ones({2})), moment(ones({3}));
+  Fields net;
+  net("x", x);
+  net("optimizer.mean.x", moment);
+  Adam adam(parameters(net));
+  CHECK_THROWS_WITH(save_checkpoint(folder / "kept", {.net = net, .optimizer = &adam}),
+                    Contains("kept: two tensors are called optimizer.mean.x") &&
+                        Contains("(3) and of shape (2)"));
+  CHECK(read_file(folder / "kept") == two_labels);
+  CHECK_NOTHROW(save_checkpoint(folder / "weights", {.net = net}));
+}
+
+TEST_CASE("a checkpoint is told from other files", "[files]") {
+  const Folder folder;
+  Random random(1);
+  const Linear net(2, 2, random);  // square: PyTorch's weight, transposed, would fit
+  Checkpoint checkpoint{.net = fields(net)};
+  const std::map<std::string, Tensor> tensors{{"weight", zeros({2, 2})}, {"bias", zeros({2})}};
+  save_tensors(folder / "plain", {.tensors = tensors});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "plain", checkpoint),
+                    Contains("plain") && Contains("not given") && Contains("load_pytorch"));
+  save_tensors(folder / "torch", {.tensors = tensors, .metadata = {{"format", "pt"}}});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "torch", checkpoint), Contains("its format is pt"));
+  CHECK(max(abs(net.bias.value())).item() > 0);
 }
 
 TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
