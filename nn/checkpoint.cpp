@@ -47,6 +47,9 @@ class Reader {
 
   const Tensor& tensor(const std::string& name, const Shape& shape) const {
     const auto found = file_.tensors.find(name);
+    if (const auto unread = file_.unread.find(name); unread != file_.unread.end())
+      throw DataError(
+          fmt::format("load_checkpoint: {}: tensor {} {}", name_, name, unread->second));
     expect<DataError>(found != file_.tensors.end(), "load_checkpoint: {} has no tensor {}", name_,
                       name);
     expect<DataError>(found->second.shape() == shape,

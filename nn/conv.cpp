@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/init.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
@@ -24,6 +25,14 @@ ConvOptions window_of(const char* layer, Index out, const Conv2dOptions& options
           .groups = options.groups};
 }
 
+// Filters are as PyTorch has them; a bias has no axes for positions there.
+void filters_as_pytorch(PyTorchState& state, const Parameter& weight, const Parameter& bias,
+                        const Parameter& gain = {}) {
+  state(gain.defined() ? "weight_v" : "weight", weight);
+  state("weight_g", gain);
+  state.reshaped("bias", bias, {bias.shape().size()});
+}
+
 Tensor with_bias(const Tensor& y, const Parameter& bias) { return bias.defined() ? y + bias : y; }
 
 }  // namespace
@@ -41,6 +50,8 @@ Tensor Conv2d::operator()(const Tensor& x) const {
   return with_bias(conv2d(x, filters, window), bias);
 }
 
+void Conv2d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
+
 Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options)
     : window(window_of("Conv1d", out, options)) {
   const Index seen = share("Conv1d", in, options.groups), fan_in = seen * size;
@@ -53,6 +64,8 @@ Tensor Conv1d::operator()(const Tensor& x) const {
   const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2}) : Tensor(weight);
   return with_bias(conv1d(x, filters, window), bias);
 }
+
+void Conv1d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
 
 ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random,
                                  ConvTranspose2dOptions options)
@@ -69,6 +82,10 @@ ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random
 
 Tensor ConvTranspose2d::operator()(const Tensor& x) const {
   return with_bias(conv_transpose2d(x, weight, window), bias);
+}
+
+void ConvTranspose2d::pytorch(PyTorchState& state) const {
+  filters_as_pytorch(state, weight, bias);
 }
 
 Tensor Flatten::operator()(const Tensor& x) const {

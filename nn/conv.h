@@ -32,6 +32,7 @@ struct Conv2d {
     field("bias", bias);
     field("gain", gain);
   }
+  void pytorch(PyTorchState& state) const;
 };
 
 using Conv1dOptions = Conv2dOptions;
@@ -51,6 +52,7 @@ struct Conv1d {
     field("bias", bias);
     field("gain", gain);
   }
+  void pytorch(PyTorchState& state) const;
 };
 
 struct ConvTranspose2dOptions {
@@ -78,6 +80,7 @@ struct ConvTranspose2d {
     field("weight", weight);
     field("bias", bias);
   }
+  void pytorch(PyTorchState& state) const;
 };
 
 /// `max_pool2d` as a layer.

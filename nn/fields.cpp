@@ -4,6 +4,7 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/pytorch.h"
 
 namespace tapegrad {
 
@@ -24,6 +25,7 @@ void Fields::claim(const std::string& name, const Claim& claim) {
 
 void Fields::operator()(const char* name, const Parameter& parameter) {
   if (!parameter.defined()) return;
+  if (pytorch_ != nullptr) return pytorch_->reshaped(name, parameter, parameter.shape());
   claim(prefix_ + name, {parameter.identity(), "parameter", parameter.shape()});
   const auto [entry, is_new] = seen_.try_emplace(parameter.identity(), parameter);
   if (is_new) {
@@ -37,6 +39,7 @@ void Fields::operator()(const char* name, const Parameter& parameter) {
 
 void Fields::operator()(const char* name, const Buffer& buffer) {
   if (!buffer.value().defined()) return;
+  if (pytorch_ != nullptr) return pytorch_->reshaped(name, buffer, buffer.value().shape());
   claim(prefix_ + name, {buffer.identity(), "buffer", buffer.value().shape()});
   const auto [entry, is_new] = seen_buffers_.try_emplace(buffer.identity(), buffer);
   if (is_new) {

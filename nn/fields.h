@@ -10,6 +10,8 @@
 
 namespace tapegrad {
 
+class PyTorchState;  // nn/pytorch.h
+
 struct NamedParameter {
   std::string name;
   Parameter parameter;
@@ -37,7 +39,7 @@ class Fields {
   template <class Module>
   void operator()(const char* name, const Module& module) {
     const std::string outer = enter(name);
-    module.visit(*this);
+    walk(module);
     prefix_ = outer;
   }
   template <class T>
@@ -51,6 +53,13 @@ class Fields {
     if (field) (*this)(name, *field);
   }
 
+  /// What a module holds, under the names so far: its `visit`, or for PyTorch its `pytorch`.
+  template <class Module>
+  void walk(const Module& module) {
+    if constexpr (requires(PyTorchState & state) { module.pytorch(state); })
+      if (pytorch_ != nullptr) return module.pytorch(*pytorch_);
+    module.visit(*this);
+  }
   /// A normalization, which need have neither parameters nor buffers: called by its `visit`.
   void norm(const void* identity);
 
@@ -65,6 +74,7 @@ class Fields {
  private:
   template <class Module>
   friend Module clone(const Module& module);
+  friend class PyTorchState;
 
   /// Makes `name` part of the prefix; returns the prefix before.
   std::string enter(const char* name);
@@ -78,6 +88,7 @@ class Fields {
 
   std::string prefix_;
   bool cloning_ = false;
+  PyTorchState* pytorch_ = nullptr;                  // takes the fields, in a walk for PyTorch
   std::map<std::string, Claim> claims_;              // names of parameters and buffers
   std::map<std::string, const void*> norm_claims_;   // those of norms
   std::unordered_map<const void*, Parameter> seen_;  // in a clone: each slot's own copy

@@ -137,7 +137,8 @@ struct Entry {
 
 // A size or an offset: nothing negative, fractional or beyond 63 bits.
 Index count_of(const std::string& where, const json& number) {
-  const bool fits = number.is_number_unsigned() && std::in_range<Index>(number.get<std::uint64_t>());
+  const bool fits =
+      number.is_number_unsigned() && std::in_range<Index>(number.get<std::uint64_t>());
   expect<DataError>(fits, "{}: {} is no size", where, number.dump());
   return number.get<Index>();
 }
@@ -216,10 +217,8 @@ void read_tensor(const std::string& where, const std::string& name, const Entry&
     file.unread[name] = fmt::format("is of type {}, which is not read", entry.type);
     return;
   }
-  // A division, since a product could overflow.
-  const std::uint64_t bytes = entry.end - entry.begin;
-  expect<DataError>(bytes % type->second.bytes == 0 &&
-                        bytes / type->second.bytes == static_cast<std::uint64_t>(entry.shape.size()),
+  const std::uint64_t bytes = static_cast<std::uint64_t>(entry.shape.size()) * type->second.bytes;
+  expect<DataError>(entry.end - entry.begin == bytes,
                     "{}: {} of shape {} does not fit bytes {} to {}", where, entry.type,
                     entry.shape, entry.begin, entry.end);
   type->second.read(name, entry.shape, data.data() + entry.begin, file);
@@ -241,8 +240,8 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
     offset = end;
   };
   for (const auto& [name, why] : file.unread)
-    throw DataError(fmt::format("save_tensors: {}: tensor {} was not read: it {}", path.string(),
-                                name, why));
+    throw DataError(
+        fmt::format("save_tensors: {}: tensor {} was not read: it {}", path.string(), name, why));
   // The wider values first, so that all lie at multiples of their size.
   for (const auto& [name, indices] : file.indices)
     enter(name, index_type, indices.shape(), sizeof(Index));
@@ -253,8 +252,7 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
   try {
     text = header.dump();
   } catch (const json::type_error&) {
-    throw DataError(
-        fmt::format("save_tensors: {}: a name or remark is not UTF-8", path.string()));
+    throw DataError(fmt::format("save_tensors: {}: a name or remark is not UTF-8", path.string()));
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the values begin at a multiple of 8
 
@@ -282,9 +280,11 @@ TensorFile load_tensors(const std::filesystem::path& path) {
                     bytes.size());
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), length_bytes);
-  expect<DataError>(length <= bytes.size() - length_bytes,
-                    "load_tensors: {} ends at byte {}, within its header of {} bytes", name,
-                    bytes.size(), length);
+  expect<DataError>(
+      length <= bytes.size() - length_bytes,
+      "load_tensors: {} ends at byte {}, within its header of {} bytes; write weights of "
+      "PyTorch with safetensors.torch.save_file",
+      name, bytes.size(), length);
   expect<DataError>(length <= header_limit,
                     "load_tensors: {} has a header of {} bytes, more than {}", name, length,
                     header_limit);

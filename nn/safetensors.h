@@ -23,10 +23,10 @@ struct TensorFile {
 /// or means something else in the format ("__metadata__"), and for unread tensors.
 void save_tensors(const std::filesystem::path& path, const TensorFile& file);
 
-/// Reads a file. Floating-point types (F64, F32, F16, BF16, F8_E5M2, F8_E4M3, F8_E8M0) are converted
-/// to `real`; integers and BOOL are exact. A tensor of another type, or with a value that does not
-/// fit, is among `unread`: it does not keep the others from being read. Throws DataError, naming
-/// file and tensor or byte, for files that are missing or damaged.
+/// Reads a file. Floating-point types (F64, F32, F16, BF16, F8_E5M2, F8_E4M3, F8_E8M0) are
+/// converted to `real`; integers and BOOL are exact. A tensor of another type, or with a value that
+/// does not fit, is among `unread`: it does not keep the others from being read. Throws DataError,
+/// naming file and tensor or byte, for files that are missing or damaged.
 TensorFile load_tensors(const std::filesystem::path& path);
 
 }  // namespace tapegrad
