@@ -187,8 +187,8 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     Checkpoint into = checkpoint;
     load_checkpoint(flags.run.resume, into);
     steps.done = trainer.updates.optimizer().steps();
-    steps.epoch_loss = RunningMean::parse(resumed.at("epoch_loss"));
-    trainer.best = Best::parse(resumed.at("best"));
+    steps.epoch_loss = parsed_note(resumed, "epoch_loss", flags.run.resume, RunningMean::parse);
+    trainer.best = parsed_note(resumed, "best", flags.run.resume, Best::parse);
     trainer.updates.resume_probe();
   }
   fmt::print("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",

@@ -157,7 +157,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     load_checkpoint(resume, checkpoint);
     steps.done = trainer.updates.optimizer().steps();
     trainer.updates.resume_probe();
-    steps.epoch_loss = RunningMean::parse(checkpoint.notes["epoch_loss"]);
+    steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
   }
 
   const Index count = parameter_count(trainer.net);

@@ -254,10 +254,13 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
                  .in_epochs = false};
   if (!resume.empty()) {
     Checkpoint restored;
-    trainer.restore(resume, std::stoll(saved.at("steps_done")), restored);
+    const auto steps_done = parsed_note(saved, "steps_done", resume, [](const std::string& note) {
+      return Json::parse(note).get<Index>();
+    });
+    trainer.restore(resume, steps_done, restored);
     steps.done = trainer.updates().optimizer().steps();
     trainer.updates().resume_probe();
-    steps.epoch_loss = RunningMean::parse(restored.notes["epoch_loss"]);
+    steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
   }
 
   fmt::print("data: {}; {} characters of {} kinds to train on, {} for validation\n", text.source,
