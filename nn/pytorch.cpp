@@ -1,5 +1,6 @@
 #include "tapegrad/nn/pytorch.h"
 
+#include <algorithm>
 #include <set>
 
 #include "tapegrad/core/error.h"
@@ -39,16 +40,21 @@ std::string listed(const std::vector<std::string>& all) {
   return all.size() <= shown ? text : fmt::format("{} and {} more", text, all.size() - shown);
 }
 
+bool same(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && std::equal(a.data(), a.data() + a.size(), b.data());
+}
+
 }  // namespace
 
 void PyTorchState::transposed(const std::string& name, Parameter parameter) {
   if (!parameter.defined()) return;
-  tensor(name, transpose(parameter.value()),
-         [parameter](const Tensor& loaded) mutable { parameter.set(transpose(loaded)); });
+  const auto load = [parameter](const Tensor& loaded) mutable { parameter.set(transpose(loaded)); };
+  tensor(name, transpose(parameter.value()), load, parameter.identity());
 }
 
-void PyTorchState::tensor(const std::string& name, const Tensor& value, Load load) {
-  entries_.push_back({walk_.prefix_ + name, value, std::move(load)});
+void PyTorchState::tensor(const std::string& name, const Tensor& value, Load load,
+                          const void* slot) {
+  entries_.push_back({walk_.prefix_ + name, value, std::move(load), slot});
 }
 
 void PyTorchState::skipped(const std::string& name) { skipped_.push_back(walk_.prefix_ + name); }
@@ -91,6 +97,15 @@ void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions&
       wrong.push_back(fmt::format("{} {}", name,
                                   file.indices.count(name) > 0 ? "holds integers" : "is missing"));
     }
+  }
+  std::map<const void*, std::pair<std::string, Tensor>> slots;
+  for (const auto& [name, entry] : wanted) {
+    const auto found = file.tensors.find(name);
+    if (entry->slot == nullptr || found == file.tensors.end()) continue;
+    const auto& [first, values] = slots.try_emplace(entry->slot, name, found->second).first->second;
+    if (!same(values, found->second))
+      wrong.push_back(
+          fmt::format("{} and {} differ, the net has one tensor for both", first, name));
   }
   std::set<std::string> skipped, unused;
   for (const std::string& name : skipped_) skipped.insert(renamed(name, options, unused));

@@ -56,12 +56,15 @@ class PyTorchState {
   template <class Slot>
   void reshaped(const std::string& name, Slot slot, const Shape& shape) {
     if (!slot.value().defined()) return;
-    tensor(name, slot.value().view(shape),
-           [slot](const Tensor& loaded) mutable { slot.set(loaded.view(slot.value().shape())); });
+    const auto load = [slot](const Tensor& loaded) mutable {
+      slot.set(loaded.view(slot.value().shape()));
+    };
+    tensor(name, slot.value().view(shape), load, slot.identity());
   }
   /// Any other: its value in PyTorch, and what loading does with one of the same shape. Loading
-  /// goes through tensors in the order in which they were added.
-  void tensor(const std::string& name, const Tensor& value, Load load);
+  /// goes through tensors in the order in which they were added, and refuses different values for
+  /// one `slot` (the identity of a parameter, if the tensor is one).
+  void tensor(const std::string& name, const Tensor& value, Load load, const void* slot = nullptr);
   /// A tensor of PyTorch's that this library does without: loading skips it, saving leaves it out.
   void skipped(const std::string& name);
   /// Throws Error: PyTorch has nothing like `what`.
@@ -76,6 +79,7 @@ class PyTorchState {
     std::string name;
     Tensor value;
     Load load;
+    const void* slot;
   };
   /// The entries under the names that the options give them.
   std::map<std::string, const Entry*> named(const PyTorchOptions& options) const;

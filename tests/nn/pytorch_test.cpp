@@ -241,6 +241,11 @@ TEST_CASE("a slot with two names has both in PyTorch", "[pytorch]") {
   const Scratch folder;
   const fs::path file = folder / "weights";
   save_pytorch(file, net);
-  CHECK(load_tensors(file).tensors.size() == 4);
+  TensorFile saved = load_tensors(file);
+  CHECK(saved.tensors.size() == 4);
   CHECK_NOTHROW(load_pytorch(net, file));
+  saved.tensors["1.bias"] = ones({3});
+  save_tensors(file, saved);
+  CHECK_THROWS_WITH(load_pytorch(net, file),
+                    Contains("0.bias and 1.bias differ, the net has one tensor for both"));
 }
