@@ -32,6 +32,7 @@ struct Conv2d {
     field("bias", bias);
     field("gain", gain);
   }
+  /// nn.Conv2d, or with a gain one under torch.nn.utils.weight_norm.
   void pytorch(PyTorchState& state) const;
 };
 
@@ -52,6 +53,7 @@ struct Conv1d {
     field("bias", bias);
     field("gain", gain);
   }
+  /// nn.Conv1d, or with a gain one under torch.nn.utils.weight_norm.
   void pytorch(PyTorchState& state) const;
 };
 
@@ -80,6 +82,7 @@ struct ConvTranspose2d {
     field("weight", weight);
     field("bias", bias);
   }
+  /// nn.ConvTranspose2d.
   void pytorch(PyTorchState& state) const;
 };
 

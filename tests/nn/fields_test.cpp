@@ -133,6 +133,18 @@ TEST_CASE("a parameter that visit does not list is found on the tape", "[nn]") {
       Contains(fmt::format("the parameter of shape (3, 4) that matmul at fields_test.cpp:{} reads",
                            line)) &&
           Contains("the parameter shift of shape (4) that add at"));
+  CHECK(tape.parameters().size() == 3);
+  CHECK(tape.parameters()[0].identity() == listed.identity());
+}
+
+TEST_CASE("a parameter that visit does not list is found where it is recomputed", "[nn]") {
+  const Parameter listed(ones({2, 3})), forgotten(ones({3, 4}));
+  const Tape tape;
+  const Tensor y =
+      recompute([&](const std::vector<Tensor>& in) { return matmul(in[0], forgotten); }, {listed});
+  CHECK_THROWS_WITH(
+      expect_listed(tape, fields(Visited{[&](Fields& field) { field("listed", listed); }})),
+      Contains("the parameter of shape (3, 4) that recompute at fields_test.cpp"));
 }
 
 TEST_CASE("vectors, optionals and layers chosen at run time are walked", "[nn]") {
