@@ -133,6 +133,14 @@ std::int32_t Tape::find(const Parameter& parameter) const {
   return found == leaves_.end() ? -1 : found->second.node;
 }
 
+std::vector<Parameter> Tape::parameters() const {
+  std::vector<Parameter> used;
+  for (const auto& [identity, leaf] : leaves_) used.push_back(leaf.parameter);
+  std::sort(used.begin(), used.end(),
+            [this](const Parameter& a, const Parameter& b) { return find(a) < find(b); });
+  return used;
+}
+
 void* Tape::extend_arena(std::size_t bytes) {
   arena_.push_back(Storage::allocate(std::max(arena_bytes, bytes)));
   auto* begin = static_cast<std::byte*>(arena_.back().data());

@@ -142,6 +142,8 @@ class Tape {
   Tensor leaf(const Parameter& parameter);
   /// The node of a parameter's leaf, or -1 when this tape has not used it.
   std::int32_t find(const Parameter& parameter) const;
+  /// The parameters that this tape has used, in the order of their first use.
+  std::vector<Parameter> parameters() const;
 
   // What `record` and the sweep are made of.
   /// A new node; `value` becomes a tensor of this tape.

@@ -186,8 +186,8 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     Checkpoint into = checkpoint;
     load_checkpoint(flags.run.resume, into);
     steps.done = trainer.updates.optimizer().steps();
-    steps.epoch_loss = RunningMean::parse(resumed.at("epoch_loss"));
-    trainer.best = Best::parse(resumed.at("best"));
+    steps.epoch_loss = parsed_note(resumed, "epoch_loss", flags.run.resume, RunningMean::parse);
+    trainer.best = parsed_note(resumed, "best", flags.run.resume, Best::parse);
     trainer.updates.resume_probe();
   }
   fmt::print("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
@@ -195,7 +195,7 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
              flags.batch_tokens, seed);
   std::fflush(stdout);
   if (flags.run.dry_run) {
-    print_configuration(all, checkpoint.net);
+    dry_run(all, checkpoint.net, [&] { return trainer.step(trainer.batches(0).front()); });
     return 0;
   }
 

@@ -99,6 +99,7 @@ struct Trainer {
     Random order = Random(flags.seed).stream(0).stream(static_cast<std::uint64_t>(epoch));
     return Batches(set, flags.batch_size, order, first);
   }
+  Batch first_batch(const ImageSet& set) const { return *batches(set, 0, 0).begin(); }
 
   /// Trains until the run is over; calls `save` after each epoch and when interrupted.
   void train(const ImageSets& sets, Run& run, const std::function<void()>& save) {
@@ -155,7 +156,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     load_checkpoint(resume, checkpoint);
     steps.done = trainer.updates.optimizer().steps();
     trainer.updates.resume_probe();
-    steps.epoch_loss = RunningMean::parse(checkpoint.notes["epoch_loss"]);
+    steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
   }
 
   const Index count = parameter_count(trainer.net);
@@ -165,7 +166,8 @@ int run_mnist(MnistFlags& flags, Flags& all) {
              steps.total, flags.batch_size);
   std::fflush(stdout);
   if (flags.run.dry_run) {
-    print_configuration(all, checkpoint.net);
+    const Batch batch = trainer.first_batch(sets.train);
+    dry_run(all, checkpoint.net, [&] { return trainer.step(batch.images, batch.labels); });
     return 0;
   }
 
@@ -176,7 +178,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     if (!flags.run.save.empty()) save_checkpoint(flags.run.save, checkpoint);
   };
   if (flags.run.overfit_batch) {
-    const Batch batch = *trainer.batches(sets.train, 0, 0).begin();
+    const Batch batch = trainer.first_batch(sets.train);
     overfit(run, trainer.updates.optimizer(),
             [&] { return trainer.step(batch.images, batch.labels); });
   } else {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tapegrad/nn/norm.h"
+#include "tapegrad/nn/pytorch.h"
 
 namespace tapegrad {
 
@@ -18,6 +19,8 @@ struct Mlp {
   Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options = {});
   Tensor operator()(const Tensor& x, Mode mode = {}) const;
   void visit(Fields& field) const { field("layers", layers); }
+  /// nn.Sequential without nn.Flatten.
+  void pytorch(PyTorchState& state) const { state.numbered(layers); }
 };
 
 }  // namespace tapegrad

@@ -4,6 +4,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -36,6 +37,29 @@ AttentionOptions in_mode(const AttentionLayerOptions& o, const Tensor& mask, Mod
 std::vector<Tensor> parts(const Tensor& x, Index count) {
   const Index channels = x.shape()[-1] / count;
   return split(x, std::vector<Index>(static_cast<std::size_t>(count), channels), -1);
+}
+
+// nn.MultiheadAttention has one projection: ours, one after another, transposed.
+void attention_as_pytorch(PyTorchState& state, std::vector<Linear> projections,
+                          const Linear& output) {
+  if (output.gain.defined()) state.no_counterpart("attention with normalized weights");
+  std::vector<Tensor> weights, biases;
+  std::vector<Index> sizes;
+  for (const Linear& each : projections) {
+    weights.push_back(transpose(each.weight.value()));
+    sizes.push_back(each.weight.shape()[1]);
+    if (each.bias.defined()) biases.push_back(each.bias.value());
+  }
+  state.tensor("in_proj_weight", concat(weights), [=](const Tensor& loaded) mutable {
+    const std::vector<Tensor> p = split(loaded, sizes, 0);
+    for (std::size_t i = 0; i < p.size(); ++i) projections[i].weight.set(transpose(p[i]));
+  });
+  if (!biases.empty())
+    state.tensor("in_proj_bias", concat(biases), [=](const Tensor& loaded) mutable {
+      const std::vector<Tensor> p = split(loaded, sizes, 0);
+      for (std::size_t i = 0; i < p.size(); ++i) projections[i].bias.set(p[i]);
+    });
+  state("out_proj", output);
 }
 
 Tensor joined(const Tensor& before, const Tensor& next) {
@@ -79,6 +103,10 @@ Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
   return output(attention(p[0], p[1], p[2], o));
 }
 
+void SelfAttention::pytorch(PyTorchState& state) const {
+  attention_as_pytorch(state, {projection}, output);
+}
+
 CrossAttention::CrossAttention(Index channels, Random& random, const AttentionLayerOptions& o)
     : options(checked("CrossAttention", channels, o)),
       query(channels, channels, random, linear(o)),
@@ -89,6 +117,10 @@ Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const T
                                   Mode mode) const {
   const std::vector<Tensor> p = parts(key_value(memory), 2);
   return output(attention(query(x), p[0], p[1], in_mode(options, mask, mode)));
+}
+
+void CrossAttention::pytorch(PyTorchState& state) const {
+  attention_as_pytorch(state, {query, key_value}, output);
 }
 
 RelativeAttention::RelativeAttention(Index channels, Random& random, const AttentionLayerOptions& o)

@@ -42,6 +42,8 @@ struct SelfAttention {
     field("projection", projection);
     field("output", output);
   }
+  /// nn.MultiheadAttention, without normalized weights.
+  void pytorch(PyTorchState& state) const;
 };
 
 /// Multi-head attention of a sequence to another.
@@ -58,6 +60,8 @@ struct CrossAttention {
     field("key_value", key_value);
     field("output", output);
   }
+  /// nn.MultiheadAttention, without normalized weights.
+  void pytorch(PyTorchState& state) const;
 };
 
 /// Causal attention of a segment to itself and to a memory before it, with positions relative to

@@ -9,6 +9,9 @@ namespace tapegrad {
 namespace {
 
 constexpr const char* note_prefix = "note.";
+// As other writers do, "pt" for PyTorch.
+constexpr const char* format_key = "format";
+constexpr const char* own_format = "tapegrad";
 
 std::string moment_name(const Moments& moments, const std::string& parameter) {
   return fmt::format("optimizer.{}.{}", moments.name, parameter);
@@ -32,12 +35,21 @@ std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net)
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path)
-      : name_(path.string()), file_(load_tensors(path)) {}
+      : name_(path.string()), file_(load_tensors(path)) {
+    const auto format = file_.metadata.find(format_key);
+    expect<DataError>(format != file_.metadata.end() && format->second == own_format,
+                      "load_checkpoint: {}: save_checkpoint did not write it: its format is {}; "
+                      "read weights of PyTorch with load_pytorch, other tensors with load_tensors",
+                      name_, format == file_.metadata.end() ? "not given" : format->second);
+  }
 
   const TensorFile& file() const { return file_; }
 
   const Tensor& tensor(const std::string& name, const Shape& shape) const {
     const auto found = file_.tensors.find(name);
+    if (const auto unread = file_.unread.find(name); unread != file_.unread.end())
+      throw DataError(
+          fmt::format("load_checkpoint: {}: tensor {} {}", name_, name, unread->second));
     expect<DataError>(found != file_.tensors.end(), "load_checkpoint: {} has no tensor {}", name_,
                       name);
     expect<DataError>(found->second.shape() == shape,
@@ -68,14 +80,21 @@ class Reader {
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   TensorFile file;
-  for (const auto& [name, parameter] : checkpoint.net.parameters())
-    file.tensors[name] = parameter.value();
-  for (const auto& [name, buffer] : checkpoint.net.buffers()) file.tensors[name] = buffer.value();
+  file.metadata[format_key] = own_format;
+  const auto put = [&](const std::string& name, const Tensor& tensor) {
+    const auto [entry, is_new] = file.tensors.emplace(name, tensor);
+    expect<Error>(is_new,
+                  "save_checkpoint: {}: two tensors are called {}: of shape {} and of shape {}; "
+                  "rename the field",
+                  path.string(), name, entry->second.shape(), tensor.shape());
+  };
+  for (const auto& [name, parameter] : checkpoint.net.parameters()) put(name, parameter.value());
+  for (const auto& [name, buffer] : checkpoint.net.buffers()) put(name, buffer.value());
   if (const Optimizer* optimizer = checkpoint.optimizer) {
     const std::vector<std::string> names = names_of(*optimizer, checkpoint.net);
     for (const Moments& moments : optimizer->moments())
       for (std::size_t i = 0; i < names.size(); ++i)
-        file.tensors[moment_name(moments, names[i])] = moments.values[i];
+        put(moment_name(moments, names[i]), moments.values[i]);
     file.metadata["optimizer.steps"] = std::to_string(optimizer->steps());
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->rate());
   }

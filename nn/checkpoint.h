@@ -19,15 +19,14 @@ struct Checkpoint {
 };
 
 /// Writes parameters and buffers under their names, moments as "optimizer.mean.hidden.weight", the
-/// rest as metadata, in one safetensors file. Throws DataError when it cannot be written; what was
-/// there before is kept. Both throw ShapeError for an optimizer with parameters that are not of the
-/// net.
+/// rest as metadata, in one safetensors file. Throws DataError when it cannot be written, and Error
+/// for two tensors of one name; what was there before is kept.
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
-/// Restores what `checkpoint` names, from a file that `save_checkpoint` wrote or, without optimizer
-/// and random, from any safetensors file with tensors of the net's names; fills `notes`. Throws
-/// DataError, naming file and tensor, when something is missing or does not fit; nothing has
-/// changed then.
+/// Restores what `checkpoint` names, from a file that `save_checkpoint` wrote; fills `notes`.
+/// Throws DataError for other files and, naming file and tensor, when something is missing or does
+/// not fit; nothing has changed then. Both throw ShapeError for an optimizer with parameters that
+/// are not of the net.
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 
 }  // namespace tapegrad

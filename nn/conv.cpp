@@ -3,6 +3,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
@@ -27,6 +28,14 @@ ConvOptions window_of(const char* layer, Index out, Index size, const Conv2dOpti
           .groups = options.groups};
 }
 
+// Filters are as PyTorch has them; a bias has no axes for positions there.
+void filters_as_pytorch(PyTorchState& state, const Parameter& weight, const Parameter& bias,
+                        const Parameter& gain = {}) {
+  state(gain.defined() ? "weight_v" : "weight", weight);
+  state("weight_g", gain);
+  state.reshaped("bias", bias, {bias.shape().size()});
+}
+
 Tensor with_bias(const Tensor& y, const Parameter& bias) { return bias.defined() ? y + bias : y; }
 
 }  // namespace
@@ -44,6 +53,8 @@ Tensor Conv2d::operator()(const Tensor& x) const {
   return with_bias(conv2d(x, filters, window), bias);
 }
 
+void Conv2d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
+
 Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options)
     : window(window_of("Conv1d", out, size, options)) {
   const Index seen = share("Conv1d", "in", in, options.groups), fan_in = seen * size;
@@ -56,6 +67,8 @@ Tensor Conv1d::operator()(const Tensor& x) const {
   const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2}) : Tensor(weight);
   return with_bias(conv1d(x, filters, window), bias);
 }
+
+void Conv1d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
 
 ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random,
                                  ConvTranspose2dOptions options)
@@ -75,6 +88,10 @@ ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random
 
 Tensor ConvTranspose2d::operator()(const Tensor& x) const {
   return with_bias(conv_transpose2d(x, weight, window), bias);
+}
+
+void ConvTranspose2d::pytorch(PyTorchState& state) const {
+  filters_as_pytorch(state, weight, bias);
 }
 
 Tensor Flatten::operator()(const Tensor& x) const {

@@ -32,6 +32,8 @@ struct Conv2d {
     field("bias", bias);
     field("gain", gain);
   }
+  /// nn.Conv2d, or with a gain one under torch.nn.utils.weight_norm.
+  void pytorch(PyTorchState& state) const;
 };
 
 using Conv1dOptions = Conv2dOptions;
@@ -51,6 +53,8 @@ struct Conv1d {
     field("bias", bias);
     field("gain", gain);
   }
+  /// nn.Conv1d, or with a gain one under torch.nn.utils.weight_norm.
+  void pytorch(PyTorchState& state) const;
 };
 
 struct ConvTranspose2dOptions {
@@ -78,6 +82,8 @@ struct ConvTranspose2d {
     field("weight", weight);
     field("bias", bias);
   }
+  /// nn.ConvTranspose2d.
+  void pytorch(PyTorchState& state) const;
 };
 
 /// `max_pool2d` as a layer.

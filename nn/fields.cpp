@@ -1,5 +1,11 @@
 #include "tapegrad/nn/fields.h"
 
+#include <algorithm>
+#include <set>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/pytorch.h"
+
 namespace tapegrad {
 
 std::string Fields::enter(const char* name) {
@@ -8,8 +14,19 @@ std::string Fields::enter(const char* name) {
   return outer;
 }
 
+void Fields::claim(const std::string& name, const Claim& claim) {
+  if (cloning_) return;  // the slots are changing under their names
+  const auto& [identity, kind, shape] = claims_.try_emplace(name, claim).first->second;
+  expect<Error>(identity == claim.identity,
+                "visit: two fields are called {}: a {} of shape {} and a {} of shape {}; give each "
+                "a name of its own",
+                name, kind, shape, claim.kind, claim.shape);
+}
+
 void Fields::operator()(const char* name, const Parameter& parameter) {
   if (!parameter.defined()) return;
+  if (pytorch_ != nullptr) return pytorch_->reshaped(name, parameter, parameter.shape());
+  claim(prefix_ + name, {parameter.identity(), "parameter", parameter.shape()});
   const auto [entry, is_new] = seen_.try_emplace(parameter.identity(), parameter);
   if (is_new) {
     if (cloning_) entry->second = Parameter(parameter.value(), parameter.name());
@@ -22,6 +39,8 @@ void Fields::operator()(const char* name, const Parameter& parameter) {
 
 void Fields::operator()(const char* name, const Buffer& buffer) {
   if (!buffer.value().defined()) return;
+  if (pytorch_ != nullptr) return pytorch_->reshaped(name, buffer, buffer.value().shape());
+  claim(prefix_ + name, {buffer.identity(), "buffer", buffer.value().shape()});
   const auto [entry, is_new] = seen_buffers_.try_emplace(buffer.identity(), buffer);
   if (is_new) {
     if (cloning_) entry->second = Buffer(buffer.value());
@@ -31,7 +50,10 @@ void Fields::operator()(const char* name, const Buffer& buffer) {
 }
 
 void Fields::norm(const void* identity) {
-  norms_.push_back({prefix_.substr(0, prefix_.size() - (prefix_.empty() ? 0 : 1)), identity});
+  const std::string name = prefix_.substr(0, prefix_.size() - (prefix_.empty() ? 0 : 1));
+  expect<Error>(norm_claims_.try_emplace(name, identity).first->second == identity,
+                "visit: two norms are called {}; give each a name of its own", name);
+  norms_.push_back({name, identity});
 }
 
 std::vector<Parameter> parameters(const Fields& found) {
@@ -41,6 +63,36 @@ std::vector<Parameter> parameters(const Fields& found) {
     if (parameter.name().empty()) list.back().set_name(name);
   }
   return list;
+}
+
+namespace {
+
+// "the parameter w of shape (3, 4) that matmul at net.h:20 reads"
+std::string first_use(const Tape& tape, const Parameter& parameter) {
+  std::string text = fmt::format("the parameter {}{}of shape {}", parameter.name(),
+                                 parameter.name().empty() ? "" : " ", parameter.shape());
+  const std::int32_t leaf = tape.find(parameter);
+  for (std::int32_t i = leaf + 1; i < tape.size(); ++i) {
+    const Node& node = tape.node(i);
+    if (std::count(node.inputs, node.inputs + node.input_count, leaf) > 0)
+      return text + fmt::format(" that {} at {} reads", node.name, node.place);
+  }
+  return text;
+}
+
+}  // namespace
+
+void expect_listed(const Tape& tape, const Fields& found) {
+  std::set<const void*> listed;
+  for (const auto& [name, parameter] : found.parameters()) listed.insert(parameter.identity());
+  std::string missing;
+  for (const Parameter& parameter : tape.parameters())
+    if (listed.count(parameter.identity()) == 0)
+      missing += (missing.empty() ? "" : ", ") + first_use(tape, parameter);
+  expect<Error>(missing.empty(),
+                "visit: it does not list what the tape has used: {}; name it there, or it is "
+                "neither trained nor saved",
+                missing);
 }
 
 }  // namespace tapegrad

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "tapegrad/core/parameter.h"
+#include "tapegrad/core/tape.h"
 
 namespace tapegrad {
+
+class PyTorchState;  // nn/pytorch.h
 
 struct NamedParameter {
   std::string name;
@@ -27,7 +30,8 @@ struct NamedBuffer {
 ///     void visit(Fields& field) const { field("weight", weight); field("hidden", hidden); }
 ///
 /// Fields are parameters, buffers, modules, and vectors and optionals of these; names join with
-/// dots ("layers.0.weight"). A slot that is reached twice counts once, under its first name.
+/// dots ("layers.0.weight"). A slot that is reached twice counts once, under its first name. Throws
+/// Error for two slots, or two norms, under one name: a checkpoint could hold one of them only.
 class Fields {
  public:
   void operator()(const char* name, const Parameter& parameter);
@@ -35,7 +39,7 @@ class Fields {
   template <class Module>
   void operator()(const char* name, const Module& module) {
     const std::string outer = enter(name);
-    module.visit(*this);
+    walk(module);
     prefix_ = outer;
   }
   template <class T>
@@ -49,6 +53,13 @@ class Fields {
     if (field) (*this)(name, *field);
   }
 
+  /// What a module holds, under the names so far: its `visit`, or for PyTorch its `pytorch`.
+  template <class Module>
+  void walk(const Module& module) {
+    if constexpr (requires(PyTorchState & state) { module.pytorch(state); })
+      if (pytorch_ != nullptr) return module.pytorch(*pytorch_);
+    module.visit(*this);
+  }
   /// A normalization, which need have neither parameters nor buffers: called by its `visit`.
   void norm(const void* identity);
 
@@ -63,12 +74,23 @@ class Fields {
  private:
   template <class Module>
   friend Module clone(const Module& module);
+  friend class PyTorchState;
 
   /// Makes `name` part of the prefix; returns the prefix before.
   std::string enter(const char* name);
+  struct Claim {
+    const void* identity;
+    const char* kind;
+    Shape shape;
+  };
+  /// Takes a name for a slot. Throws Error if another has it.
+  void claim(const std::string& name, const Claim& claim);
 
   std::string prefix_;
   bool cloning_ = false;
+  PyTorchState* pytorch_ = nullptr;                  // takes the fields, in a walk for PyTorch
+  std::map<std::string, Claim> claims_;              // names of parameters and buffers
+  std::map<std::string, const void*> norm_claims_;   // those of norms
   std::unordered_map<const void*, Parameter> seen_;  // in a clone: each slot's own copy
   std::unordered_map<const void*, Buffer> seen_buffers_;
   std::vector<NamedParameter> parameters_;
@@ -91,6 +113,14 @@ template <class Module>
 std::vector<Parameter> parameters(const Module& module) {
   return parameters(fields(module));
 }
+
+/// Throws Error, naming them and where they are read first, for parameters that a tape has used and
+/// that are not among these fields: they would be neither trained nor saved.
+///
+///     const Tape tape;
+///     loss(net(x));
+///     expect_listed(tape, fields(net));
+void expect_listed(const Tape& tape, const Fields& found);
 
 /// The number of trained values of a module.
 template <class Module>

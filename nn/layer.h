@@ -53,7 +53,7 @@ class Layer {
     explicit Held(Module m) : module(std::move(m)) {}
     Tensor call(const Tensor& x, Mode mode) const override { return run(module, x, mode); }
     void visit(Fields& field) const override {
-      if constexpr (requires { module.visit(field); }) module.visit(field);
+      if constexpr (requires { module.visit(field); }) field.walk(module);
     }
     std::unique_ptr<Any> copy() const override { return std::make_unique<Held>(module); }
   };

@@ -2,6 +2,7 @@
 
 #include "tapegrad/nn/init.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 
@@ -18,6 +19,12 @@ Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
 Tensor Linear::operator()(const Tensor& x) const {
   const Tensor w = gain.defined() ? weight_norm(weight, gain, 0) : Tensor(weight);
   return bias.defined() ? linear(x, w, bias) : matmul(x, w);
+}
+
+void Linear::pytorch(PyTorchState& state) const {
+  state.transposed(gain.defined() ? "weight_v" : "weight", weight);
+  state.reshaped("weight_g", gain, {gain.shape().size(), 1});
+  state("bias", bias);
 }
 
 }  // namespace tapegrad

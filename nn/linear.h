@@ -24,6 +24,8 @@ struct Linear {
     field("bias", bias);
     field("gain", gain);
   }
+  /// nn.Linear, or with a gain one under torch.nn.utils.weight_norm.
+  void pytorch(PyTorchState& state) const;
 };
 
 }  // namespace tapegrad

@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"
@@ -320,6 +321,16 @@ void Norm::visit(Fields& field) const {
   field("smoothing", smoothing);
   field("running_mean", running_mean);
   field("running_variance", running_variance);
+}
+
+void Norm::pytorch(PyTorchState& state) const {
+  if (smoothing.defined()) state.no_counterpart("a norm with a learned smoothing term");
+  state.reshaped("weight", gain, {gain.shape().size()});
+  state.reshaped("bias", bias, {bias.shape().size()});
+  if (!running_mean.value().defined()) return;
+  state.reshaped("running_mean", running_mean, {running_mean.value().size()});
+  state.reshaped("running_var", running_variance, {running_variance.value().size()});
+  state.skipped("num_batches_tracked");  // PyTorch counts steps for other kinds of averages
 }
 
 AroundNorms::AroundNorms(Around around)

@@ -83,6 +83,8 @@ struct Norm {
   /// The same at one step of a sequence; from the last step with averages on, with those.
   Tensor at_step(const Tensor& x, Index step, Mode mode = {}) const;
   void visit(Fields& field) const;
+  /// nn.LayerNorm, nn.BatchNorm2d and so on; not those with a learned smoothing term.
+  void pytorch(PyTorchState& state) const;
 
   /// Over what it takes the statistics of a tensor of this shape.
   NormFields fields_of(const Shape& shape) const;

@@ -6,6 +6,7 @@
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -296,64 +297,35 @@ Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<Recur
   return result;
 }
 
-namespace {
-
-// PyTorch's name of a weight of layer i.
-std::string pytorch_name(const Recurrent& net, std::size_t i, const char* weight) {
-  const std::size_t directions = net.options.bidirectional ? 2 : 1;
-  return std::string(weight) + "_l" + std::to_string(i / directions) +
-         (i % directions == 1 ? "_reverse" : "");
+void RecurrentLayer::pytorch(PyTorchState& state, const std::string& suffix) const {
+  if (options.norm.kind != NormKind::none || options.norm.normalized_weights)
+    state.no_counterpart("a normalized recurrent layer");
+  if (cell == Cell::gru_reset_first) state.no_counterpart(fmt::format("a {}", name_of(cell)));
+  if (first_h.defined()) state.no_counterpart("a learned first state");
+  state.transposed("weight_ih" + suffix, input.weight);
+  state.transposed("weight_hh" + suffix, weight);
+  const Index gates = 2 * hidden();  // of a GRU
+  Tensor second = zeros(input.bias.shape());
+  if (candidate_bias.defined()) second = concat({zeros({gates}), candidate_bias.value()});
+  state.tensor("bias_ih" + suffix, input.bias.value(),
+               [bias = input.bias](const Tensor& loaded) mutable { bias.set(loaded); });
+  state.tensor(
+      "bias_hh" + suffix, second,
+      [bias = input.bias, candidate = candidate_bias, gates](Tensor loaded) mutable {
+        if (candidate.defined()) {
+          const std::vector<Tensor> parts = split(loaded, {gates, candidate.shape()[0]}, 0);
+          candidate.set(parts[1]);
+          loaded = concat({parts[0], zeros(parts[1].shape())});
+        }
+        bias.set(bias.value() + loaded);
+      });
 }
 
-void expect_plain(const Recurrent& net) {
-  expect<Error>(net.options.norm.kind == NormKind::none && !net.options.norm.normalized_weights &&
-                    net.layers[0].cell != Cell::gru_reset_first,
-                "pytorch: it has no counterpart of a normalized layer or of this cell");
-}
-
-}  // namespace
-
-std::map<std::string, Tensor> to_pytorch(const Recurrent& net) {
-  expect_plain(net);
-  const NoGrad no_grad;
-  std::map<std::string, Tensor> weights;
-  for (std::size_t i = 0; i < net.layers.size(); ++i) {
-    const RecurrentLayer& layer = net.layers[i];
-    const Index hidden = layer.hidden();
-    Tensor second = zeros(layer.input.bias.shape());
-    if (layer.candidate_bias.defined())
-      second = concat({zeros({2 * hidden}), layer.candidate_bias});
-    weights[pytorch_name(net, i, "weight_ih")] = transpose(layer.input.weight);
-    weights[pytorch_name(net, i, "weight_hh")] = transpose(layer.weight);
-    weights[pytorch_name(net, i, "bias_ih")] = layer.input.bias.value();
-    weights[pytorch_name(net, i, "bias_hh")] = second;
-  }
-  return weights;
-}
-
-void from_pytorch(const Recurrent& net, const std::map<std::string, Tensor>& weights) {
-  expect_plain(net);
-  const NoGrad no_grad;
-  const std::map<std::string, Tensor> expected = to_pytorch(net);
-  for (const auto& [name, tensor] : expected) {
-    const auto found = weights.find(name);
-    expect<Error>(found != weights.end(), "pytorch: there is no {}", name);
-    expect<Error>(found->second.shape() == tensor.shape(), "pytorch: {} must be {}: {}", name,
-                  tensor.shape(), found->second.shape());
-  }
-  for (std::size_t i = 0; i < net.layers.size(); ++i) {
-    RecurrentLayer layer = net.layers[i];  // shares its parameters
-    const Index hidden = layer.hidden();
-    const auto weight = [&](const char* name) { return weights.at(pytorch_name(net, i, name)); };
-    layer.input.weight.set(transpose(weight("weight_ih")));
-    layer.weight.set(transpose(weight("weight_hh")));
-    Tensor second = weight("bias_hh");
-    if (layer.candidate_bias.defined()) {
-      layer.candidate_bias.set(slice(second, 0, 2 * hidden, 3 * hidden));
-      second = concat({slice(second, 0, 0, 2 * hidden), zeros({hidden})});
-    }
-    layer.input.bias.set(weight("bias_ih") + second);
-  }
+void Recurrent::pytorch(PyTorchState& state) const {
+  const std::size_t directions = options.bidirectional ? 2 : 1;
+  for (std::size_t i = 0; i < layers.size(); ++i)
+    layers[i].pytorch(state,
+                      fmt::format("_l{}{}", i / directions, i % directions == 1 ? "_reverse" : ""));
 }
 
 }  // namespace tapegrad

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "tapegrad/nn/linear.h"
@@ -64,6 +63,10 @@ struct RecurrentLayer {
   /// One step. x: (B, in)
   RecurrentState step(const Tensor& x, const RecurrentState& state, Mode mode = {}) const;
   void visit(Fields& field) const;
+  /// nn.LSTMCell and so on, whose names end in `suffix` in the layers of an nn.LSTM. Our one bias
+  /// is its bias_ih; both of PyTorch's are added. Not of normalized layers, learned first states
+  /// and gru_reset_first.
+  void pytorch(PyTorchState& state, const std::string& suffix = "") const;
 
  private:
   bool fused() const;
@@ -91,12 +94,8 @@ struct Recurrent {
   Result operator()(const Tensor& x, const std::vector<RecurrentState>& states = {},
                     const Indices& lengths = {}, Mode mode = {}) const;
   void visit(Fields& field) const { field("layers", layers); }
+  /// nn.RNN, nn.LSTM or nn.GRU, within the limits of `RecurrentLayer::pytorch`.
+  void pytorch(PyTorchState& state) const;
 };
-
-/// Weights under PyTorch's names, shapes and order of gates ("weight_ih_l0", ...), of layers
-/// without normalization. Our one bias goes to bias_ih; both of PyTorch's are added. Throw Error
-/// for normalized layers, for names that are missing and for other shapes.
-std::map<std::string, Tensor> to_pytorch(const Recurrent& net);
-void from_pytorch(const Recurrent& net, const std::map<std::string, Tensor>& weights);
 
 }  // namespace tapegrad

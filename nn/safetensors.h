@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "tapegrad/core/indices.h"
 #include "tapegrad/core/tensor.h"
 
 namespace tapegrad {
@@ -11,16 +12,21 @@ namespace tapegrad {
 /// Named tensors and remarks, as in a file of the safetensors format, which other frameworks read
 /// (huggingface.co/docs/safetensors).
 struct TensorFile {
-  std::map<std::string, Tensor> tensors;
-  std::map<std::string, std::string> metadata;
+  std::map<std::string, Tensor> tensors = {};  ///< of floating-point types
+  std::map<std::string, std::string> metadata = {};
+  std::map<std::string, Indices> indices = {};     ///< of integer and boolean types
+  std::map<std::string, std::string> unread = {};  ///< why `load_tensors` could not read a tensor
 };
 
-/// Writes a file whole or not at all. Its bytes depend on the contents alone. Throws DataError when
-/// it cannot be written.
+/// Writes tensors as `real` and indices as I64, whole or not at all. The bytes depend on the
+/// contents alone. Throws DataError when the file cannot be written, for a name that is given twice
+/// or means something else in the format ("__metadata__"), and for unread tensors.
 void save_tensors(const std::filesystem::path& path, const TensorFile& file);
 
-/// Reads tensors of type F32 or F64, converted to `real`. Throws DataError, naming file and tensor
-/// or byte, for files that are missing, damaged or hold other types.
+/// Reads a file. Floating-point types (F64, F32, F16, BF16, F8_E5M2, F8_E4M3, F8_E8M0) are
+/// converted to `real`; integers and BOOL are exact. A tensor of another type, or with a value that
+/// does not fit, is among `unread`: it does not keep the others from being read. Throws DataError,
+/// naming file and tensor or byte, for files that are missing or damaged.
 TensorFile load_tensors(const std::filesystem::path& path);
 
 }  // namespace tapegrad

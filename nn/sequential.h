@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tapegrad/nn/layer.h"
+#include "tapegrad/nn/pytorch.h"
 
 namespace tapegrad {
 
@@ -23,6 +24,8 @@ struct Sequential {
     return y;
   }
   void visit(Fields& field) const { field("layers", layers); }
+  /// nn.Sequential; functions count.
+  void pytorch(PyTorchState& state) const { state.numbered(layers); }
 };
 
 }  // namespace tapegrad

@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"
@@ -104,6 +105,18 @@ void TransformerBlock::visit(Fields& field) const {
   field("feed_forward_residual", feed_forward_residual);
 }
 
+void TransformerBlock::pytorch(PyTorchState& state) const {
+  state("self_attn", attention);
+  state("norm1", attention_residual.norm);
+  if (cross) {
+    state("multihead_attn", *cross);
+    state("norm2", cross_residual->norm);
+  }
+  state("linear1", feed_forward.up);
+  state("linear2", feed_forward.down);
+  state(cross ? "norm3" : "norm2", feed_forward_residual.norm);
+}
+
 TransformerStack::TransformerStack(Random& random, const TransformerOptions& o, bool with_cross)
     : recomputed(o.recompute) {
   expect_positive("transformer", "layers", o.layers);
@@ -127,6 +140,11 @@ Tensor TransformerStack::operator()(const Tensor& x, const BlockContext& context
       y = block(y, context, mode, caches == nullptr ? nullptr : &(*caches)[i]);
   }
   return last_norm ? (*last_norm)(y, mode) : y;
+}
+
+void TransformerStack::pytorch(PyTorchState& state) const {
+  state("layers", blocks);
+  state("norm", last_norm);
 }
 
 }  // namespace tapegrad

@@ -90,6 +90,8 @@ struct TransformerBlock {
   Tensor operator()(const Tensor& x, const BlockContext& context = {}, Mode mode = {},
                     AttentionCache* cache = nullptr) const;
   void visit(Fields& field) const;
+  /// nn.TransformerEncoderLayer, or nn.TransformerDecoderLayer if it has `cross`.
+  void pytorch(PyTorchState& state) const;
 };
 
 /// Blocks one after another, at least one: an encoder, or a decoder if `with_cross`.
@@ -108,6 +110,8 @@ struct TransformerStack {
     field("blocks", blocks);
     field("last_norm", last_norm);
   }
+  /// nn.TransformerEncoder or nn.TransformerDecoder.
+  void pytorch(PyTorchState& state) const;
 };
 
 }  // namespace tapegrad

@@ -254,10 +254,13 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
                  .in_epochs = false};
   if (!resume.empty()) {
     Checkpoint restored;
-    trainer.restore(resume, std::stoll(saved.at("steps_done")), restored);
+    const auto steps_done = parsed_note(saved, "steps_done", resume, [](const std::string& note) {
+      return Json::parse(note).get<Index>();
+    });
+    trainer.restore(resume, steps_done, restored);
     steps.done = trainer.updates().optimizer().steps();
     trainer.updates().resume_probe();
-    steps.epoch_loss = RunningMean::parse(restored.notes["epoch_loss"]);
+    steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
   }
 
   fmt::print("data: {}; {} characters of {} kinds to train on, {} for validation\n", text.source,
@@ -266,7 +269,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
              model.parameter_count, flags.steps, flags.batch_size, flags.seq_len);
   std::fflush(stdout);
   if (flags.run.dry_run) {
-    print_configuration(all, model.fields);
+    dry_run(all, model.fields, [&] { return trainer.step_on_first(); });
     return 0;
   }
 

@@ -16,22 +16,22 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
   if (resume.empty()) return {};
   Checkpoint saved;
   load_checkpoint(resume, saved);
-  flags.adopt(saved.notes, resume);
+  try {
+    flags.adopt(saved.notes, resume);
+  } catch (const Json::exception&) {
+    throw DataError(fmt::format("{}: its notes of flags are damaged", resume));
+  }
   return saved.notes;
 }
 
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest) {
-  if (notes.empty() || notes.at("data") == digest) return;
+  if (notes.empty()) return;
+  const auto saved =
+      parsed_note(notes, "data", resume, [](const std::string& text) { return text; });
+  if (saved == digest) return;
   throw CLI::ValidationError("--data", fmt::format("{} is not what {} was trained on ({}, not {})",
-                                                   source, resume, digest, notes.at("data")));
-}
-
-void print_configuration(const Flags& flags, const Fields& net) {
-  const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
-  for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
+                                                   source, resume, digest, saved));
 }
 
 }  // namespace tapegrad::support

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "support/flags.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/checkpoint.h"
 
 namespace tapegrad::support {
@@ -24,11 +25,22 @@ class Digest {
 /// not given; nothing without --resume. Throws DataError and CLI::ValidationError.
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
 
+/// What `parse` makes of a note of the checkpoint `resume`. Throws DataError, naming both, for a
+/// note that is missing or damaged.
+template <class Parse>
+auto parsed_note(const std::map<std::string, std::string>& notes, const std::string& name,
+                 const std::string& resume, const Parse& parse) {
+  const auto note = notes.find(name);
+  expect<DataError>(note != notes.end(), "{}: it has no note {}", resume, name);
+  try {
+    return parse(note->second);
+  } catch (const Json::exception&) {
+    throw DataError(fmt::format("{}: its note {} is damaged: {}", resume, name, note->second));
+  }
+}
+
 /// Throws CLI::ValidationError unless the notes, if there are any, are of this data.
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest);
-
-/// Flags with their values, and parameters with their shapes, on standard output: --dry-run.
-void print_configuration(const Flags& flags, const Fields& net);
 
 }  // namespace tapegrad::support

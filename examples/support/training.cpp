@@ -7,7 +7,9 @@ namespace tapegrad::support {
 Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net,
                    Index steps)
     : flags_(optimizer),
+      net_(net),
       check_nan_(run.check_nan),
+      dry_run_(run.dry_run),
       directory_(run.log_dir),
       optimizer_(optimizer.make_optimizer(parameters(net))),
       schedule_(optimizer.make_schedule(steps)),
@@ -22,6 +24,10 @@ double Training::step(const std::function<Tensor()>& forward) {
   std::optional<AroundNorms> seen;
   if (probe_) seen.emplace(probe_->around());
   const Tensor loss = forward();
+  if (dry_run_) {
+    expect_listed(tape, net_);
+    return loss.item();
+  }
   optimizer_->set_rate(schedule_(optimizer_->steps()));
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
   if (probe_)
@@ -43,6 +49,14 @@ void Training::write_probe() const {
 void Training::print_profile() const {
   if (!profile_ || profile_->scopes() == 0) return;
   fmt::print("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_));
+}
+
+void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step) {
+  const Json values = flags.values();
+  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
+  for (const auto& [name, parameter] : net.parameters())
+    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
+  fmt::print("loss of the first batch: {:.4f}\n", step());
 }
 
 Training probed_training(const Fields& net, Index steps) {

@@ -19,7 +19,8 @@ class Training {
   /// net: its fields   steps: of the whole run
   Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net, Index steps);
 
-  /// One step on the loss that `forward` computes; returns its value.
+  /// One step on the loss that `forward` computes; returns its value. With --dry-run changes
+  /// nothing, and throws Error for parameters in the loss that are not among the net's fields.
   double step(const std::function<Tensor()>& forward);
   Optimizer& optimizer() { return *optimizer_; }
   /// What --probe has seen; null without it.
@@ -33,13 +34,18 @@ class Training {
 
  private:
   OptimizerFlags flags_;
-  bool check_nan_;
+  Fields net_;
+  bool check_nan_, dry_run_;
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
   Schedule schedule_;
   std::unique_ptr<Probe> probe_;
   std::optional<Profile> profile_;
 };
+
+/// What --dry-run does: prints the flags with their values and the parameters with their shapes,
+/// then takes a step of `Training` on one batch, which changes nothing.
+void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step);
 
 /// For experiments: Adam at a constant rate of 0.001, with a probe that writes no files.
 Training probed_training(const Fields& net, Index steps);

@@ -65,7 +65,10 @@ class CharModels(TrainerTest):
         self.assertIn("step 20/20", result.stderr)
         self.assertTrue((log / "curves.svg").exists())
         self.assertEqual(run(*self.train, "--quiet").stderr, "")
-        self.assertIn("weight", run(*self.train, "--dry-run").stdout)
+        self.check_dry_run()
+
+    def test_damaged_notes(self):
+        self.check_damaged_notes("steps", "epoch_loss", "steps_done")
 
     def test_gzip_is_the_same_text(self):
         packed = self.path / "packed.gz"

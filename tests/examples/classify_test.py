@@ -84,6 +84,12 @@ class Classify(TrainerTest):
         train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "300"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))
 
+    def test_dry_run(self):
+        self.check_dry_run()
+
+    def test_damaged_notes(self):
+        self.check_damaged_notes("epochs", "epoch_loss", "best")
+
     def test_draws_sentences_without_data(self):
         result = run("--epochs", "1", *SMALL, "--batch-tokens", "512")
         self.assertIn("drawn", result.stdout)

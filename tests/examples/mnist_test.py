@@ -118,6 +118,10 @@ class Mnist(TrainerTest):
         text = run(*self.train, "--dry-run", "--save", self.path / "none").stdout
         self.assertIn(str(64 * 24 + 24 + 24 * 10 + 10), text.replace(",", ""))
         self.assertFalse((self.path / "none").exists())
+        self.check_dry_run()
+
+    def test_damaged_notes(self):
+        self.check_damaged_notes("epochs", "epoch_loss")
 
     def test_progress_bar_on_a_terminal(self):
         try:

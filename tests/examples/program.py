@@ -100,6 +100,27 @@ class TrainerTest(unittest.TestCase):
                                      float(row["norm"]) * float(row["gradient_norm"]) * (1 + 1e-5))
                 self.assertTrue(0 <= float(row["angle"]) < 3.2)
 
+    def check_dry_run(self):
+        """--dry-run tells the parameters and the loss of one batch."""
+        text = run(*self.train, "--dry-run").stdout
+        self.assertRegex(text, r"weight +\(\d+, \d+\)\n")
+        self.assertRegex(text, r"loss of the first batch: \d+\.\d{4}\n$")
+
+    def check_damaged_notes(self, *notes):
+        """A checkpoint whose remarks are damaged is refused by their names."""
+        saved = self.saved("saved")
+        length = int.from_bytes(saved[:8], "little")
+        damaged = self.path / "damaged"
+        for note in notes:
+            header = json.loads(saved[8:8 + length])
+            self.assertIn(f"note.{note}", header["__metadata__"])
+            header["__metadata__"][f"note.{note}"] = "[1, "
+            text = json.dumps(header).encode()
+            damaged.write_bytes(len(text).to_bytes(8, "little") + text + saved[8 + length:])
+            error = run(*self.data_flags, "--resume", damaged, code=1).stderr
+            self.assertRegex(error, rf"damaged: its note( {note} is|s of flags are) damaged")
+            self.assertNotIn("json", error)
+
     def check_profile(self, *flags):
         """--profile prints a table whose milliseconds add up, and changes nothing."""
         out = run(*self.train, *flags, "--profile", "--save", self.path / "profiled").stdout

@@ -1,5 +1,7 @@
 #include <catch2/catch.hpp>
+#include <functional>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/nn/dropout.h"
@@ -9,9 +11,11 @@
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using Catch::Contains;
 
 namespace {
 
@@ -27,6 +31,12 @@ struct Tied {
     field("second", second);
     field("seen", seen);
   }
+};
+
+// A struct whose `visit` is a function.
+struct Visited {
+  std::function<void(Fields&)> walk;
+  void visit(Fields& field) const { walk(field); }
 };
 
 std::vector<std::string> names(const Fields& found) {
@@ -49,6 +59,92 @@ TEST_CASE("a walk finds every slot once, under its first name", "[nn]") {
   const Tape tape;
   const Tensor y = sum(net(ones({1, 3})));
   CHECK(grad(y, parameters(net)).size() == 3);
+}
+
+TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
+  const Parameter matrix(zeros({3, 4})), row(zeros({5}));
+  const Buffer buffer(zeros({2}));
+  const auto refused = [](const std::function<void(Fields&)>& walk) {
+    try {
+      fields(Visited{walk});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(refused([&](Fields& field) {
+          field("w", matrix);
+          field("w", row);
+        }) ==
+        "visit: two fields are called w: a parameter of shape (3, 4) and a parameter of shape (5); "
+        "give each a name of its own");
+  CHECK_THAT(refused([&](Fields& field) {
+               field("w", buffer);
+               field("w", row);
+             }),
+             Contains("a buffer of shape (2) and a parameter of shape (5)"));
+  CHECK_THAT(refused([&](Fields& field) {
+               field("b", buffer);
+               field("b", Buffer(zeros({1})));
+             }),
+             Contains("two fields are called b"));
+  // One path by different nesting; and the second name of a slot is taken as well.
+  CHECK_THAT(refused([&](Fields& field) {
+               field("a.b", matrix);
+               field("a", Visited{[&](Fields& inner) { inner("b", row); }});
+             }),
+             Contains("called a.b"));
+  CHECK_THAT(refused([&](Fields& field) {
+               field("list.0", matrix);
+               field("list", std::vector<Parameter>{row});
+             }),
+             Contains("called list.0"));
+  CHECK_THAT(refused([&](Fields& field) {
+               field("first", matrix);
+               field("second", matrix);
+               field("second", row);
+             }),
+             Contains("called second"));
+  const Norm norm("layer_simple", 3), other_norm("layer_simple", 3);
+  CHECK_THAT(refused([&](Fields& field) {
+               field("norm", norm);
+               field("norm", other_norm);
+             }),
+             Contains("two norms are called norm"));
+  CHECK(refused([&](Fields& field) {
+          field("w", matrix);
+          field("w", matrix);  // one slot after all
+          field("again", matrix);
+          field("empty", Parameter());
+          field("empty", Parameter());
+        }) == "");
+}
+
+TEST_CASE("a parameter that visit does not list is found on the tape", "[nn]") {
+  const Parameter listed(ones({2, 3})), forgotten(ones({3, 4})), named(ones({4}), "shift");
+  const Visited net{[&](Fields& field) { field("listed", listed); }};
+  const Tape tape;
+  sum(matmul(listed, ones({3, 1})));
+  CHECK_NOTHROW(expect_listed(tape, fields(net)));
+  const int line = __LINE__ + 1;
+  const Tensor y = matmul(matmul(listed, forgotten), ones({4, 4})) + named;
+  CHECK_THROWS_WITH(
+      expect_listed(tape, fields(net)),
+      Contains(fmt::format("the parameter of shape (3, 4) that matmul at fields_test.cpp:{} reads",
+                           line)) &&
+          Contains("the parameter shift of shape (4) that add at"));
+  CHECK(tape.parameters().size() == 3);
+  CHECK(tape.parameters()[0].identity() == listed.identity());
+}
+
+TEST_CASE("a parameter that visit does not list is found where it is recomputed", "[nn]") {
+  const Parameter listed(ones({2, 3})), forgotten(ones({3, 4}));
+  const Tape tape;
+  const Tensor y =
+      recompute([&](const std::vector<Tensor>& in) { return matmul(in[0], forgotten); }, {listed});
+  CHECK_THROWS_WITH(
+      expect_listed(tape, fields(Visited{[&](Fields& field) { field("listed", listed); }})),
+      Contains("the parameter of shape (3, 4) that recompute at fields_test.cpp"));
 }
 
 TEST_CASE("vectors, optionals and layers chosen at run time are walked", "[nn]") {

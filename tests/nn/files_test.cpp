@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/random.h"
@@ -17,23 +17,17 @@
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/nn/safetensors.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-// A folder that goes with the test.
-struct Folder {
-  fs::path path =
-      fs::temp_directory_path() / fmt::format("tapegrad_test_{}_{}", ::getpid(), sizeof(real));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  fs::path operator/(const char* name) const { return path / name; }
-};
 
 using Bytes = std::vector<std::byte>;
 
@@ -74,7 +68,7 @@ struct Run {
 }  // namespace
 
 TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
-  const Folder folder;
+  const Scratch folder;
   write_file(folder / "images", two_images);
   write_gzip(folder / "labels.gz", two_labels);
   const ImageSet set = read_idx(folder / "images", folder / "labels.gz");
@@ -87,7 +81,7 @@ TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
 }
 
 TEST_CASE("damaged IDX files are refused at every byte", "[files]") {
-  const Folder folder;
+  const Scratch folder;
   write_file(folder / "labels", two_labels);
   const auto refused = [&](const Bytes& images) {
     write_file(folder / "images", images);
@@ -184,76 +178,8 @@ TEST_CASE("what goes wrong in the background reaches the loop", "[files][threads
   CHECK_THROWS_AS(walk(), ShapeError);
 }
 
-TEST_CASE("safetensors files come back as they were", "[files]") {
-  const Folder folder;
-  const TensorFile file{
-      {{"a", Tensor({2}, {1, 2})}, {"empty", zeros({0, 3})}, {"scalar", Tensor(3.0)}},
-      {{"key", "value"}}};
-  save_tensors(folder / "x", file);
-  const TensorFile back = load_tensors(folder / "x");
-  CHECK(back.tensors.size() == 3);
-  CHECK(back.tensors.at("a").data()[1] == 2);
-  CHECK(back.tensors.at("empty").shape() == Shape{0, 3});
-  CHECK(back.tensors.at("scalar").item() == 3);
-  CHECK(back.metadata.at("key") == "value");
-  const Bytes first = read_file(folder / "x");
-  save_tensors(folder / "x", back);
-  CHECK(read_file(folder / "x") == first);
-}
-
-TEST_CASE("damaged safetensors files are refused or harmless at every byte", "[files]") {
-  const Folder folder;
-  save_tensors(folder / "good", {{{"weight", Tensor({2, 2}, {1, 2, 3, 4})}}, {{"k", "v"}}});
-  const Bytes good = read_file(folder / "good");
-  const auto loads = [&](const Bytes& bytes) {
-    write_file(folder / "bad", bytes);
-    try {
-      load_tensors(folder / "bad");
-      return true;
-    } catch (const DataError& error) {
-      CHECK_THAT(error.what(), Contains("bad"));
-      return false;
-    }
-  };
-  for (std::size_t length = 0; length < good.size(); ++length)
-    CHECK_FALSE(loads(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))));
-  int refused = 0;
-  for (std::size_t at = 0; at < good.size(); ++at)
-    for (const int flip : {0x01, 0x10, 0x80}) {
-      Bytes bytes = good;
-      bytes[at] ^= static_cast<std::byte>(flip);
-      refused += !loads(bytes);
-    }
-  CHECK(refused > 100);
-}
-
-TEST_CASE("safetensors headers that lie are refused", "[files]") {
-  const Folder folder;
-  const auto refused = [&](const std::string& header, std::size_t values) {
-    Bytes bytes(8 + header.size() + values);
-    const std::uint64_t length = header.size();
-    std::memcpy(bytes.data(), &length, 8);
-    std::memcpy(bytes.data() + 8, header.data(), header.size());
-    write_file(folder / "bad", bytes);
-    CHECK_THROWS_AS(load_tensors(folder / "bad"), DataError);
-  };
-  const auto two = [](const char* first, const char* second) {
-    return fmt::format(R"({{"a":{{"dtype":"F32","shape":[2],"data_offsets":[{}]}},)"
-                       R"("b":{{"dtype":"F32","shape":[2],"data_offsets":[{}]}}}})",
-                       first, second);
-  };
-  refused(two("0,8", "0,8"), 16);    // overlap, and 8 bytes that belong to nothing
-  refused(two("0,8", "12,20"), 16);  // beyond the end
-  refused(two("0,8", "12,20"), 20);  // a gap
-  refused(two("0,8", "-8,0"), 16);
-  refused(R"({"a":{"dtype":"F32","shape":[1e300],"data_offsets":[0,0]}})", 0);
-  refused("[]", 0);
-  refused("null", 0);
-  refused(R"({"w":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})", 0);
-}
-
 TEST_CASE("a resumed run is bitwise the one that never stopped", "[files]") {
-  const Folder folder;
+  const Scratch folder;
   Run whole;
   whole.train(20);
   save_checkpoint(folder / "whole", whole.checkpoint);
@@ -274,7 +200,7 @@ TEST_CASE("a resumed run is bitwise the one that never stopped", "[files]") {
 }
 
 TEST_CASE("an optimizer of some parameters is saved under their names", "[files]") {
-  const Folder folder;
+  const Scratch folder;
   Random random(1);
   const Linear net(2, 3, random);
   Adam adam({net.bias});
@@ -298,8 +224,37 @@ TEST_CASE("an optimizer of some parameters is saved under their names", "[files]
   CHECK_THROWS_WITH(load_checkpoint(folder / "damaged", checkpoint), Contains("optimizer.steps"));
 }
 
+TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
+  const Scratch folder;
+  write_file(folder / "kept", two_labels);
+  const Parameter x(ones({2})), moment(ones({3}));
+  Fields net;
+  net("x", x);
+  net("optimizer.mean.x", moment);
+  Adam adam(parameters(net));
+  CHECK_THROWS_WITH(save_checkpoint(folder / "kept", {.net = net, .optimizer = &adam}),
+                    Contains("kept: two tensors are called optimizer.mean.x") &&
+                        Contains("(3) and of shape (2)"));
+  CHECK(read_file(folder / "kept") == two_labels);
+  CHECK_NOTHROW(save_checkpoint(folder / "weights", {.net = net}));
+}
+
+TEST_CASE("a checkpoint is told from other files", "[files]") {
+  const Scratch folder;
+  Random random(1);
+  const Linear net(2, 2, random);  // square: PyTorch's weight, transposed, would fit
+  Checkpoint checkpoint{.net = fields(net)};
+  const std::map<std::string, Tensor> tensors{{"weight", zeros({2, 2})}, {"bias", zeros({2})}};
+  save_tensors(folder / "plain", {.tensors = tensors});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "plain", checkpoint),
+                    Contains("plain") && Contains("not given") && Contains("load_pytorch"));
+  save_tensors(folder / "torch", {.tensors = tensors, .metadata = {{"format", "pt"}}});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "torch", checkpoint), Contains("its format is pt"));
+  CHECK(max(abs(net.bias.value())).item() > 0);
+}
+
 TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
-  const Folder folder;
+  const Scratch folder;
   Run run;
   run.train(2);
   save_checkpoint(folder / "run", run.checkpoint);
@@ -327,7 +282,7 @@ TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
 }
 
 TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
-  const Folder folder;
+  const Scratch folder;
   write_file(folder / "x", two_labels);
   fs::create_directory(folder / "taken");
   CHECK_THROWS_WITH(write_file(folder / "taken", two_labels), Contains("taken"));

@@ -4,7 +4,10 @@
 #include <optional>
 
 #include "support/golden.h"
+#include "support/scratch.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/pytorch.h"
+#include "tapegrad/nn/safetensors.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -44,6 +47,19 @@ std::vector<RecurrentState> states_of(const Recurrent& net, const std::vector<Te
     states.push_back({select(first[0], static_cast<Index>(i)),
                       first.size() > 1 ? select(first[1], static_cast<Index>(i)) : Tensor()});
   return states;
+}
+
+// PyTorch's tensors of a net, by way of a file.
+std::map<std::string, Tensor> to_pytorch(const Recurrent& net) {
+  const Scratch folder;
+  save_pytorch(folder / "weights", net);
+  return load_tensors(folder / "weights").tensors;
+}
+
+void from_pytorch(const Recurrent& net, const std::map<std::string, Tensor>& weights) {
+  const Scratch folder;
+  save_tensors(folder / "weights", {.tensors = weights});
+  load_pytorch(net, folder / "weights");
 }
 
 void check_pytorch(const GoldenRow& row) {
@@ -416,5 +432,9 @@ TEST_CASE("recurrent layers refuse what they cannot do", "[recurrent]") {
       recurrent(Cell::lstm, zeros({1, 2, 8}), zeros({2, 8}), {zeros({2, 2}), zeros({2, 2})}, both),
       Contains("the sum is normalized"));
   CHECK_THROWS_WITH(to_pytorch(Recurrent(Cell::lstm, 2, 3, random, {.norm = "layer"})),
-                    Contains("pytorch"));
+                    Contains("no counterpart of a normalized recurrent layer"));
+  CHECK_THROWS_WITH(to_pytorch(Recurrent(Cell::gru_reset_first, 2, 3, random)),
+                    Contains("reset gate on the state"));
+  CHECK_THROWS_WITH(to_pytorch(Recurrent(Cell::gru, 2, 3, random, {.learned_state = true})),
+                    Contains("learned first state"));
 }

@@ -1,0 +1,282 @@
+#include "tapegrad/nn/safetensors.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "support/scratch.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// A file of a header and values, as they are given.
+void write_raw(const std::filesystem::path& path, const std::string& header, const Bytes& values) {
+  Bytes bytes(8 + header.size());
+  const std::uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, 8);
+  std::memcpy(bytes.data() + 8, header.data(), header.size());
+  bytes.insert(bytes.end(), values.begin(), values.end());
+  write_file(path, bytes);
+}
+
+// What a file with one tensor x of a type holds; `hex` are its values, lowest byte first.
+TensorFile read_one(const Scratch& folder, const std::string& type, Index count,
+                    const std::string& hex) {
+  Bytes values;
+  for (std::size_t i = 0; i < hex.size(); i += 2)
+    values.push_back(static_cast<std::byte>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  write_raw(folder / "one",
+            fmt::format(R"({{"x":{{"dtype":"{}","shape":[{}],"data_offsets":[0,{}]}}}})", type,
+                        count, values.size()),
+            values);
+  return load_tensors(folder / "one");
+}
+
+// The message of load_tensors for a file with this header.
+std::string refusal(const Scratch& folder, const std::string& header, std::size_t values = 0) {
+  write_raw(folder / "bad", header, Bytes(values));
+  try {
+    load_tensors(folder / "bad");
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("safetensors files come back as they were", "[files]") {
+  const Scratch folder;
+  const TensorFile file{
+      {{"a", Tensor({2}, {1, 2})}, {"empty", zeros({0, 3})}, {"scalar", Tensor(3.0)}},
+      {{"key", "value"}}};
+  save_tensors(folder / "x", file);
+  const TensorFile back = load_tensors(folder / "x");
+  CHECK(back.tensors.size() == 3);
+  CHECK(back.tensors.at("a").data()[1] == 2);
+  CHECK(back.tensors.at("empty").shape() == Shape{0, 3});
+  CHECK(back.tensors.at("scalar").item() == 3);
+  CHECK(back.metadata.at("key") == "value");
+  const Bytes first = read_file(folder / "x");
+  save_tensors(folder / "x", back);
+  CHECK(read_file(folder / "x") == first);
+}
+
+TEST_CASE("damaged safetensors files are refused or harmless at every byte", "[files]") {
+  const Scratch folder;
+  save_tensors(folder / "good", {{{"weight", Tensor({2, 2}, {1, 2, 3, 4})}}, {{"k", "v"}}});
+  const Bytes good = read_file(folder / "good");
+  const auto loads = [&](const Bytes& bytes) {
+    write_file(folder / "bad", bytes);
+    try {
+      load_tensors(folder / "bad");
+      return true;
+    } catch (const DataError& error) {
+      CHECK_THAT(error.what(), Contains("bad"));
+      return false;
+    }
+  };
+  for (std::size_t length = 0; length < good.size(); ++length)
+    CHECK_FALSE(loads(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))));
+  int refused = 0;
+  for (std::size_t at = 0; at < good.size(); ++at)
+    for (const int flip : {0x01, 0x10, 0x80}) {
+      Bytes bytes = good;
+      bytes[at] ^= static_cast<std::byte>(flip);
+      refused += !loads(bytes);
+    }
+  CHECK(refused > 100);
+}
+
+TEST_CASE("safetensors headers that lie are refused", "[files]") {
+  const Scratch folder;
+  const auto refused = [&](const std::string& header, std::size_t values) {
+    CHECK_THAT(refusal(folder, header, values), Contains("bad"));
+  };
+  const auto two = [](const char* first, const char* second) {
+    return fmt::format(R"({{"a":{{"dtype":"F32","shape":[2],"data_offsets":[{}]}},)"
+                       R"("b":{{"dtype":"F32","shape":[2],"data_offsets":[{}]}}}})",
+                       first, second);
+  };
+  refused(two("0,8", "0,8"), 16);    // overlap, and 8 bytes that belong to nothing
+  refused(two("0,8", "12,20"), 16);  // beyond the end
+  refused(two("0,8", "12,20"), 20);  // a gap
+  refused(two("0,8", "-8,0"), 16);
+  refused(R"({"a":{"dtype":"F32","shape":[1e300],"data_offsets":[0,0]}})", 0);
+  refused("[]", 0);
+  refused("null", 0);
+  refused(R"({"w":{"dtype":"F32","shape":[4611686018427387904,8],"data_offsets":[0,0]}})", 0);
+}
+
+TEST_CASE("every floating-point type of safetensors is read", "[files]") {
+  const Scratch folder;
+  const auto check = [&](const std::string& type, const std::string& hex,
+                         const std::vector<double>& expected) {
+    INFO(type);
+    const TensorFile file = read_one(folder, type, static_cast<Index>(expected.size()), hex);
+    REQUIRE(file.tensors.count("x") == 1);
+    const real* found = file.tensors.at("x").data();
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      INFO(i);
+      if (std::isnan(expected[i]))
+        CHECK(std::isnan(found[i]));
+      else
+        CHECK(found[i] == static_cast<real>(expected[i]));
+    }
+  };
+  check("F64",
+        "000000000000f03f"
+        "9a9999999999b9bf"
+        "000000000000f07f",
+        {1, -0.1, INFINITY});
+  check("F32",
+        "0000803f"
+        "000000c0"
+        "0000c07f",
+        {1, -2, NAN});
+  // 1, -2, the greatest, the least normal and subnormal number, 1/3 rounded, infinities, NaN
+  check("F16",
+        "003c"
+        "00c0"
+        "ff7b"
+        "0004"
+        "0100"
+        "5535"
+        "007c"
+        "00fc"
+        "017e"
+        "0080",
+        {1, -2, 65504, std::ldexp(1, -14), std::ldexp(1, -24), 0.333251953125, INFINITY, -INFINITY,
+         NAN, 0});
+  check("BF16",
+        "803f"
+        "00c0"
+        "4940"
+        "0100"
+        "7f7f"
+        "807f"
+        "c07f",
+        {1, -2, 3.140625, std::ldexp(1, -133), 0x1.fep127, INFINITY, NAN});
+  check("F8_E5M2",
+        "3c"
+        "c0"
+        "7b"
+        "04"
+        "01"
+        "7c"
+        "fc"
+        "7f",
+        {1, -2, 57344, std::ldexp(1, -14), std::ldexp(1, -16), INFINITY, -INFINITY, NAN});
+  check("F8_E4M3",
+        "38"
+        "c0"
+        "7e"
+        "78"
+        "08"
+        "01"
+        "7f"
+        "ff",
+        {1, -2, 448, 256, std::ldexp(1, -6), std::ldexp(1, -9), NAN, NAN});
+  check("F8_E8M0",
+        "7f"
+        "80"
+        "00"
+        "fe"
+        "ff",
+        {1, 2, std::ldexp(1, -127), std::ldexp(1, 127), NAN});
+}
+
+TEST_CASE("every integer type of safetensors is read exactly", "[files]") {
+  const Scratch folder;
+  const auto check = [&](const std::string& type, const std::string& hex,
+                         const std::vector<Index>& expected) {
+    INFO(type);
+    const TensorFile file = read_one(folder, type, static_cast<Index>(expected.size()), hex);
+    CHECK(file.tensors.empty());
+    REQUIRE(file.indices.count("x") == 1);
+    const auto values = file.indices.at("x").values();
+    CHECK(std::vector<Index>(values.begin(), values.end()) == expected);
+  };
+  check("BOOL", "0001", {0, 1});
+  check("U8", "00ff", {0, 255});
+  check("I8", "7f80ff", {127, -128, -1});
+  check("U16", "0102ffff", {513, 65535});
+  check("I16", "01020080", {513, -32768});
+  check("U32", "01000000ffffffff", {1, 4294967295});
+  check("I32", "0100000000000080", {1, -2147483648});
+  check("U64", "ffffffffffffff7f", {std::numeric_limits<Index>::max()});
+  check("I64",
+        "0100000000002000"
+        "0000000000000080",
+        {9007199254740993, std::numeric_limits<Index>::min()});
+}
+
+TEST_CASE("a tensor that cannot be read leaves the others", "[files]") {
+  const Scratch folder;
+  const auto why = [&](const std::string& type, Index count, const std::string& hex) {
+    const TensorFile file = read_one(folder, type, count, hex);
+    CHECK((file.tensors.empty() && file.indices.empty()));
+    CHECK_THROWS_WITH(save_tensors(folder / "again", file), Contains("tensor x was not read"));
+    return file.unread.at("x");
+  };
+  CHECK(why("C64", 1, "0000803f0000803f") == "is of type C64, which is not read");
+  CHECK_THAT(why("F4", 2, "12"), Contains("F4"));
+  CHECK_THAT(why("BOOL", 2, "0102"), Contains("holds 2, which is no BOOL"));
+  CHECK_THAT(why("U64", 1, "0000000000000080"), Contains("9223372036854775808"));
+  // 1e300
+  if (sizeof(real) == 4)
+    CHECK_THAT(why("F64", 1, "9c7500883ce4377e"), Contains("holds 1e+300, too large for F32"));
+  write_raw(folder / "two",
+            R"({"c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},)"
+            R"("x":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})",
+            Bytes(9));
+  const TensorFile file = load_tensors(folder / "two");
+  CHECK(file.unread.size() == 1);
+  CHECK(file.indices.at("x").size() == 1);
+}
+
+TEST_CASE("indices are written beside tensors", "[files]") {
+  const Scratch folder;
+  save_tensors(folder / "x", {.tensors = {{"a", Tensor({3}, {1, 2, 3})}},
+                              .indices = {{"b", Indices({2}, {-1, Index{1} << 62})}}});
+  const TensorFile back = load_tensors(folder / "x");
+  CHECK(back.tensors.at("a").data()[2] == 3);
+  CHECK(back.indices.at("b").data()[1] == Index{1} << 62);
+  CHECK_THROWS_WITH(save_tensors(folder / "x", {.tensors = {{"b", zeros({1})}},
+                                                .indices = {{"b", Indices({1}, {1})}}}),
+                    Contains("the name b is taken"));
+  CHECK_THROWS_WITH(save_tensors(folder / "x", {.tensors = {{"__metadata__", zeros({1})}}}),
+                    Contains("__metadata__"));
+}
+
+TEST_CASE("what is wrong with a safetensors header is said in own words", "[files]") {
+  const Scratch folder;
+  const auto says = [&](const std::string& header, const std::string& words) {
+    CHECK_THAT(refusal(folder, header), Contains(words) && !Contains("json"));
+  };
+  says(R"({"a":})", "the header is no JSON at byte 13");
+  says(R"({"a")", "the header is no JSON at byte 12");
+  says("{\"a\":\"\xff\"}", "the header is no JSON at byte 14");
+  says(R"({"a":1e999})", "out of range");
+  says("[]", "no JSON object");
+  for (const char* entry : {"1", "{}", R"({"dtype":"F32","shape":[]})",
+                            R"({"dtype":1,"shape":[],"data_offsets":[0,0]})",
+                            R"({"dtype":"F32","shape":3,"data_offsets":[0,0]})",
+                            R"({"dtype":"F32","shape":[],"data_offsets":[0]})"})
+    says(fmt::format(R"({{"a":{}}})", entry),
+         "tensor a: the header gives no dtype, shape and two data_offsets");
+  says(R"({"a":{"dtype":"F32","shape":["2"],"data_offsets":[0,0]}})",
+       R"(tensor a: "2" is no size)");
+  says(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", "tensor a: it lies at bytes 8");
+  says(R"({"a":{"dtype":"C64","shape":[2],"data_offsets":[0,16]}})",
+       "tensor a: it lies at bytes 0");
+  says(R"({"__metadata__":3})", "__metadata__ is no JSON object");
+  says(R"({"__metadata__":{"k":3}})", "k of __metadata__ is no text");
+}
