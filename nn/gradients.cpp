@@ -33,7 +33,7 @@ void expect_clippable(const char* operation, const std::vector<Tensor>& gradient
 }
 
 void scale_to(Tensor& gradient, double norm, double limit) {
-  if (norm > limit) gradient = gradient * (limit / norm);
+  if (!(norm <= limit)) gradient = gradient * (limit / norm);  // NaN too: nothing hides it
 }
 
 }  // namespace

@@ -102,7 +102,8 @@ kernels::Attention sizes(const Projections& p, const AttentionOptions& o, const 
 }
 
 struct Fused {
-  Tensor out, normalizers;
+  Tensor out, rows;  // rows: (B, heads, Tq, 2), as kernels::SoftmaxRow
+
   Kept kept;
 };
 
@@ -110,16 +111,16 @@ Fused forward(const Projections& p, const AttentionOptions& o) {
   const Kept kept = draw(p, o);
   const kernels::Attention a = sizes(p, o, kept);
   Fused result{Tensor::uninitialized({a.batch, a.queries, p.channels()}),
-               Tensor::uninitialized({a.batch, a.heads, a.queries}), kept};
+               Tensor::uninitialized({a.batch, a.heads, a.queries, 2}), kept};
   kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
                              {result.out.mutable_data(), p.channels()},
-                             result.normalizers.mutable_data());
+                             reinterpret_cast<kernels::SoftmaxRow*>(result.rows.mutable_data()));
   return result;
 }
 
 // The gradients of the three, or of the one that holds them.
 Projections backward(const Projections& p, const AttentionOptions& o, const Kept& kept,
-                     const Tensor& out, const Tensor& normalizers, const Tensor& g) {
+                     const Tensor& out, const Tensor& rows, const Tensor& g) {
   Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
   if (!p.packed) {
     d.k = Tensor::uninitialized(p.k.shape());
@@ -131,8 +132,9 @@ Projections backward(const Projections& p, const AttentionOptions& o, const Kept
   };
   const Index channels = p.channels();
   kernels::attention_backward(sizes(p, o, kept), p.heads(0), p.heads(1), p.heads(2),
-                              {out.data(), channels}, normalizers.data(), {g.data(), channels},
-                              writable(0), writable(1), writable(2));
+                              {out.data(), channels},
+                              reinterpret_cast<const kernels::SoftmaxRow*>(rows.data()),
+                              {g.data(), channels}, writable(0), writable(1), writable(2));
   return d;
 }
 
@@ -191,7 +193,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
   if (!fusible(options)) return composite::attention(q, k, v, options);
   const Projections p{q, k, v, false};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, sums = fused.normalizers, kept = fused.kept](
+  const auto rule = [p, options, rows = fused.rows, kept = fused.kept](
                         const Tensor& g, const Tensor& y, const Wanted<3>&) -> Gradients<3> {
     if (recording()) {
       const auto definition = [&](const std::vector<Tensor>& in) {
@@ -200,7 +202,7 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Attent
       const std::vector<Tensor> d = vjp(definition, {p.q, p.k, p.v}, g);
       return {d[0], d[1], d[2]};
     }
-    const Projections d = backward(p, options, kept, y, sums, g);
+    const Projections d = backward(p, options, kept, y, rows, g);
     return {d.q, d.k, d.v};
   };
   return record("attention", fused.out, place, joint_edge<3>({&q, &k, &v}, rule));
@@ -220,8 +222,8 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
   }
   const Projections p{projected, {}, {}, true};
   const Fused fused = forward(p, options);
-  const auto rule = [p, options, sums = fused.normalizers, kept = fused.kept](const Tensor& g,
-                                                                              const Tensor& y) {
+  const auto rule = [p, options, rows = fused.rows, kept = fused.kept](const Tensor& g,
+                                                                       const Tensor& y) {
     if (recording()) {
       const auto definition = [&](const std::vector<Tensor>& in) {
         const std::vector<Tensor> parts = thirds(in[0]);
@@ -229,7 +231,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
       };
       return vjp(definition, {p.q}, g)[0];
     }
-    return backward(p, options, kept, y, sums, g).q;
+    return backward(p, options, kept, y, rows, g).q;
   };
   return record("self_attention", fused.out, place, edge(projected, rule));
 }

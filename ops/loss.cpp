@@ -59,7 +59,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, Place place) {
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, Place place) {
   expect_same("binary_cross_entropy_with_logits", logits, target);
   const PlaceScope caller(place);
-  return mean(softplus(logits) - logits * target);
+  // Of softplus(logits) - logits * target, large logits would leave rounding errors, infinite ones
+  // nothing.
+  return mean(target * softplus(-logits) + (1.0 - target) * softplus(logits));
 }
 
 Tensor mse(const Tensor& x, const Tensor& target, Place place) {

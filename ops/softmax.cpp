@@ -41,8 +41,10 @@ void softmax_row(const real* x, Index length, real* y) {
 
 void log_softmax_row(const real* x, Index length, real* y) {
   const real greatest = kernels::reduce().max(x, length);
-  const real shift = greatest + std::log(kernels::softmax_loops().exp_sum(x, length, greatest, y));
-  kernels::elementwise().sub({x, false}, {&shift, true}, y, length);
+  const real log_sum = std::log(kernels::softmax_loops().exp_sum(x, length, greatest, y));
+  // One after the other: greatest + log_sum would lose the digits of log_sum.
+  kernels::elementwise().sub({x, false}, {&greatest, true}, y, length);
+  kernels::elementwise().sub({y, false}, {&log_sum, true}, y, length);
 }
 
 // f along the last axis, applied along any other by exchanging the two.
@@ -84,7 +86,8 @@ Tensor composite::softmax(const Tensor& x, int axis) {
 }
 
 Tensor composite::log_softmax(const Tensor& x, int axis) {
-  return x - logsumexp(x, axis, Keep::yes);
+  const Tensor shifted = x - detach(max(x, axis, Keep::yes));
+  return shifted - log(sum(exp(shifted), axis, Keep::yes));
 }
 
 }  // namespace tapegrad

@@ -98,7 +98,7 @@ void drop(const Block& block, Index query, real* row, real* factors) {
 // far; what is summed of them, from the zeros in `out` on, shrinks when a greater one appears
 // (Milakov and Gimelshein 2018, algorithm 3).
 void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
-                     Heads<const real> v, Heads<real> out, real* normalizers, Index begin,
+                     Heads<const real> v, Heads<real> out, SoftmaxRow* rows, Index begin,
                      real* scores, real* factors) {
   const Attention& a = head.a;
   const Index end = block_at(head, begin, 0).end;
@@ -138,15 +138,15 @@ void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
     const real total = totals[i - begin];
     const bool sees_keys = total != 0;
     if (sees_keys) scale_sums(i, 1 / total);
-    normalizers[head.row(i)] =
-        sees_keys ? greatest[i - begin] + std::log(total) : std::numeric_limits<real>::infinity();
+    rows[head.row(i)] =
+        sees_keys ? SoftmaxRow{greatest[i - begin], 1 / total} : SoftmaxRow{-hidden, 0};
   }
 }
 
 // What the way back reads and writes.
 struct Gradients {
   Heads<const real> q, k, v, out, g;
-  const real* normalizers;
+  const SoftmaxRow* rows;
   Heads<real> dq, dk, dv;
 };
 
@@ -165,7 +165,7 @@ void backward_block(const Block& block, const Gradients& t, real* p, real* ds, r
     const Index visible = block.visible(i);
     drop(block, i, ds_row, factors);
     const real mean = reduce().dot(query(t.g, i), query(t.out, i), a.width);
-    softmax_loops().backward(p_row, ds_row, visible, t.normalizers[head.row(i)], mean, a.scale);
+    softmax_loops().backward(p_row, ds_row, visible, t.rows[head.row(i)], mean, a.scale);
     if (a.kept) elementwise().mul({p_row, false}, {factors, false}, p_row, visible);
     std::fill(p_row + visible, p_row + keys, real{0});
     std::fill(ds_row + visible, ds_row + keys, real{0});
@@ -206,21 +206,21 @@ void for_heads(const Attention& a, const Body& body) {
 }  // namespace
 
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
-                       Heads<const real> v, Heads<real> out, real* normalizers) {
+                       Heads<const real> v, Heads<real> out, SoftmaxRow* rows) {
   count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
     const Scratch scores(block_queries * head.stride()), factors(head.stride());
     clear(head, out, a.queries);
     for (Index begin = 0; begin < a.queries; begin += block_queries)
-      forward_queries(head, q, k, v, out, normalizers, begin, scores.data(), factors.data());
+      forward_queries(head, q, k, v, out, rows, begin, scores.data(), factors.data());
   });
 }
 
 void attention_backward(const Attention& a, Heads<const real> q, Heads<const real> k,
-                        Heads<const real> v, Heads<const real> out, const real* normalizers,
+                        Heads<const real> v, Heads<const real> out, const SoftmaxRow* rows,
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv) {
   count_attention(a, 5, 4);  // q, k, v, out, g and three gradients
-  const Gradients all{q, k, v, out, g, normalizers, dq, dk, dv};
+  const Gradients all{q, k, v, out, g, rows, dq, dk, dv};
   for_heads(a, [&](const Head& head) {
     const Scratch p(block_queries * head.stride()), ds(block_queries * head.stride());
     const Scratch factors(head.stride());

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tapegrad/core/philox.h"
+#include "tapegrad/ops/kernels/softmax.h"
 
 namespace tapegrad::kernels {
 
@@ -31,13 +32,13 @@ struct Attention {
 };
 
 /// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0.
-/// normalizers (batch, heads, queries): the logarithms of the sums, for the way back.
+/// rows (batch, heads, queries): for the way back.
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
-                       Heads<const real> v, Heads<real> out, real* normalizers);
+                       Heads<const real> v, Heads<real> out, SoftmaxRow* rows);
 
 /// Given the gradient g of out. The scores are computed again, block by block.
 void attention_backward(const Attention& a, Heads<const real> q, Heads<const real> k,
-                        Heads<const real> v, Heads<const real> out, const real* normalizers,
+                        Heads<const real> v, Heads<const real> out, const SoftmaxRow* rows,
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv);
 
 }  // namespace tapegrad::kernels

@@ -37,11 +37,13 @@ real exp_sum(const real* x, Index count, real shift, real* y) {
   return total + hn::GetLane(hn::SumOfLanes(d, hn::IfThenElseZero(present, e)));
 }
 
-void backward(real* s, real* dp, Index count, real normalizer, real mean, real scale) {
+void backward(real* s, real* dp, Index count, SoftmaxRow row, real mean, real scale) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const Vector shift = hn::Set(d, normalizer), center = hn::Set(d, mean), by = hn::Set(d, scale);
-  const auto weight = [=](Vector score) HWY_ATTR { return exp_of(hn::Sub(score, shift)); };
+  const Vector shift = hn::Set(d, row.greatest), share = hn::Set(d, row.inverse_sum),
+               center = hn::Set(d, mean), by = hn::Set(d, scale);
+  const auto weight = [=](Vector score)
+                          HWY_ATTR { return hn::Mul(exp_of(hn::Sub(score, shift)), share); };
   const auto gradient = [=](Vector p, Vector of_p)
                             HWY_ATTR { return hn::Mul(hn::Mul(p, hn::Sub(of_p, center)), by); };
   Index i = 0;

@@ -4,13 +4,19 @@
 
 namespace tapegrad::kernels {
 
+/// What turns scores into weights again. Not the one number greatest + log(sum): it would have lost
+/// the digits of the sum where scores are large.
+struct SoftmaxRow {
+  real greatest, inverse_sum;
+};
+
 /// Loops over one row of scores.
 struct SoftmaxLoops {
   /// y = e^(x - shift), may be x; returns the sum.
   real (*exp_sum)(const real* x, Index count, real shift, real* y);
-  /// Makes of scores s and gradients dp of the weights p: p = e^(s - normalizer) in the place of s,
-  /// ds = p (dp - mean) scale in the place of dp.
-  void (*backward)(real* s, real* dp, Index count, real normalizer, real mean, real scale);
+  /// Makes of scores s and gradients dp of the weights p: p = e^(s - greatest) / sum in the place
+  /// of s, ds = p (dp - mean) scale in the place of dp.
+  void (*backward)(real* s, real* dp, Index count, SoftmaxRow row, real mean, real scale);
 };
 const SoftmaxLoops& softmax_loops();
 

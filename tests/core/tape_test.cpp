@@ -99,6 +99,8 @@ TEST_CASE("products and checks under NoGrad leave the tape alone", "[tape]") {
       CHECK(check_second_gradient(f, {x}));
       CHECK_FALSE(recording());
     }
+    CHECK(tape.size() == size);
+    CHECK(tape.flows().empty());
     CHECK(check_second_gradient([](const auto& in) { return sin(in[0]); }, {detach(x)}));
     CHECK_THROWS_WITH(kept + 1.0, Contains("NoGrad"));
     if (options.keep_values) continue;
