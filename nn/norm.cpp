@@ -291,12 +291,15 @@ Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
 Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
   expect_defined("norm", x);
   if (spec.kind == NormKind::none && !AroundNorms::active()) return x;
-  expect(x.rank() >= (where_ == Channels::second ? 3 : 1), "norm: {} is not of {}", x.shape(),
-         where_ == Channels::second ? "images (N, C, H, W)" : "features (..., C)");
+  const bool images = where_ == Channels::second;
+  expect(images ? x.rank() == 3 || x.rank() == 4 : x.rank() >= 1, "norm: {} is not of {}",
+         x.shape(), images ? "images (N, C, H, W) or signals (N, C, L)" : "features (..., C)");
   expect(where_ != Channels::features || x.rank() <= 3,
          "norm: {} may be images (N, C, H, W) or features (..., C); say Channels::second or "
          "Channels::last",
          x.shape());
+  if (images && x.rank() == 3)  // a signal is an image one element wide
+    return reshape(at_step(reshape(x, x.shape().insert(3, 1)), step, mode), x.shape());
   const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
   const bool of_features = gain.defined() && gain.shape().rank() == 1;
   const bool plain = (spec.kind == NormKind::layer || spec.kind == NormKind::rms) &&

@@ -61,11 +61,12 @@ struct NormSpec {
 std::vector<std::string> norm_names();
 
 /// Where a tensor has its channels. `features` is (..., C) of at most three axes: where there are
-/// four, it has to be said whether they are images, `second` (N, C, ...), or not, `last` (..., C).
+/// four, it has to be said whether they are images, `second` (N, C, H, W), or not, `last` (..., C).
+/// Signals (N, C, L) are `second` too.
 enum class Channels { features, last, second };
 
 /// A normalization at one place of a network, with its parameters and running averages.
-///   x: (..., C) or (N, C, ...)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
+///   x: (..., C), or (N, C, H, W) or (N, C, L)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
 /// Throws Error for a kind that does not fit the place, instance normalization of features, for
 /// channels below 1, and for groups that do not divide them; and ShapeError when it meets four axes
 /// whose channels may be last or second.

@@ -22,6 +22,13 @@ constexpr std::uint64_t header_limit = 100'000'000;  // that of the format's own
 constexpr const char* own_type = sizeof(real) == 4 ? "F32" : "F64";
 constexpr const char* index_type = "I64";
 constexpr const char* metadata_name = "__metadata__";
+constexpr int header_depth = 3;  // an array of sizes in a tensor's object in the header
+
+// The beginning of what a file says, for a message.
+std::string beginning(const std::string& text) {
+  constexpr std::size_t shown = 100;
+  return text.size() <= shown ? text : text.substr(0, shown) + "...";
+}
 
 // ---- Types of values ----------------------------------------------------------------------------
 
@@ -139,7 +146,7 @@ struct Entry {
 Index count_of(const std::string& where, const json& number) {
   const bool fits =
       number.is_number_unsigned() && std::in_range<Index>(number.get<std::uint64_t>());
-  expect<DataError>(fits, "{}: {} is no size", where, number.dump());
+  if (!fits) throw DataError(fmt::format("{}: {} is no size", where, beginning(number.dump())));
   return number.get<Index>();
 }
 
@@ -183,8 +190,14 @@ void expect_contiguous(const std::string& file, std::vector<Entry> entries, std:
 
 json header_of(const std::string& file, std::span<const std::byte> bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
+  // What is nested deeper is refused while it is read: taking it apart would recurse as deep.
+  const auto shallow = [&](int depth, json::parse_event_t, const json&) {
+    expect<DataError>(depth <= header_depth,
+                      "load_tensors: {}: the header is nested deeper than that of tensors", file);
+    return true;
+  };
   try {
-    json header = json::parse(text, text + bytes.size());
+    json header = json::parse(text, text + bytes.size(), shallow);
     expect<DataError>(header.is_object(), "load_tensors: {}: the header is no JSON object", file);
     return header;
   } catch (const json::parse_error& error) {
@@ -200,8 +213,8 @@ std::map<std::string, std::string> metadata_of(const std::string& file, const js
   expect<DataError>(entry.is_object(), "load_tensors: {}: {} is no JSON object", file,
                     metadata_name);
   for (const auto& [key, value] : entry.items()) {
-    expect<DataError>(value.is_string(), "load_tensors: {}: {} of {} is no text", file, key,
-                      metadata_name);
+    expect<DataError>(value.is_string(), "load_tensors: {}: {} of {} is no text", file,
+                      beginning(key), metadata_name);
     metadata[key] = value.get<std::string>();
   }
   return metadata;
@@ -214,7 +227,7 @@ void read_tensor(const std::string& where, const std::string& name, const Entry&
                     data.size());
   const auto type = types().find(entry.type);
   if (type == types().end()) {
-    file.unread[name] = fmt::format("is of type {}, which is not read", entry.type);
+    file.unread[name] = fmt::format("is of type {}, which is not read", beginning(entry.type));
     return;
   }
   const std::uint64_t bytes = static_cast<std::uint64_t>(entry.shape.size()) * type->second.bytes;
@@ -297,7 +310,7 @@ TensorFile load_tensors(const std::filesystem::path& path) {
       file.metadata = metadata_of(name, value);
       continue;
     }
-    const std::string where = fmt::format("load_tensors: {}: tensor {}", name, key);
+    const std::string where = fmt::format("load_tensors: {}: tensor {}", name, beginning(key));
     entries.push_back(entry_of(where, value));
     read_tensor(where, key, entries.back(), data, file);
   }

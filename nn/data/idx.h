@@ -15,7 +15,8 @@ struct ImageSet {
   std::vector<std::uint8_t> labels;  ///< (count)
 
   Index count() const { return static_cast<Index>(labels.size()); }
-  /// The chosen images, of shape (N, 1, height, width), scaled to [0, 1].
+  /// The chosen images, of shape (N, 1, height, width), scaled to [0, 1]. Both throw ShapeError for
+  /// one that there is not.
   Tensor images(std::span<const Index> chosen) const;
   /// Their labels, of shape (N).
   Indices labels_of(std::span<const Index> chosen) const;

@@ -78,6 +78,10 @@ TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
   CHECK(images.shape() == Shape{2, 1, 2, 3});
   CHECK(images.data()[7] == Approx(0.2));
   CHECK(set.labels_of(chosen).data()[0] == 3);
+  for (const Index none : {-1, 2}) {
+    CHECK_THROWS_AS(set.images(std::span(&none, 1)), ShapeError);
+    CHECK_THROWS_AS(set.labels_of(std::span(&none, 1)), ShapeError);
+  }
 }
 
 TEST_CASE("damaged IDX files are refused at every byte", "[files]") {

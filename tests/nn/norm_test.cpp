@@ -310,3 +310,30 @@ TEST_CASE("the norms of a recurrent layer are seen at each step", "[nn][norm]") 
   CHECK(relative_error(layer(x).outputs, plain) < precision);
   CHECK(uses == 1 + 7 + 7);  // of all inputs at once, of h W_h and of c
 }
+
+TEST_CASE("four axes may be images, and it has to be said", "[norm]") {
+  const Tensor image = Random(4).normal({2, 6, 6, 6});  // as wide as it has channels
+  for (const char* name : {"layer", "batch", "group", "rms", "ada", "divisive"}) {
+    CHECK_THROWS_WITH(Norm(name, 6)(image),
+                      Contains("(2, 6, 6, 6)") && Contains("Channels::second"));
+    CHECK_NOTHROW(Norm(name, 6, Channels::second)(image));
+    CHECK_NOTHROW(Norm(name, 6, Channels::last)(image));
+  }
+  const Norm last("batch", 6, Channels::last), second("batch", 6, Channels::second);
+  Random random(5);
+  CHECK(max(abs(last(image, training(random)) - second(image, training(random)))).item() > 0.1);
+}
+
+TEST_CASE("a signal is normalized as an image one element wide", "[norm]") {
+  Random random(6);
+  const Tensor signal = random.normal({3, 4, 7});
+  for (const std::string& name : norm_names()) {
+    const Norm norm(name, 4, Channels::second), twin = clone(norm);
+    for (const Mode mode : {training(random), Mode()}) {
+      const Tensor y = norm(signal, mode);
+      const Tensor image = twin(reshape(signal, {3, 4, 7, 1}), mode);
+      CHECK(max(abs(reshape(y, image.shape()) - image)).item() == 0);
+    }
+  }
+  CHECK_THROWS_WITH(Norm("batch", 4, Channels::second)(ones({3, 4})), Contains("(3, 4)"));
+}

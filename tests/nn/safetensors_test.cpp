@@ -280,3 +280,21 @@ TEST_CASE("what is wrong with a safetensors header is said in own words", "[file
   says(R"({"__metadata__":3})", "__metadata__ is no JSON object");
   says(R"({"__metadata__":{"k":3}})", "k of __metadata__ is no text");
 }
+
+TEST_CASE("a hostile safetensors header neither ends the reader nor fills the screen", "[files]") {
+  const Scratch folder;
+  for (const std::size_t depth : {5, 400, 1'000'000})
+    for (const char* around : {R"({{"a":{}}})", R"({{"a":{{"shape":{}}}}})", "{}"}) {
+      const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+      CHECK_THAT(refusal(folder, fmt::format(fmt::runtime(around), nested)),
+                 Contains("nested deeper"));
+    }
+  CHECK_THAT(refusal(folder, std::string(1'000'000, '[')), Contains("nested deeper"));
+  const std::string name(1'000'000, 'n');
+  for (const char* entry : {R"({{"{}":1}})", R"({{"__metadata__":{{"{}":1}}}})",
+                            R"({{"a":{{"dtype":"F32","shape":["{}"],"data_offsets":[0,4]}}}})"}) {
+    const std::string message = refusal(folder, fmt::format(fmt::runtime(entry), name));
+    CHECK(message.size() < 1000);
+    CHECK_THAT(message, Contains("nnn..."));
+  }
+}

@@ -163,3 +163,20 @@ TEST_CASE("the sentence sets are as published", "[text]") {
   CHECK(count("sentence-classification/TREC.test.all.gz") == 500);
   CHECK(count("sentence-classification/rt-polarity.all.gz") == 10662);
 }
+
+TEST_CASE("rows and parts of a text lie within it", "[text]") {
+  const Indices ids({5}, {0, 1, 2, 3, 4});
+  CHECK(part(ids, 1, 5).values()[3] == 4);
+  CHECK(part(ids, 5, 5).size() == 0);
+  CHECK_THROWS_WITH(part(ids, 1, 6), "part: [1, 6) is not within 5 ids");
+  CHECK_THROWS_AS(part(ids, -1, 2), ShapeError);
+  CHECK_THROWS_AS(part(ids, 3, 2), ShapeError);
+  CHECK_THROWS_AS(transposed(ids), ShapeError);
+  CHECK(text_rows(ids, {0, 2}, 2).targets.values()[3] == 4);
+  CHECK_THROWS_WITH(text_rows(ids, {3}, 2), Contains("does not begin at 3 of 5"));
+  CHECK_THROWS_AS(text_rows(ids, {-1}, 2), ShapeError);
+  CHECK_THROWS_AS(TextStreams(ids, 0, 2), ShapeError);
+  CHECK_THROWS_AS(TextStreams(ids, 1, 0), ShapeError);
+  CHECK_THROWS_AS(text_blocks(ids, 0, 2), ShapeError);
+  CHECK_THROWS_AS(text_blocks(ids, 2, 0), ShapeError);
+}

@@ -128,16 +128,3 @@ TEST_CASE("a transposed convolution may owe its shape to the output padding", "[
   CHECK(check_gradient(f, inputs));
   CHECK(check_second_gradient(f, inputs));
 }
-
-TEST_CASE("four axes may be images, and it has to be said", "[norm]") {
-  const Tensor image = Random(4).normal({2, 6, 6, 6});  // as wide as it has channels
-  for (const char* name : {"layer", "batch", "group", "rms", "ada", "divisive"}) {
-    CHECK_THROWS_WITH(Norm(name, 6)(image),
-                      Contains("(2, 6, 6, 6)") && Contains("Channels::second"));
-    CHECK_NOTHROW(Norm(name, 6, Channels::second)(image));
-    CHECK_NOTHROW(Norm(name, 6, Channels::last)(image));
-  }
-  const Norm last("batch", 6, Channels::last), second("batch", 6, Channels::second);
-  Random random(5);
-  CHECK(distance(last(image, training(random)), second(image, training(random))) > 0.1);
-}
