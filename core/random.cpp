@@ -110,8 +110,8 @@ RandomJournal::~RandomJournal() { journal = outer_; }
 
 void RandomJournal::note(Random& random) {
   for (const Entry& entry : entries_)
-    if (entry.random == &random) return;
-  entries_.push_back({&random, random.state()});
+    if (*entry.random == &random) return;
+  entries_.push_back({random.anchor_.of(random), random.state()});
 }
 
 void Random::restore(const std::array<std::uint64_t, 2>& state) {

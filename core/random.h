@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "tapegrad/core/indices.h"
@@ -38,6 +39,25 @@ class Random {
   void restore(const std::array<std::uint64_t, 2>& state);
 
  private:
+  friend class RandomJournal;
+  /// Tells journals, which may outlive the Random, when it has ended. A copy has none of it.
+  class Anchor {
+   public:
+    Anchor() = default;
+    Anchor(const Anchor&) {}
+    Anchor& operator=(const Anchor&) { return *this; }
+    ~Anchor() {
+      if (at_ != nullptr) *at_ = nullptr;
+    }
+    const std::shared_ptr<Random*>& of(Random& random) {
+      if (at_ == nullptr) at_ = std::make_shared<Random*>(&random);
+      return at_;
+    }
+
+   private:
+    std::shared_ptr<Random*> at_;
+  };
+
   /// Goes on by `blocks`; returns where they begin.
   std::uint64_t advance(std::uint64_t blocks);
   template <class Fill>
@@ -45,13 +65,14 @@ class Random {
 
   std::uint64_t seed_;
   std::uint64_t position_ = 0;
+  Anchor anchor_;
 };
 
 /// While in scope, remembers every Random that is drawn from on this thread, as it was before.
 class RandomJournal {
  public:
   struct Entry {
-    Random* random;
+    std::shared_ptr<Random* const> random;  ///< refers to null when it has ended
     std::array<std::uint64_t, 2> state;
   };
   RandomJournal();

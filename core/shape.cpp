@@ -15,23 +15,28 @@ Shape::Shape(std::initializer_list<Index> extents)
 Shape::Shape(std::span<const Index> extents) {
   expect(extents.size() <= max_rank, "shape: {} axes; at most {} are supported", extents.size(),
          int{max_rank});
-  Index elements = 1;
-  for (const Index extent : extents) {
-    expect(extent >= 0, "shape: negative extent: {}", extent);
-    expect(extent == 0 || elements <= std::numeric_limits<Index>::max() / 64 / extent,
-           "shape: too many elements: extents {} and more", extent);
-    elements *= std::max<Index>(extent, 1);
-    extents_[rank_++] = extent;
-  }
+  for (const Index extent : extents) extents_[rank_++] = extent;
+  expect_countable();
 }
 
 void Shape::no_axis(int axis) const {
   throw ShapeError(fmt::format("shape: axis {} of a tensor of shape {}", axis, *this));
 }
 
+void Shape::expect_countable() const {
+  Index elements = 1;
+  for (const Index extent : *this) {
+    expect(extent >= 0, "shape: negative extent: {}", *this);
+    expect(extent == 0 || elements <= std::numeric_limits<Index>::max() / 64 / extent,
+           "shape: too many elements: {}", *this);
+    elements *= std::max<Index>(extent, 1);
+  }
+}
+
 Shape Shape::with(int axis, Index extent) const {
   Shape changed = *this;
   changed.extents_[resolve(axis)] = extent;
+  changed.expect_countable();
   return changed;
 }
 
@@ -51,6 +56,7 @@ Shape Shape::insert(int axis, Index extent) const {
   const int at = changed.resolve(axis);
   std::copy(begin() + at, end(), changed.extents_.begin() + at + 1);
   changed.extents_[at] = extent;
+  changed.expect_countable();
   return changed;
 }
 

@@ -44,7 +44,8 @@ class Shape {
       no_axis(axis);
     return axis < 0 ? axis + rank_ : axis;
   }
-  /// This shape with one extent changed.
+  /// This shape with one extent changed. It and `insert` throw ShapeError for extents that are
+  /// negative or make too many elements.
   Shape with(int axis, Index extent) const;
   /// This shape without one axis.
   Shape without(int axis) const;
@@ -59,6 +60,7 @@ class Shape {
 
  private:
   [[noreturn]] void no_axis(int axis) const;
+  void expect_countable() const;
 
   std::array<Index, max_rank> extents_;  // the first rank_; the others are left as they are
   int rank_ = 0;

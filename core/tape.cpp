@@ -68,7 +68,8 @@ Node& Tape::enter(const char* name, Tensor& value, const Place& place) {
 }
 
 Tensor Tape::gradient(std::int32_t index) const {
-  if (index >= static_cast<std::int32_t>(last_flows_.size()) || last_flows_[index] < 0) return {};
+  if (index < 0 || index >= static_cast<std::int32_t>(last_flows_.size()) || last_flows_[index] < 0)
+    return {};
   return detach(flows_[last_flows_[index]].total);
 }
 
@@ -79,6 +80,7 @@ void Tape::keep_flow(const Flow& flow) {
 }
 
 const Parameter* Tape::parameter(std::int32_t index) const {
+  if (index < 0 || index >= size_) return nullptr;
   if (node(index).input_count > 0) return nullptr;
   for (const auto& [identity, leaf] : leaves_)
     if (leaf.node == index) return &leaf.parameter;
@@ -108,14 +110,16 @@ void Tape::refuse(const Tensor& tensor, const char* operation, int input) const 
       std::binary_search(interlude_ids_.begin(), interlude_ids_.end(), tensor.tape_id());
   throw TapeError(fmt::format(
       "{}: input {} was recorded {}", operation, input,
-      forgotten ? "inside of a function given to recompute, or under NoGrad to vjp, jacobian or hvp, "
-                  "and the tape has forgotten it; make it a result of the function, detach() it, or "
-                  "do without recompute"
-                : "on a tape that has ended or belongs to another thread; detach() it to carry its "
-                  "value into this one"));
+      forgotten
+          ? "inside of a function given to recompute, or under NoGrad to vjp, jacobian or hvp, "
+            "and the tape has forgotten it; make it a result of the function, detach() it, or "
+            "do without recompute"
+          : "on a tape that has ended or belongs to another thread; detach() it to carry its "
+            "value into this one"));
 }
 
 Tensor Tape::leaf(const Parameter& parameter) {
+  expect_defined("leaf", parameter);
   const auto [entry, is_new] =
       leaves_.try_emplace(parameter.identity(), Leaf{id_, size_, parameter});
   Tensor leaf = parameter.value();

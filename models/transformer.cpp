@@ -7,6 +7,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/recurrent.h"
 
 namespace tapegrad {
 namespace {
@@ -85,7 +86,7 @@ Tensor TransformerLm::operator()(const Indices& ids, Mode mode,
 }
 
 Tensor padding_mask(const Indices& lengths, Index steps) {
-  expect_defined("padding_mask", lengths);
+  expect_lengths("padding_mask: lengths", lengths, steps, lengths.size());
   Tensor mask = Tensor::uninitialized({lengths.size(), 1, 1, steps});
   for (Index b = 0; b < lengths.size(); ++b)
     for (Index t = 0; t < steps; ++t)
@@ -118,12 +119,14 @@ Translator::Translator(Index vocabulary, Random& random, const TransformerModelO
       decoder(random, stack_options(o, true), true) {}
 
 Tensor Translator::encode(const Indices& source, const Indices& lengths, Mode mode) const {
+  expect_defined("translator", source, lengths);
   const Tensor mask = padding_mask(lengths, source.shape()[1]);
   return encoder(dropout(embedding(source), mode), {.mask = mask}, mode);
 }
 
 Tensor Translator::decode(const Tensor& memory, const Indices& lengths, const Indices& target,
                           Mode mode, std::vector<AttentionCache>* caches) const {
+  expect_defined("translator", memory, lengths, target);
   const Index seen = caches == nullptr || caches->empty() ? 0 : caches->front().length();
   const BlockContext context{.memory = memory,
                              .memory_mask = padding_mask(lengths, memory.shape()[1])};

@@ -99,6 +99,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->rate());
   }
   for (const auto& [name, random] : checkpoint.random) {
+    expect<Error>(random != nullptr, "save_checkpoint: {}: there is no Random for {}",
+                  path.string(), name);
     file.metadata["random." + name + ".seed"] = std::to_string(random->state()[0]);
     file.metadata["random." + name + ".position"] = std::to_string(random->state()[1]);
   }

@@ -12,6 +12,7 @@ struct Dropout {
 
   explicit Dropout(double share = 0.5) : rate(expect_share("Dropout", "rate", share)) {}
   Tensor operator()(const Tensor& x, Mode mode = {}) const {
+    expect_defined("dropout", x);
     return mode.is_training() ? dropout(x, rate, *mode.random) : x;
   }
 };

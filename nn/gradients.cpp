@@ -66,6 +66,7 @@ void clip_by_value(std::vector<Tensor>& gradients, double limit) {
 void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients) {
   const NoGrad pause;
   if (total.empty()) {
+    expect_all_defined("accumulate", gradients);
     total = gradients;
     return;
   }

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <memory>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
 
@@ -37,7 +38,11 @@ class Layer {
     return *this;
   }
 
-  Tensor operator()(const Tensor& x, Mode mode = {}) const { return held_->call(x, mode); }
+  /// Throws Error for a layer that has been moved from.
+  Tensor operator()(const Tensor& x, Mode mode = {}) const {
+    expect<Error>(held_ != nullptr, "layer: it has been moved to another");
+    return held_->call(x, mode);
+  }
   void visit(Fields& field) const { held_->visit(field); }
 
  private:

@@ -337,11 +337,17 @@ void Norm::pytorch(PyTorchState& state) const {
 }
 
 AroundNorms::AroundNorms(Around around)
-    : around_(std::move(around)), outer_(std::exchange(around_norms, this)) {}
+    : around_(std::move(around)), outer_(std::exchange(around_norms, this)) {
+  if (around_) return;
+  around_norms = outer_;
+  throw Error("around_norms: the function is empty");
+}
 AroundNorms::~AroundNorms() { around_norms = outer_; }
 bool AroundNorms::active() { return around_norms != nullptr; }
 Tensor AroundNorms::around(const Norm& norm, const Tensor& x, const Apply& apply) {
-  return around_norms->around_(norm, x, apply);
+  const Tensor y = around_norms->around_(norm, x, apply);
+  expect(y.defined(), "around_norms: the function returned an undefined tensor for {}", x.shape());
+  return y;
 }
 
 }  // namespace tapegrad

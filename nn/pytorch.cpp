@@ -88,6 +88,10 @@ std::map<std::string, const PyTorchState::Entry*> PyTorchState::named(
 
 void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions& options) const {
   const TensorFile file = load_tensors(path);
+  const auto format = file.metadata.find("format");
+  expect<DataError>(format == file.metadata.end() || format->second != "tapegrad",
+                    "load_pytorch: {}: save_checkpoint wrote it; read it with load_checkpoint",
+                    path.string());
   const std::map<std::string, const Entry*> wanted = named(options);
   std::vector<std::string> wrong;
   for (const auto& [name, entry] : wanted) {

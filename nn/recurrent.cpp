@@ -238,7 +238,7 @@ RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState
   expect_defined("recurrent", x);
   expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0], "{}: x must be (T, B, {}): {}",
          name_of(cell), input.weight.shape()[0], x.shape());
-  if (lengths.defined()) expect_lengths(lengths, x.shape()[0], x.shape()[1]);
+  if (lengths.defined()) expect_lengths("recurrent: lengths", lengths, x.shape()[0], x.shape()[1]);
   const RecurrentState begin = state.h.defined() ? state : first(x.shape()[1]);
   const Tensor inputs = projected(x, lengths, mode);
   if (fused()) return recurrent(cell, inputs, recurrent_weight(), begin, norms(), lengths);
@@ -277,7 +277,7 @@ Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<Recur
          "recurrent: one state for each of {} layers is needed: {}", layers.size(), states.size());
   expect_defined("recurrent", x);
   expect(x.rank() == 3, "recurrent: x must be (T, B, in): {}", x.shape());
-  if (lengths.defined()) expect_lengths(lengths, x.shape()[0], x.shape()[1]);
+  if (lengths.defined()) expect_lengths("recurrent: lengths", lengths, x.shape()[0], x.shape()[1]);
   const auto state = [&](std::size_t i) { return states.empty() ? RecurrentState() : states[i]; };
   Result result{x, {}};
   const std::size_t directions = options.bidirectional ? 2 : 1;

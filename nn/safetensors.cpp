@@ -242,8 +242,10 @@ void read_tensor(const std::string& where, const std::string& name, const Entry&
 void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
   json header = json::object();
   std::uint64_t offset = 0;
-  const auto enter = [&](const std::string& name, const char* type, const Shape& shape,
+  const auto enter = [&](const std::string& name, const char* type, const auto& values,
                          std::size_t bytes) {
+    expect<DataError>(values.defined(), "save_tensors: {}: {} is undefined", path.string(), name);
+    const Shape& shape = values.shape();
     expect<DataError>(name != metadata_name && !header.contains(name),
                       "save_tensors: {}: the name {} is taken", path.string(), name);
     const std::uint64_t end = offset + static_cast<std::uint64_t>(shape.size()) * bytes;
@@ -256,10 +258,8 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
     throw DataError(
         fmt::format("save_tensors: {}: tensor {} was not read: it {}", path.string(), name, why));
   // The wider values first, so that all lie at multiples of their size.
-  for (const auto& [name, indices] : file.indices)
-    enter(name, index_type, indices.shape(), sizeof(Index));
-  for (const auto& [name, tensor] : file.tensors)
-    enter(name, own_type, tensor.shape(), sizeof(real));
+  for (const auto& [name, indices] : file.indices) enter(name, index_type, indices, sizeof(Index));
+  for (const auto& [name, tensor] : file.tensors) enter(name, own_type, tensor, sizeof(real));
   if (!file.metadata.empty()) header[metadata_name] = file.metadata;
   std::string text;
   try {

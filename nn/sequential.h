@@ -19,6 +19,7 @@ struct Sequential {
   void add(Layer layer) { layers.push_back(std::move(layer)); }
 
   Tensor operator()(const Tensor& x, Mode mode = {}) const {
+    expect_defined("sequential", x);
     Tensor y = x;
     for (const Layer& layer : layers) y = layer(y, mode);
     return y;

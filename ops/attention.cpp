@@ -180,6 +180,7 @@ Tensor redone(const Tensor& q, const Tensor& k, const Tensor& v, const Attention
 
 Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
                             const AttentionOptions& o) {
+  expect_defined("attention", q, k, v);
   return defined(q, k, v, o, [&](const Tensor& weights) {
     return tapegrad::dropout(weights, o.dropout, *o.random);
   });

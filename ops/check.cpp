@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 
 namespace tapegrad {
@@ -48,6 +49,7 @@ void compare(CheckResult& result, double gradient, double expected, const CheckO
 }
 
 Tensor value_of(const Function& f, const std::vector<Tensor>& xs) {
+  expect<Error>(f != nullptr, "check: the function is empty");
   const NoGrad pause;
   return f(xs);
 }

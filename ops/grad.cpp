@@ -70,6 +70,21 @@ class Differentiation {
   std::optional<Interlude> forgotten_;
 };
 
+// `grad`, but zeros where y depends on none of the xs.
+std::vector<Tensor> grad_or_zeros(const Tensor& y, const std::vector<Tensor>& xs,
+                                  const GradOptions& options) {
+  if (Tape::required("grad").holds(y, "grad", 0)) return grad(y, xs, options);
+  std::vector<Tensor> gradients;
+  for (const Tensor& x : xs) gradients.push_back(zeros(x.shape()));
+  return gradients;
+}
+
+void expect_product(const char* operation, const Tensor& v, const Tensor& of) {
+  expect_defined(operation, v, of);
+  expect(v.shape() == of.shape(), "{}: the vector must have the shape {}: {}", operation,
+         of.shape(), v.shape());
+}
+
 // The same values as a new node: what a sweep over f must not walk past.
 Tensor alias(const Tensor& x) {
   const Tape* tape = Tape::active();
@@ -84,6 +99,7 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
   std::vector<std::int32_t> nodes;
   std::vector<Shape> shapes;
   const Tape& tape = Tape::required("grad");
+  expect_all_defined("grad", xs);
   for (const Tensor& x : xs) {
     const bool held = tape.holds(x, "grad", static_cast<int>(nodes.size()) + 1);
     expect<TapeError>(held, "grad: x {} of shape {} is not on the tape; watch() it first",
@@ -111,18 +127,22 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
 }
 
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v) {
+  expect<Error>(f != nullptr, "vjp: the function is empty");
   expect_all_defined("vjp", xs);
   const bool recorded = recording();
   const Differentiation differentiation;
   std::vector<Tensor> aliases;
   for (const Tensor& x : xs) aliases.push_back(alias(x));
-  std::vector<Tensor> gradients = grad(f(aliases), aliases, {.seed = v, .record = recorded});
+  const Tensor y = f(aliases);
+  expect_product("vjp", v, y);
+  std::vector<Tensor> gradients = grad_or_zeros(y, aliases, {.seed = v, .record = recorded});
   if (!recorded)
     for (Tensor& gradient : gradients) gradient = detach(gradient);
   return gradients;
 }
 
 Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
+  expect<Error>(f != nullptr, "jacobian: the function is empty");
   expect_defined("jacobian", x);
   const bool recorded = recording();
   const Differentiation differentiation;
@@ -131,7 +151,8 @@ Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) 
   for (Index i = 0; i < y.size(); ++i) {
     Tensor unit = zeros(y.shape());
     unit.mutable_data()[i] = 1;
-    rows.push_back(grad(y, at, {.seed = unit, .keep = true, .record = recorded}));
+    rows.push_back(
+        grad_or_zeros(y, {at}, {.seed = unit, .keep = true, .record = recorded}).front());
   }
   std::vector<Index> extents(y.shape().begin(), y.shape().end());
   extents.insert(extents.end(), x.shape().begin(), x.shape().end());
@@ -141,12 +162,14 @@ Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) 
 }
 
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v) {
+  expect<Error>(f != nullptr, "hvp: the function is empty");
   expect_defined("hvp", x, v);
   const bool recorded = recording();
   const Differentiation differentiation;
   const Tensor at = alias(x);
-  const Tensor gradient = grad(f(at), at, {.record = true});
-  const Tensor product = grad(gradient, at, {.seed = v, .record = recorded});
+  expect_product("hvp", v, x);
+  const Tensor gradient = grad_or_zeros(f(at), {at}, {.record = true}).front();
+  const Tensor product = grad_or_zeros(gradient, {at}, {.seed = v, .record = recorded}).front();
   return recorded ? product : detach(product);
 }
 

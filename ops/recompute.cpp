@@ -18,13 +18,52 @@ thread_local bool recomputation_active = false;
 thread_local std::uint64_t changed_computation = 0;
 std::atomic<std::uint64_t> next_changed_computation{1};
 
-// A number that depends on every bit of the values.
-std::uint64_t digest(const Tensor& x) {
-  using Bits = std::conditional_t<sizeof(real) == 4, std::uint32_t, std::uint64_t>;
-  std::uint64_t sum = 0, factor = 1;
-  for (const real value : x.values())
-    sum += std::bit_cast<Bits>(value) * (factor += 0x9E3779B97F4A7C16);  // always odd
-  return sum;
+// A number that depends on everything that is added to it, and on the order.
+class Fingerprint {
+ public:
+  void add(std::uint64_t value) { state_ = (std::rotl(state_, 5) ^ value) * 0x9E3779B97F4A7C15; }
+  void add(const void* identity) { add(reinterpret_cast<std::uintptr_t>(identity)); }
+  // Shape and every bit of the values.
+  void add(const Tensor& x) {
+    using Bits = std::conditional_t<sizeof(real) == 4, std::uint32_t, std::uint64_t>;
+    for (const Index extent : x.shape()) add(static_cast<std::uint64_t>(extent));
+    std::uint64_t sum = 0, factor = 1;
+    for (const real value : x.values())
+      sum += std::bit_cast<Bits>(value) * (factor += 0x9E3779B97F4A7C16);  // always odd
+    add(sum);
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
+// What ran since a tape had `begin` nodes: operations, what they read, and the result. Leaves of
+// parameters count by their parameters: the first run enters some that the second finds.
+std::uint64_t fingerprint_of(const Tape& tape, std::int32_t begin, const Tensor& y) {
+  Fingerprint print;
+  std::vector<std::uint64_t> numbers;  // of the nodes from `begin` on
+  std::uint64_t operations = 0;
+  const auto number_of = [&](std::int32_t node) -> std::uint64_t {
+    if (node < 0) return 0;
+    if (const Parameter* parameter = tape.parameter(node))
+      return reinterpret_cast<std::uintptr_t>(parameter->identity());
+    return node < begin ? 2 * static_cast<std::uint64_t>(node) + 1 : numbers[node - begin];
+  };
+  for (std::int32_t i = begin; i < tape.size(); ++i) {
+    if (tape.parameter(i) != nullptr) {
+      numbers.push_back(0);
+      continue;
+    }
+    numbers.push_back(2 * ++operations);
+    const Node& node = tape.node(i);
+    print.add(node.name);
+    for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))
+      print.add(number_of(input));
+  }
+  print.add(tape.holds(y) ? number_of(y.node()) : 0);
+  print.add(y);
+  return print.value();
 }
 
 // f(xs), which can be computed once more as it was the first time.
@@ -36,17 +75,20 @@ class Repeatable {
         composite_(Composite::active()),
         changed_computation_(ChangedComputation::innermost()) {}
 
-  Tensor first() {
+  Tensor first(const Tape& tape) {
+    const std::int32_t begin = tape.size();
     const RandomJournal journal;
     const Tensor y = f_(xs_);
-    drawn_ = journal.entries();
-    digest_ = digest(y);
+    expect<TapeError>(y.defined(), "recompute: the function returned an undefined tensor");
+    for (const RandomJournal::Entry& entry : journal.entries())
+      if (*entry.random != nullptr) drawn_.push_back(entry);  // the others were f's own
+    fingerprint_ = fingerprint_of(tape, begin, y);
     return y;
   }
   // The parameters that were read the first time.
   void read(const Parameter& parameter) { read_.emplace_back(parameter, parameter.changes()); }
 
-  Tensor again() const {
+  Tensor again(const Tape& tape) const {
     for (const auto& [parameter, changes] : read_)
       expect<TapeError>(parameter.changes() == changes,
                         "recompute: parameter {} of shape {} has changed since it was read; "
@@ -56,11 +98,16 @@ class Repeatable {
     expect<TapeError>(changed_computation_ == ChangedComputation::innermost(),
                       "recompute: an AroundNorms or a scope like it was in force only the first "
                       "time or only now; let it last from the function's call to the sweep");
+    for (const RandomJournal::Entry& entry : drawn_)
+      expect<TapeError>(*entry.random != nullptr,
+                        "recompute: a Random that the function drew from has ended; let it live "
+                        "until the sweep");
+    const std::int32_t begin = tape.size();
     const Restored restored(drawn_, composite_);
     const Tensor y = f_(xs_);
-    expect<TapeError>(digest(y) == digest_,
-                      "recompute: the function gave other values the second time: shape {}; what "
-                      "it captures must not change before the sweep",
+    expect<TapeError>(fingerprint_of(tape, begin, y) == fingerprint_,
+                      "recompute: the function did something else the second time, with a result "
+                      "of shape {}; what it captures must not change before the sweep",
                       y.shape());
     return y;
   }
@@ -72,13 +119,14 @@ class Repeatable {
     Restored(const std::vector<RandomJournal::Entry>& drawn, bool composite)
         : recomputation_(std::exchange(recomputation_active, true)), composite_(composite) {
       for (const auto& [random, state] : drawn) {
-        now_.push_back({random, random->state()});
-        random->restore(state);
+        now_.push_back({random, (*random)->state()});
+        (*random)->restore(state);
       }
     }
     ~Restored() {
       recomputation_active = recomputation_;
-      for (const auto& [random, state] : now_) random->restore(state);
+      for (const auto& [random, state] : now_)
+        if (*random != nullptr) (*random)->restore(state);
     }
     Restored(const Restored&) = delete;
     Restored& operator=(const Restored&) = delete;
@@ -95,7 +143,7 @@ class Repeatable {
   std::uint64_t changed_computation_;
   std::vector<RandomJournal::Entry> drawn_;  // from these, in these states
   std::vector<std::pair<Parameter, std::uint64_t>> read_;
-  std::uint64_t digest_ = 0;
+  std::uint64_t fingerprint_ = 0;
 };
 
 // What `recompute` leaves on the tape.
@@ -110,7 +158,7 @@ struct RecomputeRule final : Rule {
     std::optional<Interlude> forgotten;
     if (!recorded) forgotten.emplace(tape);
     const std::int32_t before = tape.size();
-    const Tensor y = f.again();
+    const Tensor y = f.again(tape);
     const GradOptions options{.record = recorded};
     std::optional<NoGrad> pause;
     if (!recorded) pause.emplace();
@@ -127,7 +175,12 @@ struct RecomputeRule final : Rule {
 
 Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) {
   Tape* tape = Tape::active();
-  if (tape == nullptr || tape->options().keep_values) return f(xs);
+  expect<TapeError>(f != nullptr, "recompute: the function is empty");
+  if (tape == nullptr || tape->options().keep_values) {
+    const Tensor y = f(xs);
+    expect<TapeError>(y.defined(), "recompute: the function returned an undefined tensor");
+    return y;
+  }
   const PlaceScope caller(place);
   // From the start where it stays: a Random that f holds must not move.
   const auto destroy = [](RecomputeRule* rule) { rule->~RecomputeRule(); };
@@ -139,7 +192,7 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   {
     const Interlude forgotten(*tape);
     const std::int32_t before = tape->size();
-    const Tensor y = rule->f.first();
+    const Tensor y = rule->f.first(*tape);
     if (!tape->holds(y, "recompute", 0) || y.node() < before) return y;  // there is nothing to keep
     for (std::int32_t i = before; i < tape->size(); ++i) {
       const Node& node = tape->node(i);
@@ -164,20 +217,30 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   return result;
 }
 
+namespace {
+
+std::vector<Tensor> expect_all_there(std::vector<Tensor> results) {
+  expect<TapeError>(!results.empty(), "recompute: the function has no results");
+  for (std::size_t i = 0; i < results.size(); ++i)
+    expect<TapeError>(results[i].defined(), "recompute: result {} is undefined", i);
+  return results;
+}
+
+}  // namespace
+
 std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs, Place place) {
+  expect<TapeError>(f != nullptr, "recompute: the function is empty");
   const Tape* tape = Tape::active();
-  if (tape == nullptr || tape->options().keep_values) return f(xs);
+  if (tape == nullptr || tape->options().keep_values) return expect_all_there(f(xs));
   const PlaceScope caller(place);
   const auto shapes = std::make_shared<std::vector<Shape>>();
   const Function joined = [f, shapes](const std::vector<Tensor>& in) {
     std::vector<Tensor> flat;
     shapes->clear();
-    for (const Tensor& y : f(in)) {
-      expect<TapeError>(y.defined(), "recompute: result {} is undefined", flat.size());
+    for (const Tensor& y : expect_all_there(f(in))) {
       shapes->push_back(y.shape());
       flat.push_back(reshape(y, {y.size()}));
     }
-    expect<TapeError>(!flat.empty(), "recompute: the function has no results");
     return concat(flat);
   };
   const Tensor all = recompute(joined, xs, place);

@@ -11,15 +11,16 @@ namespace tapegrad {
 /// On a tape that keeps values the same as f(xs).
 ///   f: gives the same for the same inputs, whenever it is called
 /// Tensors that f records and leaves behind elsewhere than in its result are refused afterwards.
-/// The sweep throws TapeError when f gives something else the second time, when a parameter that it
-/// reads has changed in between, and outside of the ChangedComputation of the first time.
+/// The sweep throws TapeError when f does something else the second time, when a parameter that it
+/// reads has changed in between or a Random has ended, and outside of the ChangedComputation of the
+/// first time. Throws TapeError for an f that is empty or returns an undefined tensor.
 Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place = Place::here());
 
 /// A function of several tensors with several results, all of them defined.
 using ManyFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 /// `recompute` of several results, such as the states that a part of a sequence leaves to the next:
-/// they are copied side by side into one tensor. Throws TapeError, on a tape that does not keep
-/// values, for a result that is undefined or none at all.
+/// they are copied side by side into one tensor. Throws TapeError as the other does, and for no
+/// results at all.
 std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs,
                               Place = Place::here());
 /// Whether what `recompute` was given is being computed again on this thread. What a layer does

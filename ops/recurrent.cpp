@@ -38,11 +38,12 @@ void expect_fit(Cell cell, const Tensor& inputs, const Tensor& weight, const Rec
       "recurrent: inputs (T, B, {0} hidden) and a weight (hidden, {0} hidden) are needed: {1}, {2}",
       gates_of(cell), inputs.shape(), weight.shape());
   const Shape state{inputs.shape()[1], weight.shape()[0]};
-  expect(first.h.shape() == state,
-         "recurrent: the first h must be (B, hidden) = {}: {}", state, first.h.shape());
+  expect(first.h.shape() == state, "recurrent: the first h must be (B, hidden) = {}: {}", state,
+         first.h.shape());
   expect(cell != Cell::lstm || first.c.shape() == state,
          "recurrent: the first c must be (B, hidden) = {}: {}", state, first.c.shape());
-  if (lengths.defined()) expect_lengths(lengths, inputs.shape()[0], inputs.shape()[1]);
+  if (lengths.defined())
+    expect_lengths("recurrent: lengths", lengths, inputs.shape()[0], inputs.shape()[1]);
 }
 
 void expect_row(const char* place, const RowNormalization& norm, Index channels) {
@@ -239,10 +240,11 @@ Tensor fused(const Call& call, Place place) {
 
 }  // namespace
 
-void expect_lengths(const Indices& lengths, Index steps, Index batch) {
-  expect(lengths.shape() == Shape{batch}, "recurrent: one length a sequence is needed, ({}): {}",
-         batch, lengths.shape());
-  expect_below("recurrent: lengths", lengths, steps + 1);
+void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch) {
+  expect_defined(operation, lengths);
+  expect(lengths.shape() == Shape{batch}, "{}: one length a sequence is needed, ({}): {}",
+         operation, batch, lengths.shape());
+  expect_below(operation, lengths, steps + 1);
 }
 
 Index gates_of(Cell cell) {
@@ -255,6 +257,7 @@ RecurrentState detach(const RecurrentState& state) {
 }
 
 Tensor RowNormalization::operator()(const Tensor& x) const {
+  expect_defined("row_normalization", x);
   Tensor y = x;
   if (statistics) {
     const Field row{.axes = {-1}};
@@ -271,6 +274,8 @@ Tensor RowNormalization::operator()(const Tensor& x) const {
 RecurrentState composite::recurrent_step(Cell cell, const Tensor& inputs, const Tensor& weight,
                                          const RecurrentState& state,
                                          const StepFunctions& functions, Index step) {
+  expect_defined("recurrent_step", inputs, weight, state.h);
+  expect<Error>(functions.product && functions.cell, "recurrent_step: a step function is empty");
   const Index hidden = weight.shape()[0];
   if (cell == Cell::gru_reset_first) {
     const auto x = split(inputs, {2 * hidden, hidden}, -1);
@@ -299,6 +304,7 @@ RecurrentState composite::recurrent_step(Cell cell, const Tensor& inputs, const 
 RecurrentResult composite::recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
                                      const RecurrentState& first, const StepFunctions& functions,
                                      const Indices& lengths) {
+  expect_defined("recurrent", inputs, weight, first.h);
   RecurrentState state = first;
   std::vector<Tensor> outputs;
   for (Index step = 0; step < inputs.shape()[0]; ++step) {

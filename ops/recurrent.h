@@ -66,8 +66,9 @@ RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());
 
-/// Throws ShapeError unless there is one length for each of `batch` sequences, in [0, steps].
-void expect_lengths(const Indices& lengths, Index steps, Index batch);
+/// Throws ShapeError, naming `operation`, unless there is one length for each of `batch` sequences,
+/// in [0, steps].
+void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch);
 
 /// A function of the rows of one step.
 using StepFunction = std::function<Tensor(const Tensor& rows, Index step)>;

@@ -65,6 +65,9 @@ std::filesystem::path plain_or_gzipped(const std::filesystem::path& folder, cons
 }  // namespace
 
 Tensor ImageSet::images(std::span<const Index> chosen) const {
+  const Shape all{count(), height, width};
+  expect(static_cast<Index>(pixels.size()) == all.size(), "images: {} pixels for a set of {}",
+         pixels.size(), all);
   Tensor batch = Tensor::uninitialized({static_cast<Index>(chosen.size()), 1, height, width});
   real* out = batch.mutable_data();
   const Index size = height * width;
