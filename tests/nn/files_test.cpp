@@ -1,6 +1,5 @@
 #include <catch2/catch.hpp>
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdlib>
@@ -9,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "support/folder.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/random.h"
@@ -22,18 +22,10 @@
 
 using namespace tapegrad;
 using Catch::Matchers::Contains;
+using tapegrad::testing::Folder;
 namespace fs = std::filesystem;
 
 namespace {
-
-// A folder that goes with the test.
-struct Folder {
-  fs::path path =
-      fs::temp_directory_path() / fmt::format("tapegrad_test_{}_{}", ::getpid(), sizeof(real));
-  Folder() { fs::create_directories(path); }
-  ~Folder() { fs::remove_all(path); }
-  fs::path operator/(const char* name) const { return path / name; }
-};
 
 using Bytes = std::vector<std::byte>;
 
