@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "support/norm_flag.h"
+#include "support/output.h"
 #include "support/resume.h"
 #include "support/run.h"
 #include "support/sentence_sets.h"
@@ -190,10 +191,9 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     trainer.best = Best::parse(resumed.at("best"));
     trainer.updates.resume_probe();
   }
-  fmt::print("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
-             trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
-             flags.batch_tokens, seed);
-  std::fflush(stdout);
+  write_result(fmt::format("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
+                           trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
+                           flags.batch_tokens, seed));
   if (flags.run.dry_run) {
     print_configuration(all, checkpoint.net);
     return 0;
@@ -220,9 +220,9 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
     return {};
   }
-  fmt::print("test accuracy {:.4f} after the epoch that was best in validation ({:.4f})\n",
-             trainer.best.test, trainer.best.validation);
-  std::fflush(stdout);
+  write_result(
+      fmt::format("test accuracy {:.4f} after the epoch that was best in validation ({:.4f})\n",
+                  trainer.best.test, trainer.best.validation));
   run.finish({{"parameters", parameter_count(trainer.net)},
               {"validation_accuracy", trainer.best.validation},
               {"test_accuracy", trainer.best.test}});
@@ -237,9 +237,9 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
                                                : read_sentence_sets(flags.task, flags.data);
   expect_same_data(resumed, flags.run.resume, sets.source, sets.digest());
-  fmt::print("data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
-             sets.source, sets.train.size(), sets.validation.size(), sets.test.size(),
-             sets.classes);
+  write_result(fmt::format(
+      "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
+      sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
     const auto found =
@@ -249,8 +249,8 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   }
   if (flags.seeds == 1 || flags.run.dry_run) return 0;
   const auto [mean, deviation] = Spread(accuracies);
-  fmt::print("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n", flags.seeds,
-             mean, deviation);
+  write_result(fmt::format("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n",
+                           flags.seeds, mean, deviation));
   RunLog(flags.run.log_dir, all.values(), 0)
       .summary({{"test_accuracy", mean},
                 {"test_accuracy_deviation", deviation},

@@ -6,6 +6,7 @@
 
 #include "support/image_sets.h"
 #include "support/norm_flag.h"
+#include "support/output.h"
 #include "support/resume.h"
 #include "support/run.h"
 #include "support/training.h"
@@ -159,11 +160,11 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   }
 
   const Index count = parameter_count(trainer.net);
-  fmt::print("data: {}; {} images to train on, {} for validation, {} for the test\n", sets.source,
-             sets.train.count(), sets.validation.count(), sets.test.count());
-  fmt::print("model: {} with {} parameters; {} steps of {} images\n", flags.model, count,
-             steps.total, flags.batch_size);
-  std::fflush(stdout);
+  write_result(fmt::format("data: {}; {} images to train on, {} for validation, {} for the test\n",
+                           sets.source, sets.train.count(), sets.validation.count(),
+                           sets.test.count()));
+  write_result(fmt::format("model: {} with {} parameters; {} steps of {} images\n", flags.model,
+                           count, steps.total, flags.batch_size));
   if (flags.run.dry_run) {
     print_configuration(all, checkpoint.net);
     return 0;
@@ -189,7 +190,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     return exit_interrupted;
   }
   const Score score = evaluate(trainer.net, sets.test);
-  fmt::print("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss);
+  write_result(fmt::format("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss));
   run.finish({{"parameters", count}, {"test_loss", score.loss}, {"test_accuracy", score.accuracy}});
   return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "support/grammar.h"
 #include "support/norm_flag.h"
+#include "support/output.h"
 #include "support/resume.h"
 #include "support/training.h"
 #include "tapegrad/tapegrad.h"
@@ -201,12 +202,9 @@ void train(Trainer& trainer, Run& run, const std::function<void()>& save) {
 }
 
 void write_sample(const Trainer& trainer, bool of_grammar) {
-  const std::string text = trainer.sample([](const std::string& piece) {
-    fmt::print("{}", piece);
-    std::fflush(stdout);
-  });
-  fmt::print("\n");
-  if (of_grammar) fmt::print("grammar: {}\n", support::text(score_grammar(text)));
+  const std::string text = trainer.sample(write_result);
+  write_result("\n");
+  if (of_grammar) write_result(fmt::format("grammar: {}\n", support::text(score_grammar(text))));
 }
 
 }  // namespace
@@ -260,11 +258,11 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
     steps.epoch_loss = RunningMean::parse(restored.notes["epoch_loss"]);
   }
 
-  fmt::print("data: {}; {} characters of {} kinds to train on, {} for validation\n", text.source,
-             trainer.training_size(), characters.count(), trainer.rest_size());
-  fmt::print("model: {} with {} parameters; {} steps of {} x {} characters\n", name,
-             model.parameter_count, flags.steps, flags.batch_size, flags.seq_len);
-  std::fflush(stdout);
+  write_result(fmt::format("data: {}; {} characters of {} kinds to train on, {} for validation\n",
+                           text.source, trainer.training_size(), characters.count(),
+                           trainer.rest_size()));
+  write_result(fmt::format("model: {} with {} parameters; {} steps of {} x {} characters\n", name,
+                           model.parameter_count, flags.steps, flags.batch_size, flags.seq_len));
   if (flags.run.dry_run) {
     print_configuration(all, model.fields);
     return 0;
@@ -291,7 +289,8 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   }
   const double training_seconds = run.seconds() - begin;
   const double loss = trainer.evaluate();
-  fmt::print("validation loss {:.4f} nats a character, {:.4f} bits\n", loss, loss / std::log(2.0));
+  write_result(fmt::format("validation loss {:.4f} nats a character, {:.4f} bits\n", loss,
+                           loss / std::log(2.0)));
   if (flags.sample > 0) write_sample(trainer, flags.data.empty());
   Json results{{"parameters", model.parameter_count}};
   results.update(scores(loss));

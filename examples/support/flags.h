@@ -48,7 +48,8 @@ class Flags {
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
 
   /// Reads the command line, then calls `body`. Returns the exit code of the program: that of
-  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception.
+  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception and for
+  /// results that could not be written.
   int run(int argc, char** argv, const std::function<int()>& body);
 
  private:

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/output.h"
+
 namespace tapegrad::support {
 
 void Digest::add(const void* bytes, std::size_t count) {
@@ -29,9 +31,10 @@ void expect_same_data(const std::map<std::string, std::string>& notes, const std
 
 void print_configuration(const Flags& flags, const Fields& net) {
   const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
+  for (const auto& [name, value] : values.items())
+    write_result(fmt::format("  {:16}{}\n", name, value.dump()));
   for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
+    write_result(fmt::format("  {:48}{}\n", name, text(parameter.shape())));
 }
 
 }  // namespace tapegrad::support

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "support/output.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 
@@ -92,7 +93,7 @@ void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>
                 "--overfit-batch: the loss is still {:.4f} after {} steps; try more of them or "
                 "another --lr, or look for a mistake in the model",
                 loss, run.steps_done());
-  fmt::print("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done());
+  write_result(fmt::format("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done()));
 }
 
 void Run::finish(const Json& results) {

@@ -1,5 +1,6 @@
 #include "support/training.h"
 
+#include "support/output.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::support {
@@ -42,7 +43,7 @@ void Training::write_probe() const {
 
 void Training::print_profile() const {
   if (!profile_ || profile_->scopes() == 0) return;
-  fmt::print("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_));
+  write_result(fmt::format("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_)));
 }
 
 Training probed_training(const Fields& net, Index steps) {

@@ -203,6 +203,7 @@ TEST_CASE("a planted link leads a writer nowhere", "[files]") {
   CHECK(read_text(folder / "x") == "1");
   CHECK_FALSE(fs::is_symlink(folder / "x"));
   CHECK(read_text(folder / "victim") == "precious");
+  CHECK(fs::is_symlink(folder / random_name));
 }
 
 TEST_CASE("readers never see a torn file, however many write it", "[files]") {

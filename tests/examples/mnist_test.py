@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, TrainerTest, interrupt_at, run, start
+from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, start
 
 QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
@@ -133,6 +133,33 @@ class Mnist(TrainerTest):
         os.close(ours)
         self.assertEqual(process.wait(), 0)
         self.assertRegex(shown, rb"\r\[#*\.*\] +\d+%  [\d.]+ steps/s  loss [\d.]+  \d+:\d\d left")
+
+    def test_streams_that_cannot_be_written_end_no_training(self):
+        whole = self.saved("whole")
+        part = self.path / "part"
+        for redirections, code in (("2>/dev/full", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">/dev/full", 1),
+                                   (">&-", 1), (">/dev/full 2>/dev/full", 1), ("<&- >&- 2>&-", 1)):
+            part.unlink(missing_ok=True)
+            result = run_redirected(redirections, *self.train, "--save", part)
+            self.assertEqual(result.returncode, code, (redirections, result.stderr))
+            self.assertEqual(part.read_bytes(), whole, redirections)
+            if code == 1 and "2>" not in redirections:
+                self.assertIn("standard output", result.stderr)
+            if code == 0:
+                self.assertIn("test accuracy", result.stdout)
+        self.assertEqual(run_redirected(">/dev/full", "--help").returncode, 1)
+
+    def test_pipes_that_nobody_reads_end_no_training(self):
+        whole = self.saved("whole")
+        for stream, code in ("stderr", 0), ("stdout", 1):
+            ours, theirs = os.pipe()
+            os.close(ours)
+            streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+            process = start(*self.train, "--save", self.path / "part", **streams)
+            os.close(theirs)
+            self.assertEqual(process.wait(), code, stream)
+            self.assertEqual((self.path / "part").read_bytes(), whole)
+            (self.path / "part").unlink()
 
     def test_every_flag_has_an_effect(self):
         self.check_effects(

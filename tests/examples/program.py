@@ -23,6 +23,12 @@ def run(*arguments, code=0, environment=None):
     return result
 
 
+def run_redirected(redirections, *arguments):
+    """Runs the program to its end with streams as the shell redirects them."""
+    return subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirections}', PROGRAM, *map(str, arguments)],
+                          capture_output=True, text=True)
+
+
 def rows_of(table):
     """The rows of a CSV file, each by the names of its columns."""
     return list(csv.DictReader(table.read_text().splitlines()))
