@@ -2,7 +2,6 @@
 // several seeds, says how far their accuracies spread.
 
 #include <cmath>
-#include <functional>
 #include <memory>
 
 #include "support/norm_flag.h"
@@ -156,7 +155,7 @@ struct Trainer {
     return {{"validation_accuracy", validation}};
   }
 
-  void train(Run& run, const std::function<void()>& save) {
+  void train(Run& run) {
     while (!run.over()) {
       const std::vector<SentenceBatch> epoch = batches(run.epoch());
       for (auto i = static_cast<std::size_t>(run.step_of_epoch()); i < epoch.size(); ++i) {
@@ -164,7 +163,6 @@ struct Trainer {
         if (run.interrupted()) break;
       }
       if (run.step_of_epoch() == 0) run.report(evaluate());
-      save();
     }
   }
 };
@@ -200,24 +198,23 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
   }
 
   Run run(run_flags, all.values(), steps);
-  const auto save = [&] {
-    trainer.updates.write_probe();
+  run.saves([&] { trainer.updates.write_probe(); });
+  run.saves([&] {
     if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
     checkpoint.notes["best"] = trainer.best.text();
     save_checkpoint(flags.run.save, checkpoint);
-  };
+  });
   if (flags.run.overfit_batch) {
     const SentenceBatch batch = trainer.batches(0).front();
     overfit(run, trainer.updates.optimizer(), [&] { return trainer.step(batch); });
     trainer.evaluate();
   } else {
-    save();  // so that a file that cannot be written is known before the training
-    trainer.train(run, save);
+    trainer.train(run);
   }
   trainer.updates.print_profile();
   if (run.interrupted()) {
-    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
+    run.stop();
     return {};
   }
   write_result(

@@ -1,7 +1,6 @@
 // Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
 // that the program draws itself.
 
-#include <functional>
 #include <memory>
 
 #include "support/image_sets.h"
@@ -101,8 +100,8 @@ struct Trainer {
     return Batches(set, flags.batch_size, order, first);
   }
 
-  /// Trains until the run is over; calls `save` after each epoch and when interrupted.
-  void train(const ImageSets& sets, Run& run, const std::function<void()>& save) {
+  /// Trains until the run is over.
+  void train(const ImageSets& sets, Run& run) {
     while (!run.over()) {
       for (const auto& [images, labels] : batches(sets.train, run.epoch(), run.step_of_epoch())) {
         run.step(step(images, labels), updates.optimizer().rate());
@@ -112,7 +111,6 @@ struct Trainer {
         const Score score = evaluate(net, sets.validation);
         run.report({{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}});
       }
-      save();
     }
   }
 };
@@ -171,22 +169,22 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   }
 
   Run run(flags.run, all.values(), steps);
-  const auto save = [&] {
+  run.saves([&] { trainer.updates.write_probe(); });
+  run.saves([&] {
+    if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
-    trainer.updates.write_probe();
-    if (!flags.run.save.empty()) save_checkpoint(flags.run.save, checkpoint);
-  };
+    save_checkpoint(flags.run.save, checkpoint);
+  });
   if (flags.run.overfit_batch) {
     const Batch batch = *trainer.batches(sets.train, 0, 0).begin();
     overfit(run, trainer.updates.optimizer(),
             [&] { return trainer.step(batch.images, batch.labels); });
   } else {
-    save();  // so that a file that cannot be written is known before the training
-    trainer.train(sets, run, save);
+    trainer.train(sets, run);
   }
   trainer.updates.print_profile();
   if (run.interrupted()) {
-    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
+    run.stop();
     return exit_interrupted;
   }
   const Score score = evaluate(trainer.net, sets.test);

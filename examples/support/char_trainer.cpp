@@ -190,14 +190,13 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-void train(Trainer& trainer, Run& run, const std::function<void()>& save) {
+void train(Trainer& trainer, Run& run) {
   while (!run.over()) {
     do {
       const double loss = trainer.step();
       run.step(loss, trainer.updates().optimizer().rate());
     } while (!run.over() && run.step_of_epoch() != 0);
     if (!run.interrupted()) run.report(scores(trainer.evaluate()));
-    save();
   }
 }
 
@@ -269,22 +268,21 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   }
 
   Run run(flags.run, all.values(), steps);
-  const auto save = [&] {
-    trainer.updates().write_probe();
+  run.saves([&] { trainer.updates().write_probe(); });
+  run.saves([&] {
     if (flags.run.save.empty()) return;
     notes["epoch_loss"] = run.epoch_loss().text();
     notes["steps_done"] = std::to_string(run.steps_done());
     save_checkpoint(flags.run.save, trainer.checkpoint(notes));
-  };
-  save();  // so that a file that cannot be written is known before the training
+  });
   const double begin = run.seconds();
   if (flags.run.overfit_batch)
     overfit(run, trainer.updates().optimizer(), [&] { return trainer.step_on_first(); });
   else
-    train(trainer, run, save);
+    train(trainer, run);
   trainer.updates().print_profile();
   if (run.interrupted()) {
-    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), flags.steps));
+    run.stop();
     return exit_interrupted;
   }
   const double training_seconds = run.seconds() - begin;

@@ -32,6 +32,10 @@ CLI::Validator not_negative() {
   return bounded("at least 0", [](double value) { return value >= 0; });
 }
 
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
+}
+
 CLI::Validator between(double low, double high) {
   return bounded(fmt::format("from {} to {}", low, high),
                  [=](double value) { return low <= value && value <= high; });

@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 /// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
 CLI::Validator positive();
 CLI::Validator not_negative();
+/// For names of files: an empty one is a mistake of the caller's script.
+CLI::Validator not_empty();
 /// From `low` to `high`, both included.
 CLI::Validator between(double low, double high);
 

@@ -38,7 +38,10 @@ void Progress::step(Index done, double loss) {
 }
 
 void Progress::line(const std::string& text) {
-  if (quiet_) return;
+  if (!quiet_) warning(text);
+}
+
+void Progress::warning(const std::string& text) {
   clear();
   write_diagnostic(fmt::format("{}\n", text));
 }

@@ -32,7 +32,8 @@ void expect_same_data(const std::map<std::string, std::string>& notes, const std
 void print_configuration(const Flags& flags, const Fields& net) {
   const Json values = flags.values();
   for (const auto& [name, value] : values.items())
-    write_result(fmt::format("  {:16}{}\n", name, value.dump()));
+    write_result(fmt::format("  {:16}{}\n", name,
+                             value.dump(-1, ' ', false, Json::error_handler_t::replace)));
   for (const auto& [name, parameter] : net.parameters())
     write_result(fmt::format("  {:48}{}\n", name, text(parameter.shape())));
 }

@@ -62,7 +62,8 @@ class Mnist(TrainerTest):
                               ["--optimizer", "newton"], ["--schedule", "weekly"],
                               ["--dropout", "1"], ["--threads", "0"], ["--model", "rnn"],
                               ["--clip-norm", "-1"], ["--batch-size", "601"],
-                              ["--overfit-batch", "--save", "x"]):
+                              ["--overfit-batch", "--save", "x"], ["--save", ""],
+                              ["--log-dir", ""], ["--resume", ""]):
             result = run("--data", self.data, flag, *values, code=2)
             self.assertIn(flag, result.stderr)
             self.assertEqual(result.stdout, "")
@@ -208,7 +209,64 @@ class Mnist(TrainerTest):
 
     def test_interrupt(self):
         train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
-        self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))
+        self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM),
+                              ("epoch 90/", signal.SIGHUP))
+
+    def test_signals_that_are_ignored_stay_ignored(self):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+        process = start(*self.train, "--epochs", "20", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                        text=True, preexec_fn=ignore)
+        with process.stderr as lines:
+            next(lines)
+            for number in signal.SIGHUP, signal.SIGINT:
+                process.send_signal(number)
+            rest = lines.read()
+        self.assertEqual(process.wait(), 0)
+        self.assertIn("epoch 20/20", rest)
+
+    def test_save_every(self):
+        self.check_save_every([*self.train, "--epochs", "40", "--dropout", "0.1"], 28)
+
+    def start_blocked(self, file, *arguments):
+        """Starts a training, and puts a folder in the place of a file that it writes; the process,
+        after it has said so."""
+        process = start(*self.train, "--epochs", "200", "--quiet", *arguments, stdout=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE, text=True)
+        while not file.is_dir():
+            with contextlib.suppress(FileNotFoundError, FileExistsError):  # written in the meantime
+                file.unlink()
+                file.mkdir()
+        self.assertRegex(process.stderr.readline(), rf"cannot (save|log): .*{file}")
+        return process
+
+    def test_a_failed_save_is_tried_again(self):
+        run(*self.train, "--epochs", "200", "--save", self.path / "whole")
+        part, log = self.path / "part", self.path / "log"
+        for file, flags in (part, []), (log / "metrics.csv", ["--log-dir", log]):
+            with self.start_blocked(file, *flags, "--save", part) as process:
+                file.rmdir()
+                process.stderr.read()
+                self.assertEqual(process.wait(), 0)
+            self.assertEqual(part.read_bytes(), (self.path / "whole").read_bytes())
+        rows = (log / "metrics.csv").read_text().splitlines()
+        self.assertEqual(len(rows) - 1, 200 + 200)
+
+    def test_a_save_that_fails_to_the_end(self):
+        part, log = self.path / "part", self.path / "log"
+        for file, flags in (part, []), (log / "metrics.csv", ["--log-dir", log]):
+            for stop in True, False:
+                with self.start_blocked(file, *flags, "--save", part) as process:
+                    if stop:
+                        process.send_signal(signal.SIGINT)
+                    self.assertIn(str(file), process.stderr.read().splitlines()[-1])
+                    self.assertEqual(process.wait(), 1)
+                file.rmdir()
+            if file != part:  # what could be written was
+                self.assertEqual(run("--data", self.data, "--resume", part).returncode, 0)
+        self.assertTrue((log / "summary.json").exists())
 
     def test_profile(self):
         self.check_profile()

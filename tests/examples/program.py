@@ -12,6 +12,11 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
+# What the tests were started to ignore, their programs would ignore too.
+for ignored in signal.SIGINT, signal.SIGHUP, signal.SIGTERM:
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
 
 def run(*arguments, code=0, environment=None):
     """Runs the program to its end and checks its exit code."""
@@ -37,6 +42,13 @@ def rows_of(table):
 def start(*arguments, **streams):
     """Starts the program and does not wait."""
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
+
+
+def saved_steps(checkpoint):
+    """How many steps the training in a checkpoint has done."""
+    content = checkpoint.read_bytes()
+    header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
+    return int(header["__metadata__"]["optimizer.steps"])
 
 
 def weights(checkpoint):
@@ -118,6 +130,27 @@ class TrainerTest(unittest.TestCase):
         self.assertTrue({"linear", "linear backward"} <= names or {"matmul", "matmul backward"} <= names, rows)
         self.assertAlmostEqual(sum(float(row[2]) for row in rows), float(table[last].split()[1]),
                                delta=0.001 * len(rows))
+
+    def check_save_every(self, train, steps_between_reports):
+        """A training that was killed goes on from the last save, and ends with the bytes of one that
+        never stopped."""
+        run(*train, "--save", self.path / "whole")
+        part = self.path / "part"
+        for flag, multiple in ("5", 5), ("0.0005m", 1):
+            part.unlink(missing_ok=True)
+            process = start(*train, "--save", part, "--save-every", flag,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not part.exists() or saved_steps(part) % steps_between_reports == 0:
+                self.assertIsNone(process.poll(), "saved after reports only")
+            process.kill()
+            process.wait()
+            self.assertEqual(saved_steps(part) % steps_between_reports % multiple, 0)
+            run(*self.data_flags, "--resume", part, "--save", part)
+            self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
+        self.assertIn("--save", run(*train, "--save-every", "5", code=2).stderr)
+        for wrong in "0", "-1", "5s", "m", "0m", "nanm", "1.5", "":
+            flags = ["--save", self.path / "none", "--save-every", wrong]
+            self.assertIn("--save-every", run(*train, *flags, code=2).stderr)
 
     def check_interrupts(self, train, *moments):
         """Interrupted and resumed trainings end with the bytes of one that never stopped."""
