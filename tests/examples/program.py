@@ -136,7 +136,7 @@ class TrainerTest(unittest.TestCase):
         never stopped."""
         run(*train, "--save", self.path / "whole")
         part = self.path / "part"
-        for flag, multiple in ("5", 5), ("0.0005m", 1):
+        for flag, multiple in ("5", 5), ("0.00001m", 1):
             part.unlink(missing_ok=True)
             process = start(*train, "--save", part, "--save-every", flag,
                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
