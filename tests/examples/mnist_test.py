@@ -90,6 +90,14 @@ class Mnist(TrainerTest):
         labels.write_bytes(labels.read_bytes()[:-1])
         self.assertIn(str(labels), run(*self.train, code=1).stderr)
 
+    def test_names_of_any_bytes(self):
+        name = os.fsencode(self.path) + b"/\xff {}"
+        for flags in [], ["--log-dir", self.path / "log"], ["--dry-run"]:
+            command = [PROGRAM, *self.train, *flags, b"--save", name]
+            self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
+        self.assertTrue(os.path.isfile(name))
+        json.loads((self.path / "log" / "config.json").read_text())
+
     def test_log(self):
         log = self.path / "log"
         result = run(*self.train, "--lr", "1e-2", "--log-dir", log)
