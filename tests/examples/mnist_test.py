@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, start
+from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, saved_steps, start
 
 QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
@@ -219,6 +219,19 @@ class Mnist(TrainerTest):
         train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM),
                               ("epoch 90/", signal.SIGHUP))
+
+    def test_interrupt_within_an_epoch(self):
+        train = [*self.train, "--epochs", "1", "--batch-size", "1"]
+        run(*train, "--save", self.path / "whole")
+        part, log = self.path / "part", self.path / "log"
+        process = start(*train, "--quiet", "--save", part, "--log-dir", log, stdout=subprocess.DEVNULL)
+        while not (log / "metrics.jsonl").exists():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
+        self.assertTrue(0 < saved_steps(part) < 550)
+        run(*self.data_flags, "--resume", part, "--save", part)
+        self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
 
     def test_signals_that_are_ignored_stay_ignored(self):
         def ignore():
