@@ -1,12 +1,19 @@
 #include "tapegrad/core/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "tapegrad/core/error.h"
 
@@ -19,16 +26,176 @@ struct CloseGzip {
   void operator()(gzFile file) const { gzclose(file); }
 };
 
-// Writes everything and waits for the disk; false with errno set on failure.
-bool write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return ::fsync(file) == 0;
+// Throws unless the last system call has succeeded.
+void expect_done(bool done, const std::filesystem::path& path) {
+  expect<DataError>(done, "write_file: cannot write {}: {}", path.string(), std::strerror(errno));
 }
+
+const char* kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// What a symlink, or a chain of them, leads to. It need not exist.
+std::filesystem::path behind_links(std::filesystem::path path) {
+  constexpr int most = 40;  // as in the kernel
+  std::error_code error;
+  for (int links = 0; links < most; ++links) {
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;
+  }
+  return path;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& file) {
+  return file.has_parent_path() ? file.parent_path() : ".";
+}
+
+// A temporary file is called NAME.0123456789abcdef.tmp; its digits are random, so that nobody can
+// put something else under the next name.
+constexpr std::size_t random_digits = 16;
+constexpr std::string_view ending = ".tmp";
+
+std::string temporary_prefix(const std::filesystem::path& target) {
+  constexpr std::size_t longest_name = 255;
+  const std::string name = target.filename().string();
+  return name.substr(0, longest_name - 1 - random_digits - ending.size()) + ".";
+}
+
+bool is_temporary(std::string_view name, std::string_view prefix) {
+  if (name.size() != prefix.size() + random_digits + ending.size()) return false;
+  const std::string_view digits = name.substr(prefix.size(), random_digits);
+  return name.starts_with(prefix) && name.ends_with(ending) &&
+         digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (is_open()) ::close(number_);
+  }
+
+  bool is_open() const { return number_ >= 0; }
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// Removes the temporary files that killed writers of the target have left. A writer at work holds
+// a lock on its own. Where locks do not work, nothing is removed.
+void remove_stale(const std::filesystem::path& target) {
+  const std::string prefix = temporary_prefix(target);
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder_of(target), error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::filesystem::path& found = entry->path();
+    if (!is_temporary(found.filename().string(), prefix)) continue;
+    const Descriptor file(::open(found.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (file.is_open() && ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) &&
+        ::flock(file.number(), LOCK_SH | LOCK_NB) == 0)
+      ::unlink(found.c_str());
+  }
+}
+
+// A new file beside the target. It goes with this object unless it has taken the target's name.
+class Temporary {
+ public:
+  // Throws DataError, which names `path`.
+  Temporary(const std::filesystem::path& target, mode_t mode, const std::filesystem::path& path) {
+    constexpr int attempts = 100;
+    for (int i = 0; i < attempts; ++i) {
+      std::uint64_t digits = 0;
+      expect_done(::getentropy(&digits, sizeof digits) == 0, path);
+      name_ =
+          folder_of(target) / fmt::format("{}{:016x}{}", temporary_prefix(target), digits, ending);
+      file_ = Descriptor(
+          ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+      if (!file_.is_open() && errno == EEXIST) continue;
+      expect_done(file_.is_open(), path);
+      if (lock()) return;
+      ::unlink(name_.c_str());
+    }
+    errno = EBUSY;
+    expect_done(false, path);
+  }
+  ~Temporary() {
+    if (!name_.empty()) ::unlink(name_.c_str());
+  }
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  // Gives the file the permissions, owner and group of another, as far as this process may.
+  void adopt(const struct stat& other) {
+    mode_t mode = other.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    if (::fchown(file_.number(), other.st_uid, other.st_gid) != 0 &&
+        ::fchown(file_.number(), static_cast<uid_t>(-1), other.st_gid) != 0)
+      mode = (mode & ~static_cast<mode_t>(S_IRWXG)) | (mode & S_IRWXO) << 3;  // not its group
+    ::fchmod(file_.number(), mode);
+  }
+
+  // Writes everything and waits for the disk; false with errno set on failure.
+  bool write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    while (::fsync(file_.number()) != 0)
+      if (errno != EINTR) return false;
+    return true;
+  }
+
+  // False with errno set on failure.
+  bool take_name(const std::filesystem::path& target) {
+    if (::rename(name_.c_str(), target.c_str()) != 0) return false;
+    name_.clear();
+    return true;
+  }
+
+ private:
+  // False if a writer that cleans up came between the file and its lock.
+  bool lock() {
+    if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
+    struct stat status {};
+    return ::fstat(file_.number(), &status) == 0 && status.st_nlink > 0;
+  }
+
+  std::filesystem::path name_;
+  Descriptor file_;  // holds the lock
+};
+
+// While in scope, writing beyond `ulimit -f` fails with EFBIG, and its signal, which would end the
+// program, is dropped.
+class WithoutSizeSignal {
+ public:
+  WithoutSizeSignal() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutSizeSignal() {
+    const timespec no_time{};
+    while (sigtimedwait(&signal_, nullptr, &no_time) < 0 && errno == EINTR) continue;
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutSizeSignal(const WithoutSizeSignal&) = delete;
+  WithoutSizeSignal& operator=(const WithoutSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_{}, before_{};
+};
 
 }  // namespace
 
@@ -62,22 +229,25 @@ std::string read_text(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path.string(), ::getpid());
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  expect<DataError>(file >= 0, "write_file: cannot create {}: {}", temporary, std::strerror(errno));
-  bool written = write_all(file, bytes);
-  int failure = errno;
-  if (::close(file) != 0 && written) {
-    written = false;
-    failure = errno;
-  }
-  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) {
-    written = false;
-    failure = errno;
-  }
-  if (!written) ::unlink(temporary.c_str());
-  expect<DataError>(written, "write_file: cannot write {}: {}", path.string(),
-                    std::strerror(failure));
+  expect<DataError>(!path.empty(), "write_file: the name of the file is empty");
+  struct stat old {};
+  const bool replaces = ::stat(path.c_str(), &old) == 0;
+  expect_done(replaces || errno == ENOENT, path);
+  expect<DataError>(!replaces || S_ISREG(old.st_mode),
+                    "write_file: cannot write {}: it is {}; name a regular file or a new one",
+                    path.string(), kind_of(old.st_mode));
+
+  const std::filesystem::path target = behind_links(path);
+  remove_stale(target);
+  const WithoutSizeSignal quiet;
+  Temporary file(target, replaces ? S_IRUSR | S_IWUSR : 0666, path);
+  if (replaces) file.adopt(old);
+  expect_done(file.write(bytes), path);
+  expect_done(file.take_name(target), path);
+
+  // So that the new name survives a power failure. The file is in place, so a failure is no error.
+  const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.is_open()) ::fsync(folder.number());
 }
 
 }  // namespace tapegrad

@@ -17,7 +17,9 @@ std::vector<std::byte> read_file(const std::filesystem::path& path,
 std::string read_text(const std::filesystem::path& path);
 
 /// Writes a file whole or not at all: to a temporary file beside it, which then takes its name.
-/// Throws DataError when that fails; what was there before is kept.
+/// Symlinks are followed, the permissions of a file that is replaced are kept, and temporary files
+/// of writers that were killed are removed. Throws DataError when that fails, also for what is no
+/// regular file, such as a device; what was there before is kept.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
 }  // namespace tapegrad

@@ -2,10 +2,10 @@
 // several seeds, says how far their accuracies spread.
 
 #include <cmath>
-#include <functional>
 #include <memory>
 
 #include "support/norm_flag.h"
+#include "support/output.h"
 #include "support/resume.h"
 #include "support/run.h"
 #include "support/sentence_sets.h"
@@ -155,7 +155,7 @@ struct Trainer {
     return {{"validation_accuracy", validation}};
   }
 
-  void train(Run& run, const std::function<void()>& save) {
+  void train(Run& run) {
     while (!run.over()) {
       const std::vector<SentenceBatch> epoch = batches(run.epoch());
       for (auto i = static_cast<std::size_t>(run.step_of_epoch()); i < epoch.size(); ++i) {
@@ -163,7 +163,6 @@ struct Trainer {
         if (run.interrupted()) break;
       }
       if (run.step_of_epoch() == 0) run.report(evaluate());
-      save();
     }
   }
 };
@@ -190,39 +189,37 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     trainer.best = parsed_note(resumed, "best", flags.run.resume, Best::parse);
     trainer.updates.resume_probe();
   }
-  fmt::print("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
-             trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
-             flags.batch_tokens, seed);
-  std::fflush(stdout);
+  write_result(fmt::format("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
+                           trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
+                           flags.batch_tokens, seed));
   if (flags.run.dry_run) {
     dry_run(all, checkpoint.net, [&] { return trainer.step(trainer.batches(0).front()); });
     return 0;
   }
 
   Run run(run_flags, all.values(), steps);
-  const auto save = [&] {
-    trainer.updates.write_probe();
+  run.saves([&] { trainer.updates.write_probe(); });
+  run.saves([&] {
     if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
     checkpoint.notes["best"] = trainer.best.text();
     save_checkpoint(flags.run.save, checkpoint);
-  };
+  });
   if (flags.run.overfit_batch) {
     const SentenceBatch batch = trainer.batches(0).front();
     overfit(run, trainer.updates.optimizer(), [&] { return trainer.step(batch); });
     trainer.evaluate();
   } else {
-    save();  // so that a file that cannot be written is known before the training
-    trainer.train(run, save);
+    trainer.train(run);
   }
   trainer.updates.print_profile();
   if (run.interrupted()) {
-    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
+    run.stop();
     return {};
   }
-  fmt::print("test accuracy {:.4f} after the epoch that was best in validation ({:.4f})\n",
-             trainer.best.test, trainer.best.validation);
-  std::fflush(stdout);
+  write_result(
+      fmt::format("test accuracy {:.4f} after the epoch that was best in validation ({:.4f})\n",
+                  trainer.best.test, trainer.best.validation));
   run.finish({{"parameters", parameter_count(trainer.net)},
               {"validation_accuracy", trainer.best.validation},
               {"test_accuracy", trainer.best.test}});
@@ -237,9 +234,9 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
                                                : read_sentence_sets(flags.task, flags.data);
   expect_same_data(resumed, flags.run.resume, sets.source, sets.digest());
-  fmt::print("data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
-             sets.source, sets.train.size(), sets.validation.size(), sets.test.size(),
-             sets.classes);
+  write_result(fmt::format(
+      "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
+      sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
     const auto found =
@@ -249,8 +246,8 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   }
   if (flags.seeds == 1 || flags.run.dry_run) return 0;
   const auto [mean, deviation] = Spread(accuracies);
-  fmt::print("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n", flags.seeds,
-             mean, deviation);
+  write_result(fmt::format("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n",
+                           flags.seeds, mean, deviation));
   RunLog(flags.run.log_dir, all.values(), 0)
       .summary({{"test_accuracy", mean},
                 {"test_accuracy_deviation", deviation},

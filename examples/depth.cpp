@@ -380,7 +380,6 @@ int main(int argc, char** argv) {
         "gradient (Xu et al. 2019, tables 2 and 3).",
         corpus.source, corpus.train.size(), corpus.characters, corpus.rest.size(), depth.channels,
         depth.heads, depth.steps, depth.batch_size, depth.seq_len));
-    std::fflush(stdout);
 
     const auto networks =
         static_cast<Index>(depth.placements.size() * depth.layers.size() * depth.norms.size());

@@ -1,11 +1,11 @@
 // Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
 // that the program draws itself.
 
-#include <functional>
 #include <memory>
 
 #include "support/image_sets.h"
 #include "support/norm_flag.h"
+#include "support/output.h"
 #include "support/resume.h"
 #include "support/run.h"
 #include "support/training.h"
@@ -101,8 +101,8 @@ struct Trainer {
   }
   Batch first_batch(const ImageSet& set) const { return *batches(set, 0, 0).begin(); }
 
-  /// Trains until the run is over; calls `save` after each epoch and when interrupted.
-  void train(const ImageSets& sets, Run& run, const std::function<void()>& save) {
+  /// Trains until the run is over.
+  void train(const ImageSets& sets, Run& run) {
     while (!run.over()) {
       for (const auto& [images, labels] : batches(sets.train, run.epoch(), run.step_of_epoch())) {
         run.step(step(images, labels), updates.optimizer().rate());
@@ -112,7 +112,6 @@ struct Trainer {
         const Score score = evaluate(net, sets.validation);
         run.report({{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}});
       }
-      save();
     }
   }
 };
@@ -160,11 +159,11 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   }
 
   const Index count = parameter_count(trainer.net);
-  fmt::print("data: {}; {} images to train on, {} for validation, {} for the test\n", sets.source,
-             sets.train.count(), sets.validation.count(), sets.test.count());
-  fmt::print("model: {} with {} parameters; {} steps of {} images\n", flags.model, count,
-             steps.total, flags.batch_size);
-  std::fflush(stdout);
+  write_result(fmt::format("data: {}; {} images to train on, {} for validation, {} for the test\n",
+                           sets.source, sets.train.count(), sets.validation.count(),
+                           sets.test.count()));
+  write_result(fmt::format("model: {} with {} parameters; {} steps of {} images\n", flags.model,
+                           count, steps.total, flags.batch_size));
   if (flags.run.dry_run) {
     const Batch batch = trainer.first_batch(sets.train);
     dry_run(all, checkpoint.net, [&] { return trainer.step(batch.images, batch.labels); });
@@ -172,26 +171,26 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   }
 
   Run run(flags.run, all.values(), steps);
-  const auto save = [&] {
+  run.saves([&] { trainer.updates.write_probe(); });
+  run.saves([&] {
+    if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
-    trainer.updates.write_probe();
-    if (!flags.run.save.empty()) save_checkpoint(flags.run.save, checkpoint);
-  };
+    save_checkpoint(flags.run.save, checkpoint);
+  });
   if (flags.run.overfit_batch) {
     const Batch batch = trainer.first_batch(sets.train);
     overfit(run, trainer.updates.optimizer(),
             [&] { return trainer.step(batch.images, batch.labels); });
   } else {
-    save();  // so that a file that cannot be written is known before the training
-    trainer.train(sets, run, save);
+    trainer.train(sets, run);
   }
   trainer.updates.print_profile();
   if (run.interrupted()) {
-    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), steps.total));
+    run.stop();
     return exit_interrupted;
   }
   const Score score = evaluate(trainer.net, sets.test);
-  fmt::print("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss);
+  write_result(fmt::format("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss));
   run.finish({{"parameters", count}, {"test_loss", score.loss}, {"test_accuracy", score.accuracy}});
   return 0;
 }

@@ -386,7 +386,6 @@ int main(int argc, char** argv) {
         "images; its test accuracy is that of {}. Adam with a rate of 0.001, {} seeds.",
         sets.source, mnist.updates, small_batch_updates * mnist.updates, laboratory.watched(),
         cnn_batch, mnist.epochs, laboratory.cnn_images(), sets.test.count(), mnist.seeds));
-    std::fflush(stdout);
     batch_sizes(report, laboratory, mnist.updates);
     std::vector<CnnResult> results;
     for (const char* norm :

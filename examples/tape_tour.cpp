@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "support/flags.h"
+#include "support/output.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -24,7 +25,7 @@ std::string normalization(Tensor (*statistic)(const Tensor&)) {
   const Tensor y = centred / deviation;
   const Tensor loss = sum(y * Tensor({4}, {1, 0, 0, 0.5}));
   const Tensor gradient = grad(loss, x);
-  fmt::print("  dl/dx {}, mean {:.4f}\n", text(gradient), mean(gradient).item());
+  write_result(fmt::format("  dl/dx {}, mean {:.4f}\n", text(gradient), mean(gradient).item()));
   return as_json(tape);
 }
 
@@ -34,7 +35,7 @@ std::string second_derivative() {
   const Tensor loss = sum(tanh(x) * x);
   const Tensor slope = grad(loss, x, {.record = true});
   const Tensor curvature = grad(sum(slope), x);
-  fmt::print("  slope {}, curvature {}\n", text(slope), text(curvature));
+  write_result(fmt::format("  slope {}, curvature {}\n", text(slope), text(curvature)));
   return as_json(tape);
 }
 
@@ -48,12 +49,12 @@ int main(int argc, char** argv) {
     std::filesystem::create_directories(directory);
     const std::string layer_norm = directory + "/tape_layer_norm.html";
     const std::string second = directory + "/tape_second_derivative.html";
-    fmt::print("layer normalization, attached and detached: {}\n", layer_norm);
+    write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
     const std::string attached = normalization([](const Tensor& t) { return t; });
     const std::string detached = normalization([](const Tensor& t) { return detach(t); });
     write_viewer({{"Statistics attached", attached}, {"Statistics detached", detached}},
                  layer_norm);
-    fmt::print("a derivative of a derivative: {}\n", second);
+    write_result(fmt::format("a derivative of a derivative: {}\n", second));
     write_viewer({{"sum(x tanh x), differentiated twice", second_derivative()}}, second);
     return 0;
   });

@@ -8,6 +8,7 @@
 
 #include "support/grammar.h"
 #include "support/norm_flag.h"
+#include "support/output.h"
 #include "support/resume.h"
 #include "support/training.h"
 #include "tapegrad/tapegrad.h"
@@ -189,24 +190,20 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-void train(Trainer& trainer, Run& run, const std::function<void()>& save) {
+void train(Trainer& trainer, Run& run) {
   while (!run.over()) {
     do {
       const double loss = trainer.step();
       run.step(loss, trainer.updates().optimizer().rate());
     } while (!run.over() && run.step_of_epoch() != 0);
     if (!run.interrupted()) run.report(scores(trainer.evaluate()));
-    save();
   }
 }
 
 void write_sample(const Trainer& trainer, bool of_grammar) {
-  const std::string text = trainer.sample([](const std::string& piece) {
-    fmt::print("{}", piece);
-    std::fflush(stdout);
-  });
-  fmt::print("\n");
-  if (of_grammar) fmt::print("grammar: {}\n", support::text(score_grammar(text)));
+  const std::string text = trainer.sample(write_result);
+  write_result("\n");
+  if (of_grammar) write_result(fmt::format("grammar: {}\n", support::text(score_grammar(text))));
 }
 
 }  // namespace
@@ -263,38 +260,38 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
     steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
   }
 
-  fmt::print("data: {}; {} characters of {} kinds to train on, {} for validation\n", text.source,
-             trainer.training_size(), characters.count(), trainer.rest_size());
-  fmt::print("model: {} with {} parameters; {} steps of {} x {} characters\n", name,
-             model.parameter_count, flags.steps, flags.batch_size, flags.seq_len);
-  std::fflush(stdout);
+  write_result(fmt::format("data: {}; {} characters of {} kinds to train on, {} for validation\n",
+                           text.source, trainer.training_size(), characters.count(),
+                           trainer.rest_size()));
+  write_result(fmt::format("model: {} with {} parameters; {} steps of {} x {} characters\n", name,
+                           model.parameter_count, flags.steps, flags.batch_size, flags.seq_len));
   if (flags.run.dry_run) {
     dry_run(all, model.fields, [&] { return trainer.step_on_first(); });
     return 0;
   }
 
   Run run(flags.run, all.values(), steps);
-  const auto save = [&] {
-    trainer.updates().write_probe();
+  run.saves([&] { trainer.updates().write_probe(); });
+  run.saves([&] {
     if (flags.run.save.empty()) return;
     notes["epoch_loss"] = run.epoch_loss().text();
     notes["steps_done"] = std::to_string(run.steps_done());
     save_checkpoint(flags.run.save, trainer.checkpoint(notes));
-  };
-  save();  // so that a file that cannot be written is known before the training
+  });
   const double begin = run.seconds();
   if (flags.run.overfit_batch)
     overfit(run, trainer.updates().optimizer(), [&] { return trainer.step_on_first(); });
   else
-    train(trainer, run, save);
+    train(trainer, run);
   trainer.updates().print_profile();
   if (run.interrupted()) {
-    run.line(fmt::format("interrupted after {} of {} steps", run.steps_done(), flags.steps));
+    run.stop();
     return exit_interrupted;
   }
   const double training_seconds = run.seconds() - begin;
   const double loss = trainer.evaluate();
-  fmt::print("validation loss {:.4f} nats a character, {:.4f} bits\n", loss, loss / std::log(2.0));
+  write_result(fmt::format("validation loss {:.4f} nats a character, {:.4f} bits\n", loss,
+                           loss / std::log(2.0)));
   if (flags.sample > 0) write_sample(trainer, flags.data.empty());
   Json results{{"parameters", model.parameter_count}};
   results.update(scores(loss));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <sstream>
 
+#include "support/output.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 
@@ -28,6 +30,10 @@ CLI::Validator positive() {
 
 CLI::Validator not_negative() {
   return bounded("at least 0", [](double value) { return value >= 0; });
+}
+
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
 }
 
 CLI::Validator between(double low, double high) {
@@ -72,19 +78,24 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
 }
 
 int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
+  prepare_output();
   app_.parse(argc, argv);
   const int code = body();
-  expect<Error>(std::fflush(stdout) == 0, "standard output: cannot write");
-  return code;
+  return code == 0 && !results_are_written() ? 1 : code;
 } catch (const CLI::ParseError& error) {
   constexpr int wrong_usage = 2;
-  return app_.exit(error) == 0 ? 0 : wrong_usage;
+  std::ostringstream results, diagnostics;
+  const bool good = app_.exit(error, results, diagnostics) == 0;
+  write_result(results.str());
+  write_diagnostic(diagnostics.str());
+  if (!good) return wrong_usage;
+  return results_are_written() ? 0 : 1;
 } catch (const std::bad_alloc&) {
-  fmt::print(stderr, "{}: out of memory; take smaller layers, batches or sequences\n",
-             app_.get_name());
+  write_diagnostic(fmt::format("{}: out of memory; take smaller layers, batches or sequences\n",
+                               app_.get_name()));
   return 1;
 } catch (const std::exception& error) {
-  fmt::print(stderr, "{}: {}\n", app_.get_name(), error.what());
+  write_diagnostic(fmt::format("{}: {}\n", app_.get_name(), error.what()));
   return 1;
 }
 

@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 /// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
 CLI::Validator positive();
 CLI::Validator not_negative();
+/// For names of files: an empty one is a mistake of the caller's script.
+CLI::Validator not_empty();
 /// From `low` to `high`, both included.
 CLI::Validator between(double low, double high);
 
@@ -48,7 +50,8 @@ class Flags {
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
 
   /// Reads the command line, then calls `body`. Returns the exit code of the program: that of
-  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception.
+  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception and for
+  /// results that could not be written.
   int run(int argc, char** argv, const std::function<int()>& body);
 
  private:

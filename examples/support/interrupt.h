@@ -1,9 +1,13 @@
 #pragma once
 
+#include <array>
+#include <csignal>
+
 namespace tapegrad::support {
 
-/// While in scope, SIGINT (Ctrl-C) and SIGTERM are noted instead of ending the program, so that it
-/// can finish its step and save. A second signal ends it at once.
+/// While in scope, SIGINT (Ctrl-C), SIGTERM and SIGHUP are noted instead of ending the program, so
+/// that it can finish its step and save. A second one ends it at once. A signal that the program
+/// was started to ignore, as by nohup, stays ignored.
 class Interrupt {
  public:
   Interrupt();
@@ -12,6 +16,10 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool requested() const;
+
+ private:
+  static constexpr std::array signals_{SIGINT, SIGTERM, SIGHUP};
+  std::array<struct sigaction, signals_.size()> before_{};
 };
 
 }  // namespace tapegrad::support

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 
+#include "support/output.h"
+
 namespace tapegrad::support {
 namespace {
 
@@ -29,15 +31,19 @@ void Progress::step(Index done, double loss) {
   constexpr int cells = 24;
   const double part = static_cast<double>(done) / static_cast<double>(total_);
   const double rate = static_cast<double>(done - first_) / seconds();
-  fmt::print(stderr, "\r[{:.<{}}] {:3.0f}%  {:.1f} steps/s  loss {:.4f}  {} left\x1b[K",
-             std::string(static_cast<std::size_t>(part * cells), '#'), cells, 100 * part, rate,
-             loss, clock_text(static_cast<double>(total_ - done) / rate));
+  write_diagnostic(fmt::format("\r[{:.<{}}] {:3.0f}%  {:.1f} steps/s  loss {:.4f}  {} left\x1b[K",
+                               std::string(static_cast<std::size_t>(part * cells), '#'), cells,
+                               100 * part, rate, loss,
+                               clock_text(static_cast<double>(total_ - done) / rate)));
 }
 
 void Progress::line(const std::string& text) {
-  if (quiet_) return;
+  if (!quiet_) warning(text);
+}
+
+void Progress::warning(const std::string& text) {
   clear();
-  fmt::print(stderr, "{}\n", text);
+  write_diagnostic(fmt::format("{}\n", text));
 }
 
 double Progress::seconds() const {
@@ -45,7 +51,7 @@ double Progress::seconds() const {
 }
 
 void Progress::clear() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (drawn_) write_diagnostic("\r\x1b[K");
   drawn_ = false;
 }
 

@@ -21,6 +21,8 @@ class Progress {
   void step(Index done, double loss);
   /// A line that stays, above the bar.
   void line(const std::string& text);
+  /// The same of what has gone wrong, also when quiet.
+  void warning(const std::string& text);
   /// Since construction.
   double seconds() const;
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "support/output.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
@@ -101,15 +102,16 @@ void print(const Table& table) {
   };
   widen(table.columns);
   for (const auto& cells : table.rows) widen(cells);
+  std::string text = fmt::format("\n{}\n", table.title);
   const auto line = [&](const std::vector<std::string>& cells) {
     for (std::size_t i = 0; i < cells.size(); ++i)
-      fmt::print("{}", i == 0 ? fmt::format("{:<{}}", cells[i], widths[i])
-                              : fmt::format("  {:>{}}", cells[i], widths[i]));
-    fmt::print("\n");
+      text += i == 0 ? fmt::format("{:<{}}", cells[i], widths[i])
+                     : fmt::format("  {:>{}}", cells[i], widths[i]);
+    text += "\n";
   };
-  fmt::print("\n{}\n", table.title);
   line(table.columns);
   for (const auto& cells : table.rows) line(cells);
+  write_result(text);
 }
 
 }  // namespace
@@ -129,7 +131,7 @@ void Report::begin(const std::string& name, const std::string& title, const std:
 }
 
 void Report::paragraph(const std::string& text) {
-  fmt::print("\n{}\n", text);
+  write_result(fmt::format("\n{}\n", text));
   body_ += fmt::format("<p>{}</p>\n", escaped(text));
 }
 
@@ -156,21 +158,21 @@ void Report::claim(const std::string& statement, const std::string& measured, bo
   ++claims_;
   failed_ += holds ? 0 : 1;
   const char* verdict = holds ? "holds" : "FAILS";
-  fmt::print("\n{}: {}\n  measured: {}\n", verdict, statement, measured);
+  write_result(fmt::format("\n{}: {}\n  measured: {}\n", verdict, statement, measured));
   body_ += fmt::format("<div class=\"claim {}\"><b>{}</b>: {}<br>Measured: {}</div>\n",
                        holds ? "holds" : "fails", verdict, escaped(statement), escaped(measured));
 }
 
 void Report::published(const std::string& statement, const std::string& measured, bool holds) {
   const char* verdict = holds ? "seen here too" : "not seen here";
-  fmt::print("\npublished, {}: {}\n  measured: {}\n", verdict, statement, measured);
+  write_result(fmt::format("\npublished, {}: {}\n  measured: {}\n", verdict, statement, measured));
   body_ +=
       fmt::format("<div class=\"claim noted\"><b>published, {}</b>: {}<br>Measured: {}</div>\n",
                   verdict, escaped(statement), escaped(measured));
 }
 
 int Report::finish() const {
-  fmt::print("\n{} of {} claims hold\n", claims_ - failed_, claims_);
+  write_result(fmt::format("\n{} of {} claims hold\n", claims_ - failed_, claims_));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {
       write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));

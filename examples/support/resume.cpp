@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "support/output.h"
+
 namespace tapegrad::support {
 
 void Digest::add(const void* bytes, std::size_t count) {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "support/flags.h"
 #include "support/interrupt.h"
@@ -11,13 +13,13 @@
 
 namespace tapegrad::support {
 
-/// The exit code of a program that SIGINT or SIGTERM has ended.
+/// The exit code of a program that SIGINT, SIGTERM or SIGHUP has ended.
 constexpr int exit_interrupted = 130;
 
 /// The flags of every training program that leave its result alone.
 struct RunFlags {
   int threads = 0;
-  std::string log_dir, save, resume;
+  std::string log_dir, save, save_every, resume;
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false;
 
@@ -48,36 +50,60 @@ struct RunSteps {
   bool in_epochs = true;        ///< or in steps: how a report says where the run is
 };
 
-/// A training run as its user sees it: progress, the log and Ctrl-C.
+/// When --save-every asks for a checkpoint: after so many steps or so much time.
+struct SaveInterval {
+  Index steps = std::numeric_limits<Index>::max();
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+/// A training run as its user sees it: progress, the log, checkpoints and Ctrl-C. Once it runs, a
+/// log or a checkpoint that cannot be written does not end it: that is told, and tried again.
 class Run {
  public:
   Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps);
+
+  /// Adds to what is saved after each report, by --save-every and at the end. Saves it at once, so
+  /// that a file that cannot be written is known before the training. Throws DataError.
+  void saves(std::function<void()> write);
 
   /// After every optimizer step. Throws Error for a loss that is not finite.
   void step(double loss, double rate);
   /// At the end of an epoch: logs and tells `metrics` beside the mean loss of the epoch.
   void report(const Json& metrics);
-  /// Logs the summary: the state of the run and `results`.
+  /// Logs the summary: the state of the run and `results`. Throws DataError for what still cannot
+  /// be written.
   void finish(const Json& results);
+  /// The end of a run that was interrupted: saves it. Throws DataError.
+  void stop();
 
   /// How many epochs are complete, and how many steps of the next are done.
   Index epoch() const { return steps_.done / steps_.per_epoch; }
   Index step_of_epoch() const { return steps_.done % steps_.per_epoch; }
   Index steps_done() const { return steps_.done; }
-  /// Whether all steps are done, or SIGINT or SIGTERM asks to stop.
+  /// Whether all steps are done, or a signal asks to stop.
   bool over() const { return steps_.done == steps_.total || interrupted(); }
   bool interrupted() const { return interrupt_.requested(); }
   /// The mean loss of the current epoch, or at its end of the last.
   const RunningMean& epoch_loss() const { return steps_.epoch_loss; }
   double seconds() const { return progress_.seconds(); }
-  /// Tells the user something.
-  void line(const std::string& text) { progress_.line(text); }
 
  private:
+  using Writes = std::vector<std::function<void()>>;
+  void log(const Json& row);
+  void save();
+  // At the end of the run: `writes`, and what the last attempt has not written. Throws DataError.
+  void write_rest(Writes writes);
+
   RunSteps steps_;
   Index first_step_;
   RunningMean reported_loss_;  // since the last row of the log
   RunLog log_;
+  bool logged_ = true;  // all rows
+  SaveInterval save_every_;
+  Writes saves_;
+  Index saved_step_;  // at the last save
+  Index tried_step_;  // at the last attempt to save
+  double tried_seconds_ = 0;
   Progress progress_;
   Interrupt interrupt_;
 };

@@ -80,7 +80,8 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
-  write(path("config.json"), configuration.dump(2) + "\n");
+  write(path("config.json"),
+        configuration.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   std::filesystem::remove(path("summary.json"), error);  // not of this run
   std::ifstream earlier(path("metrics.jsonl"));
   for (std::string line; steps_done > 0 && std::getline(earlier, line);) {
@@ -90,14 +91,18 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
 }
 
 void RunLog::row(const Json& metrics) {
-  if (directory_.empty()) return;
   rows_.push_back(metrics);
+  write_rows();
+}
+
+void RunLog::write_rows() const {
+  if (directory_.empty()) return;
   write(path("metrics.csv"), csv(rows_));
   write(path("metrics.jsonl"), json_lines(rows_));
   write(path("curves.svg"), curves(rows_));
 }
 
-void RunLog::summary(const Json& results) {
+void RunLog::summary(const Json& results) const {
   if (!directory_.empty()) write(path("summary.json"), results.dump(2) + "\n");
 }
 

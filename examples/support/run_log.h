@@ -19,9 +19,13 @@ class RunLog {
   /// to there are kept. Throws DataError when the directory cannot be made.
   RunLog(std::string directory, const Json& configuration, Index steps_done);
 
-  /// Adds a row. It has a "step"; columns ending in "_loss" and "_accuracy" become curves.
+  /// Adds a row. It has a "step"; columns ending in "_loss" and "_accuracy" become curves. Throws
+  /// DataError when it cannot be written; the next row writes it as well.
   void row(const Json& metrics);
-  void summary(const Json& results);
+  /// Writes all rows again. Throws DataError.
+  void write_rows() const;
+  /// Throws DataError.
+  void summary(const Json& results) const;
 
  private:
   std::string path(const char* file) const { return directory_ + "/" + file; }

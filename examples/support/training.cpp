@@ -1,5 +1,6 @@
 #include "support/training.h"
 
+#include "support/output.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::support {
@@ -48,15 +49,17 @@ void Training::write_probe() const {
 
 void Training::print_profile() const {
   if (!profile_ || profile_->scopes() == 0) return;
-  fmt::print("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_));
+  write_result(fmt::format("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_)));
 }
 
 void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step) {
   const Json values = flags.values();
-  for (const auto& [name, value] : values.items()) fmt::print("  {:16}{}\n", name, value.dump());
+  for (const auto& [name, value] : values.items())
+    write_result(fmt::format("  {:16}{}\n", name,
+                             value.dump(-1, ' ', false, Json::error_handler_t::replace)));
   for (const auto& [name, parameter] : net.parameters())
-    fmt::print("  {:48}{}\n", name, text(parameter.shape()));
-  fmt::print("loss of the first batch: {:.4f}\n", step());
+    write_result(fmt::format("  {:48}{}\n", name, text(parameter.shape())));
+  write_result(fmt::format("loss of the first batch: {:.4f}\n", step()));
 }
 
 Training probed_training(const Fields& net, Index steps) {

@@ -135,6 +135,10 @@ class CharModels(TrainerTest):
                 [*SMALL, *self.data_flags, "--steps", "2500", "--dropout", "0.1", "--model", model],
                 ("step 250/", signal.SIGINT), ("step 1000/", signal.SIGTERM))
 
+    def test_save_every(self):
+        for model in ("lstm",) if IS_RNN else ("transformer", "transformer_xl"):
+            self.check_save_every([*SMALL, *self.data_flags, "--steps", "1000", "--model", model], 100)
+
     def test_resume_refuses_what_differs(self):
         self.saved("one")
         for flag, value in (("--layers", "2"), ("--steps", "9"), ("--norm", "rms")):

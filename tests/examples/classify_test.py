@@ -90,6 +90,12 @@ class Classify(TrainerTest):
     def test_damaged_notes(self):
         self.check_damaged_notes("epochs", "epoch_loss", "best")
 
+    def test_save_every(self):
+        train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "60"]
+        log = self.path / "log"
+        run(*train, "--epochs", "1", "--log-dir", log)
+        self.check_save_every(train, json.loads((log / "summary.json").read_text())["steps"])
+
     def test_draws_sentences_without_data(self):
         result = run("--epochs", "1", *SMALL, "--batch-tokens", "512")
         self.assertIn("drawn", result.stdout)

@@ -1,3 +1,5 @@
+#include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -81,4 +83,18 @@ TEST_CASE("a program that runs out of memory says what to do", "[flags]") {
   const auto [code, said] = run({}, []() -> int { throw std::bad_alloc(); });
   CHECK(code == 1);
   CHECK_THAT(said, Contains("program: out of memory; take smaller"));
+}
+
+TEST_CASE("no file takes the place of a stream that is closed") {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(stream);
+    Flags flags("program", "A program.");
+    std::string name = "program";
+    char* words[] = {name.data()};
+    _exit(flags.run(1, words, [] { return open("/dev/null", O_RDONLY) > STDERR_FILENO ? 0 : 3; }));
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 0);
 }

@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, TrainerTest, interrupt_at, run, start
+from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, saved_steps, start
 
 QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
@@ -62,7 +62,8 @@ class Mnist(TrainerTest):
                               ["--optimizer", "newton"], ["--schedule", "weekly"],
                               ["--dropout", "1"], ["--threads", "0"], ["--model", "rnn"],
                               ["--clip-norm", "-1"], ["--batch-size", "601"],
-                              ["--overfit-batch", "--save", "x"]):
+                              ["--overfit-batch", "--save", "x"], ["--save", ""],
+                              ["--log-dir", ""], ["--resume", ""]):
             result = run("--data", self.data, flag, *values, code=2)
             self.assertIn(flag, result.stderr)
             self.assertEqual(result.stdout, "")
@@ -88,6 +89,14 @@ class Mnist(TrainerTest):
         self.assertIn("t10k", run(*self.train, code=1).stderr)
         labels.write_bytes(labels.read_bytes()[:-1])
         self.assertIn(str(labels), run(*self.train, code=1).stderr)
+
+    def test_names_of_any_bytes(self):
+        name = os.fsencode(self.path) + b"/\xff {}"
+        for flags in [], ["--log-dir", self.path / "log"], ["--dry-run"]:
+            command = [PROGRAM, *self.train, *flags, b"--save", name]
+            self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
+        self.assertTrue(os.path.isfile(name))
+        json.loads((self.path / "log" / "config.json").read_text())
 
     def test_log(self):
         log = self.path / "log"
@@ -138,6 +147,33 @@ class Mnist(TrainerTest):
         self.assertEqual(process.wait(), 0)
         self.assertRegex(shown, rb"\r\[#*\.*\] +\d+%  [\d.]+ steps/s  loss [\d.]+  \d+:\d\d left")
 
+    def test_streams_that_cannot_be_written_end_no_training(self):
+        whole = self.saved("whole")
+        part = self.path / "part"
+        for redirections, code in (("2>/dev/full", 0), ("2>&-", 0), ("<&- 2>&-", 0), (">/dev/full", 1),
+                                   (">&-", 1), (">/dev/full 2>/dev/full", 1), ("<&- >&- 2>&-", 1)):
+            part.unlink(missing_ok=True)
+            result = run_redirected(redirections, *self.train, "--save", part)
+            self.assertEqual(result.returncode, code, (redirections, result.stderr))
+            self.assertEqual(part.read_bytes(), whole, redirections)
+            if code == 1 and "2>" not in redirections:
+                self.assertIn("standard output", result.stderr)
+            if code == 0:
+                self.assertIn("test accuracy", result.stdout)
+        self.assertEqual(run_redirected(">/dev/full", "--help").returncode, 1)
+
+    def test_pipes_that_nobody_reads_end_no_training(self):
+        whole = self.saved("whole")
+        for stream, code in ("stderr", 0), ("stdout", 1):
+            ours, theirs = os.pipe()
+            os.close(ours)
+            streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, stream: theirs}
+            process = start(*self.train, "--save", self.path / "part", **streams)
+            os.close(theirs)
+            self.assertEqual(process.wait(), code, stream)
+            self.assertEqual((self.path / "part").read_bytes(), whole)
+            (self.path / "part").unlink()
+
     def test_every_flag_has_an_effect(self):
         self.check_effects(
             ["--weight-decay", "0.01"],
@@ -185,7 +221,77 @@ class Mnist(TrainerTest):
 
     def test_interrupt(self):
         train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
-        self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM))
+        self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM),
+                              ("epoch 90/", signal.SIGHUP))
+
+    def test_interrupt_within_an_epoch(self):
+        train = [*self.train, "--epochs", "1", "--batch-size", "1"]
+        run(*train, "--save", self.path / "whole")
+        part, log = self.path / "part", self.path / "log"
+        process = start(*train, "--quiet", "--save", part, "--log-dir", log, stdout=subprocess.DEVNULL)
+        while not (log / "metrics.jsonl").exists():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 130)
+        self.assertTrue(0 < saved_steps(part) < 550)
+        run(*self.data_flags, "--resume", part, "--save", part)
+        self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
+
+    def test_signals_that_are_ignored_stay_ignored(self):
+        def ignore():
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+        process = start(*self.train, "--epochs", "20", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                        text=True, preexec_fn=ignore)
+        with process.stderr as lines:
+            next(lines)
+            for number in signal.SIGHUP, signal.SIGINT:
+                process.send_signal(number)
+            rest = lines.read()
+        self.assertEqual(process.wait(), 0)
+        self.assertIn("epoch 20/20", rest)
+
+    def test_save_every(self):
+        self.check_save_every([*self.train, "--epochs", "40", "--dropout", "0.1"], 28)
+
+    def start_blocked(self, file, *arguments):
+        """Starts a training, and puts a folder in the place of a file that it writes; the process,
+        after it has said so."""
+        process = start(*self.train, "--epochs", "200", "--quiet", *arguments, stdout=subprocess.DEVNULL,
+                        stderr=subprocess.PIPE, text=True)
+        while not file.is_dir():
+            with contextlib.suppress(FileNotFoundError, FileExistsError):  # written in the meantime
+                file.unlink()
+                file.mkdir()
+        self.assertRegex(process.stderr.readline(), rf"cannot (save|log): .*{file}")
+        return process
+
+    def test_a_failed_save_is_tried_again(self):
+        run(*self.train, "--epochs", "200", "--save", self.path / "whole")
+        part, log = self.path / "part", self.path / "log"
+        for file, flags in (part, []), (log / "metrics.csv", ["--log-dir", log]):
+            with self.start_blocked(file, *flags, "--save", part) as process:
+                file.rmdir()
+                process.stderr.read()
+                self.assertEqual(process.wait(), 0)
+            self.assertEqual(part.read_bytes(), (self.path / "whole").read_bytes())
+        rows = (log / "metrics.csv").read_text().splitlines()
+        self.assertEqual(len(rows) - 1, 200 + 200)
+
+    def test_a_save_that_fails_to_the_end(self):
+        part, log = self.path / "part", self.path / "log"
+        for file, flags in (part, []), (log / "metrics.csv", ["--log-dir", log]):
+            for stop in True, False:
+                with self.start_blocked(file, *flags, "--save", part) as process:
+                    if stop:
+                        process.send_signal(signal.SIGINT)
+                    self.assertIn(str(file), process.stderr.read().splitlines()[-1])
+                    self.assertEqual(process.wait(), 1)
+                file.rmdir()
+            if file != part:  # what could be written was
+                self.assertEqual(run("--data", self.data, "--resume", part).returncode, 0)
+        self.assertTrue((log / "summary.json").exists())
 
     def test_profile(self):
         self.check_profile()

@@ -12,6 +12,11 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
+# What the tests were started to ignore, their programs would ignore too.
+for ignored in signal.SIGINT, signal.SIGHUP, signal.SIGTERM:
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
 
 def run(*arguments, code=0, environment=None):
     """Runs the program to its end and checks its exit code."""
@@ -23,6 +28,12 @@ def run(*arguments, code=0, environment=None):
     return result
 
 
+def run_redirected(redirections, *arguments):
+    """Runs the program to its end with streams as the shell redirects them."""
+    return subprocess.run(["sh", "-c", f'exec "$0" "$@" {redirections}', PROGRAM, *map(str, arguments)],
+                          capture_output=True, text=True)
+
+
 def rows_of(table):
     """The rows of a CSV file, each by the names of its columns."""
     return list(csv.DictReader(table.read_text().splitlines()))
@@ -31,6 +42,13 @@ def rows_of(table):
 def start(*arguments, **streams):
     """Starts the program and does not wait."""
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
+
+
+def saved_steps(checkpoint):
+    """How many steps the training in a checkpoint has done."""
+    content = checkpoint.read_bytes()
+    header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
+    return int(header["__metadata__"]["optimizer.steps"])
 
 
 def weights(checkpoint):
@@ -134,6 +152,27 @@ class TrainerTest(unittest.TestCase):
         self.assertAlmostEqual(sum(float(row[2]) for row in rows), float(table[last].split()[1]),
                                delta=0.001 * len(rows))
 
+    def check_save_every(self, train, steps_between_reports):
+        """A training that was killed goes on from the last save, and ends with the bytes of one that
+        never stopped."""
+        run(*train, "--save", self.path / "whole")
+        part = self.path / "part"
+        for flag, multiple in ("5", 5), ("0.00001m", 1):
+            part.unlink(missing_ok=True)
+            process = start(*train, "--save", part, "--save-every", flag,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not part.exists() or saved_steps(part) % steps_between_reports == 0:
+                self.assertIsNone(process.poll(), "saved after reports only")
+            process.kill()
+            process.wait()
+            self.assertEqual(saved_steps(part) % steps_between_reports % multiple, 0)
+            run(*self.data_flags, "--resume", part, "--save", part)
+            self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
+        self.assertIn("--save", run(*train, "--save-every", "5", code=2).stderr)
+        for wrong in "0", "-1", "5s", "m", "0m", "nanm", "1.5", "":
+            flags = ["--save", self.path / "none", "--save-every", wrong]
+            self.assertIn("--save-every", run(*train, *flags, code=2).stderr)
+
     def check_interrupts(self, train, *moments):
         """Interrupted and resumed trainings end with the bytes of one that never stopped."""
         whole = run(*train, "--save", self.path / "whole")
@@ -141,7 +180,7 @@ class TrainerTest(unittest.TestCase):
         for line, number in moments:
             resume = ["--resume", part] if part.exists() else []
             rest = interrupt_at(line, number, *train, "--save", part, *resume)
-            self.assertIn("interrupted after", rest)
+            self.assertIn(f"interrupted after {saved_steps(part)} of", rest)
         resumed = run(*self.data_flags, "--resume", part, "--save", part)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
         self.assertEqual(whole.stdout.splitlines()[-1], resumed.stdout.splitlines()[-1])

@@ -1,20 +1,20 @@
 #pragma once
 
-#include <fmt/core.h>
-#include <unistd.h>
-
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
-#include "tapegrad/core/real.h"
-
 namespace tapegrad::testing {
 
-/// A folder for the files of a test, which goes with it.
+/// An empty folder for the files of a test, which goes with it.
 struct Scratch {
-  std::filesystem::path path = std::filesystem::temp_directory_path() /
-                               fmt::format("tapegrad_test_{}_{}", ::getpid(), sizeof(real));
-  Scratch() { std::filesystem::create_directories(path); }
+  std::filesystem::path path;
+
+  Scratch() {
+    std::string name = std::filesystem::temp_directory_path() / "tapegrad_test_XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) std::abort();
+    path = name;
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { std::filesystem::remove_all(path); }

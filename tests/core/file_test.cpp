@@ -1,0 +1,358 @@
+#include "tapegrad/core/file.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "support/scratch.h"
+#include "tapegrad/core/error.h"
+
+using namespace tapegrad;
+using Catch::Matchers::Contains;
+using tapegrad::testing::Scratch;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* random_name = "x.0123456789abcdef.tmp";  // as write_file may choose it
+constexpr uid_t nobody = 65534;
+
+void write(const fs::path& path, const std::string& text) {
+  write_file(path, std::as_bytes(std::span(text)));
+}
+
+// The permissions of what a name stands for.
+mode_t mode(const fs::path& path) {
+  struct stat status {};
+  REQUIRE(::stat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// What the system refuses to a test.
+struct Skipped : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void allowed(bool done, const char* what) {
+  if (!done) throw Skipped(fmt::format("skipped: {}: {}", what, std::strerror(errno)));
+}
+
+// Runs `body` in a child process. Returns the message of the exception that it ends with, or
+// "done"; after a signal, its number.
+std::string in_child(const std::function<void()>& body) {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::string message = "done";
+    try {
+      body();
+    } catch (const std::exception& error) {
+      message = error.what();
+    }
+    ::_exit(::write(ends[1], message.data(), message.size()) < 0 ? 1 : 0);
+  }
+  ::close(ends[1]);
+  std::string message(4096, '\0');
+  message.resize(static_cast<std::size_t>(
+      std::max<ssize_t>(0, ::read(ends[0], message.data(), message.size()))));
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : message;
+}
+
+// The same as a plain user.
+std::string in_child_without_privileges(const std::function<void()>& body) {
+  return in_child([&] {
+    if (::geteuid() == 0) allowed(::setuid(nobody) == 0, "cannot become a plain user");
+    body();
+  });
+}
+
+// Checks what in_child has returned, unless the test had to be skipped.
+void check_outcome(const std::string& message, const std::string& expected) {
+  if (message.starts_with("skipped"))
+    WARN(message);
+  else
+    CHECK_THAT(message, Contains(expected));
+}
+
+// A file in which every byte is the same: one that is not has been torn.
+bool is_whole(const std::string& text, std::size_t size) {
+  return text.size() == size && text.find_first_not_of(text[0]) == std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a file that is written keeps the permissions of the one before", "[files]") {
+  const Scratch folder;
+  const mode_t before = ::umask(027);
+  write(folder / "new", "1");
+  ::umask(before);
+  CHECK(mode(folder / "new") == 0640);
+  for (const mode_t kept : {0600, 0444, 0664}) {
+    fs::permissions(folder / "new", fs::perms(kept));
+    write(folder / "new", "22");
+    CHECK(mode(folder / "new") == kept);
+  }
+  CHECK(read_text(folder / "new") == "22");
+}
+
+TEST_CASE("a file that is written keeps the owner of the one before", "[files]") {
+  const Scratch folder;
+  write(folder / "x", "1");
+  if (::chown((folder / "x").c_str(), 12, 34) != 0) {
+    WARN("skipped: no right to give a file to another user");
+    return;
+  }
+  write(folder / "x", "2");
+  struct stat status {};
+  REQUIRE(::stat((folder / "x").c_str(), &status) == 0);
+  CHECK(status.st_uid == 12);
+  CHECK(status.st_gid == 34);
+
+  // A user who may not keep the group does not open the file to his own.
+  fs::permissions(folder / "x", fs::perms(0660));
+  fs::permissions(folder.path, fs::perms::all);
+  check_outcome(
+      in_child([&] {
+        allowed(::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(nobody) == 0,
+                "cannot become a plain user");
+        write(folder / "x", "3");
+      }),
+      "done");
+  CHECK(mode(folder / "x") == 0600);
+}
+
+TEST_CASE("writing follows symlinks", "[files]") {
+  const Scratch folder;
+  fs::create_directory(folder / "there");
+  write(folder / "there" / "target", "1");
+  fs::create_symlink("there/target", folder / "link");
+  fs::create_symlink(folder / "link", folder / "chain");
+  write(folder / "chain", "2");
+  CHECK(read_text(folder / "there" / "target") == "2");
+  fs::create_symlink("there/new", folder / "dangling");
+  write(folder / "dangling", "3");
+  CHECK(read_text(folder / "there" / "new") == "3");
+  for (const char* link : {"link", "chain", "dangling"}) CHECK(fs::is_symlink(folder / link));
+  CHECK(names_in(folder / "there") == std::vector<std::string>{"new", "target"});
+
+  fs::create_symlink("loop", folder / "loop");
+  CHECK_THROWS_WITH(write(folder / "loop", "4"),
+                    Contains("loop") && Contains(std::strerror(ELOOP)));
+}
+
+TEST_CASE("what is no regular file is not replaced", "[files]") {
+  const Scratch folder;
+  fs::create_directory(folder / "folder");
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  (folder / "socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  ::close(socket);
+  fs::create_symlink("fifo", folder / "link");
+  const std::pair<const char*, const char*> kinds[] = {
+      {"folder", "a directory"}, {"fifo", "a FIFO"}, {"socket", "a socket"}, {"link", "a FIFO"}};
+  for (const auto& [name, kind] : kinds) {
+    CHECK_THROWS_WITH(write(folder / name, "1"),
+                      Contains((folder / name).string()) && Contains(kind));
+    CHECK_FALSE(fs::is_regular_file(folder / name));
+  }
+  CHECK(names_in(folder.path).size() == 4);
+  // Not as root, who could replace the device.
+  check_outcome(in_child_without_privileges([] { write("/dev/null", "1"); }),
+                "/dev/null: it is a device");
+}
+
+TEST_CASE("a planted link leads a writer nowhere", "[files]") {
+  const Scratch folder;
+  write(folder / "victim", "precious");
+  const std::string guessed = fmt::format("x.{}.tmp", ::getpid());
+  for (const std::string& name : {guessed, std::string(random_name), std::string("x.tmp")})
+    fs::create_symlink("victim", folder.path / name);
+  write(folder / "x", "1");
+  CHECK(read_text(folder / "x") == "1");
+  CHECK_FALSE(fs::is_symlink(folder / "x"));
+  CHECK(read_text(folder / "victim") == "precious");
+  CHECK(fs::is_symlink(folder / random_name));
+}
+
+TEST_CASE("readers never see a torn file, however many write it", "[files]") {
+  const Scratch folder;
+  constexpr std::size_t size = 300'000;
+  constexpr int writers = 3, rounds = 20;
+  const fs::path path = folder / "x";
+  write(path, std::string(size, '-'));
+  const auto write_often = [&](char first) {
+    for (int i = 0; i < rounds; ++i) write(path, std::string(size, static_cast<char>(first + i)));
+  };
+
+  std::vector<pid_t> children;
+  for (int i = 0; i < writers; ++i) {
+    children.push_back(::fork());
+    if (children.back() > 0) continue;
+    try {
+      write_often('A');
+      ::_exit(0);
+    } catch (const std::exception&) {
+      ::_exit(1);
+    }
+  }
+  std::vector<std::thread> threads;
+  std::atomic<int> running = writers, failed = 0;
+  for (int i = 0; i < writers; ++i)
+    threads.emplace_back([&] {
+      try {
+        write_often('a');
+      } catch (const DataError&) {
+        ++failed;
+      }
+      --running;
+    });
+  int torn = 0;
+  while (running > 0) torn += !is_whole(read_text(path), size);
+  for (std::thread& thread : threads) thread.join();
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+  }
+  CHECK(failed == 0);
+  CHECK(torn == 0);
+  CHECK(is_whole(read_text(path), size));
+  CHECK(names_in(folder.path) == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("what a killed writer leaves goes with the next one", "[files]") {
+  const Scratch folder;
+  write(folder / "x", "before");
+  const std::string large(std::size_t{32} << 20, 'l');
+  bool left = false;  // the signal may come between two files
+  for (int attempt = 0; attempt < 100 && !left; ++attempt) {
+    const pid_t child = ::fork();
+    if (child == 0)
+      while (true) write(folder / "x", large);
+    while (names_in(folder.path).size() == 1)
+      if (::waitpid(child, nullptr, WNOHANG) != 0) FAIL("the writer has ended");
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    left = names_in(folder.path).size() == 2;
+  }
+  REQUIRE(left);
+  const std::string seen = read_text(folder / "x");
+  CHECK((seen == "before" || seen == large));
+  write(folder / "other", "1");  // not its own
+  CHECK(names_in(folder.path).size() == 3);
+  write(folder / "x", "after");
+  CHECK(names_in(folder.path) == std::vector<std::string>{"other", "x"});
+}
+
+TEST_CASE("a writer removes no files but stale temporaries of its own", "[files]") {
+  const Scratch folder;
+  const char* const others[] = {"x.0123456789abcdeg.tmp", "x.0123456789abcdef", "x.tmp",
+                                "xx.0123456789abcdef.tmp", "x.0123456789abcdef.tmp.tmp"};
+  for (const char* name : others) write(folder / name, "1");
+  write(folder / random_name, "1");
+  const int writer = ::open((folder / random_name).c_str(), O_WRONLY | O_CLOEXEC);
+  REQUIRE(::flock(writer, LOCK_EX) == 0);
+  write(folder / "x", "1");
+  CHECK(fs::exists(folder / random_name));
+  ::close(writer);
+  write(folder / "x", "1");
+  CHECK_FALSE(fs::exists(folder / random_name));
+  for (const char* name : others) CHECK(fs::exists(folder / name));
+}
+
+TEST_CASE("a limit on the size of files is an error and no signal", "[files]") {
+  const Scratch folder;
+  write(folder / "x", "before");
+  const std::string message = in_child([&] {
+    const rlimit limit{10'000, 10'000};
+    allowed(::setrlimit(RLIMIT_FSIZE, &limit) == 0, "cannot limit the size of files");
+    write(folder / "x", std::string(20'000, 'a'));
+  });
+  check_outcome(message, std::strerror(EFBIG));
+  check_outcome(message, (folder / "x").string());
+  CHECK(read_text(folder / "x") == "before");
+  CHECK(names_in(folder.path) == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("a full disk is an error that names the file", "[files]") {
+  const Scratch folder;
+  check_outcome(in_child([&] {
+                  allowed(::unshare(CLONE_NEWNS) == 0, "no file systems of its own");
+                  allowed(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                              ::mount("none", folder.path.c_str(), "tmpfs", 0, "size=64k") == 0,
+                          "cannot mount a small file system");
+                  write(folder / "x", "before");
+                  std::string message;
+                  try {
+                    write(folder / "x", std::string(200'000, 'a'));
+                  } catch (const DataError& error) {
+                    message = error.what();
+                  }
+                  expect(read_text(folder / "x") == "before", "x has changed");
+                  expect(names_in(folder.path).size() == 1, "a temporary file stays");
+                  throw Error(message);
+                }),
+                fmt::format("{}: {}", (folder / "x").string(), std::strerror(ENOSPC)));
+}
+
+TEST_CASE("a folder that is read-only is an error that names the file", "[files]") {
+  const Scratch folder;
+  write(folder / "x", "before");
+  fs::permissions(folder.path, fs::perms(0555));
+  check_outcome(in_child_without_privileges([&] { write(folder / "x", "1"); }),
+                fmt::format("{}: {}", (folder / "x").string(), std::strerror(EACCES)));
+  fs::permissions(folder.path, fs::perms(0755));
+  CHECK(read_text(folder / "x") == "before");
+  CHECK(names_in(folder.path) == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("names are taken as they are", "[files]") {
+  const Scratch folder;
+  CHECK_THROWS_WITH(write("", "1"), Contains("write_file") && Contains("empty"));
+  for (const std::string& name : {std::string(255, 'n'), std::string("\xff\xfe {} %s\n")}) {
+    write(folder.path / name, "1");
+    write(folder.path / name, "2");
+    CHECK(read_text(folder.path / name) == "2");
+    CHECK(names_in(folder.path) == std::vector<std::string>{name});
+    fs::remove(folder.path / name);
+  }
+  const std::string longer(256, 'n');
+  CHECK_THROWS_WITH(write(folder.path / longer, "1"),
+                    Contains(longer) && Contains(std::strerror(ENAMETOOLONG)));
+  CHECK_THROWS_WITH(write(folder.path / "no" / "\xff", "1"),
+                    Contains("no/\xff") && Contains(std::strerror(ENOENT)));
+  CHECK_THROWS_WITH(write(folder / "new/", "1"), Contains("new/"));
+  CHECK(names_in(folder.path).empty());
+}
