@@ -135,6 +135,7 @@ Index parameter_count(const Module& module) {
 /// shared within the copy. (A plain copy of a module shares its parameters.)
 template <class Module>
 Module clone(const Module& module) {
+  fields(module);  // which refuses two fields of one name
   Module copy = module;
   Fields walk;
   walk.cloning_ = true;

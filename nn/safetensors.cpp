@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -191,13 +192,18 @@ void expect_contiguous(const std::string& file, std::vector<Entry> entries, std:
 json header_of(const std::string& file, std::span<const std::byte> bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
   // What is nested deeper is refused while it is read: taking it apart would recurse as deep.
-  const auto shallow = [&](int depth, json::parse_event_t, const json&) {
+  std::set<std::string> names;
+  const auto expected = [&](int depth, json::parse_event_t event, const json& parsed) {
     expect<DataError>(depth <= header_depth,
                       "load_tensors: {}: the header is nested deeper than that of tensors", file);
+    if (depth == 1 && event == json::parse_event_t::key)
+      expect<DataError>(names.insert(parsed.get<std::string>()).second,
+                        "load_tensors: {}: the header has {} twice", file,
+                        beginning(parsed.get<std::string>()));
     return true;
   };
   try {
-    json header = json::parse(text, text + bytes.size(), shallow);
+    json header = json::parse(text, text + bytes.size(), expected);
     expect<DataError>(header.is_object(), "load_tensors: {}: the header is no JSON object", file);
     return header;
   } catch (const json::parse_error& error) {

@@ -1,10 +1,12 @@
 #include "tapegrad/ops/recompute.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
@@ -38,11 +40,23 @@ class Fingerprint {
   std::uint64_t state_ = 0;
 };
 
-// What ran since a tape had `begin` nodes: operations, what they read, and the result. Leaves of
+// What made y since a tape had `begin` nodes: operations, what they read, and y. Leaves of
 // parameters count by their parameters: the first run enters some that the second finds.
 std::uint64_t fingerprint_of(const Tape& tape, std::int32_t begin, const Tensor& y) {
   Fingerprint print;
-  std::vector<std::uint64_t> numbers;  // of the nodes from `begin` on
+  print.add(y);
+  if (!tape.holds(y)) return print.value();
+  const auto inputs = [&](std::int32_t i) {
+    return std::span(tape.node(i).inputs, static_cast<std::size_t>(tape.node(i).input_count));
+  };
+  const std::int32_t size = std::max(0, y.node() + 1 - begin);
+  std::vector<bool> leads_to_y(size);
+  if (size > 0) leads_to_y.back() = true;
+  for (std::int32_t i = size - 1; i >= 0; --i)
+    for (const std::int32_t input : inputs(begin + i))
+      if (leads_to_y[i] && input >= begin) leads_to_y[input - begin] = true;
+
+  std::vector<std::uint64_t> numbers(size);
   std::uint64_t operations = 0;
   const auto number_of = [&](std::int32_t node) -> std::uint64_t {
     if (node < 0) return 0;
@@ -50,19 +64,13 @@ std::uint64_t fingerprint_of(const Tape& tape, std::int32_t begin, const Tensor&
       return reinterpret_cast<std::uintptr_t>(parameter->identity());
     return node < begin ? 2 * static_cast<std::uint64_t>(node) + 1 : numbers[node - begin];
   };
-  for (std::int32_t i = begin; i < tape.size(); ++i) {
-    if (tape.parameter(i) != nullptr) {
-      numbers.push_back(0);
-      continue;
-    }
-    numbers.push_back(2 * ++operations);
-    const Node& node = tape.node(i);
-    print.add(node.name);
-    for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))
-      print.add(number_of(input));
+  for (std::int32_t i = 0; i < size; ++i) {
+    if (!leads_to_y[i] || tape.parameter(begin + i) != nullptr) continue;
+    numbers[i] = 2 * ++operations;
+    print.add(tape.node(begin + i).name);
+    for (const std::int32_t input : inputs(begin + i)) print.add(number_of(input));
   }
-  print.add(tape.holds(y) ? number_of(y.node()) : 0);
-  print.add(y);
+  print.add(number_of(y.node()));
   return print.value();
 }
 

@@ -311,6 +311,33 @@ TEST_CASE("Hessian-vector and vector-Jacobian products", "[tape]") {
   CHECK(vjp(g, {watch(x), v}, ones({2}))[0].tape_id() == tape.id());
 }
 
+TEST_CASE("what does not depend on x has derivatives of zero", "[tape]") {
+  const Tensor x({2}, {1, -2}), v({2}, {1, 1});
+  const auto check = [&] {
+    const auto linear = [](const Tensor& in) { return sum(in * 3.0); };
+    CHECK(sum(abs(hvp(linear, x, v))).item() == 0);
+    CHECK(sum(abs(hvp([](const Tensor& in) { return sum(relu(in)); }, x, v))).item() == 0);
+    CHECK(sum(abs(hvp([](const Tensor&) { return Tensor(1.0); }, x, v))).item() == 0);
+    CHECK(sum(abs(jacobian([](const Tensor& in) { return detach(in); }, x))).item() == 0);
+    CHECK(jacobian([](const Tensor& in) { return detach(in); }, x).shape() == Shape{2, 2});
+    CHECK(sum(abs(vjp([](const auto&) { return ones({3}); }, {x}, ones({3}))[0])).item() == 0);
+  };
+  check();
+  const Tape tape;
+  check();
+  CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, ones({3})),
+                    "vjp: the vector must have the shape (2): (3)");
+  CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, Tensor()), Contains("vjp"));
+  CHECK_THROWS_AS(hvp([](const Tensor& in) { return sum(in); }, x, ones({3})), ShapeError);
+  CHECK_THROWS_WITH(vjp(Function(), {x}, v), Contains("is empty"));
+  CHECK_THROWS_WITH(hvp({}, x, v), Contains("is empty"));
+  CHECK_THROWS_WITH(jacobian({}, x), Contains("is empty"));
+  CHECK_THROWS_WITH(check_gradient(Function(), {x}), Contains("is empty"));
+  CHECK(tape.parameter(-1) == nullptr);
+  CHECK(tape.label(1000).empty());
+  CHECK_FALSE(tape.gradient(-3).defined());
+}
+
 TEST_CASE("a Jacobian has the shapes of output and input", "[tape]") {
   const Tensor w({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto f = [&](const Tensor& x) { return square(matmul(w, reshape(x, {3, 1}))); };

@@ -77,6 +77,16 @@ TEST_CASE("shapes that cannot be say what was asked for", "[core]") {
   CHECK_THROWS_WITH(stack({ones({2})}, 5), Contains("axis 5 in shape (2)"));
 }
 
+TEST_CASE("extents are checked wherever a shape is made", "[core]") {
+  const Index huge = Index{1} << 62;
+  CHECK_THROWS_WITH(Shape({1}).with(0, -3), Contains("negative"));
+  CHECK_THROWS_WITH(Shape({1}).insert(0, -3), Contains("negative"));
+  CHECK_THROWS_WITH(Shape({4}).with(0, huge), Contains("too many elements"));
+  CHECK_THROWS_AS(Shape({1}).insert(1, huge), ShapeError);
+  CHECK_THROWS_AS(one_hot(Indices({1}, {3}), huge), ShapeError);
+  CHECK_THROWS_AS(pad(ones({1}), {{huge, huge}}), ShapeError);
+}
+
 TEST_CASE("memory that there is not is asked for by name", "[core]") {
   const Index much = Index{1} << 54;
   CHECK_THROWS_AS(Tensor::uninitialized({much}), MemoryError);

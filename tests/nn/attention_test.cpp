@@ -333,3 +333,15 @@ TEST_CASE("a model refuses texts longer than its positions", "[attention]") {
   const TransformerLm net(5, random, small(Positions::learned));
   CHECK_THROWS_WITH(net(Indices({1, 13}, std::vector<Index>(13, 0))), Contains("12"));
 }
+
+TEST_CASE("lengths of padded sequences are checked", "[attention]") {
+  for (const Indices& wrong :
+       {Indices({2}, {1, 4}), Indices({2}, {-1, 2}), Indices({1, 2}, {1, 2})})
+    CHECK_THROWS_WITH(padding_mask(wrong, 3), Contains("padding_mask: lengths"));
+  Random random(1);
+  const TransformerClassifier net(5, 2, random, {.stack = {.channels = 8}, .length = 3});
+  const Indices ids({2, 3}, {0, 1, 2, 3, 4, 0});
+  CHECK_NOTHROW(net(ids, Indices({2}, {0, 3})));
+  CHECK_THROWS_AS(net(ids, Indices({2}, {20, 3})), ShapeError);
+  CHECK_THROWS_AS(net(ids, Indices({3}, {1, 2, 3})), ShapeError);
+}

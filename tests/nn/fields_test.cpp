@@ -88,6 +88,11 @@ TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
                field("b", Buffer(zeros({1})));
              }),
              Contains("two fields are called b"));
+  CHECK_THROWS_AS(clone(Visited{[&](Fields& field) {
+                    field("w", matrix);
+                    field("w", row);
+                  }}),
+                  Error);
   // One path by different nesting; and the second name of a slot is taken as well.
   CHECK_THAT(refused([&](Fields& field) {
                field("a.b", matrix);

@@ -82,6 +82,9 @@ TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
     CHECK_THROWS_AS(set.images(std::span(&none, 1)), ShapeError);
     CHECK_THROWS_AS(set.labels_of(std::span(&none, 1)), ShapeError);
   }
+  ImageSet without_pixels = set;
+  without_pixels.pixels.pop_back();
+  CHECK_THROWS_AS(without_pixels.images(chosen), ShapeError);
 }
 
 TEST_CASE("damaged IDX files are refused at every byte", "[files]") {
@@ -241,6 +244,15 @@ TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
                         Contains("(3) and of shape (2)"));
   CHECK(read_file(folder / "kept") == two_labels);
   CHECK_NOTHROW(save_checkpoint(folder / "weights", {.net = net}));
+}
+
+TEST_CASE("what is not there is not saved", "[files]") {
+  const Scratch folder;
+  CHECK_THROWS_AS(save_tensors(folder / "file", {.tensors = {{"a", Tensor()}}}), DataError);
+  CHECK_THROWS_AS(save_tensors(folder / "file", {.indices = {{"a", Indices()}}}), DataError);
+  CHECK_THROWS_WITH(save_checkpoint(folder / "file", {.net = {}, .random = {{"order", nullptr}}}),
+                    Contains("no Random for order"));
+  CHECK_FALSE(fs::exists(folder / "file"));
 }
 
 TEST_CASE("a checkpoint is told from other files", "[files]") {

@@ -1,4 +1,5 @@
 #include "tapegrad/nn/pytorch.h"
+#include "tapegrad/nn/checkpoint.h"
 
 #include <catch2/catch.hpp>
 
@@ -207,6 +208,16 @@ TEST_CASE("PyTorch's weights that do not fit are refused and change nothing", "[
   CHECK(relative_error(net.conv1.weight, before) == 0);
   CHECK_NOTHROW(load_pytorch(net, file, {.allow_unexpected = true}));
   CHECK(relative_error(net.conv1.weight, good.tensors.at("conv1.weight")) == 0);
+}
+
+TEST_CASE("a checkpoint is no file of PyTorch's", "[pytorch]") {
+  Random random(1);
+  const Linear square(2, 2, random), other(2, 2, random);
+  const Scratch folder;
+  save_checkpoint(folder / "ours", {.net = fields(square)});
+  const Tensor before = other.weight.value();
+  CHECK_THROWS_WITH(load_pytorch(other, folder / "ours"), Contains("load_checkpoint"));
+  CHECK(relative_error(other.weight, before) == 0);
 }
 
 TEST_CASE("names of the net take those that PyTorch has", "[pytorch]") {

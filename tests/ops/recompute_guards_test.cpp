@@ -137,7 +137,105 @@ TEST_CASE("a function that gives something else the second time is refused", "[t
   double factor = 2;
   const Tensor y = recompute([&](const Tensors& in) { return in[0] * factor; }, {x});
   factor = 3;
-  CHECK_THROWS_WITH(grad(sum(y), x), Contains("gave other values the second time"));
+  CHECK_THROWS_WITH(grad(sum(y), x), Contains("did something else the second time"));
+}
+
+TEST_CASE("a function that reads something else the second time is refused", "[tape]") {
+  const Tape tape;
+  const Tensor a = watch(Tensor(3.0)), b = watch(Tensor(3.0)), x = watch(Tensor(2.0));
+  const auto refused = [&](const Function& f, const std::function<void()>& change) {
+    const Tensor y = recompute(f, {x});
+    change();
+    CHECK_THROWS_WITH(grad(sum(y), {x, a, b}), Contains("did something else the second time"));
+  };
+  Tensor w = a;
+  const Function product = [&](const Tensors& in) { return in[0] * w; };
+  SECTION("another tensor of the same value") {
+    refused(product, [&] { w = b; });
+  }
+  SECTION("its value alone") {
+    refused(product, [&] { w = detach(a); });
+  }
+  SECTION("a later node") {
+    refused(product, [&] { w = a * 1.0; });
+  }
+  SECTION("another parameter of the same value") {
+    Parameter p(Tensor(2.0));
+    refused([&](const Tensors& in) { return in[0] * p; }, [&] { p = Parameter(Tensor(2.0)); });
+  }
+  SECTION("the same, detached") {
+    bool detached = false;
+    refused([&](const Tensors& in) { return in[0] * (detached ? detach(in[0]) : in[0]); },
+            [&] { detached = true; });
+  }
+  SECTION("the same values in another shape") {
+    bool turned = false;
+    refused(
+        [&](const Tensors& in) {
+          return reshape(in[0] * ones({6}), turned ? Shape{3, 2} : Shape{2, 3});
+        },
+        [&] { turned = true; });
+  }
+  SECTION("nothing that is recorded") {
+    bool constant = false;
+    refused([&](const Tensors& in) { return constant ? Tensor(6.0) : in[0] * 3.0; },
+            [&] { constant = true; });
+  }
+  SECTION("its input") {
+    bool input = false;
+    refused([&](const Tensors& in) { return input ? in[0] : in[0] * 1.0; }, [&] { input = true; });
+  }
+}
+
+TEST_CASE("what a function computes beside its result may differ", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor(2.0));
+  std::vector<double> seen;
+  const Tensor y = recompute(
+      [&](const Tensors& in) {
+        const Tensor squared = square(in[0]);
+        if (!recomputing()) seen.push_back((squared * 3.0).item());
+        return squared * in[0];
+      },
+      {x});
+  CHECK(grad(y, x).item() == 12);
+  CHECK(seen == std::vector<double>{12});
+}
+
+TEST_CASE("random numbers that have ended are refused, those of the function itself are not",
+          "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(ones({64}));
+  auto outer = std::make_unique<Random>(3);
+  const Tensor y = recompute([&](const Tensors& in) { return dropout(in[0], 0.5, *outer); }, {x});
+  outer.reset();
+  CHECK_THROWS_WITH(grad(sum(y), x), Contains("a Random that the function drew from has ended"));
+  Tensor total(0.0);
+  for (int i = 0; i < 20; ++i)
+    total = total + sum(recompute(
+                        [](const Tensors& in) {
+                          const auto own = std::make_unique<Random>(4);
+                          return dropout(in[0], 0.5, *own);
+                        },
+                        {x}));
+  const Tensor g = grad(total, x);
+  for (const real each : g.values()) CHECK((each == 0 || each == 40));
+}
+
+TEST_CASE("a function must be there, and return something", "[tape]") {
+  const auto check = [](const Tensor& x) {
+    CHECK_THROWS_WITH(recompute(Function(), {x}), Contains("is empty"));
+    CHECK_THROWS_WITH(recompute(ManyFunction(), {x}), Contains("is empty"));
+    CHECK_THROWS_WITH(recompute([](const Tensors&) { return Tensor(); }, {x}),
+                      Contains("undefined"));
+    CHECK_THROWS_WITH(recompute([](const Tensors&) { return Tensors{Tensor()}; }, {x}),
+                      Contains("result 0 is undefined"));
+    CHECK_THROWS_WITH(recompute([](const Tensors&) { return Tensors(); }, {x}),
+                      Contains("no results"));
+  };
+  check(ones({2}));
+  const Tape tape;
+  check(watch(ones({2})));
 }
 
 TEST_CASE("a function may own the random numbers that it draws", "[tape]") {

@@ -5,10 +5,12 @@
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/conv.h"
+#include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/embedding.h"
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/nn/norm.h"
 #include "tapegrad/nn/recurrent.h"
+#include "tapegrad/nn/sequential.h"
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/dropout.h"
 #include "tapegrad/ops/elementwise.h"
@@ -201,12 +203,28 @@ TEST_CASE("layers refuse undefined inputs", "[ops]") {
   CHECK_THAT(refusal([&] { Linear(2, 3, random)(undefined); }), Catch::Contains("undefined"));
   CHECK_THAT(refusal([&] { Conv2d(2, 3, 3, random)(undefined); }), Catch::Contains("undefined"));
   CHECK_THAT(refusal([&] { Flatten()(undefined); }), Catch::Contains("undefined"));
+  CHECK_THAT(refusal([&] { Dropout()(undefined); }), Catch::Contains("undefined"));
+  CHECK_THAT(refusal([&] { Sequential()(undefined); }), Catch::Contains("undefined"));
+  CHECK_THAT(refusal([&] { RowNormalization()(undefined); }), Catch::Contains("undefined"));
   CHECK_THAT(refusal([&] { Embedding(2, 3, random)(no_indices); }), Catch::Contains("undefined"));
   CHECK_THAT(refusal([&] { Recurrent(Cell::gru, 2, 3, random)(undefined); }),
              Catch::Contains("undefined"));
   for (const std::string& name : norm_names())
     if (name != "none" && name != "weight" && name != "instance")
       CHECK_THAT(refusal([&] { Norm(name, 4)(undefined); }), Catch::Contains("undefined"));
+}
+
+TEST_CASE("functions and layers that are empty are refused", "[ops]") {
+  Random random(1);
+  Layer layer = Linear(2, 3, random);
+  const Layer moved = std::move(layer);
+  CHECK_NOTHROW(moved(ones({2})));
+  CHECK_THROWS_WITH(layer(ones({2})), Catch::Contains("moved"));  // NOLINT: on purpose
+  CHECK_THROWS_WITH(AroundNorms(AroundNorms::Around()), Catch::Contains("empty"));
+  CHECK_FALSE(AroundNorms::active());
+  const AroundNorms undefined_result(
+      [](const Norm&, const Tensor&, const AroundNorms::Apply&) { return Tensor(); });
+  CHECK_THROWS_WITH(Norm("none", 2)(ones({2})), Catch::Contains("undefined"));
 }
 
 TEST_CASE("undefined tensors have no values, and say so", "[ops]") {
