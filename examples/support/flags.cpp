@@ -13,6 +13,8 @@ namespace tapegrad::support {
 
 namespace {
 
+constexpr const char* program_note = "program";
+
 CLI::Validator bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
   const auto problem = [=](const std::string& text) -> std::string {
     double value = 0;
@@ -20,6 +22,14 @@ CLI::Validator bounded(const std::string& bounds, const std::function<bool(doubl
     return fmt::format("must be {}: {}", bounds, text);
   };
   return {problem, bounds};
+}
+
+// A flag's value as it stands on the command line.
+std::vector<std::string> words_of(const Json& value) {
+  std::vector<std::string> words;
+  for (const Json& each : value.is_array() ? value : Json::array({value}))
+    words.push_back(each.is_string() ? each.get<std::string>() : each.dump());
+  return words;
 }
 
 }  // namespace
@@ -53,27 +63,40 @@ Json Flags::values() const {
 }
 
 std::map<std::string, std::string> Flags::training_values() const {
-  std::map<std::string, std::string> result;
+  std::map<std::string, std::string> result{{program_note, app_.get_name()}};
   for (const Entry& entry : entries_)
     if (entry.training) result[entry.name.substr(2)] = entry.get().dump();
   return result;
 }
 
 void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file) {
+  const auto program = saved.find(program_note);
+  expect<DataError>(program != saved.end() && program->second == app_.get_name(),
+                    "{}: it is not a checkpoint of {}{}", file, app_.get_name(),
+                    program == saved.end() ? "" : " but of " + program->second);
   for (const Entry& entry : entries_) {
     if (!entry.training) continue;
     const auto found = saved.find(entry.name.substr(2));
-    expect<DataError>(found != saved.end(),
-                      "{}: no value of {}; it is not a checkpoint of this program", file,
-                      entry.name);
-    const std::string now = entry.get().dump();
-    if (!given(entry.name))
-      entry.set(Json::parse(found->second));
-    else if (now != found->second)
+    expect<DataError>(found != saved.end(), "{}: no value of {}", file, entry.name);
+    if (given(entry.name)) {
+      const std::string now = entry.get().dump();
+      if (now == found->second) continue;
       throw CLI::ValidationError(
           entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
                                   "to resume it, or start anew without --resume",
                                   now, file, found->second));
+    }
+    try {
+      for (const std::string& word : words_of(Json::parse(found->second)))
+        entry.option->add_result(word);
+      if (entry.option->count() > 0) entry.option->run_callback();
+      entry.option->clear();  // it was not given
+    } catch (const CLI::Error& error) {
+      throw DataError(fmt::format("{}: {}", file, error.what()));
+    } catch (const Json::exception&) {
+    }
+    expect<DataError>(entry.get().dump() == found->second, "{}: its note {} is damaged", file,
+                      entry.name.substr(2));
   }
 }
 

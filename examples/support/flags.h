@@ -30,14 +30,12 @@ class Flags {
   /// A flag on which the trained weights depend.
   template <class T>
   CLI::Option* training(const std::string& name, T& value, const std::string& help) {
-    entries_.push_back(bind(name, value, true));
-    return add(name, value, help);
+    return enter(name, value, help, true);
   }
   /// A flag on which they do not: where files go, what is printed.
   template <class T>
   CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
-    entries_.push_back(bind(name, value, false));
-    return add(name, value, help);
+    return enter(name, value, help, false);
   }
 
   /// Every flag and its value, by name.
@@ -45,7 +43,8 @@ class Flags {
   /// The flags that shape the training, as text.
   std::map<std::string, std::string> training_values() const;
   /// Takes over what `saved`, read from `file`, has for flags that the user did not give. Throws
-  /// CLI::ValidationError, naming the flag, for one that was given another value.
+  /// CLI::ValidationError, naming the flag, for one that was given another value, and DataError for
+  /// a value that the command line would not take, and for the checkpoint of another program.
   void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
 
@@ -59,12 +58,13 @@ class Flags {
     std::string name;
     bool training;
     std::function<Json()> get;
-    std::function<void(const Json&)> set;
+    CLI::Option* option;
   };
   template <class T>
-  static Entry bind(const std::string& name, T& value, bool training) {
-    return {name, training, [&value] { return Json(value); },
-            [&value](const Json& saved) { value = saved.get<T>(); }};
+  CLI::Option* enter(const std::string& name, T& value, const std::string& help, bool training) {
+    CLI::Option* option = add(name, value, help);
+    entries_.push_back({name, training, [&value] { return Json(value); }, option});
+    return option;
   }
   template <class T>
   CLI::Option* add(const std::string& name, T& value, const std::string& help) {

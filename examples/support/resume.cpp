@@ -18,11 +18,7 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
   if (resume.empty()) return {};
   Checkpoint saved;
   load_checkpoint(resume, saved);
-  try {
-    flags.adopt(saved.notes, resume);
-  } catch (const Json::exception&) {
-    throw DataError(fmt::format("{}: its notes of flags are damaged", resume));
-  }
+  flags.adopt(saved.notes, resume);
   return saved.notes;
 }
 

@@ -129,15 +129,26 @@ class TrainerTest(unittest.TestCase):
         saved = self.saved("saved")
         length = int.from_bytes(saved[:8], "little")
         damaged = self.path / "damaged"
-        for note in notes:
+
+        def refusal(note, value):
             header = json.loads(saved[8:8 + length])
             self.assertIn(f"note.{note}", header["__metadata__"])
-            header["__metadata__"][f"note.{note}"] = "[1, "
+            header["__metadata__"][f"note.{note}"] = value
             text = json.dumps(header).encode()
             damaged.write_bytes(len(text).to_bytes(8, "little") + text + saved[8 + length:])
             error = run(*self.data_flags, "--resume", damaged, code=1).stderr
-            self.assertRegex(error, rf"damaged: its note( {note} is|s of flags are) damaged")
             self.assertNotIn("json", error)
+            return error
+
+        for note in notes:
+            self.assertIn(f"damaged: its note {note} is damaged", refusal(note, "[1, "))
+        # What the command line would not take is not taken from a file.
+        for note, value in {"lr": "-1.0", "clip-norm": "-1.0", "dropout": "2.0", "schedule": '"foo"',
+                            "norm": '"foo"', "warmup": "-3", "optimizer": '"foo"'}.items():
+            self.assertIn(f"damaged: --{note}: ", refusal(note, value))
+        for note, value in {"lr": "1e999", "dropout": "[]", "seed": "-1", "warmup": "0.5"}.items():
+            self.assertIn(note, refusal(note, value))
+        self.assertIn("not a checkpoint of", refusal("program", "another"))
 
     def check_profile(self, *flags):
         """--profile prints a table whose milliseconds add up, and changes nothing."""
