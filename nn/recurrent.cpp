@@ -54,7 +54,7 @@ void expect_options(Cell cell, const RecurrentOptions& options) {
          options.dropout);
 }
 
-// What one layer does of these options; the rest is about several.
+// The options of each layer; the others are about all of them.
 RecurrentOptions of_one_layer(const RecurrentOptions& o) {
   return {.norm = o.norm, .wiring = o.wiring, .learned_state = o.learned_state};
 }
