@@ -29,9 +29,10 @@ TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, P
   const double deviation =
       positions == Positions::sinusoidal ? 1 / std::sqrt(static_cast<double>(channels)) : 0.02;
   tokens.weight.set(random.normal({vocabulary, channels}, 0, deviation));
+  expect_positive("embedding", "length", length);
+  if (positions == Positions::sinusoidal) expect_sinusoids("embedding", channels);
   if (positions == Positions::learned)
-    table = Parameter(
-        random.normal({expect_positive("embedding", "length", length), channels}, 0, 0.02));
+    table = Parameter(random.normal({length, channels}, 0, 0.02));
 }
 
 Tensor TokenEmbedding::operator()(const Indices& ids, Index first) const {

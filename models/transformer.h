@@ -10,7 +10,8 @@ enum class Positions { none, learned, sinusoidal, rotary, alibi };
 
 /// Token embeddings with positions.
 ///   ids: (B, T), at positions from `first` on   returns (B, T, channels)
-/// Throws ShapeError beyond `length` learned positions.
+/// Throws ShapeError for a length below 1, for sinusoidal positions in channels that `sinusoids`
+/// refuses, and, when it is called, beyond `length` learned positions.
 struct TokenEmbedding {
   Positions positions;
   Embedding tokens;
@@ -28,7 +29,7 @@ struct TokenEmbedding {
 struct TransformerModelOptions {
   TransformerOptions stack = {};
   Positions positions = Positions::learned;
-  Index length = 64;  ///< the longest sequence, for learned positions
+  Index length = 64;  ///< the longest sequence, for learned positions; at least 1
   bool tied = true;   ///< the output layer is the embedding, transposed (Press and Wolf 2017)
 };
 

@@ -18,6 +18,8 @@ AttentionLayerOptions attention_options(const TransformerOptions& o) {
   return {.heads = o.heads,
           .bias = o.bias,
           .dropout = o.dropout,
+          .rotary = o.rotary,
+          .alibi = o.alibi,
           .weight_norm = o.norm.normalized_weights};
 }
 

@@ -69,6 +69,8 @@ Tensor joined(const Tensor& before, const Tensor& next) {
 }  // namespace
 
 Tensor alibi_bias(Index heads, Index queries, Index keys) {
+  expect_positive("alibi_bias", "heads", heads);
+  expect(queries <= keys, "alibi_bias: more queries than keys: {} to {}", queries, keys);
   Tensor bias = Tensor::uninitialized({heads, queries, keys});
   real* out = bias.mutable_data();
   for (Index h = 0; h < heads; ++h) {
@@ -83,7 +85,10 @@ Tensor alibi_bias(Index heads, Index queries, Index keys) {
 SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLayerOptions& o)
     : options(checked("SelfAttention", channels, o)),
       projection(channels, 3 * channels, random, linear(o)),
-      output(channels, channels, random, linear(o)) {}
+      output(channels, channels, random, linear(o)) {
+  expect(!o.rotary || channels / o.heads % 2 == 0,
+         "SelfAttention: rotary needs an even number of channels a head: {}", channels / o.heads);
+}
 
 Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
                                  AttentionCache* cache) const {
@@ -111,7 +116,11 @@ CrossAttention::CrossAttention(Index channels, Random& random, const AttentionLa
     : options(checked("CrossAttention", channels, o)),
       query(channels, channels, random, linear(o)),
       key_value(channels, 2 * channels, random, linear(o)),
-      output(channels, channels, random, linear(o)) {}
+      output(channels, channels, random, linear(o)) {
+  expect_default("CrossAttention", "causal", o.causal);
+  expect_default("CrossAttention", "rotary", o.rotary);
+  expect_default("CrossAttention", "alibi", o.alibi);
+}
 
 Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const Tensor& mask,
                                   Mode mode) const {
@@ -130,7 +139,11 @@ RelativeAttention::RelativeAttention(Index channels, Random& random, const Atten
       position(channels, channels, random, {.bias = false, .weight_norm = o.weight_norm}),
       output(channels, channels, random, linear(o)),
       content_bias(zeros({channels})),
-      position_bias(zeros({channels})) {}
+      position_bias(zeros({channels})) {
+  expect_sinusoids("RelativeAttention", channels);
+  expect_default("RelativeAttention", "rotary", o.rotary);
+  expect_default("RelativeAttention", "alibi", o.alibi);
+}
 
 Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mode mode) const {
   expect_defined("relative_attention", x, context);
@@ -160,9 +173,13 @@ void RelativeAttention::visit(Fields& field) const {
   field("position_bias", position_bias);
 }
 
-Tensor sinusoids(Index count, Index channels, Index first, Index step) {
+void expect_sinusoids(const char* owner, Index channels) {
   expect(channels >= 4 && channels % 2 == 0,
-         "sinusoids: need an even number of channels from 4 on: {}", channels);
+         "{}: sines and cosines need an even number of channels from 4 on: {}", owner, channels);
+}
+
+Tensor sinusoids(Index count, Index channels, Index first, Index step) {
+  expect_sinusoids("sinusoids", channels);
   Tensor table = Tensor::uninitialized({count, channels});
   const Index half = channels / 2;
   for (Index t = 0; t < count; ++t)

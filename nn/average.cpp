@@ -9,6 +9,7 @@ namespace tapegrad {
 ExponentialAverage::ExponentialAverage(std::vector<Parameter> parameters, double decay)
     : parameters_(std::move(parameters)),
       decay_(expect_share("exponential_average", "decay", decay)) {
+  expect_distinct("exponential_average", parameters_);
   for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
 }
 

@@ -10,7 +10,8 @@ namespace tapegrad {
 /// (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
 class ExponentialAverage {
  public:
-  /// Begins with the values as they are. Throws ShapeError for a decay outside [0, 1).
+  /// Begins with the values as they are. Throws ShapeError for a decay outside [0, 1), and
+  /// for parameters that are undefined or listed twice.
   explicit ExponentialAverage(std::vector<Parameter> parameters, double decay = 0.999);
 
   /// average = decay average + (1 - decay) parameter, after a step of the optimizer.

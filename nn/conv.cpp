@@ -79,6 +79,9 @@ ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random
              .dilation = expect_positive("ConvTranspose2d", "dilation", options.dilation),
              .groups = options.groups} {
   expect_positive("ConvTranspose2d", "size", size);
+  expect(options.output_padding < options.stride,
+         "ConvTranspose2d: output_padding must lie in [0, stride): {} with stride {}",
+         options.output_padding, options.stride);
   share("ConvTranspose2d", "in", in, options.groups);
   const Index made = share("ConvTranspose2d", "out", out, options.groups),
               fan_in = made * size * size;

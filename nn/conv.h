@@ -70,7 +70,7 @@ struct ConvTranspose2dOptions {
 ///   x: (N, in, H, W)   weight: (in, out / groups, size, size)   bias: (out, 1, 1)
 ///   returns (N, out, H', W') as in `conv_transpose2d`
 /// Starts with PyTorch's U(+-1/sqrt(out / groups size^2)) for both. Throws ShapeError as Conv2d
-/// does.
+/// does, and for an output_padding that is not less than the stride.
 struct ConvTranspose2d {
   Parameter weight, bias;
   ConvTransposeOptions window;

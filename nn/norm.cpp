@@ -83,13 +83,6 @@ Index count(std::string_view key, std::string_view value) {
   return static_cast<Index>(result);
 }
 
-double within(std::string_view key, std::string_view value, double low, double high) {
-  const double result = number(key, value);
-  expect<Error>(result >= low && result <= high, "norm: {}={} must lie in [{}, {}]", key, value,
-                low, high);
-  return result;
-}
-
 using Setter = void (*)(NormSpec&, std::string_view key, std::string_view value);
 struct Option {
   std::vector<NormKind> kinds;  // to which it belongs; empty: to all that take statistics
@@ -100,8 +93,12 @@ const std::map<std::string, Option, std::less<>>& options() {
   using S = NormSpec&;
   using V = std::string_view;
   static const std::map<std::string, Option, std::less<>> all{
-      {"eps", {{}, [](S s, V k, V v) { s.statistics.epsilon = within(k, v, 0, 1e6); }}},
-      {"s", {{}, [](S s, V k, V v) { s.statistics.epsilon = std::pow(within(k, v, 0, 1e3), 2); }}},
+      {"eps", {{}, [](S s, V k, V v) { s.statistics.epsilon = number(k, v); }}},
+      {"s",
+       {{},
+        [](S s, V k, V v) {
+          s.statistics.epsilon = std::pow(expect_not_negative("norm", "s", number(k, v)), 2);
+        }}},
       {"learn_s", {{}, [](S s, V k, V v) { s.learned_smoothing = flag(k, v); }}},
       {"place",
        {{},
@@ -126,9 +123,9 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"c", {{NormKind::ada}, [](S s, V k, V v) { s.ada.factor = number(k, v); }}},
       {"k", {{NormKind::ada}, [](S s, V k, V v) { s.ada.slope = number(k, v); }}},
       {"detached", {{NormKind::ada}, [](S s, V k, V v) { s.ada.detach_factor = flag(k, v); }}},
-      {"p", {{NormKind::rms}, [](S s, V k, V v) { s.share = within(k, v, 1e-6, 1); }}},
+      {"p", {{NormKind::rms}, [](S s, V k, V v) { s.share = number(k, v); }}},
       {"steps", {{NormKind::batch}, [](S s, V k, V v) { s.steps = count(k, v); }}},
-      {"momentum", {{NormKind::batch}, [](S s, V k, V v) { s.momentum = within(k, v, 0, 1); }}},
+      {"momentum", {{NormKind::batch}, [](S s, V k, V v) { s.momentum = number(k, v); }}},
       {"groups", {{NormKind::group}, [](S s, V k, V v) { s.groups = count(k, v); }}},
       {"radius", {{NormKind::divisive}, [](S s, V k, V v) { s.radius = count(k, v); }}},
   };
@@ -151,6 +148,24 @@ void set_option(NormSpec& spec, std::string_view name, std::string_view assignme
                     belongs(found->second, spec.kind),
                 "norm: {} has no option {}; there are: {}", name, assignment, known);
   found->second.set(spec, key, assignment.substr(equals + 1));
+}
+
+// Refuses what no norm can have, whether it was given as text or field by field.
+void expect_possible(const NormSpec& spec) {
+  expect_not_negative("norm", "epsilon", spec.statistics.epsilon);
+  expect(spec.momentum >= 0 && spec.momentum <= 1, "norm: momentum must lie in [0, 1]: {}",
+         spec.momentum);
+  expect(std::isfinite(spec.gain), "norm: gain must be finite: {}", spec.gain);
+  expect(std::isfinite(spec.ada.factor), "norm: ada.factor must be finite: {}", spec.ada.factor);
+  expect(std::isfinite(spec.ada.slope), "norm: ada.slope must be finite: {}", spec.ada.slope);
+  expect(spec.share > 0 && spec.share <= 1, "norm: share must lie in (0, 1]: {}", spec.share);
+  expect_positive("norm", "steps", spec.steps);
+  expect_positive("norm", "groups", spec.groups);
+  expect_not_negative("norm", "radius", spec.radius);
+  expect<Error>(!spec.learned_smoothing || spec.statistics.place == Epsilon::inside_root,
+                "norm: a learned smoothing term stands inside the root: place is out");
+  expect<Error>(spec.statistics.variance == Variance::biased || spec.kind != NormKind::divisive,
+                "norm: the variance over a window is biased: unbiased is 1");
 }
 
 // All axes but that of the channels.
@@ -193,10 +208,7 @@ NormSpec::NormSpec(std::string_view text) {
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);
   }
-  expect<Error>(!learned_smoothing || statistics.place == Epsilon::inside_root,
-                "norm: a learned smoothing term stands inside the root: {}", text);
-  expect<Error>(statistics.variance == Variance::biased || kind != NormKind::divisive,
-                "norm: the variance over a window is biased: {}", text);
+  expect_possible(*this);
 }
 
 std::vector<std::string> norm_names() {
@@ -209,7 +221,7 @@ Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(
   expect<Error>(spec.kind != NormKind::instance || where == Channels::second,
                 "norm: instance normalization is over the positions of images; features have none");
   expect_positive("norm", "channels", channels);
-  expect_positive("norm", "groups", spec.groups);
+  expect_possible(spec);
   expect<Error>(spec.kind != NormKind::group || channels % spec.groups == 0,
                 "norm: {} groups do not divide {} channels", spec.groups, channels);
   if (spec.kind == NormKind::none) return;

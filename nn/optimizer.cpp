@@ -1,7 +1,6 @@
 #include "tapegrad/nn/optimizer.h"
 
 #include <cmath>
-#include <set>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
@@ -24,12 +23,7 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double
                      std::vector<std::string> moments)
     : name_(name), parameters_(std::move(parameters)) {
   set_rate(rate);
-  std::set<const void*> slots;
-  for (const Parameter& parameter : parameters_) {
-    expect(parameter.defined(), "{}: a parameter holds no tensor: {}", name_, parameter.name());
-    expect(slots.insert(parameter.identity()).second, "{}: a parameter is listed twice: {} {}",
-           name_, parameter.name(), parameter.shape());
-  }
+  expect_distinct(name_, parameters_);
   for (std::string& moment : moments) {
     moments_.push_back({std::move(moment), {}});
     for (const Parameter& parameter : parameters_)

@@ -1,8 +1,7 @@
 #include "tapegrad/nn/options.h"
 
 #include <cmath>
-
-#include "tapegrad/core/error.h"
+#include <set>
 
 namespace tapegrad {
 
@@ -25,6 +24,15 @@ double expect_not_negative(const char* owner, const char* option, double value) 
 double expect_share(const char* owner, const char* option, double value) {
   expect(value >= 0 && value < 1, "{}: {} must lie in [0, 1): {}", owner, option, value);
   return value;
+}
+
+void expect_distinct(const char* owner, const std::vector<Parameter>& parameters) {
+  std::set<const void*> slots;
+  for (const Parameter& parameter : parameters) {
+    expect(parameter.defined(), "{}: a parameter holds no tensor: {}", owner, parameter.name());
+    expect(slots.insert(parameter.identity()).second, "{}: a parameter is listed twice: {} {}",
+           owner, parameter.name(), parameter.shape());
+  }
 }
 
 }  // namespace tapegrad

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "tapegrad/core/real.h"
+#include <vector>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parameter.h"
 
 namespace tapegrad {
 
@@ -14,5 +17,12 @@ Index expect_not_negative(const char* owner, const char* option, Index value);
 double expect_not_negative(const char* owner, const char* option, double value);
 /// A share in [0, 1), such as a rate of dropout or the decay of an average.
 double expect_share(const char* owner, const char* option, double value);
+/// The value that an option has by default, of an owner that does nothing with it.
+template <class T>
+void expect_default(const char* owner, const char* option, const T& value, const T& usual = {}) {
+  expect(value == usual, "{}: {} has no effect: {}; leave it out", owner, option, value);
+}
+/// Parameters that hold tensors, each once.
+void expect_distinct(const char* owner, const std::vector<Parameter>& parameters);
 
 }  // namespace tapegrad

@@ -31,6 +31,11 @@ const char* name_of(Cell cell) {
   }
 }
 
+const char* name_of(NormWiring wiring) {
+  constexpr const char* names[] = {"paper", "cell", "sum", "per_gate"};
+  return names[static_cast<int>(wiring)];
+}
+
 void expect_options(Cell cell, const RecurrentOptions& options) {
   expect<Error>(
       options.norm.kind != NormKind::instance,
@@ -41,8 +46,17 @@ void expect_options(Cell cell, const RecurrentOptions& options) {
                 name_of(cell));
   expect<Error>(cell != Cell::gru_reset_first || options.norm.kind == NormKind::none,
                 "recurrent: a {} takes no normalization of its products", name_of(cell));
+  expect<Error>(options.norm.kind != NormKind::none || options.wiring == NormWiring::paper,
+                "recurrent: the wiring needs a normalization: {}", name_of(options.wiring));
   expect_positive("recurrent", "layers", options.layers);
   expect_share("recurrent", "dropout", options.dropout);
+  expect(!options.variational || options.dropout > 0, "recurrent: variational needs a dropout: {}",
+         options.dropout);
+}
+
+// The options of each layer; the others are about all of them.
+RecurrentOptions of_one_layer(const RecurrentOptions& o) {
+  return {.norm = o.norm, .wiring = o.wiring, .learned_state = o.learned_state};
 }
 
 PartNorms make_parts(NormSpec spec, const std::vector<Index>& sizes) {
@@ -154,6 +168,9 @@ RecurrentLayer::RecurrentLayer(Cell c, Index in, Index hidden, Random& random,
             {.weight_norm = o.norm.normalized_weights}),
       weight(orthogonal({hidden, gates_of(c) * hidden}, random, gates_of(c))) {
   expect_options(cell, options);
+  expect_default("RecurrentLayer", "layers", o.layers, Index{1});
+  expect_default("RecurrentLayer", "bidirectional", o.bidirectional);
+  expect_default("RecurrentLayer", "dropout", o.dropout);
   input.weight.set(fan_in_uniform(input.weight.shape(), hidden, random));
   input.bias.set(zeros(input.bias.shape()));
   if (o.norm.normalized_weights) {
@@ -264,11 +281,12 @@ void RecurrentLayer::visit(Fields& field) const {
 
 Recurrent::Recurrent(Cell cell, Index in, Index hidden, Random& random, const RecurrentOptions& o)
     : options(o) {
+  expect_options(cell, o);
   const Index directions = o.bidirectional ? 2 : 1;
   for (Index layer = 0; layer < o.layers; ++layer)
     for (Index direction = 0; direction < directions; ++direction)
-      layers.emplace_back(cell, layer == 0 ? in : directions * hidden, hidden, random, o);
-  expect_options(cell, o);
+      layers.emplace_back(cell, layer == 0 ? in : directions * hidden, hidden, random,
+                          of_one_layer(o));
 }
 
 Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<RecurrentState>& states,

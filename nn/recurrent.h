@@ -49,8 +49,9 @@ struct RecurrentLayer {
   std::optional<Norm> cell_norm;
   Parameter first_h, first_c;
 
-  /// Throws Error for sizes below 1, and, naming the pair, for a wiring or normalization that the
-  /// cell does not take.
+  /// Throws Error for sizes below 1, for options that only a `Recurrent` of several layers has a
+  /// use for, for a wiring without a normalization, and, naming the pair, for a wiring or
+  /// normalization that the cell does not take.
   RecurrentLayer(Cell cell, Index in, Index hidden, Random& random,
                  const RecurrentOptions& options = {});
   Index hidden() const { return weight.shape()[0]; }
@@ -81,6 +82,7 @@ struct Recurrent {
   RecurrentOptions options;
   std::vector<RecurrentLayer> layers;  ///< layer by layer, forward before backward
 
+  /// Throws Error as `RecurrentLayer` does, and for `variational` without dropout.
   Recurrent(Cell cell, Index in, Index hidden, Random& random,
             const RecurrentOptions& options = {});
 

@@ -71,7 +71,7 @@ Plateau::Plateau(double rate, PlateauOptions options)
   expect(options.factor > 0 && options.factor < 1, "plateau: factor must lie in (0, 1): {}",
          options.factor);
   expect_not_negative("plateau", "patience", options.patience);
-  expect_not_negative("plateau", "threshold", options.threshold);
+  expect_share("plateau", "threshold", options.threshold);
   expect_not_negative("plateau", "cooldown", options.cooldown);
   expect_not_negative("plateau", "least", options.least);
 }

@@ -35,7 +35,8 @@ struct PlateauOptions {
 /// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_rate(plateau.next(loss))`.
 class Plateau {
  public:
-  /// Throws ShapeError for a factor outside (0, 1) and for other numbers below 0 or not finite.
+  /// Throws ShapeError for a factor outside (0, 1), a threshold outside [0, 1), and for other
+  /// numbers below 0 or not finite.
   explicit Plateau(double rate, PlateauOptions options = {});
   /// The rate after one more measure.
   double next(double measure);

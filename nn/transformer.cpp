@@ -129,7 +129,12 @@ Tensor TransformerStack::operator()(const Tensor& x, const BlockContext& context
   expect<TapeError>(caches == nullptr || !recomputed || !recording(),
                     "transformer: blocks that are recomputed take no caches while a tape records; "
                     "leave the caches out, or read on under NoGrad");
-  if (caches != nullptr) caches->resize(blocks.size());
+  if (caches != nullptr) {
+    expect(caches->empty() || caches->size() == blocks.size(),
+           "transformer: one cache for each of {} blocks is needed: {}", blocks.size(),
+           caches->size());
+    caches->resize(blocks.size());
+  }
   Tensor y = x;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const TransformerBlock& block = blocks[i];

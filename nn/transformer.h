@@ -95,9 +95,9 @@ struct TransformerBlock {
 };
 
 /// Blocks one after another, at least one: an encoder, or a decoder if `with_cross`.
-///   x: (B, T, channels)   caches: none, or one a block   returns: x's shape
-/// Throws TapeError where a tape records, blocks are recomputed and there are caches, which a
-/// second run would fill twice.
+///   x: (B, T, channels)   caches: empty, to be filled, or one a block   returns: x's shape
+/// Throws ShapeError for another number of caches, and TapeError where a tape records, blocks are
+/// recomputed and there are caches, which a second run would fill twice.
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
   std::optional<Norm> last_norm;

@@ -239,7 +239,12 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   expect_same_data(saved, resume, text.source, text.digest());
   expect<DataError>(!text.all.empty(), "{}: it is empty", text.source);
   const Characters characters(text.all);
-  if (flags.sample > 0) characters.encode(flags.prompt);  // known before the training
+  if (flags.sample > 0) {  // known before the training
+    expect<DataError>(!flags.prompt.empty(),
+                      "--prompt: it is empty: --sample {} continues at least one character",
+                      flags.sample);
+    characters.encode(flags.prompt);
+  }
 
   Random random(flags.seed);
   const CharModel model = make_model(characters.count(), random);

@@ -6,6 +6,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/nn/options.h"
 
 namespace tapegrad {
 namespace {
@@ -86,6 +87,7 @@ std::vector<Sentence> read_sentences(const std::filesystem::path& path) {
 }
 
 Vocabulary::Vocabulary(const std::vector<Sentence>& sentences, Index least) {
+  expect_positive("vocabulary", "least", least);
   std::map<std::string, Index> counts;
   for (const Sentence& sentence : sentences)
     for (const std::string& word : sentence.words) ++counts[word];
@@ -105,6 +107,7 @@ Index Vocabulary::number(const std::string& word) const {
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random) {
+  expect_positive("sentence_batches", "tokens", tokens);
   std::vector<SentenceBatch> batches;
   std::vector<const Sentence*> open;
   for (const Index i : by_length(sentences, random)) {

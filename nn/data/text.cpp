@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 
 namespace tapegrad {
 
@@ -29,6 +30,7 @@ Indices Characters::encode(std::string_view text) const {
 }
 
 std::string Characters::decode(const Indices& ids) const {
+  expect_defined("characters", ids);
   expect_below("characters", ids, count());
   std::string text;
   for (const Index id : ids.values()) text += bytes_[static_cast<std::size_t>(id)];
@@ -55,6 +57,7 @@ Indices transposed(const Indices& ids) {
 
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length) {
   expect_defined("text", ids);
+  expect_positive("text", "length", length);
   const Shape shape{static_cast<Index>(begins.size()), length};
   TextBatch batch{Indices::uninitialized(shape), Indices::uninitialized(shape)};
   Index *inputs = batch.inputs.mutable_data(), *targets = batch.targets.mutable_data();
@@ -69,6 +72,9 @@ TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index 
 }
 
 TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random) {
+  expect_defined("text", ids);
+  expect_positive("text", "batch", batch);
+  expect_positive("text", "length", length);
   expect<DataError>(ids.size() > length, "text: {} characters are too few for rows of {}",
                     ids.size(), length);
   std::vector<Index> begins;
@@ -78,6 +84,7 @@ TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& ran
 
 TextStreams::TextStreams(const Indices& ids, Index batch, Index length)
     : ids_(ids), batch_(batch), length_(length) {
+  expect_defined("text", ids);
   expect(batch >= 1 && length >= 1, "text: no streams can be made: {} of blocks of {}", batch,
          length);
   blocks_ = (ids.size() - 1) / batch / length;
@@ -93,6 +100,7 @@ TextBatch TextStreams::block(Index i) const {
 }
 
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length) {
+  expect_defined("text", ids);
   expect(rows >= 1 && length >= 1, "text: no blocks can be made: {} rows of {}", rows, length);
   const Index targets = std::max<Index>(0, ids.size() - 1), whole = targets / length;
   const Index used_rows = std::max<Index>(1, std::min(rows, whole)), per_row = whole / used_rows;

@@ -20,6 +20,7 @@ class Characters {
   /// The number of each byte: (length). Throws DataError, naming byte and position, for one that is
   /// not among the characters.
   Indices encode(std::string_view text) const;
+  /// Throws ShapeError for ids that are undefined or not among the characters' numbers.
   std::string decode(const Indices& ids) const;
 
  private:
@@ -39,10 +40,11 @@ struct TextBatch {
 };
 
 /// Rows of `length` tokens that begin at the given positions of ids. Throws ShapeError for one that
-/// does not end before the last.
+/// does not end before the last, and for a length below 1.
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length);
 
-/// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids.
+/// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids,
+/// ShapeError for sizes below 1.
 TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random);
 
 /// A text cut into `batch` streams of equal length, read side by side: block i of every stream.

@@ -49,6 +49,9 @@ class CharModels(TrainerTest):
         self.assertIn("empty", run(*QUICK, "--data", empty, code=1).stderr)
         empty.write_text("ab")
         self.assertIn("too few", run(*QUICK, "--data", empty, code=1).stderr)
+        unprompted = run(*self.train, "--sample", "3", "--prompt", "", code=1).stderr
+        self.assertIn("--prompt: it is empty", unprompted)
+        self.assertNotIn("step", unprompted)
         strange = run(*self.train, "--sample", "3", "--prompt", "a?", code=1).stderr
         self.assertIn("0x3f", strange)
         self.assertIn("position 1", strange)

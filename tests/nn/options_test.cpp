@@ -13,6 +13,8 @@
 #include "tapegrad/nn/average.h"
 #include "tapegrad/nn/conv.h"
 #include "tapegrad/nn/data/batches.h"
+#include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/nn/data/text.h"
 #include "tapegrad/nn/gradients.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/nn/optimizer.h"
@@ -49,6 +51,20 @@ Random& draws() {
 }
 
 std::vector<Parameter> weights() { return {Parameter(ones({2}), "w")}; }
+
+Indices ids(Index count) {
+  return Indices({count}, std::vector<Index>(static_cast<std::size_t>(count)));
+}
+
+/// Makes a norm of four channels whose options `change` has filled field by field.
+std::function<void()> norm_with(const std::function<void(NormSpec&)>& change,
+                                const char* name = "layer") {
+  return [=] {
+    NormSpec spec(name);
+    change(spec);
+    Norm(spec, 4);
+  };
+}
 
 ImageSet images(Index count) {
   const auto size = static_cast<std::size_t>(count);
@@ -93,18 +109,15 @@ TEST_CASE("layers refuse sizes and options that make no sense", "[nn][options]")
        "ConvTranspose2d: stride must be at least 1: 0"},
       {[] { ConvTranspose2d(1, 1, 1, draws(), {.output_padding = -1}); },
        "ConvTranspose2d: output_padding must not be negative: -1"},
+      {[] { ConvTranspose2d(1, 1, 1, draws(), {.stride = 2, .output_padding = 1}); }, ""},
+      {[] { ConvTranspose2d(1, 1, 1, draws(), {.stride = 2, .output_padding = 2}); },
+       "ConvTranspose2d: output_padding must lie in [0, stride): 2 with stride 2"},
       {[] { ConvTranspose2d(1, 1, 1, draws(), {.dilation = 0}); },
        "ConvTranspose2d: dilation must be at least 1: 0"},
 
       {[] { Norm("layer", 1); }, ""},
       {[] { Norm("layer", 0); }, "norm: channels must be at least 1: 0"},
       {[] { Norm("none", 0); }, "norm: channels must be at least 1: 0"},
-      {[] {
-         NormSpec spec("group");
-         spec.groups = 0;
-         Norm(spec, 4);
-       },
-       "norm: groups must be at least 1: 0"},
 
       {[] { Recurrent(Cell::lstm, 1, 1, draws()); }, ""},
       {[] { Recurrent(Cell::lstm, 0, 1, draws()); }, "recurrent: in must be at least 1: 0"},
@@ -113,8 +126,75 @@ TEST_CASE("layers refuse sizes and options that make no sense", "[nn][options]")
        "recurrent: layers must be at least 1: 0"},
       {[] { Recurrent(Cell::gru, 1, 1, draws(), {.dropout = 1}); },
        "recurrent: dropout must lie in [0, 1): 1"},
+      {[] { Recurrent(Cell::gru, 1, 1, draws(), {.dropout = 0.5, .variational = true}); }, ""},
+      {[] { Recurrent(Cell::gru, 1, 1, draws(), {.variational = true}); },
+       "recurrent: variational needs a dropout: 0"},
+      {[] { Recurrent(Cell::lstm, 1, 1, draws(), {.norm = "layer", .wiring = NormWiring::sum}); },
+       ""},
+      {[] { Recurrent(Cell::lstm, 1, 1, draws(), {.wiring = NormWiring::sum}); },
+       "recurrent: the wiring needs a normalization: sum"},
+      {[] { RecurrentLayer(Cell::lstm, 1, 1, draws(), {.wiring = NormWiring::per_gate}); },
+       "recurrent: the wiring needs a normalization: per_gate"},
       {[] { RecurrentLayer(Cell::rnn_tanh, 1, -1, draws()); },
        "recurrent: hidden must be at least 1: -1"},
+      {[] { RecurrentLayer(Cell::lstm, 1, 1, draws(), {.layers = 1, .dropout = 0}); }, ""},
+      {[] { RecurrentLayer(Cell::lstm, 1, 1, draws(), {.layers = 2}); },
+       "RecurrentLayer: layers has no effect: 2; leave it out"},
+      {[] { RecurrentLayer(Cell::lstm, 1, 1, draws(), {.bidirectional = true}); },
+       "RecurrentLayer: bidirectional has no effect: true; leave it out"},
+      {[] { RecurrentLayer(Cell::lstm, 1, 1, draws(), {.dropout = 0.5}); },
+       "RecurrentLayer: dropout has no effect: 0.5; leave it out"},
+      {[] { RecurrentLayer(Cell::lstm, 1, 1, draws(), {.variational = true}); },
+       "recurrent: variational needs a dropout: 0"},
+      {[] {
+         Recurrent(Cell::lstm, 1, 1, draws(),
+                   {.layers = 2, .bidirectional = true, .dropout = 0.5, .variational = true});
+       },
+       ""},
+  });
+}
+
+TEST_CASE("norms refuse options that make no sense, however they are given", "[nn][options]") {
+  using S = NormSpec&;
+  const std::string epsilon = "norm: epsilon must be finite and not negative: ",
+                    momentum = "norm: momentum must lie in [0, 1]: ",
+                    share = "norm: share must lie in (0, 1]: ";
+  check({
+      {norm_with([](S s) { s.statistics.epsilon = 0; }), ""},
+      {norm_with([](S s) { s.statistics.epsilon = -1; }), epsilon + "-1"},
+      {norm_with([](S s) { s.statistics.epsilon = no_number; }), epsilon + "nan"},
+      {[] { NormSpec("layer:eps=0"); }, ""},
+      {[] { NormSpec("layer:eps=-1"); }, epsilon + "-1"},
+      {[] { NormSpec("layer:s=-2"); }, "norm: s must be finite and not negative: -2"},
+      {norm_with([](S s) { s.momentum = 0; }), ""},
+      {norm_with([](S s) { s.momentum = 1; }), ""},
+      {norm_with([](S s) { s.momentum = -0.5; }), momentum + "-0.5"},
+      {norm_with([](S s) { s.momentum = 1.5; }), momentum + "1.5"},
+      {norm_with([](S s) { s.momentum = no_number; }), momentum + "nan"},
+      {[] { NormSpec("batch:momentum=2"); }, momentum + "2"},
+      {norm_with([](S s) { s.gain = -1; }), ""},
+      {norm_with([](S s) { s.gain = no_number; }), "norm: gain must be finite: nan"},
+      {norm_with([](S s) { s.ada.factor = infinity; }), "norm: ada.factor must be finite: inf"},
+      {norm_with([](S s) { s.ada.slope = no_number; }), "norm: ada.slope must be finite: nan"},
+      {norm_with([](S s) { s.share = 1; }), ""},
+      {norm_with([](S s) { s.share = 0; }), share + "0"},
+      {norm_with([](S s) { s.share = 1.5; }), share + "1.5"},
+      {norm_with([](S s) { s.share = no_number; }), share + "nan"},
+      {[] { NormSpec("rms:p=0"); }, share + "0"},
+      {norm_with([](S s) { s.steps = 1; }), ""},
+      {norm_with([](S s) { s.steps = 0; }), "norm: steps must be at least 1: 0"},
+      {[] { NormSpec("batch:steps=0"); }, "norm: steps=0 is not a whole number from 1 on"},
+      {norm_with([](S s) { s.groups = 1; }), ""},
+      {norm_with([](S s) { s.groups = 0; }), "norm: groups must be at least 1: 0"},
+      {norm_with([](S s) { s.radius = 0; }), ""},
+      {norm_with([](S s) { s.radius = -1; }), "norm: radius must not be negative: -1"},
+      {norm_with([](S s) {
+         s.learned_smoothing = true;
+         s.statistics.place = Epsilon::outside_root;
+       }),
+       "norm: a learned smoothing term stands inside the root: place is out"},
+      {norm_with([](S s) { s.statistics.variance = Variance::unbiased; }, "divisive"),
+       "norm: the variance over a window is biased: unbiased is 1"},
   });
 }
 
@@ -123,6 +203,19 @@ TEST_CASE("attention and Transformers refuse options that make no sense", "[nn][
     return [options] { TransformerStack(draws(), options); };
   };
   const TransformerOptions small{.layers = 1, .heads = 1, .channels = 1};
+  const TransformerOptions four{.layers = 1, .heads = 1, .channels = 4};
+  const auto with_positions = [](Positions positions, Index channels, Index length) {
+    return TransformerModelOptions{.stack = {.layers = 1, .heads = 1, .channels = channels},
+                                   .positions = positions,
+                                   .length = length};
+  };
+  const auto with_caches = [](std::size_t count) {
+    return [=] {
+      const TransformerLm net(1, draws(), {.stack = {.layers = 2, .heads = 1, .channels = 1}});
+      std::vector<AttentionCache> caches(count);
+      net(Indices({1, 1}, {0}), {}, &caches);
+    };
+  };
   check({
       {[] { SelfAttention(2, draws(), {.heads = 2}); }, ""},
       {[] { SelfAttention(0, draws(), {}); }, "SelfAttention: channels must be at least 1: 0"},
@@ -130,12 +223,31 @@ TEST_CASE("attention and Transformers refuse options that make no sense", "[nn][
        "SelfAttention: 4 heads do not divide 6 channels"},
       {[] { SelfAttention(6, draws(), {.heads = 0}); },
        "SelfAttention: 0 heads do not divide 6 channels"},
+      {[] { SelfAttention(4, draws(), {.heads = 2, .causal = true, .rotary = true}); }, ""},
+      {[] { SelfAttention(6, draws(), {.heads = 2, .rotary = true}); },
+       "SelfAttention: rotary needs an even number of channels a head: 3"},
+      {[] { CrossAttention(6, draws(), {.causal = true}); },
+       "CrossAttention: causal has no effect: true; leave it out"},
+      {[] { CrossAttention(6, draws(), {.rotary = true}); },
+       "CrossAttention: rotary has no effect: true; leave it out"},
+      {[] { CrossAttention(6, draws(), {.alibi = true}); },
+       "CrossAttention: alibi has no effect: true; leave it out"},
       {[] { CrossAttention(6, draws(), {.dropout = 1}); },
        "CrossAttention: dropout must lie in [0, 1): 1"},
       {[] { CrossAttention(6, draws(), {.heads = -6}); },
        "CrossAttention: -6 heads do not divide 6 channels"},
       {[] { RelativeAttention(6, draws(), {.heads = 5}); },
        "RelativeAttention: 5 heads do not divide 6 channels"},
+      {[] { RelativeAttention(4, draws(), {.causal = true}); }, ""},
+      {[] { RelativeAttention(5, draws(), {}); },
+       "RelativeAttention: sines and cosines need an even number of channels from 4 on: 5"},
+      {[] { RelativeAttention(6, draws(), {.rotary = true}); },
+       "RelativeAttention: rotary has no effect: true; leave it out"},
+      {[] { RelativeAttention(6, draws(), {.alibi = true}); },
+       "RelativeAttention: alibi has no effect: true; leave it out"},
+      {[] { alibi_bias(1, 2, 2); }, ""},
+      {[] { alibi_bias(0, 2, 2); }, "alibi_bias: heads must be at least 1: 0"},
+      {[] { alibi_bias(1, 3, 2); }, "alibi_bias: more queries than keys: 3 to 2"},
 
       {stack(small), ""},
       {stack({.layers = 0}), "transformer: layers must be at least 1: 0"},
@@ -148,9 +260,29 @@ TEST_CASE("attention and Transformers refuse options that make no sense", "[nn][
        "Embedding: count must be at least 1: 0"},
       {[=] { TransformerLm(1, draws(), {.stack = small, .length = 0}); },
        "embedding: length must be at least 1: 0"},
+      {[=] { TransformerLm(1, draws(), with_positions(Positions::rotary, 2, 1)); }, ""},
+      {[=] { TransformerLm(1, draws(), with_positions(Positions::rotary, 2, 0)); },
+       "embedding: length must be at least 1: 0"},
+      {[=] { TransformerLm(1, draws(), with_positions(Positions::none, 2, -1)); },
+       "embedding: length must be at least 1: -1"},
+      {[=] { TransformerLm(1, draws(), with_positions(Positions::sinusoidal, 4, 1)); }, ""},
+      {[=] { TransformerLm(1, draws(), with_positions(Positions::sinusoidal, 2, 1)); },
+       "embedding: sines and cosines need an even number of channels from 4 on: 2"},
+      {[=] { TransformerLm(1, draws(), with_positions(Positions::sinusoidal, 5, 1)); },
+       "embedding: sines and cosines need an even number of channels from 4 on: 5"},
+      {with_caches(0), ""},
+      {with_caches(2), ""},
+      {with_caches(1), "transformer: one cache for each of 2 blocks is needed: 1"},
+      {with_caches(3), "transformer: one cache for each of 2 blocks is needed: 3"},
       {[=] { TransformerClassifier(1, 0, draws(), {.stack = small}); },
        "Linear: out must be at least 1: 0"},
-      {[=] { TransformerXl(1, draws(), {.stack = small, .memory = 0}); }, ""},
+      {[=] { TransformerXl(1, draws(), {.stack = four, .memory = 0}); }, ""},
+      {[=] { TransformerXl(1, draws(), {.stack = small}); },
+       "RelativeAttention: sines and cosines need an even number of channels from 4 on: 1"},
+      {[] { TransformerXl(1, draws(), {.stack = {.rotary = true}}); },
+       "RelativeAttention: rotary has no effect: true; leave it out"},
+      {[] { TransformerXl(1, draws(), {.stack = {.alibi = true}}); },
+       "RelativeAttention: alibi has no effect: true; leave it out"},
       {[=] { TransformerXl(1, draws(), {.stack = small, .memory = -1}); },
        "transformer_xl: memory must not be negative: -1"},
       {[] { TransformerXl(1, draws(), {.stack = {.layers = 0}}); },
@@ -218,6 +350,13 @@ TEST_CASE("optimizers refuse options that make no sense", "[nn][options]") {
        "exponential_average: decay must lie in [0, 1): 1"},
       {[] { ExponentialAverage(weights(), no_number); },
        "exponential_average: decay must lie in [0, 1): nan"},
+      {[] {
+         const Parameter w(ones({2}), "w");
+         ExponentialAverage({w, w});
+       },
+       "exponential_average: a parameter is listed twice: w (2)"},
+      {[] { ExponentialAverage({Parameter()}); },
+       "exponential_average: a parameter holds no tensor: "},
   });
 }
 
@@ -278,7 +417,8 @@ TEST_CASE("schedules refuse rates and steps that make no sense", "[nn][options]"
       {[=] { Plateau{no_number}; }, "plateau: rate" + finite + "nan"},
       {[] { Plateau(1, {.factor = 1}); }, "plateau: factor must lie in (0, 1): 1"},
       {[] { Plateau(1, {.patience = -1}); }, "plateau: patience must not be negative: -1"},
-      {[=] { Plateau(1, {.threshold = -1}); }, "plateau: threshold" + finite + "-1"},
+      {[] { Plateau(1, {.threshold = -1}); }, "plateau: threshold must lie in [0, 1): -1"},
+      {[] { Plateau(1, {.threshold = 1}); }, "plateau: threshold must lie in [0, 1): 1"},
       {[] { Plateau(1, {.cooldown = -1}); }, "plateau: cooldown must not be negative: -1"},
       {[=] { Plateau(1, {.least = no_number}); }, "plateau: least" + finite + "nan"},
   });
@@ -322,5 +462,29 @@ TEST_CASE("batches refuse an empty set and sizes that make no sense", "[nn][opti
       {[&] { Batches(none, 1); }, "batches: the set is empty: 0 images"},
       {[&] { Batches(one, 0); }, "batches: size must be at least 1: 0"},
       {[&] { Batches(one, 1, draws(), -1); }, "batches: first must not be negative: -1"},
+  });
+}
+
+TEST_CASE("texts and sentences refuse sizes that make no sense", "[nn][options]") {
+  const std::vector<Sentence> sentences{{0, {"a", "b"}}};
+  const Vocabulary words(sentences, 1);
+  const std::string undefined =
+      ": input 0 is undefined: it was made without a value, or is a parameter that its layer does "
+      "not have";
+  check({
+      {[] { text_rows(ids(2), {0}, 1); }, ""},
+      {[] { text_rows(ids(2), {0}, 0); }, "text: length must be at least 1: 0"},
+      {[] { random_rows(ids(2), 1, 1, draws()); }, ""},
+      {[] { random_rows(ids(2), 0, 1, draws()); }, "text: batch must be at least 1: 0"},
+      {[] { random_rows(ids(2), 1, 0, draws()); }, "text: length must be at least 1: 0"},
+      {[] { random_rows(ids(2), 1, -1, draws()); }, "text: length must be at least 1: -1"},
+      {[] { random_rows({}, 1, 1, draws()); }, "text" + undefined},
+      {[] { TextStreams(Indices(), 1, 1); }, "text" + undefined},
+      {[] { text_blocks({}, 1, 1); }, "text" + undefined},
+      {[] { Characters("a").decode({}); }, "characters" + undefined},
+      {[&] { Vocabulary(sentences, 0); }, "vocabulary: least must be at least 1: 0"},
+      {[&] { sentence_batches(sentences, words, 1); }, ""},
+      {[&] { sentence_batches(sentences, words, 0); },
+       "sentence_batches: tokens must be at least 1: 0"},
   });
 }

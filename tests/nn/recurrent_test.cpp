@@ -92,6 +92,8 @@ TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
     }
     for (const NormWiring wiring :
          {NormWiring::paper, NormWiring::cell, NormWiring::sum, NormWiring::per_gate}) {
+      if (NormSpec(name).kind == NormKind::none && wiring != NormWiring::paper)
+        continue;  // refused
       DYNAMIC_SECTION(name << " LSTM: eq. 20 to 22, 29 to 31, variants "
                            << static_cast<int>(wiring)) {
         const RecurrentLayer layer(Cell::lstm, 4, H, random, {.norm = name, .wiring = wiring});
