@@ -1,60 +1,16 @@
-#include <catch2/catch.hpp>
-
-#include <functional>
-#include <limits>
-#include <string>
-#include <vector>
-
+#include "support/options.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/models/char_rnn.h"
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/models/transformer_xl.h"
-#include "tapegrad/nn/average.h"
 #include "tapegrad/nn/conv.h"
-#include "tapegrad/nn/data/batches.h"
-#include "tapegrad/nn/data/sentences.h"
-#include "tapegrad/nn/data/text.h"
-#include "tapegrad/nn/gradients.h"
 #include "tapegrad/nn/init.h"
-#include "tapegrad/nn/optimizer.h"
-#include "tapegrad/nn/schedule.h"
-#include "tapegrad/ops/elementwise.h"
 
 using namespace tapegrad;
-using Catch::Matchers::Equals;
+using namespace tapegrad::testing;
 
 namespace {
-
-constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-/// What makes something with an option, and the message that refuses it; "" where it is legal.
-struct Row {
-  std::function<void()> make;
-  std::string message;
-};
-
-void check(const std::vector<Row>& rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    INFO("row " << i);
-    if (rows[i].message.empty())
-      CHECK_NOTHROW(rows[i].make());
-    else
-      CHECK_THROWS_WITH(rows[i].make(), Equals(rows[i].message));
-  }
-}
-
-Random& draws() {
-  static Random random(1);
-  return random;
-}
-
-std::vector<Parameter> weights() { return {Parameter(ones({2}), "w")}; }
-
-Indices ids(Index count) {
-  return Indices({count}, std::vector<Index>(static_cast<std::size_t>(count)));
-}
 
 /// Makes a norm of four channels whose options `change` has filled field by field.
 std::function<void()> norm_with(const std::function<void(NormSpec&)>& change,
@@ -64,11 +20,6 @@ std::function<void()> norm_with(const std::function<void(NormSpec&)>& change,
     change(spec);
     Norm(spec, 4);
   };
-}
-
-ImageSet images(Index count) {
-  const auto size = static_cast<std::size_t>(count);
-  return {1, 1, std::vector<std::uint8_t>(size), std::vector<std::uint8_t>(size)};
 }
 
 }  // namespace
@@ -303,188 +254,5 @@ TEST_CASE("attention and Transformers refuse options that make no sense", "[nn][
       {[] { CharRnn(2, draws(), {.embedding = 0}); }, "Embedding: channels must be at least 1: 0"},
       {[] { CharRnn(2, draws(), {.embedding = 2, .hidden = 2, .dropout = -1}); },
        "Dropout: rate must lie in [0, 1): -1"},
-  });
-}
-
-TEST_CASE("optimizers refuse options that make no sense", "[nn][options]") {
-  const std::string rate = ": rate must be finite and not negative: ",
-                    decay = ": weight_decay must be finite and not negative: ",
-                    epsilon = ": epsilon must be finite and not negative: ";
-  check({
-      {[] { Sgd(weights(), {.rate = 0, .momentum = 0, .weight_decay = 0}); }, ""},
-      {[] { Sgd(weights(), {.rate = -1}); }, "sgd" + rate + "-1"},
-      {[] { Sgd(weights(), {.rate = no_number}); }, "sgd" + rate + "nan"},
-      {[] { Sgd(weights(), {.rate = infinity}); }, "sgd" + rate + "inf"},
-      {[] { Sgd(weights(), {.momentum = -0.5}); }, "sgd: momentum must lie in [0, 1): -0.5"},
-      {[] { Sgd(weights(), {.momentum = 1}); }, "sgd: momentum must lie in [0, 1): 1"},
-      {[] { Sgd(weights(), {.momentum = no_number}); }, "sgd: momentum must lie in [0, 1): nan"},
-      {[] { Sgd(weights(), {.weight_decay = -1}); }, "sgd" + decay + "-1"},
-      {[] { Sgd(weights()).set_rate(0); }, ""},
-      {[] { Sgd(weights()).set_rate(-0.5); }, "sgd" + rate + "-0.5"},
-      {[] { Adam(weights(), {.rate = 0, .beta1 = 0, .beta2 = 0, .epsilon = 0}); }, ""},
-      {[] { Adam(weights(), {.rate = no_number}); }, "adam" + rate + "nan"},
-      {[] { Adam(weights(), {.beta1 = 1}); }, "adam: beta1 must lie in [0, 1): 1"},
-      {[] { Adam(weights(), {.beta2 = -0.1}); }, "adam: beta2 must lie in [0, 1): -0.1"},
-      {[] { Adam(weights(), {.beta2 = 1}); }, "adam: beta2 must lie in [0, 1): 1"},
-      {[] { Adam(weights(), {.epsilon = -1}); }, "adam" + epsilon + "-1"},
-      {[] { Adam(weights(), {.weight_decay = no_number}); }, "adam" + decay + "nan"},
-      {[] { Adam(weights()).set_rate(no_number); }, "adam" + rate + "nan"},
-      {[] { AdamW(weights(), {.rate = 0, .weight_decay = 0}); }, ""},
-      {[] { AdamW(weights(), {.rate = -1}); }, "adamw" + rate + "-1"},
-      {[] { AdamW(weights(), {.beta1 = no_number}); }, "adamw: beta1 must lie in [0, 1): nan"},
-      {[] { AdamW(weights(), {.weight_decay = -1}); }, "adamw" + decay + "-1"},
-      {[] { RmsProp(weights(), {.rate = 0, .alpha = 0, .epsilon = 0, .momentum = 0}); }, ""},
-      {[] { RmsProp(weights(), {.rate = -1}); }, "rms_prop" + rate + "-1"},
-      {[] { RmsProp(weights(), {.alpha = 1}); }, "rms_prop: alpha must lie in [0, 1): 1"},
-      {[] { RmsProp(weights(), {.epsilon = no_number}); }, "rms_prop" + epsilon + "nan"},
-      {[] { RmsProp(weights(), {.momentum = 2}); }, "rms_prop: momentum must lie in [0, 1): 2"},
-      {[] { RmsProp(weights(), {.weight_decay = infinity}); }, "rms_prop" + decay + "inf"},
-      {[] { Adagrad(weights(), {.rate = 0, .rate_decay = 0, .epsilon = 0}); }, ""},
-      {[] { Adagrad(weights(), {.rate = infinity}); }, "adagrad" + rate + "inf"},
-      {[] { Adagrad(weights(), {.rate_decay = -1}); },
-       "adagrad: rate_decay must be finite and not negative: -1"},
-      {[] { Adagrad(weights(), {.epsilon = -1}); }, "adagrad" + epsilon + "-1"},
-      {[] { Adagrad(weights(), {.weight_decay = -1}); }, "adagrad" + decay + "-1"},
-      {[] { ExponentialAverage(weights(), 0); }, ""},
-      {[] { ExponentialAverage(weights(), 1); },
-       "exponential_average: decay must lie in [0, 1): 1"},
-      {[] { ExponentialAverage(weights(), no_number); },
-       "exponential_average: decay must lie in [0, 1): nan"},
-      {[] {
-         const Parameter w(ones({2}), "w");
-         ExponentialAverage({w, w});
-       },
-       "exponential_average: a parameter is listed twice: w (2)"},
-      {[] { ExponentialAverage({Parameter()}); },
-       "exponential_average: a parameter holds no tensor: "},
-  });
-}
-
-TEST_CASE("optimizers refuse parameters and gradients that do not belong", "[nn][options]") {
-  const Parameter w(ones({2}), "w");
-  check({
-      {[=] {
-         Sgd({w, w});
-       },
-       "sgd: a parameter is listed twice: w (2)"},
-      {[=] {
-         Adam({w, Parameter()});
-       },
-       "adam: a parameter holds no tensor: "},
-      {[=] { Sgd({w}).step({ones({2})}); }, ""},
-      {[=] { Sgd({w}).step({}); }, "sgd: 0 gradients for 1 parameters"},
-      {[=] {
-         Sgd({w}).step({ones({2}), ones({2})});
-       },
-       "sgd: 2 gradients for 1 parameters"},
-      {[=] { AdamW({w}).step({Tensor()}); },
-       "adamw: gradient 0 is undefined: for parameter w of shape (2)"},
-      {[=] { AdamW({w}).step({ones({1})}); },
-       "adamw: gradient 0 has another shape: (1) for parameter w of shape (2)"},
-      {[=] { Sgd({w}).restore(-1, Sgd({w}).moments()); }, "sgd: steps must not be negative: -1"},
-  });
-}
-
-TEST_CASE("schedules refuse rates and steps that make no sense", "[nn][options]") {
-  const std::string finite = " must be finite and not negative: ";
-  check({
-      {[] { constant_rate(0)(0); }, ""},
-      {[] { constant_rate(no_number); },
-       "constant_rate: rate must be finite and not negative: nan"},
-      {[] { constant_rate(1)(-1); }, "constant_rate: step must not be negative: -1"},
-      {[] { warmup_inverse_sqrt(0, 1)(0); }, ""},
-      {[=] { warmup_inverse_sqrt(-1, 1); }, "warmup_inverse_sqrt: rate" + finite + "-1"},
-      {[] { warmup_inverse_sqrt(1, 0); }, "warmup_inverse_sqrt: warmup must be at least 1: 0"},
-      {[=] { warmup_inverse_sqrt(1, 1, no_number); },
-       "warmup_inverse_sqrt: initial" + finite + "nan"},
-      {[] { warmup_inverse_sqrt(1, 1)(-2); }, "warmup_inverse_sqrt: step must not be negative: -2"},
-      {[] { cosine(0, 1, 0, 0)(0); }, ""},
-      {[=] { cosine(infinity, 1); }, "cosine: rate" + finite + "inf"},
-      {[=] { cosine(1, 1, -1); }, "cosine: final" + finite + "-1"},
-      {[] { cosine(1, 0); }, "cosine: 0 steps must be more than 0 of warmup"},
-      {[] { cosine(1, 5, 0, -1); }, "cosine: 5 steps must be more than -1 of warmup"},
-      {[] { cosine(1, 5)(-1); }, "cosine: step must not be negative: -1"},
-      {[] { step_decay(0, 1, 0)(0); }, ""},
-      {[=] { step_decay(-1, 1); }, "step_decay: rate" + finite + "-1"},
-      {[] { step_decay(1, -1); }, "step_decay: every must be at least 1: -1"},
-      {[=] { step_decay(1, 1, no_number); }, "step_decay: factor" + finite + "nan"},
-      {[] { step_decay(1, 1)(-1); }, "step_decay: step must not be negative: -1"},
-      {[] { exponential(0, 0)(0); }, ""},
-      {[=] { exponential(no_number, 1); }, "exponential: rate" + finite + "nan"},
-      {[=] { exponential(1, -1); }, "exponential: factor" + finite + "-1"},
-      {[] { exponential(1, 1)(-1); }, "exponential: step must not be negative: -1"},
-      {[] { Plateau(0, {.patience = 0, .threshold = 0, .cooldown = 0, .least = 0}); }, ""},
-      {[=] { Plateau{no_number}; }, "plateau: rate" + finite + "nan"},
-      {[] { Plateau(1, {.factor = 1}); }, "plateau: factor must lie in (0, 1): 1"},
-      {[] { Plateau(1, {.patience = -1}); }, "plateau: patience must not be negative: -1"},
-      {[] { Plateau(1, {.threshold = -1}); }, "plateau: threshold must lie in [0, 1): -1"},
-      {[] { Plateau(1, {.threshold = 1}); }, "plateau: threshold must lie in [0, 1): 1"},
-      {[] { Plateau(1, {.cooldown = -1}); }, "plateau: cooldown must not be negative: -1"},
-      {[=] { Plateau(1, {.least = no_number}); }, "plateau: least" + finite + "nan"},
-  });
-}
-
-TEST_CASE("clipping refuses limits and gradients that make no sense", "[nn][options]") {
-  const auto with = [](auto clip, double limit, std::vector<Tensor> gradients = {ones({2})}) {
-    return [=]() mutable { clip(gradients, limit); };
-  };
-  const std::vector<Tensor> one_missing{ones({2}), Tensor()};
-  check({
-      {with(clip_by_global_norm, infinity), ""},
-      {with(clip_by_global_norm, -1), "clip_by_global_norm: the limit must be positive: -1"},
-      {with(clip_by_global_norm, no_number),
-       "clip_by_global_norm: the limit must be positive: nan"},
-      {with(clip_by_norm, 0), "clip_by_norm: the limit must be positive: 0"},
-      {with(clip_by_norm, no_number), "clip_by_norm: the limit must be positive: nan"},
-      {with(clip_by_value, infinity), ""},
-      {with(clip_by_value, no_number), "clip_by_value: the limit must be positive: nan"},
-      {with(clip_by_global_norm, 1, one_missing),
-       "clip_by_global_norm: gradient 1 of 2 is undefined"},
-      {with(clip_by_norm, 1, one_missing), "clip_by_norm: gradient 1 of 2 is undefined"},
-      {with(clip_by_value, 1, one_missing), "clip_by_value: gradient 1 of 2 is undefined"},
-      {[] {
-         std::vector<Tensor> total{ones({2})};
-         accumulate(total, {Tensor()});
-       },
-       "accumulate: gradient 0 of 1 is undefined"},
-      {[] {
-         std::vector<Tensor> total{ones({2})};
-         accumulate(total, {ones({1})});
-       },
-       "accumulate: shapes of gradient 0 differ: (1) to (2)"},
-  });
-}
-
-TEST_CASE("batches refuse an empty set and sizes that make no sense", "[nn][options]") {
-  const ImageSet one = images(1), none = images(0);
-  check({
-      {[&] { Batches(one, 1); }, ""},
-      {[&] { Batches(none, 1); }, "batches: the set is empty: 0 images"},
-      {[&] { Batches(one, 0); }, "batches: size must be at least 1: 0"},
-      {[&] { Batches(one, 1, draws(), -1); }, "batches: first must not be negative: -1"},
-  });
-}
-
-TEST_CASE("texts and sentences refuse sizes that make no sense", "[nn][options]") {
-  const std::vector<Sentence> sentences{{0, {"a", "b"}}};
-  const Vocabulary words(sentences, 1);
-  const std::string undefined =
-      ": input 0 is undefined: it was made without a value, or is a parameter that its layer does "
-      "not have";
-  check({
-      {[] { text_rows(ids(2), {0}, 1); }, ""},
-      {[] { text_rows(ids(2), {0}, 0); }, "text: length must be at least 1: 0"},
-      {[] { random_rows(ids(2), 1, 1, draws()); }, ""},
-      {[] { random_rows(ids(2), 0, 1, draws()); }, "text: batch must be at least 1: 0"},
-      {[] { random_rows(ids(2), 1, 0, draws()); }, "text: length must be at least 1: 0"},
-      {[] { random_rows(ids(2), 1, -1, draws()); }, "text: length must be at least 1: -1"},
-      {[] { random_rows({}, 1, 1, draws()); }, "text" + undefined},
-      {[] { TextStreams(Indices(), 1, 1); }, "text" + undefined},
-      {[] { text_blocks({}, 1, 1); }, "text" + undefined},
-      {[] { Characters("a").decode({}); }, "characters" + undefined},
-      {[&] { Vocabulary(sentences, 0); }, "vocabulary: least must be at least 1: 0"},
-      {[&] { sentence_batches(sentences, words, 1); }, ""},
-      {[&] { sentence_batches(sentences, words, 0); },
-       "sentence_batches: tokens must be at least 1: 0"},
   });
 }

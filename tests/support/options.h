@@ -1,0 +1,37 @@
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/random.h"
+
+namespace tapegrad::testing {
+
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What makes something with an option, and the message that refuses it; "" where it is legal.
+struct OptionRow {
+  std::function<void()> make;
+  std::string message;
+};
+
+inline void check(const std::vector<OptionRow>& rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    INFO("row " << i);
+    if (rows[i].message.empty())
+      CHECK_NOTHROW(rows[i].make());
+    else
+      CHECK_THROWS_WITH(rows[i].make(), Catch::Matchers::Equals(rows[i].message));
+  }
+}
+
+inline Random& draws() {
+  static Random random(1);
+  return random;
+}
+
+}  // namespace tapegrad::testing
