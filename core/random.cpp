@@ -55,6 +55,8 @@ Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
 }
 
 Tensor Random::uniform(const Shape& shape, double low, double high) {
+  expect(low <= high && std::isfinite(high - low), "uniform: needs finite bounds in order: {}, {}",
+         low, high);
   // In single precision a number just below `high` could round up to it.
   const double last = std::nextafter(static_cast<real>(high), static_cast<real>(low));
   const auto scaled = [=](double u) { return std::min(low + u * (high - low), last); };
@@ -62,6 +64,8 @@ Tensor Random::uniform(const Shape& shape, double low, double high) {
 }
 
 Tensor Random::normal(const Shape& shape, double mean, double deviation) {
+  expect(std::isfinite(mean) && deviation >= 0 && std::isfinite(deviation),
+         "normal: needs a finite mean and deviation of at least 0: {}, {}", mean, deviation);
   return fill(shape, [=](double u, double v) {
     const double radius = deviation * std::sqrt(-2 * std::log1p(-u));
     const double angle = 2 * std::numbers::pi * v;
@@ -71,6 +75,7 @@ Tensor Random::normal(const Shape& shape, double mean, double deviation) {
 
 Choices Random::choices(Index count, double probability) {
   expect(probability >= 0 && probability <= 1, "bernoulli: not a probability: {}", probability);
+  expect(count >= 0, "choices: a negative count: {}", count);
   const auto blocks = static_cast<std::uint64_t>((count + 3) / 4);
   return Choices(seed_, advance(blocks), probability);
 }

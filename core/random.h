@@ -17,7 +17,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
 
-  /// Independent numbers from [low, high).
+  /// Independent numbers from [low, high). Draws throw ShapeError for bounds, deviations and
+  /// probabilities that are none.
   Tensor uniform(const Shape& shape, double low = 0, double high = 1);
   /// Independent numbers from the normal distribution (Box-Muller).
   Tensor normal(const Shape& shape, double mean = 0, double deviation = 1);

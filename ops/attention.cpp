@@ -48,6 +48,7 @@ void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, c
            "attention: mask and bias must broadcast to the scores {}: {}", scores, term.shape());
   expect(o.dropout >= 0 && o.dropout < 1, "attention: the rate of dropout must lie in [0, 1): {}",
          o.dropout);
+  expect(std::isfinite(o.scale), "attention: the scale must be finite: {}", o.scale);
   expect(o.dropout == 0 || o.random != nullptr, "attention: dropout needs random numbers");
 }
 
@@ -285,6 +286,7 @@ Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place plac
   expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
          "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
          x.shape());
+  expect(base > 0 && std::isfinite(base), "rotary: the base must be finite and positive: {}", base);
   return rotate(x, heads, first, base, 1, place);
 }
 

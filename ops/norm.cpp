@@ -110,6 +110,8 @@ void expect_options(const NormFields& fields, const NormOptions& options, const 
                     const Tensor& smoothing) {
   if (fields.centre) expect_field(*fields.centre, x.shape());
   expect_field(fields.scale, x.shape());
+  expect(options.epsilon >= 0 && std::isfinite(options.epsilon),
+         "normalize: epsilon must be finite and at least 0: {}", options.epsilon);
   expect(options.variance == Variance::biased || fields.scale.window.empty(),
          "normalize: an unbiased variance over a window is not supported: {}", x.shape());
   expect(!smoothing.defined() || options.place == Epsilon::inside_root,
@@ -444,6 +446,8 @@ Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
   expect_defined("ada_scale", y);
   const PlaceScope caller(place);
+  expect(std::isfinite(options.factor) && std::isfinite(options.slope),
+         "ada_scale: factor and slope must be finite: {}, {}", options.factor, options.slope);
   const Tensor factor = options.factor * (1 - options.slope * y);
   return (options.detach_factor ? detach(factor) : factor) * y;
 }
@@ -458,8 +462,10 @@ Tensor centred_l1(const Tensor& x, const Field& field, Place place) {
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options, Place place) {
   expect_defined("divisive_norm", x, summation, suppression);
-  expect(options.exponent > 0, "divisive_norm: the exponent must be positive: {}",
-         options.exponent);
+  expect(options.exponent > 0 && std::isfinite(options.exponent),
+         "divisive_norm: the exponent must be finite and positive: {}", options.exponent);
+  expect(std::isfinite(options.smoothing), "divisive_norm: the smoothing must be finite: {}",
+         options.smoothing);
   const PlaceScope caller(place);
   const double p = options.exponent;
   const Tensor energy = matmul(p == 2 ? square(x) : pow(abs(x), p), suppression, {.b = true});

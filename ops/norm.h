@@ -48,7 +48,8 @@ struct NormOptions {
 /// sqrt(mean(v^2) + smoothing^2), differentiable in it.
 ///   x: any shape   smoothing: broadcasts to x   returns: x's shape
 /// Throws ShapeError for fields that x does not have, groups that do not divide their axis, an
-/// unbiased variance over a window, and smoothing outside the root.
+/// unbiased variance over a window, smoothing outside the root, and an epsilon that is negative or
+/// not finite.
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options = {},
                  const Tensor& smoothing = {}, Place = Place::here());
 
@@ -95,7 +96,8 @@ struct DivisiveOptions {
 ///   z_j = sum_i u_ji x_i / (sigma^2 + sum_k w_jk |x_k|^p)^(1/p)
 /// (Heeger 1992; Ren et al. 2017, eq. 1).
 ///   x: (..., H)   summation u, suppression w: (H, H)   returns: x's shape
-/// Throws ShapeError for other shapes and an exponent that is not positive.
+/// Throws ShapeError for other shapes, an exponent that is not positive and numbers that are not
+/// finite.
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options = {}, Place = Place::here());
 
