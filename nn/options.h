@@ -7,8 +7,8 @@
 
 namespace tapegrad {
 
-// Checks of what a layer, an optimizer or a schedule is made with. Each returns the value, or
-// throws ShapeError, naming the owner ("Linear"), the option ("in") and the value.
+// Checks of what a layer, an optimizer or a schedule is made with. Each throws ShapeError, naming
+// the owner ("Linear"), the option ("in") and the value; those of numbers return the value.
 
 /// A size or a count of at least 1.
 Index expect_positive(const char* owner, const char* option, Index value);
