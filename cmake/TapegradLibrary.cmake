@@ -33,7 +33,8 @@ function(tapegrad_library name definition)
   # library can still be inlined, and what is local to a thread is found without a call.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
-  # A program links one of the two: CMake refuses a mixture.
+  # A target that links both would compile every file in double precision: CMake refuses it, and
+  # $<LINK_ONLY:...> leaves the choice to each source file.
   set_target_properties(${name} PROPERTIES INTERFACE_TAPEGRAD_SCALAR ${name})
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING TAPEGRAD_SCALAR)
 endfunction()

@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tapegrad {
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The base of every error of this library. Messages read
 /// `<operation>: <what is wrong>: <the shapes or values>[; <what to do>]`.
@@ -45,4 +47,4 @@ void expect(bool condition, fmt::format_string<const Args&...> format, const Arg
     throw E(fmt::format(format, args...));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -11,7 +11,7 @@
 #include "core/viewer_page.h"
 #include "tapegrad/core/file.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -191,4 +191,4 @@ void write_viewer(const Tape& tape, const std::string& file) {
   write_viewer({{"", as_json(tape)}}, file);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The tape as a graph in the DOT language of Graphviz: an ellipse for each operation, a box for
 /// each leaf, an arrow from each input. On a tape with `keep_values` also values and gradients:
@@ -38,4 +38,4 @@ struct ExportedTape {
 /// The same for several tapes side by side, with one control for all.
 void write_viewer(const std::vector<ExportedTape>& tapes, const std::string& file);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -17,7 +17,7 @@
 
 #include "tapegrad/core/error.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 20;
@@ -250,4 +250,4 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
   if (folder.is_open()) ::fsync(folder.number());
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace tapegrad {
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The bytes of a file, unpacked if it is gzipped (told by its first two bytes, not by its name).
 /// Reads at most `limit` bytes. Throws DataError for a file that is missing, larger or damaged.
@@ -22,4 +24,4 @@ std::string read_text(const std::filesystem::path& path);
 /// regular file, such as a device; what was there before is kept.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

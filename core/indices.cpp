@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/error.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Indices::Indices(const Shape& shape, std::span<const Index> values)
     : Indices(uninitialized(shape)) {
@@ -43,4 +43,4 @@ void expect_below(const char* operation, const Indices& indices, Index count) {
     throw ShapeError(fmt::format("{}: index {} is not in [0, {})", operation, *outside, count));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

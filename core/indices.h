@@ -6,7 +6,7 @@
 #include "tapegrad/core/shape.h"
 #include "tapegrad/core/storage.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// An immutable array of labels, token ids or positions in row-major order. Never differentiated.
 class Indices {
@@ -43,4 +43,4 @@ class Indices {
 /// [0, count).
 void expect_below(const char* operation, const Indices& indices, Index count);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -21,7 +21,7 @@
 #include <tbb/task_arena.h>
 #endif
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // The processors that this process may run on, as `taskset` and cpusets say.
@@ -100,4 +100,4 @@ void detail::run_tiles(Index tiles, void (*run)(const void*, Index), const void*
     run_on_threads(tiles, run, body);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How many threads operations may use: unless set, the number of processors that the process may
 /// run on when it starts. Results do not depend on it, bit for bit.
@@ -40,4 +40,4 @@ void parallel_ranges(Index count, Index grain, const Body& body) {
 /// Elements that are worth a task of their own in passes over memory.
 constexpr Index elements_per_tile = 16384;
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

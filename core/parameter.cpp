@@ -5,7 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Parameter::Parameter(const Tensor& value, std::string name) : slot_(std::make_shared<Slot>()) {
   slot_->name = std::move(name);
@@ -31,4 +31,4 @@ real* Parameter::mutable_data() {
   return slot_->value.mutable_data();
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A named value that training changes. Copies refer to the same slot. Several threads may read a
 /// parameter, each on its own tape; `set` must not run beside them.
@@ -61,4 +61,4 @@ class Buffer {
   Parameter parameter_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -11,7 +11,7 @@
 #include "tapegrad/core/philox.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -65,11 +65,11 @@ void choose(const std::uint32_t* words, Index count, std::uint32_t most, real ye
   for (Index i = 0; i < count; ++i) out[i] = words[i] <= most ? yes : real{0};
 }
 
-}  // namespace tapegrad::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 HWY_EXPORT(write_blocks);
 HWY_EXPORT(choose);
 
@@ -94,5 +94,5 @@ void Choices::read(Index first, Index count, real yes, real* out) const {
   }
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR
 #endif

@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Blocks first, first + 1, ... of Philox4x32-10 with a seed as key (Salmon et al., Parallel Random
 /// Numbers: As Easy as 1, 2, 3, SC 2011), four words each.
@@ -24,4 +24,4 @@ class Choices {
   std::int64_t yes_words_;  // of the 2^32 there are
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

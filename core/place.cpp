@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 std::string text(const Place& place) {
   const std::string_view file = place.file;
@@ -13,4 +13,4 @@ std::string text(const Place& place) {
 
 constinit thread_local Place PlaceScope::scoped_;
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

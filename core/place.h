@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <string>
 
-namespace tapegrad {
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A line of the user's source. As a default argument, `Place::here()` is the line of the call.
 struct Place {
@@ -44,7 +46,7 @@ class PlaceScope {
   bool outermost_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR
 
 template <>
 struct fmt::formatter<tapegrad::Place> {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Profile::Scope::Scope(Profile& profile) : outer_(std::exchange(active_, &profile)) {
   profile.last_ = Clock::now();
@@ -73,4 +73,4 @@ std::string text(const Profile& profile) {
   return table + fmt::format("{:<28} {:>8} {:>10.3f}\n", "all", "", total * 1e3 / scopes);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

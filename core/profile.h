@@ -9,7 +9,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What a kernel has to do at least: floating-point operations (a multiply-add is two, any function
 /// of an element one) and bytes of memory, each operand read and each result written once.
@@ -113,4 +113,4 @@ inline void count_pass(Index read, Index written) {
   count_work(static_cast<double>(written), static_cast<double>(sizeof(real) * (read + written)));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -9,7 +9,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // The upper 53 bits of two words as a number from [0, 1).
@@ -124,4 +124,4 @@ void Random::restore(const std::array<std::uint64_t, 2>& state) {
   position_ = state[1];
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/core/philox.h"
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A stream of random numbers in which the n-th number is a function of the seed and n alone
 /// (`philox`), so that neither threads nor the order of tiles change it. Copies continue
@@ -91,4 +91,4 @@ class RandomJournal {
   RandomJournal* outer_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

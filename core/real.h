@@ -2,10 +2,20 @@
 
 #include <cstdint>
 
+// The library is built twice from one source: `tapegrad` in single precision and `tapegrad64` in
+// double, in which gradient checks are sharp. Each has an inline namespace of its own, so that a
+// program may use both, and one that takes the other's headers does not link.
+#ifdef TAPEGRAD_DOUBLE
+#define TAPEGRAD_SCALAR float64
+#else
+#define TAPEGRAD_SCALAR float32
+#endif
+
 namespace tapegrad {
 
-/// The scalar type of every tensor. The library is built twice from one source: `tapegrad` in
-/// single precision and `tapegrad64` in double, in which gradient checks are sharp.
+inline namespace TAPEGRAD_SCALAR {
+
+/// The scalar type of every tensor.
 #ifdef TAPEGRAD_DOUBLE
 using real = double;
 #else
@@ -15,4 +25,5 @@ using real = float;
 /// An extent, a position, a label or a token id.
 using Index = std::int64_t;
 
+}  // namespace TAPEGRAD_SCALAR
 }  // namespace tapegrad

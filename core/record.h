@@ -5,7 +5,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad::detail {
+namespace tapegrad::TAPEGRAD_SCALAR::detail {
 
 template <class F>
 struct EdgeRule final : Rule {
@@ -159,9 +159,9 @@ class Recorder {
   bool needs_value_ = false;
 };
 
-}  // namespace tapegrad::detail
+}  // namespace tapegrad::TAPEGRAD_SCALAR::detail
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 template <class... Edges>
 Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
@@ -209,4 +209,4 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
   return value;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

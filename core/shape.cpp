@@ -7,7 +7,7 @@
 
 #include "tapegrad/core/error.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Shape::Shape(std::initializer_list<Index> extents)
     : Shape(std::span<const Index>(extents.begin(), extents.size())) {}
@@ -89,4 +89,4 @@ std::array<bool, Shape::max_rank> Axes::of(const Shape& shape) const {
   return reduced;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -11,7 +11,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The extents of a tensor's axes, outermost first. `Shape{}` is the shape of a scalar; an extent
 /// may be 0.
@@ -91,7 +91,7 @@ class Axes {
   bool all_ = true;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR
 
 template <>
 struct fmt::formatter<tapegrad::Shape> {

@@ -10,7 +10,7 @@
 
 #include "tapegrad/core/error.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 std::atomic<std::int64_t> system_allocations{0};
@@ -185,4 +185,4 @@ MemoryUse memory_use() { return {system_allocations.load(), system_bytes.load()}
 StorageCensus::StorageCensus() { Storage::census_ = this; }
 StorageCensus::~StorageCensus() { Storage::census_ = nullptr; }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,9 @@
 #include <unordered_set>
 #include <utility>
 
-namespace tapegrad {
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 class StorageCensus;
 
@@ -90,4 +92,4 @@ class StorageCensus {
   std::size_t bytes_ = 0;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

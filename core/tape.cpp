@@ -9,7 +9,7 @@
 
 #include "tapegrad/core/error.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
@@ -238,4 +238,4 @@ std::string text(const Tape& tape) {
 
 void print(const Tape& tape) { std::fputs(text(tape).c_str(), stdout); }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -13,7 +13,7 @@
 #include "tapegrad/core/place.h"
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A gradient that belongs to a part of a tensor only, such as a slice. The sweep adds parts in
 /// place, so that differentiating every slice of a long sequence costs as much as one pass over it.
@@ -326,6 +326,6 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
 /// Whether operations on this thread are being written down.
 inline bool recording() { return Tape::active() != nullptr; }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR
 
 #include "tapegrad/core/record.h"

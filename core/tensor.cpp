@@ -10,7 +10,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/profile.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr Index shown_per_axis = 6;
@@ -146,4 +146,4 @@ std::string text(const Range& range) {
   return line;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/core/shape.h"
 #include "tapegrad/core/storage.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// An immutable array of `real` in row-major order, and its place on a tape if an operation
 /// recorded it there. Copies share the values, which outlive the tape.
@@ -105,4 +105,4 @@ struct Range {
 Range range(const Tensor& tensor);
 std::string text(const Range& range);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,6 +1,6 @@
 #include "tapegrad/models/char_rnn.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 CharRnn::CharRnn(Index vocabulary, Random& random, const CharRnnOptions& o)
     : embedding(vocabulary, o.embedding, random),
@@ -14,4 +14,4 @@ CharRnn::Result CharRnn::operator()(const Indices& ids, const std::vector<Recurr
   return {output(dropout(outputs, mode)), last};
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 #include "tapegrad/nn/embedding.h"
 #include "tapegrad/nn/recurrent.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct CharRnnOptions {
   Cell cell = Cell::lstm;
@@ -38,4 +38,4 @@ struct CharRnn {
   }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,7 +2,7 @@
 
 #include "tapegrad/ops/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 ConvNet::ConvNet(Random& random, ConvNetOptions options)
     : first(1, 20, 5, random, {.weight_norm = options.norm.normalized_weights}),
@@ -21,4 +21,4 @@ Tensor ConvNet::operator()(const Tensor& x, Mode mode) const {
   return output(dropout(relu(y), mode));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

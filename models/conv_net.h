@@ -5,7 +5,7 @@
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/nn/norm.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct ConvNetOptions {
   NormSpec norm = {};         ///< before the ReLU of each convolution
@@ -40,4 +40,4 @@ struct ConvNet {
   }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

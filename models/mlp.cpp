@@ -7,7 +7,7 @@
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
   expect(sizes.size() >= 2, "mlp: needs the sizes of input and output: {} given", sizes.size());
@@ -29,4 +29,4 @@ Tensor Mlp::operator()(const Tensor& x, Mode mode) const {
   return y;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/nn/norm.h"
 #include "tapegrad/nn/pytorch.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct MlpOptions {
   NormSpec norm = {};  ///< before each ReLU
@@ -23,4 +23,4 @@ struct Mlp {
   void pytorch(PyTorchState& state) const { state.numbered(layers); }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

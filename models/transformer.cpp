@@ -9,7 +9,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/recurrent.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 TransformerOptions stack_options(const TransformerModelOptions& o, bool causal) {
@@ -140,4 +140,4 @@ Tensor Translator::operator()(const Indices& source, const Indices& lengths, con
   return decode(encode(source, lengths, mode), lengths, target, mode);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

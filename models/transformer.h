@@ -3,7 +3,7 @@
 #include "tapegrad/nn/embedding.h"
 #include "tapegrad/nn/transformer.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How a model knows where a token stands.
 enum class Positions { none, learned, sinusoidal, rotary, alibi };
@@ -104,4 +104,4 @@ void initialize_like_gpt2(const TransformerStack& stack, Random& random);
 /// N(0, deviation), and |v| for the gain of a normalized weight.
 void set_normal(const Linear& linear, double deviation, Random& random);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

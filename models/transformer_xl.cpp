@@ -11,7 +11,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/recompute.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 AttentionLayerOptions attention_options(const TransformerOptions& o) {
@@ -101,4 +101,4 @@ TransformerXl::Result TransformerXl::operator()(const Indices& ids,
   return result;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/nn/embedding.h"
 #include "tapegrad/nn/transformer.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct TransformerXlOptions {
   TransformerOptions stack = {};
@@ -48,4 +48,4 @@ struct TransformerXl {
   }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -9,7 +9,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // `o`, if a layer of so many channels can have it.
@@ -193,4 +193,4 @@ Tensor sinusoids(Index count, Index channels, Index first, Index step) {
   return table;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/ops/attention.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct AttentionLayerOptions {
   Index heads = 1;
@@ -90,4 +90,4 @@ Tensor sinusoids(Index count, Index channels, Index first = 0, Index step = 1);
 /// Throws ShapeError, naming the owner, for channels that `sinusoids` refuses.
 void expect_sinusoids(const char* owner, Index channels);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 ExponentialAverage::ExponentialAverage(std::vector<Parameter> parameters, double decay)
     : parameters_(std::move(parameters)),
@@ -27,4 +27,4 @@ void ExponentialAverage::swap() {
   }
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/parameter.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// An exponential moving average of parameters, to evaluate with: it follows them with less noise
 /// (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
@@ -27,4 +27,4 @@ class ExponentialAverage {
   std::vector<Tensor> values_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/safetensors.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr const char* note_prefix = "note.";
@@ -157,4 +157,4 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
       checkpoint.notes[key.substr(std::string(note_prefix).size())] = value;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

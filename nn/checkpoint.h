@@ -8,7 +8,7 @@
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/nn/optimizer.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What a training run needs to go on as if it had never stopped.
 struct Checkpoint {
@@ -29,4 +29,4 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// are not of the net.
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

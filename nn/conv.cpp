@@ -8,7 +8,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // How many of the `in` or `out` channels a group has.
@@ -102,4 +102,4 @@ Tensor Flatten::operator()(const Tensor& x) const {
   return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())});
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/ops/conv.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct Conv2dOptions {
   Index stride = 1;
@@ -97,4 +97,4 @@ struct Flatten {
   Tensor operator()(const Tensor& x) const;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/dropout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// `dropout` while training, the identity otherwise. Throws ShapeError for a rate outside [0, 1).
 struct Dropout {
@@ -17,4 +17,4 @@ struct Dropout {
   }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/index.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A learned vector for each of `count` tokens, N(0, 1) at first as in PyTorch.
 ///   ids: any shape, in [0, count)   weight: (count, channels)   returns ids.shape + (channels)
@@ -20,4 +20,4 @@ struct Embedding {
   void visit(Fields& field) const { field("weight", weight); }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/pytorch.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 std::string Fields::enter(const char* name) {
   std::string outer = prefix_;
@@ -95,4 +95,4 @@ void expect_listed(const Tape& tape, const Fields& found) {
                 missing);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

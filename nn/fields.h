@@ -8,7 +8,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 class PyTorchState;  // nn/pytorch.h
 
@@ -143,4 +143,4 @@ Module clone(const Module& module) {
   return copy;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,7 +10,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // In one pass, tile by tile; the tiles are added in order.
@@ -81,4 +81,4 @@ void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients
   for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 // Each changes gradients before a step of the optimizer; all throw ShapeError for a limit that is
 // not positive.
@@ -20,4 +20,4 @@ void clip_by_value(std::vector<Tensor>& gradients, double limit);
 /// Adds gradients to those accumulated so far (none at first): several small batches before a step.
 void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,7 +10,7 @@
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Takes from `count` rows what lies along the orthonormal rows before them.
@@ -108,4 +108,4 @@ Tensor orthogonal(const Shape& weight, Random& random, Index blocks) {
   return result;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How many inputs and outputs a weight connects: (in, out) of a linear layer, (O, C, R)
 /// or (O, C, R, S) of a convolution. Throws ShapeError for other ranks.
@@ -27,4 +27,4 @@ Tensor fan_in_uniform(const Shape& shape, Index fan_in, Random& random);
 /// side by side in a weight of shape (rows, columns). Throws ShapeError unless they fit.
 Tensor orthogonal(const Shape& weight, Random& random, Index blocks = 1);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How a network runs: for evaluation by default, or for training with random numbers for dropout.
 struct Mode {
@@ -65,4 +65,4 @@ class Layer {
   std::unique_ptr<Any> held_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
     : weight(fan_in_uniform(
@@ -27,4 +27,4 @@ void Linear::pytorch(PyTorchState& state) const {
   state("bias", bias);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct LinearOptions {
   bool bias = true;
@@ -28,4 +28,4 @@ struct Linear {
   void pytorch(PyTorchState& state) const;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

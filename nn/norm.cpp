@@ -14,7 +14,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 NormSpec of_kind(NormKind kind, bool affine, bool bias = true) {
@@ -362,4 +362,4 @@ Tensor AroundNorms::around(const Norm& norm, const Tensor& x, const Apply& apply
   return y;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,7 +10,7 @@
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/recompute.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive };
 
@@ -129,4 +129,4 @@ class AroundNorms {
   AroundNorms* outer_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

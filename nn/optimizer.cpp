@@ -8,7 +8,7 @@
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Copied first when someone who read the moments still holds them.
@@ -181,4 +181,4 @@ void Adagrad::update(const Run& run) const {
   kernels::optimizers().adagrad(step, run.count, run.w, run.g, run.moments[0]);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

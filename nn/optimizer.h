@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/parameter.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Running statistics of an optimizer: one tensor for each parameter.
 struct Moments {
@@ -146,4 +146,4 @@ class Adagrad final : public Optimizer {
   AdagradOptions options_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <set>
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Index expect_positive(const char* owner, const char* option, Index value) {
   expect(value >= 1, "{}: {} must be at least 1: {}", owner, option, value);
@@ -35,4 +35,4 @@ void expect_distinct(const char* owner, const std::vector<Parameter>& parameters
   }
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

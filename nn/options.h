@@ -5,7 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parameter.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 // Checks of what a layer, an optimizer or a schedule is made with. Each throws ShapeError, naming
 // the owner ("Linear"), the option ("in") and the value; those of numbers return the value.
@@ -25,4 +25,4 @@ void expect_default(const char* owner, const char* option, const T& value, const
 /// Parameters that hold tensors, each once.
 void expect_distinct(const char* owner, const std::vector<Parameter>& parameters);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/nn/safetensors.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Whether `prefix` is `name`, or its first parts.
@@ -144,4 +144,4 @@ void PyTorchState::save(const std::filesystem::path& path, const PyTorchOptions&
   save_tensors(path, file);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 
 #include "tapegrad/nn/fields.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct PyTorchOptions {
   /// Prefixes of the net's names, and what stands in PyTorch's in their place: {"hidden", "fc1"},
@@ -114,4 +114,4 @@ void save_pytorch(const std::filesystem::path& path, const Module& net,
   state.save(path, options);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -12,7 +12,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 bool is_gru(Cell cell) { return cell == Cell::gru || cell == Cell::gru_reset_first; }
@@ -346,4 +346,4 @@ void Recurrent::pytorch(PyTorchState& state) const {
                       fmt::format("_l{}{}", i / directions, i % directions == 1 ? "_reverse" : ""));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,7 @@
 #include "tapegrad/nn/norm.h"
 #include "tapegrad/ops/recurrent.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Where a recurrent layer normalizes.
 ///   paper      RNN: the sum x W_x + h W_h (Ba et al. 2016, eq. 4); LSTM: x W_x, h W_h, and c on
@@ -100,4 +100,4 @@ struct Recurrent {
   void pytorch(PyTorchState& state) const;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -11,7 +11,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 using nlohmann::json;
@@ -324,4 +324,4 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   return file;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Named tensors and remarks, as in a file of the safetensors format, which other frameworks read
 /// (huggingface.co/docs/safetensors).
@@ -29,4 +29,4 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file);
 /// naming file and tensor or byte, for files that are missing or damaged.
 TensorFile load_tensors(const std::filesystem::path& path);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 namespace {
 
@@ -92,4 +92,4 @@ double Plateau::next(double measure) {
   return rate_;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The learning rate of each step, counted from 0:  `adam.set_rate(schedule(step))`.
 using Schedule = std::function<double(Index step)>;
@@ -48,4 +48,4 @@ class Plateau {
   Index failed_ = 0, cooling_ = 0;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 #include "tapegrad/nn/layer.h"
 #include "tapegrad/nn/pytorch.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Layers one after another. Functions are layers too:
 ///
@@ -29,4 +29,4 @@ struct Sequential {
   void pytorch(PyTorchState& state) const { state.numbered(layers); }
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 AttentionLayerOptions attention_options(const TransformerOptions& o) {
@@ -152,4 +152,4 @@ void TransformerStack::pytorch(PyTorchState& state) const {
   state("norm", last_norm);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

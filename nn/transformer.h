@@ -7,7 +7,7 @@
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/norm.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What stands between the two linear layers of a feed-forward sub-layer. swiglu: silu(a) b of the
 /// halves a, b of twice as many channels (Shazeer 2020, eq. 6).
@@ -114,4 +114,4 @@ struct TransformerStack {
   void pytorch(PyTorchState& state) const;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -15,7 +15,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/softmax.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // (B, T, C) as (B, heads, T, C / heads), and back.
@@ -302,4 +302,4 @@ Tensor relative_shift(const Tensor& scores, Place place) {
   return reshape(slice(slanted, -2, 1, columns + 1), shape);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

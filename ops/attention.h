@@ -3,7 +3,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct AttentionOptions {
   Index heads = 1;
@@ -49,4 +49,4 @@ Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {});
 }  // namespace composite
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 double dot(const Tensor& a, const Tensor& b) {
@@ -113,4 +113,4 @@ CheckResult check_jacobian(const Function& f, const std::vector<Tensor>& xs,
   return result;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

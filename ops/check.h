@@ -5,7 +5,7 @@
 
 #include "tapegrad/ops/grad.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct CheckOptions {
   /// The step of the finite differences, relative to inputs of size 1.
@@ -35,4 +35,4 @@ CheckResult check_second_gradient(const Function& f, const std::vector<Tensor>& 
 CheckResult check_jacobian(const Function& f, const std::vector<Tensor>& xs,
                            const CheckOptions& options = {});
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -13,7 +13,7 @@
 #include "tapegrad/ops/kernels/pool.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Windows of `size` along an extent of the padded image.
@@ -218,4 +218,4 @@ Tensor avg_pool2d(const Tensor& x, PoolOptions options, Place place) {
   return reshape(means, {x.shape()[0], x.shape()[1], means.shape()[2], means.shape()[3]});
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How a window moves over an image and what it sees, the same down and across.
 struct ConvOptions {
@@ -54,4 +54,4 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here
 /// The mean of each window, over size^2 elements including padding, as in PyTorch.
 Tensor avg_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/ops/internal/dropout.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor composite::dropout(const Tensor& x, double rate, Random& random) {
   return x * (random.bernoulli(x.shape(), 1 - rate) / (1 - rate));
@@ -39,4 +39,4 @@ Tensor dropout(const Tensor& x, double rate, Random& random, Place place) {
   return dropout_by(random.choices(x.size(), 1 - rate), x, rate, place);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Each element is 0 with probability `rate`, otherwise divided by 1 - rate (Srivastava et al.
 /// 2014). Throws ShapeError unless 0 <= rate < 1.
@@ -14,4 +14,4 @@ namespace composite {
 Tensor dropout(const Tensor& x, double rate, Random& random);
 }  // namespace composite
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -9,7 +9,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 struct Equation {
@@ -180,4 +180,4 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, 
   return permuted(summed(total, in_result), parsed.result).tensor;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Sums of products of elements, in Einstein's notation: one letter for each axis of each operand;
 /// axes with the same letter run together, and letters that the result does not have are summed
@@ -23,4 +23,4 @@ namespace tapegrad {
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands,
               Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

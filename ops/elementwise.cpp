@@ -9,7 +9,7 @@
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 const kernels::Elementwise& loops() { return kernels::elementwise(); }
@@ -248,4 +248,4 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place plac
   return where(mask, value, x, place);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 // Element by element. The result of a function of one tensor has its shape; those of several
 // broadcast by NumPy's rule and throw ShapeError, naming the shapes, when they do not fit.
@@ -101,4 +101,4 @@ inline Tensor operator/(const Operand& a, const Operand& b) {
 }
 inline Tensor operator-(const Operand& x) { return neg(x.tensor, x.place); }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/ops/internal/reverse_sweep.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 thread_local bool composite_active = false;
@@ -187,4 +187,4 @@ Composite::Composite(bool readable) : outer_(std::exchange(composite_active, rea
 Composite::~Composite() { composite_active = outer_; }
 bool Composite::active() { return composite_active; }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

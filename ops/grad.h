@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct GradOptions {
   Tensor seed = {};     ///< the gradient of y, of y's shape; ones for a scalar y if undefined
@@ -62,4 +62,4 @@ class Composite {
   bool outer_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // total[ids[i]] += rows[i], in order.
@@ -134,4 +134,4 @@ Tensor one_hot(const Indices& labels, Index classes) {
   return y;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Rows of a table.
 ///   table: (V, ...)   ids: any shape, values in [0, V)   returns ids.shape + table.shape[1:]
@@ -29,4 +29,4 @@ Tensor take(const Tensor& x, const Indices& positions, Place = Place::here());
 /// Zeros of `shape` with each element of x added at its flat position: the transpose of `take`.
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

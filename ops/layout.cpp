@@ -11,7 +11,7 @@
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Elements begin, begin + step, ... before end of one axis.
@@ -251,4 +251,4 @@ Tensor triu(const Tensor& x, Index diagonal, Place place) {
   return where(masked_triangle(x, diagonal, false), x, 0.0, place);
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

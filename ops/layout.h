@@ -4,7 +4,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A shape to be, in which one extent may be -1: it follows from the others.
 struct Extents {
@@ -44,4 +44,4 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value 
 Tensor tril(const Tensor& x, Index diagonal = 0, Place = Place::here());
 Tensor triu(const Tensor& x, Index diagonal = 0, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

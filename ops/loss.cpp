@@ -8,7 +8,7 @@
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 void expect_same(const char* operation, const Tensor& x, const Tensor& target) {
@@ -100,4 +100,4 @@ Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place place) {
   return mean(sum(p * ratio, -1));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

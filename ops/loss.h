@@ -5,7 +5,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct CrossEntropyOptions {
   double label_smoothing = 0;              ///< share of the target spread evenly over the classes
@@ -42,4 +42,4 @@ Tensor hinge(const Tensor& x, const Tensor& target, Place = Place::here());
 /// scalar and for shapes that differ.
 Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

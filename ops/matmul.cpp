@@ -12,7 +12,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // The shape of a tensor and, for the leaf of a named parameter, that name.
@@ -149,4 +149,4 @@ Tensor outer(const Tensor& a, const Tensor& b, Place place) {
   return matmul(reshape(a, {a.size(), 1}), reshape(b, {1, b.size()}));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

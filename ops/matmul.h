@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Which operands of a product are read transposed in their last two axes (without a copy).
 struct Transposed {
@@ -31,4 +31,4 @@ namespace composite {
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias);
 }  // namespace composite
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

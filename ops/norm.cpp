@@ -15,7 +15,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 const Field row{.axes = {-1}};
@@ -479,4 +479,4 @@ Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place 
   return gain * (v / norm(v, axes, Keep::yes));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,7 @@
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The elements over which a statistic is taken: all of some axes, or a part of them.
 ///
@@ -112,4 +112,4 @@ Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& o
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias);
 }  // namespace composite
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

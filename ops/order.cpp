@@ -10,7 +10,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/index.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // A tensor around one of its axes.
@@ -115,4 +115,4 @@ Ordered top_k(const Tensor& x, Index k, int axis, Place place) {
   return {gather(x, axis, positions, place), positions};
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

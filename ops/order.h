@@ -3,7 +3,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The sums of the elements up to each one along an axis: result[i] = x[0] + ... + x[i].
 ///   x: one axis or more   returns: same shape
@@ -27,4 +27,4 @@ Ordered sort(const Tensor& x, int axis = -1, bool descending = false, Place = Pl
 /// Throws ShapeError unless the axis has k elements or more.
 Ordered top_k(const Tensor& x, Index k, int axis = -1, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

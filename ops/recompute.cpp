@@ -13,7 +13,7 @@
 #include "tapegrad/ops/internal/reverse_sweep.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 thread_local bool recomputation_active = false;
@@ -268,4 +268,4 @@ ChangedComputation::ChangedComputation()
 ChangedComputation::~ChangedComputation() { changed_computation = outer_; }
 std::uint64_t ChangedComputation::innermost() { return changed_computation; }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

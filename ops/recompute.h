@@ -2,7 +2,7 @@
 
 #include "tapegrad/ops/grad.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// f(xs), without keeping what is computed inside: the backward sweep computes it again, which
 /// costs one more forward pass and leaves only xs and what f captures in memory (Chen et al. 2016).
@@ -42,4 +42,4 @@ class ChangedComputation {
   std::uint64_t outer_;
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 kernels::Cell kernel_cell(Cell cell) { return static_cast<kernels::Cell>(cell); }
@@ -352,4 +352,4 @@ RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
   return {slice(y, 0, 0, steps), {select(y, steps - 1), select(y, steps)}};
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/ops/norm.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The recurrent cells. With [blocks] = x W_x + h W_h + b, split along the last axis:
 ///   rnn_tanh, rnn_relu   h' = f(a)
@@ -89,4 +89,4 @@ RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
                           const Indices& lengths = {});
 }  // namespace composite
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

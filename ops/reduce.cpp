@@ -13,7 +13,7 @@
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr Index column_tile = 256;
@@ -226,4 +226,4 @@ Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
                 edge(x, [from = x.shape()](const Tensor& g) { return broadcast_to(g, from); }));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Whether reduced axes stay, with extent 1.
 enum class Keep { no, yes };
@@ -39,4 +39,4 @@ Indices argmax(const Tensor& x, int axis = -1);
 /// x summed down to `shape`, from which it was broadcast. Throws ShapeError when it cannot be.
 Tensor sum_to(const Tensor& x, const Shape& shape, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

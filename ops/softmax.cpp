@@ -14,7 +14,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Calls row(x, length, y) for each row along the last axis.
@@ -90,4 +90,4 @@ Tensor composite::log_softmax(const Tensor& x, int axis) {
   return shifted - log(sum(exp(shifted), axis, Keep::yes));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// e^x / sum e^x along an axis, without overflow. -inf gives an exact 0. A row of -inf only, and
 /// one with a NaN, gives NaN.
@@ -15,4 +15,4 @@ Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 }  // namespace composite
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

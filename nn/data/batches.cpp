@@ -5,7 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 Indices in_order(Index count) {
@@ -78,4 +78,4 @@ std::optional<Batch> Batches::next() {
   return batch;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

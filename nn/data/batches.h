@@ -10,7 +10,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/data/idx.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct Batch {
   Tensor images;   ///< (N, 1, H, W) in [0, 1]
@@ -75,4 +75,4 @@ class Batches {
   std::thread worker_;     // last: it uses what stands above
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

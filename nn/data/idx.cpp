@@ -5,7 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr std::uint32_t unsigned_byte = 0x08;
@@ -106,4 +106,4 @@ TrainAndTest read_mnist(const std::filesystem::path& folder) {
           set("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")};
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,7 +6,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tensor.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Grey images as bytes, and a label for each: MNIST or any set in its format.
 struct ImageSet {
@@ -34,4 +34,4 @@ struct TrainAndTest {
 };
 TrainAndTest read_mnist(const std::filesystem::path& folder);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

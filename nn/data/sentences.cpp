@@ -8,7 +8,7 @@
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/options.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 Sentence parse(std::string_view line, const std::string& file, Index number) {
@@ -127,4 +127,4 @@ std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentenc
   return shuffled;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,7 +8,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct Sentence {
   Index label;
@@ -48,4 +48,4 @@ std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentenc
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random = nullptr);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Characters::Characters(std::string_view text) : numbers_(256, -1) {
   for (const char c : text) numbers_[static_cast<unsigned char>(c)] = 0;
@@ -115,4 +115,4 @@ std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, 
   return groups;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,7 +7,7 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The distinct bytes of a text in their order, numbered from 0.
 class Characters {
@@ -66,4 +66,4 @@ class TextStreams {
 /// be shorter. Throws ShapeError for sizes below 1.
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Two operands of a broadcast result, as nested loops. Neighbouring axes in which each operand
@@ -130,4 +130,4 @@ Tensor stretched(const Tensor& x, const Shape& shape) {
   return y;
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

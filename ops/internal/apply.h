@@ -6,7 +6,7 @@
 #include "tapegrad/core/tensor.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// loop over the elements of x. Both throw ShapeError, naming `operation`, for undefined tensors.
 Tensor apply(const char* operation, kernels::Unary loop, const Tensor& x);
@@ -17,4 +17,4 @@ void add_in_place(Tensor& a, const Tensor& b);
 /// x stretched to a shape to which it broadcasts; x itself if it has that shape.
 Tensor stretched(const Tensor& x, const Shape& shape);
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

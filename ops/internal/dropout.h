@@ -3,9 +3,9 @@
 #include "tapegrad/core/philox.h"
 #include "tapegrad/core/tape.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// `dropout` by choices that have been drawn: x over 1 - rate where one is yes, otherwise 0.
 Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place = Place::here());
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

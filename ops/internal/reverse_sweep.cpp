@@ -9,7 +9,7 @@
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/reduce.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 ReverseSweep::ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last,
                            const GradOptions& options, Sweep* outer)
@@ -148,4 +148,4 @@ void ReverseSweep::refuse_undefined(std::int32_t input) const {
                   node.name, node.place, tape_.node(input).shape));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

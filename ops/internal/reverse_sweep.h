@@ -9,7 +9,7 @@
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/grad.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// One reverse pass over the nodes [first, last] that some x reaches. As part of an outer sweep it
 /// hands gradients of earlier nodes on to that.
@@ -63,4 +63,4 @@ class ReverseSweep final : public Sweep {
   std::int32_t pulled_ = -1;  // the node whose rules run
 };
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

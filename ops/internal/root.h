@@ -2,7 +2,7 @@
 
 #include "tapegrad/ops/elementwise.h"
 
-namespace tapegrad {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// sqrt(x) with gradient 0 at 0, where that of sqrt is infinite.
 inline Tensor root(const Tensor& x) {
@@ -10,4 +10,4 @@ inline Tensor root(const Tensor& x) {
   return where(is_zero, 0.0, sqrt(where(is_zero, 1.0, x)));
 }
 
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

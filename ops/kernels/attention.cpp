@@ -13,7 +13,7 @@
 #include "tapegrad/ops/kernels/scratch.h"
 #include "tapegrad/ops/kernels/softmax.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
 // The queries and keys whose scores are in the cache together: 32 queries by all keys take 1.35
@@ -235,4 +235,4 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
   });
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -5,7 +5,7 @@
 #include "tapegrad/core/philox.h"
 #include "tapegrad/ops/kernels/softmax.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// Heads side by side in rows: head h of position t of sequence b starts at
 /// values[(b * length + t) * stride + h * width].
@@ -41,4 +41,4 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
                         Heads<const real> v, Heads<const real> out, const SoftmaxRow* rows,
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv);
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -8,7 +8,7 @@
 #include "tapegrad/ops/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // Calls body(tag, from, to) for pieces of rows: whole vectors, then ever narrower ones. Masks would
@@ -46,15 +46,15 @@ const Blocks* blocks_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(blocks_here);
 const Blocks& blocks() {
   static const Blocks& best = *HWY_DYNAMIC_DISPATCH(blocks_here)();
   return best;
 }
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// Rectangles of elements, whose rows begin `from_stride` and `to_stride` elements apart: loops for
 /// rows so short that a call for each would take longer than the row.
@@ -15,4 +15,4 @@ struct Blocks {
 };
 const Blocks& blocks();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

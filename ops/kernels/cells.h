@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// The loops of recurrent cells over one row of one step, `hidden` channels wide. Gates stand one
 /// after another as in recurrent.h: lstm i, f, g, o; gru r, z, n and the product of n.
@@ -29,4 +29,4 @@ struct Cells {
 };
 const Cells& cells();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -10,7 +10,7 @@
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
 // Images that one task works on; fixed, so that sums over tasks do not depend on threads.
@@ -157,4 +157,4 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
     reduce().accumulate(partial.data() + task * weights, dw, weights);
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// A 2-d cross-correlation: images (batch, channels, height, width), filters (filters, channels /
 /// groups, rows, columns), results (batch, filters, out_height, out_width). Each group of filters
@@ -33,4 +33,4 @@ void conv_input(const ConvSizes& sizes, const real* g, const real* w, real* dx);
 /// The gradient of w, given that of y.
 void conv_weight(const ConvSizes& sizes, const real* x, const real* g, real* dw);
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

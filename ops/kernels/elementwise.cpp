@@ -11,7 +11,7 @@
 #include "tapegrad/ops/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // Runs `f` over whole vectors, and over a part of one for what remains.
@@ -218,15 +218,15 @@ const Elementwise* elementwise_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(elementwise_here);
 const Elementwise& elementwise() {
   static const Elementwise& best = *HWY_DYNAMIC_DISPATCH(elementwise_here)();
   return best;
 }
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

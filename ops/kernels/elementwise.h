@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// y[i] = f(x[i])
 using Unary = void (*)(const real* x, real* y, Index count);
@@ -28,4 +28,4 @@ struct Elementwise {
 /// Those for the best instruction set of this machine.
 const Elementwise& elementwise();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -8,7 +8,7 @@
 #include "tapegrad/ops/kernels/panels.h"
 #include "tapegrad/ops/kernels/thin.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
 // Multiply-adds that are worth a tile of their own.
@@ -72,4 +72,4 @@ void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, I
   });
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

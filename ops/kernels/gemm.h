@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// A row-major matrix in memory, read transposed if asked.
 struct Matrix {
@@ -38,4 +38,4 @@ void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, rea
 /// The same in tiles of c on all threads, with the same bits for any number of them.
 void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride);
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

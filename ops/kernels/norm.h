@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// How a row is normalized: y = (x - m) / s with s^2 = sum (x - m)^2 / divisor + epsilon, or
 /// s = sqrt(sum (x - m)^2 / divisor) + epsilon.
@@ -45,4 +45,4 @@ struct Norm {
 };
 const Norm& norm();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -11,7 +11,7 @@
 #include "tapegrad/ops/kernels/optimizer.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // Calls body(w, g, moments) with pointers to whole vectors; what remains goes through padded
@@ -118,15 +118,15 @@ const Optimizers* optimizers_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(optimizers_here);
 const Optimizers& optimizers() {
   static const Optimizers& best = *HWY_DYNAMIC_DISPATCH(optimizers_here)();
   return best;
 }
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

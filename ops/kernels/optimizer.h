@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// w, m and v are changed in place; g is the gradient. The constants are those of one step.
 struct Adam {
@@ -33,4 +33,4 @@ struct Optimizers {
 };
 const Optimizers& optimizers();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -14,7 +14,7 @@
 #include "tapegrad/ops/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // Blocks of sums that fit the registers: vectors of columns, and rows for so many of them.
@@ -277,11 +277,11 @@ const PanelLoops* panels_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(panels_here);
 const PanelLoops& panel_loops() {
   static const PanelLoops& best = *HWY_DYNAMIC_DISPATCH(panels_here)();
@@ -302,5 +302,5 @@ void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride,
                                 c_stride, reversed);
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

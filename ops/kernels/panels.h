@@ -3,7 +3,7 @@
 #include "tapegrad/core/storage.h"
 #include "tapegrad/ops/kernels/gemm.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// Products whose right-hand matrix is taken in panels of as many columns as the registers hold
 /// sums for, and whose left-hand matrix is read where it is. BLAS rearranges both, in every call.
@@ -46,4 +46,4 @@ class Packed {
   Storage panels_;
 };
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -8,7 +8,7 @@
 #include "tapegrad/ops/kernels/pool.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // As many windows at a time as a vector has lanes, one place of them after another, without
@@ -50,15 +50,15 @@ const Pool* pool_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(pool_here);
 const Pool& pool() {
   static const Pool& best = *HWY_DYNAMIC_DISPATCH(pool_here)();
   return best;
 }
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// One line of windows over a plane of an image.
 struct PoolLine {
@@ -19,4 +19,4 @@ struct Pool {
 };
 const Pool& pool();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -10,7 +10,7 @@
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
 // Sequences of a batch do not touch each other: a task takes some of them through all steps. Two
@@ -347,4 +347,4 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   weight_gradient(s, h, out.product, out.weight);
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

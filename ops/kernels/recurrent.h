@@ -4,7 +4,7 @@
 
 #include "tapegrad/ops/kernels/norm.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 enum class Cell { rnn_tanh, rnn_relu, lstm, gru };
 
@@ -73,4 +73,4 @@ void recurrent_backward(const Sequence& sequence, const Kept& kept, const real* 
                         const real* h_gradient, const real* c_gradient,
                         const SequenceGradients& gradients);
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

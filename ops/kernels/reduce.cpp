@@ -12,7 +12,7 @@
 #include "tapegrad/ops/kernels/reduce.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 real sum(const real* x, Index count) { return sum_of(count, Value{x}); }
@@ -55,15 +55,15 @@ const Reduce* reduce_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(reduce_here);
 const Reduce& reduce() {
   static const Reduce& best = *HWY_DYNAMIC_DISPATCH(reduce_here)();
   return best;
 }
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

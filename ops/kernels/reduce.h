@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// Loops over one row of consecutive elements.
 struct Reduce {
@@ -15,4 +15,4 @@ struct Reduce {
 };
 const Reduce& reduce();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

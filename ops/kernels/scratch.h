@@ -3,7 +3,7 @@
 #include "tapegrad/core/real.h"
 #include "tapegrad/core/storage.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// Numbers for the time of a scope, from the thread's free list.
 class Scratch {
@@ -16,4 +16,4 @@ class Scratch {
   Storage storage_;
 };
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -8,7 +8,7 @@
 #include "tapegrad/ops/kernels/softmax.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // e^(x - shift), kept on the way to its sum.
@@ -65,16 +65,16 @@ const SoftmaxLoops* softmax_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(softmax_here);
 const SoftmaxLoops& softmax_loops() {
   static const SoftmaxLoops& best = *HWY_DYNAMIC_DISPATCH(softmax_here)();
   return best;
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

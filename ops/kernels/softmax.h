@@ -2,7 +2,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// What turns scores into weights again. Not the one number greatest + log(sum): it would have lost
 /// the digits of the sum where scores are large.
@@ -20,4 +20,4 @@ struct SoftmaxLoops {
 };
 const SoftmaxLoops& softmax_loops();
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -10,7 +10,7 @@
 #include "tapegrad/ops/kernels/thin.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace tapegrad::kernels::HWY_NAMESPACE {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
 // c (rows, n) = or += a (rows, k) b (n, k)^T: a row of b is read once for all rows of a.
@@ -54,16 +54,16 @@ const ThinLoops* thin_here() {
   return &loops;
 }
 
-}  // namespace tapegrad::kernels::HWY_NAMESPACE
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(thin_here);
 const ThinLoops& thin_loops() {
   static const ThinLoops& best = *HWY_DYNAMIC_DISPATCH(thin_here)();
   return best;
 }
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

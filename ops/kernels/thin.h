@@ -2,7 +2,7 @@
 
 #include "tapegrad/ops/kernels/gemm.h"
 
-namespace tapegrad::kernels {
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// c (m, n) = or += a (m, k) b^T with at most `thin` rows; b (n, k) is row-major. Each row of b is
 /// read once, for all rows of a: turning b around first would take longer than the product.
@@ -15,4 +15,4 @@ const ThinLoops& thin_loops();
 
 constexpr Index thin = 8;
 
-}  // namespace tapegrad::kernels
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

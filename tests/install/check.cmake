@@ -1,6 +1,7 @@
 # Builds the project in outside/ as a user would: against an installed tapegrad, and with its sources
-# in a subdirectory. A plugin with tapegrad inside must load. A program that links both libraries must
-# be refused.
+# in a subdirectory. A plugin with tapegrad inside must load, and one program may use both libraries.
+# Headers of one with the library of the other must not link, and a target whose every file would be
+# compiled in double precision because it links both is refused.
 
 file(REMOVE_RECURSE ${WORK})
 
@@ -20,7 +21,14 @@ run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix)
 run(${CMAKE_COMMAND} --build ${WORK}/found)
 run(${WORK}/found/outside)
 run(${WORK}/found/outside64)
+run(${WORK}/found/both)
 run(${WORK}/found/host ${WORK}/found/libplugin.so)
+
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/found --target mistaken
+                RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(NOT status OR NOT output MATCHES "undefined reference to `tapegrad::float64::")
+  message(FATAL_ERROR "headers of tapegrad64 were linked with tapegrad: ${output}")
+endif()
 
 run(${configure} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SOURCE})
 run(${CMAKE_COMMAND} --build ${WORK}/added)
