@@ -39,6 +39,7 @@ Bytes from_pipe(const std::function<void(int)>& write,
                 std::size_t limit = std::numeric_limits<std::size_t>::max()) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
+  const auto handler = std::signal(SIGPIPE, SIG_IGN);  // of a reader that gives up
   std::thread writer([&, end = ends[1]] {
     write(end);
     ::close(end);
@@ -53,6 +54,7 @@ Bytes from_pipe(const std::function<void(int)>& write,
   }
   ::close(ends[0]);
   writer.join();
+  std::signal(SIGPIPE, handler);
   if (!message.empty()) throw DataError(message);
   return found;
 }
