@@ -202,6 +202,7 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
   run.saves([&] {
     if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
+    checkpoint.notes["instruction_set"] = instruction_set();
     checkpoint.notes["best"] = trainer.best.text();
     save_checkpoint(flags.run.save, checkpoint);
   });

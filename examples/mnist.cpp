@@ -175,6 +175,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   run.saves([&] {
     if (flags.run.save.empty()) return;
     checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
+    checkpoint.notes["instruction_set"] = instruction_set();
     save_checkpoint(flags.run.save, checkpoint);
   });
   if (flags.run.overfit_batch) {

@@ -280,6 +280,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   run.saves([&] {
     if (flags.run.save.empty()) return;
     notes["epoch_loss"] = run.epoch_loss().text();
+    notes["instruction_set"] = instruction_set();
     notes["steps_done"] = std::to_string(run.steps_done());
     save_checkpoint(flags.run.save, trainer.checkpoint(notes));
   });
