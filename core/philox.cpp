@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/philox.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -74,7 +75,7 @@ HWY_EXPORT(write_blocks);
 HWY_EXPORT(choose);
 
 void philox(std::uint64_t seed, std::uint64_t first, Index blocks, std::uint32_t* words) {
-  HWY_DYNAMIC_DISPATCH(write_blocks)(seed, first, blocks, words);
+  detail::dispatched([&] { HWY_DYNAMIC_DISPATCH(write_blocks)(seed, first, blocks, words); });
 }
 
 Choices::Choices(std::uint64_t seed, std::uint64_t start, double probability)

@@ -125,6 +125,14 @@ class Storage::Pool {
     std::free(block);
   }
 
+  void free_all(Block* list) {
+    while (Block* block = list) {
+      list = block->next;
+      to_system(block);
+      --blocks_;
+    }
+  }
+
   void collect_returned() {
     const std::lock_guard lock(mutex_);
     while (Block* block = returned_) {
@@ -135,16 +143,12 @@ class Storage::Pool {
     has_returned_.store(false, std::memory_order_relaxed);
   }
 
+  // Blocks that are not free yet follow when they are given back, the pool with the last of them.
   void end() {
-    collect_returned();
     std::unique_lock lock(mutex_);
     ended_ = true;
-    for (Block*& list : free_)
-      while (Block* block = list) {
-        list = block->next;
-        to_system(block);
-        --blocks_;
-      }
+    free_all(returned_);
+    for (Block* list : free_) free_all(list);
     const bool last = blocks_ == 0;
     lock.unlock();
     if (last) delete this;

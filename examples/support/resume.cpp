@@ -3,8 +3,24 @@
 #include <fmt/format.h>
 
 #include "support/output.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/core/instruction_set.h"
 
 namespace tapegrad::support {
+namespace {
+
+// Checkpoints of earlier versions do not say what they were trained with.
+void warn_of_other_bits(const std::map<std::string, std::string>& notes,
+                        const std::string& resume) {
+  const auto trained = notes.find("instruction_set");
+  if (trained == notes.end() || trained->second == instruction_set()) return;
+  write_diagnostic(
+      fmt::format("{0}: trained with {1}, goes on with {2}: the bits will differ; where the "
+                  "processor has it, TAPEGRAD_TARGET={1} keeps them the same\n",
+                  resume, beginning(trained->second), instruction_set()));
+}
+
+}  // namespace
 
 void Digest::add(const void* bytes, std::size_t count) {
   const auto* begin = static_cast<const unsigned char*>(bytes);
@@ -18,6 +34,7 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
   if (resume.empty()) return {};
   const std::map<std::string, std::string> notes = checkpoint_notes(resume);
   flags.adopt(notes, resume);
+  warn_of_other_bits(notes, resume);
   return notes;
 }
 

@@ -24,7 +24,8 @@ class Digest {
 };
 
 /// The notes of the checkpoint that --resume names, whose flags take the place of those that were
-/// not given; nothing without --resume. Throws DataError and CLI::ValidationError.
+/// not given; nothing without --resume. Warns on standard error of a training that went with
+/// another instruction set. Throws DataError and CLI::ValidationError.
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
 
 /// A note of the checkpoint `resume`. Throws DataError, naming both, for one that is missing.

@@ -9,6 +9,7 @@
 #include "support/output.h"
 #include "support/resume.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/parallel.h"
 
 namespace tapegrad::support {
@@ -136,6 +137,7 @@ void Run::saves_checkpoint(std::function<Checkpoint()> make) {
   saves([this, make = std::move(make)] {
     Checkpoint checkpoint = make();
     for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
+    checkpoint.notes["instruction_set"] = instruction_set();
     save_checkpoint(save_path_, checkpoint);
   });
 }

@@ -4,6 +4,7 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 
@@ -53,7 +54,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(blocks_here);
 const Blocks& blocks() {
-  static const Blocks& best = *HWY_DYNAMIC_DISPATCH(blocks_here)();
+  static const Blocks& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(blocks_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

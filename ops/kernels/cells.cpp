@@ -4,6 +4,7 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 
@@ -139,7 +140,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(cells_here);
 const Cells& cells() {
-  static const Cells& best = *HWY_DYNAMIC_DISPATCH(cells_here)();
+  static const Cells& best = *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(cells_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

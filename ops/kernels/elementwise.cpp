@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 
@@ -225,7 +226,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(elementwise_here);
 const Elementwise& elementwise() {
-  static const Elementwise& best = *HWY_DYNAMIC_DISPATCH(elementwise_here)();
+  static const Elementwise& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(elementwise_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

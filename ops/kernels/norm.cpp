@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/norm.h"
 
@@ -157,7 +158,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(norm_here);
 const Norm& norm() {
-  static const Norm& best = *HWY_DYNAMIC_DISPATCH(norm_here)();
+  static const Norm& best = *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(norm_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 
@@ -125,7 +126,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(optimizers_here);
 const Optimizers& optimizers() {
-  static const Optimizers& best = *HWY_DYNAMIC_DISPATCH(optimizers_here)();
+  static const Optimizers& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(optimizers_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/math-inl.h"
@@ -284,7 +285,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(panels_here);
 const PanelLoops& panel_loops() {
-  static const PanelLoops& best = *HWY_DYNAMIC_DISPATCH(panels_here)();
+  static const PanelLoops& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(panels_here)(); });
   return best;
 }
 

@@ -4,6 +4,7 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/pool.h"
 
@@ -57,7 +58,7 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(pool_here);
 const Pool& pool() {
-  static const Pool& best = *HWY_DYNAMIC_DISPATCH(pool_here)();
+  static const Pool& best = *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(pool_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
@@ -62,7 +63,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(reduce_here);
 const Reduce& reduce() {
-  static const Reduce& best = *HWY_DYNAMIC_DISPATCH(reduce_here)();
+  static const Reduce& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(reduce_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

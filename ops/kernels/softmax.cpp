@@ -4,6 +4,7 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/softmax.h"
 
@@ -72,7 +73,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(softmax_here);
 const SoftmaxLoops& softmax_loops() {
-  static const SoftmaxLoops& best = *HWY_DYNAMIC_DISPATCH(softmax_here)();
+  static const SoftmaxLoops& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(softmax_here)(); });
   return best;
 }
 

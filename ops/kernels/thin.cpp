@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/thin.h"
 
@@ -61,7 +62,8 @@ HWY_AFTER_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(thin_here);
 const ThinLoops& thin_loops() {
-  static const ThinLoops& best = *HWY_DYNAMIC_DISPATCH(thin_here)();
+  static const ThinLoops& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(thin_here)(); });
   return best;
 }
 

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <thread>
 
@@ -133,6 +134,23 @@ TEST_CASE("a block outlives the thread that made it", "[memory][threads]") {
   Tensor x;
   std::thread([&] { x = full({1000}, 7); }).join();
   CHECK(x.values()[999] == 7);
+}
+
+TEST_CASE("a thread that ends frees the blocks that are given back meanwhile",
+          "[memory][threads]") {
+  const std::int64_t before = memory_use().bytes;
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<Storage> blocks(1000);
+    std::atomic<bool> made = false;
+    std::thread maker([&] {
+      for (Storage& each : blocks) each = Storage::allocate(64);
+      made = true;
+    });
+    while (!made) std::this_thread::yield();  // whoever sleeps wakes after the thread has ended
+    blocks.clear();
+    maker.join();
+  }
+  CHECK(memory_use().bytes == before);
 }
 
 TEST_CASE("costs grow linearly with the length of a sequence", "[memory]") {

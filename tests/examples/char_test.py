@@ -110,6 +110,9 @@ class CharModels(TrainerTest):
             self.assertEqual(plain, self.saved("again", *train, "--threads", "2", "--quiet",
                                                "--log-dir", self.path / "log"))
 
+    def test_instruction_sets(self):
+        self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--norm", "layer", "--dropout", "0.1")
+
     def test_profile(self):
         self.check_profile()
 

@@ -72,6 +72,9 @@ class Classify(TrainerTest):
                                 ("hidden", "17"), ("batch-tokens", "50"), ("epochs", "4"),
                                 ("dropout", "0.1"), ("lr", "5e-3"), ("seed", "2")))
 
+    def test_instruction_sets(self):
+        self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--epochs", "1", "--dropout", "0.1")
+
     def test_profile(self):
         self.check_profile()
 

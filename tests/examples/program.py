@@ -1,10 +1,13 @@
 """A program as its users run it: what the tests of every trainer share."""
 
 import csv
+import itertools
 import json
+import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -50,16 +53,31 @@ def start(*arguments, **streams):
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
 
 
+def remarks(checkpoint):
+    """What a checkpoint says besides tensors."""
+    content = checkpoint.read_bytes()
+    return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+
+
 def saved_steps(checkpoint):
     """How many steps the training in a checkpoint has done."""
-    content = checkpoint.read_bytes()
-    header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
-    return int(header["__metadata__"]["optimizer.steps"])
+    return int(remarks(checkpoint)["optimizer.steps"])
 
 
 def weights(checkpoint):
     """The tensors in the bytes of a checkpoint, without its remarks."""
     return checkpoint[8 + int.from_bytes(checkpoint[:8], "little"):]
+
+
+def with_target(name):
+    """An environment that fixes the instruction set."""
+    return {**os.environ, "TAPEGRAD_TARGET": name}
+
+
+def greatest_difference(first, second):
+    """Between the tensors in the bytes of two checkpoints, relative to the greatest value."""
+    a, b = (struct.unpack(f"<{len(weights(each)) // 4}f", weights(each)) for each in (first, second))
+    return max(abs(x - y) for x, y in zip(a, b, strict=True)) / max(map(abs, a))
 
 
 def interrupt_at(line, number, *arguments):
@@ -168,6 +186,32 @@ class TrainerTest(unittest.TestCase):
         self.assertTrue({"linear", "linear backward"} <= names or {"matmul", "matmul backward"} <= names, rows)
         self.assertAlmostEqual(sum(float(row[2]) for row in rows), float(table[last].split()[1]),
                                delta=0.001 * len(rows))
+
+    def check_instruction_sets(self, *train):
+        """Bits are those of the instruction set, in any run with any number of threads; those of
+        another differ, in the last digits. A training that goes on with another is warned of."""
+        refused = run(*train, environment=with_target("mmx"), code=1).stderr
+        self.assertIn("TAPEGRAD_TARGET=mmx", refused)
+        names = re.search(r"choose one of: (.*)\n", refused)[1].split(", ")
+        plain = self.path / "plain"
+        run(*train, "--save", plain)
+        saved = {}
+        for name in names:
+            files = [self.path / f"{name}_{threads}" for threads in (1, 2)]
+            for threads, file in enumerate(files, 1):
+                run(*train, "--threads", threads, "--save", file, environment=with_target(name))
+                self.assertEqual(remarks(file)["note.instruction_set"], name)
+            saved[name] = files[0].read_bytes()
+            self.assertEqual(saved[name], files[1].read_bytes(), name)
+        self.assertEqual(saved[os.environ.get("TAPEGRAD_TARGET", names[0])], plain.read_bytes())
+        for name, other in itertools.permutations(names, 2):
+            difference = greatest_difference(saved[name], saved[other])
+            self.assertTrue(0 < difference < 1e-4, (name, other, difference))
+            resume = [*self.data_flags, "--quiet", "--resume", self.path / f"{name}_1"]
+            self.assertEqual(run(*resume, environment=with_target(name)).stderr, "")
+            warning = run(*resume, environment=with_target(other)).stderr
+            self.assertIn(f"trained with {name}, goes on with {other}", warning)
+            self.assertIn(f"TAPEGRAD_TARGET={name}", warning)
 
     def check_save_every(self, train, steps_between_reports):
         """A training that was killed goes on from the last save, and ends with the bytes of one that
