@@ -9,9 +9,43 @@ install(DIRECTORY core ops nn models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tap
 install(FILES ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad)
 
+# Who links a static library also links what it is made of.
+get_target_property(library_type tapegrad TYPE)
 configure_package_config_file(cmake/tapegradConfig.cmake.in
   ${PROJECT_BINARY_DIR}/tapegradConfig.cmake INSTALL_DESTINATION ${package})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tapegradConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tapegradConfig.cmake
               ${PROJECT_BINARY_DIR}/tapegradConfigVersion.cmake DESTINATION ${package})
+
+# tapegrad.pc and tapegrad64.pc find what they name from the folder in which they lie.
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+set(pc_requires fmt)
+if(library_type STREQUAL STATIC_LIBRARY)
+  set(pc_requires "fmt, tbb, libhwy, zlib")
+  set(pc_threads -pthread)
+endif()
+function(tapegrad_pkg_config pc_name pc_precision pc_definition)
+  configure_file(cmake/tapegrad.pc.in ${pc_name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+tapegrad_pkg_config(tapegrad "single precision" "")
+tapegrad_pkg_config(tapegrad64 "double precision" -DTAPEGRAD_DOUBLE)
+
+# `cpack` in the build folder: a package for Debian with all that programs are built with.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME libtapegrad-dev)
+set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@packages.debian.org>")
+set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers, optimizers and whole networks in C++20.
+ This package has the headers and libraries in single and double precision, for CMake and pkg-config.")
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS
+    "libfmt-dev, libtbb-dev, libhwy-dev, zlib1g-dev, nlohmann-json3-dev")
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
+    GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_INSTALLED_DIRECTORIES ${PROJECT_BINARY_DIR}/debian share/doc/libtapegrad-dev)
+configure_file(cmake/debian_copyright debian/copyright COPYONLY)
+execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+                OUTPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog.gz)
+include(CPack)

@@ -1,3 +1,12 @@
+# A level of _FORTIFY_SOURCE that the compiler or the flags of a distribution choose is kept.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_FLAGS -O2)
+check_cxx_source_compiles("#ifndef _FORTIFY_SOURCE
+                           #error
+                           #endif
+                           int main() {}" TAPEGRAD_FORTIFIED)
+unset(CMAKE_REQUIRED_FLAGS)
+
 # The page of write_viewer as a string.
 file(READ ${PROJECT_SOURCE_DIR}/core/viewer.html TAPEGRAD_VIEWER)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/viewer_page.h.in
@@ -5,12 +14,15 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/viewer_page.h.in
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
              ${PROJECT_SOURCE_DIR}/core/viewer.html)
 
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tapegrad.map.in ${PROJECT_BINARY_DIR}/tapegrad.map @ONLY)
+
 # The library for one scalar type: `tapegrad` (float) or `tapegrad64` (double).
 function(tapegrad_library name definition)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/core/*.cpp ${PROJECT_SOURCE_DIR}/ops/*.cpp
        ${PROJECT_SOURCE_DIR}/nn/*.cpp ${PROJECT_SOURCE_DIR}/models/*.cpp)
-  add_library(${name} STATIC ${sources})
+  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/kernels/*.cpp)
+  add_library(${name} ${sources})
   add_library(tapegrad::${name} ALIAS ${name})
   target_compile_features(${name} PUBLIC cxx_std_20)
   target_compile_definitions(${name} PUBLIC ${definition})
@@ -30,18 +42,36 @@ function(tapegrad_library name definition)
   endif()
   tapegrad_compile_options(${name})
   # Shared libraries and plugins may link it. So that programs pay nothing for it, calls within the
-  # library can still be inlined, and what is local to a thread is found without a call.
+  # library can still be inlined, and what is local to a thread is found without a call. A library
+  # that is loaded late, as part of a plugin, takes its 100 bytes for each thread from what the C
+  # library keeps for this.
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
+  # A shared library shows what headers for users declare: no kernels, nothing of other libraries.
+  set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS -fvisibility=hidden)
+  set_target_properties(${name} PROPERTIES VISIBILITY_INLINES_HIDDEN ON
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    DEFINE_SYMBOL "" LINK_DEPENDS ${PROJECT_BINARY_DIR}/tapegrad.map)
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions
+    -Wl,--version-script=${PROJECT_BINARY_DIR}/tapegrad.map)
   # A target that links both would compile every file in double precision: CMake refuses it, and
   # $<LINK_ONLY:...> leaves the choice to each source file.
   set_target_properties(${name} PROPERTIES INTERFACE_TAPEGRAD_SCALAR ${name})
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING TAPEGRAD_SCALAR)
 endfunction()
 
-# Warnings and sanitizers, for everything that is built in this tree.
+# Warnings, hardening and sanitizers, for everything that is built in this tree.
 function(tapegrad_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -fstack-protector-strong)
+  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+  target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
+  if(NOT TAPEGRAD_FORTIFIED AND NOT TAPEGRAD_SANITIZE)
+    target_compile_definitions(${target} PRIVATE
+      $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:_FORTIFY_SOURCE=2>)
+  endif()
+  # fmt switches optimization on for its own code when there is none. GCC forgets to switch it off
+  # after a precompiled header: then intrinsics take the form that only the optimizer can compile.
+  target_compile_options(${target} PRIVATE "-DFMT_GCC_PRAGMA(pragma)=")
   if(TAPEGRAD_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -1,5 +1,9 @@
 #pragma once
 
+#ifndef __cpp_exceptions
+#error "tapegrad reports errors by exceptions: compile without -fno-exceptions"
+#endif
+
 #include <fmt/core.h>
 
 #include <stdexcept>

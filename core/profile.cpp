@@ -7,6 +7,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+constinit thread_local Profile* Profile::active_ = nullptr;
+
 Profile::Scope::Scope(Profile& profile) : outer_(std::exchange(active_, &profile)) {
   profile.last_ = Clock::now();
 }

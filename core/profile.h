@@ -70,7 +70,7 @@ class Profile {
   using Clock = std::chrono::steady_clock;
   void close(std::string_view operation, bool backward);
 
-  static inline thread_local Profile* active_ = nullptr;
+  static constinit thread_local Profile* active_;  // the innermost in scope on this thread
   Clock::time_point last_;
   Index scopes_ = 0;
   int spans_ = 0;
@@ -110,7 +110,7 @@ inline void count_work(double flops, double bytes) {
 /// count_work for kernels that pass over memory: elements read and written, and one operation for
 /// each written.
 inline void count_pass(Index read, Index written) {
-  count_work(static_cast<double>(written), static_cast<double>(sizeof(real) * (read + written)));
+  count_work(static_cast<double>(written), sizeof(real) * static_cast<double>(read + written));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

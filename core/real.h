@@ -6,14 +6,12 @@
 // double, in which gradient checks are sharp. Each has an inline namespace of its own, so that a
 // program may use both, and one that takes the other's headers does not link.
 #ifdef TAPEGRAD_DOUBLE
-#define TAPEGRAD_SCALAR float64
+#define TAPEGRAD_SCALAR inline float64
 #else
-#define TAPEGRAD_SCALAR float32
+#define TAPEGRAD_SCALAR inline float32
 #endif
 
-namespace tapegrad {
-
-inline namespace TAPEGRAD_SCALAR {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The scalar type of every tensor.
 #ifdef TAPEGRAD_DOUBLE
@@ -25,5 +23,4 @@ using real = float;
 /// An extent, a position, a label or a token id.
 using Index = std::int64_t;
 
-}  // namespace TAPEGRAD_SCALAR
-}  // namespace tapegrad
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -113,8 +113,8 @@ auto* make_rule(Tape& tape, E& edge) {
 class Recorder {
  public:
   Recorder(Tape* tape, const char* name, int capacity) : tape_(tape), name_(name) {
-    nodes_ = static_cast<std::int32_t*>(
-        tape->allocate(sizeof(std::int32_t) * capacity, alignof(std::int32_t)));
+    nodes_ = static_cast<std::int32_t*>(tape->allocate(
+        sizeof(std::int32_t) * static_cast<std::size_t>(capacity), alignof(std::int32_t)));
   }
 
   void add_input(const Tensor& tensor) {

@@ -4,17 +4,8 @@
 # compiled in double precision because it links both is refused.
 
 file(REMOVE_RECURSE ${WORK})
-
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(status)
-    message(FATAL_ERROR "${ARGN}\n${output}")
-  endif()
-endfunction()
-
-set(configure ${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/tests/install/outside
-    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER}
-    -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+set(configure ${CMAKE_COMMAND} ${release} -S ${SOURCE}/tests/install/outside)
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix)
@@ -31,7 +22,7 @@ if(NOT status OR NOT output MATCHES "undefined reference to `tapegrad::float64::
 endif()
 
 run(${configure} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SOURCE})
-run(${CMAKE_COMMAND} --build ${WORK}/added)
+run(${CMAKE_COMMAND} --build ${WORK}/added --target outside)
 run(${WORK}/added/outside)
 
 execute_process(COMMAND ${configure} -B ${WORK}/both -DCMAKE_PREFIX_PATH=${WORK}/prefix -DLINK_BOTH=ON

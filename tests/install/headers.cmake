@@ -1,0 +1,14 @@
+# Programs include the headers under the warnings that they have chosen, and with exceptions.
+
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+set(compile ${COMPILER} -std=c++20 -I${BUILD}/include -fsyntax-only)
+set(program ${SOURCE}/tests/install/outside/main.cpp)
+set(warnings -Wall -Wextra -Wconversion -Wshadow -Werror)
+run(${compile} ${warnings} ${program})
+run(${compile} ${warnings} -DTAPEGRAD_DOUBLE ${program})
+
+execute_process(COMMAND ${compile} -fno-exceptions ${program} RESULT_VARIABLE status ERROR_VARIABLE output)
+if(NOT status)
+  message(FATAL_ERROR "-fno-exceptions was not refused")
+endif()
+expect("error: (#error )?\"tapegrad reports errors by exceptions: compile without -fno-exceptions")

@@ -1,0 +1,20 @@
+# Builds the package for Debian and looks into it.
+
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} -E chdir ${BUILD} ${CPACK} -G DEB -B ${WORK})
+file(GLOB package ${WORK}/libtapegrad-dev_*.deb)
+
+run(dpkg-deb --field ${package})
+expect("Package: libtapegrad-dev\n")
+expect("Section: libdevel\n")
+expect("Depends: libfmt-dev, libtbb-dev, libhwy-dev, zlib1g-dev, nlohmann-json3-dev\n")
+
+run(dpkg-deb --contents ${package})
+foreach(file include/tapegrad/tapegrad.h include/tapegrad/core/tensor.h
+             lib/libtapegrad.a lib/libtapegrad64.a lib/cmake/tapegrad/tapegradConfig.cmake
+             lib/pkgconfig/tapegrad.pc lib/pkgconfig/tapegrad64.pc
+             share/doc/libtapegrad-dev/copyright share/doc/libtapegrad-dev/changelog.gz)
+  expect("-rw-r--r-- root/root [^\n]* ./usr/${file}\n")
+endforeach()
+expect("kernels" NOT)

@@ -1,0 +1,44 @@
+# Builds tapegrad as shared libraries: the project in outside/ runs with them, and they export the
+# namespace of tapegrad alone.
+
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
+
+execute_process(COMMAND ${CMAKE_COMMAND} ${release} -S ${SOURCE} -B ${WORK}/refused -DBUILD_SHARED_LIBS=ON
+                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+if(NOT status)
+  message(FATAL_ERROR "tests of a shared library were not refused")
+endif()
+expect("TAPEGRAD_BUILD_TESTS=OFF")
+
+run(${CMAKE_COMMAND} ${release} -S ${SOURCE} -B ${WORK}/tapegrad -DBUILD_SHARED_LIBS=ON
+    -DTAPEGRAD_BUILD_TESTS=OFF -DTAPEGRAD_BUILD_BENCH=OFF -DTAPEGRAD_BUILD_EXAMPLES=OFF)
+run(${CMAKE_COMMAND} --build ${WORK}/tapegrad)
+file(REMOVE_RECURSE ${WORK}/prefix ${WORK}/found)
+run(${CMAKE_COMMAND} --install ${WORK}/tapegrad --prefix ${WORK}/prefix)
+
+run(${CMAKE_COMMAND} ${release} -S ${SOURCE}/tests/install/outside -B ${WORK}/found
+    -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+run(${CMAKE_COMMAND} --build ${WORK}/found)
+run(${WORK}/found/outside)
+run(${WORK}/found/outside64)
+run(${WORK}/found/both)
+run(${WORK}/found/host ${WORK}/found/libplugin.so)
+run(readelf -d ${WORK}/found/outside)
+expect("NEEDED[^\n]*libtapegrad.so.0.1]")
+expect("NEEDED[^\n]*libtbb" NOT)
+
+foreach(name tapegrad tapegrad64)
+  file(GLOB library ${WORK}/prefix/lib*/lib${name}.so)
+  run(readelf -dlW ${library})
+  expect("SONAME[^\n]*lib${name}.so.0.1]")
+  expect(GNU_RELRO)
+  expect("BIND_NOW")
+  run(nm -D --defined-only --format=just-symbols ${library})
+  expect("_ZTIN8tapegrad7float(32|64)10ShapeErrorE@@TAPEGRAD_0.1")  # to be caught by type
+  string(REGEX MATCHALL "[^\n]+" symbols "${output}")
+  list(FILTER symbols EXCLUDE REGEX "^_Z(NK?|T[ISVTHW]N|GVN)8tapegrad|^TAPEGRAD_0.1")
+  set(output "${symbols}")
+  expect("." NOT)
+  run(nm -D --defined-only --demangle ${library})
+  expect("[ :]kernels::[A-Za-z_]+[(@]" NOT)
+endforeach()
