@@ -35,7 +35,7 @@ tapegrad_pkg_config(tapegrad64 "double precision" -DTAPEGRAD_DOUBLE)
 # `cpack` in the build folder: a package for Debian with all that programs are built with.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME libtapegrad-dev)
-set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@packages.debian.org>")
+set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers, optimizers and whole networks in C++20.
  This package has the headers and libraries in single and double precision, for CMake and pkg-config.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
