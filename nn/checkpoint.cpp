@@ -1,6 +1,7 @@
 #include "tapegrad/nn/checkpoint.h"
 
 #include <charconv>
+#include <cmath>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/safetensors.h"
@@ -127,6 +128,9 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     expect<DataError>(steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}",
                       path.string(), steps);
     rate = reader.number<double>("optimizer.rate");
+    expect<DataError>(rate >= 0 && std::isfinite(rate),
+                      "load_checkpoint: {}: optimizer.rate is no learning rate: {}", path.string(),
+                      rate);
     for (const Moments& moments : optimizer->moments()) {
       restored.push_back({moments.name, {}});
       for (std::size_t i = 0; i < names.size(); ++i)
@@ -138,7 +142,15 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
   for (const auto& [name, random] : checkpoint.random)
     states[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
                     reader.number<std::uint64_t>("random." + name + ".position")};
+  std::map<std::string, std::string> notes = checkpoint.notes;
+  for (const auto& [key, value] : reader.file().metadata)
+    if (key.starts_with(note_prefix)) notes[key.substr(std::string(note_prefix).size())] = value;
 
+  // The optimizer first: it needs memory, what follows needs none.
+  if (Optimizer* optimizer = checkpoint.optimizer) {
+    optimizer->restore(steps, restored);
+    optimizer->set_rate(rate);
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     Parameter parameter = parameters[i].parameter;
     parameter.set(values[i]);
@@ -147,14 +159,8 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     Buffer buffer = checkpoint.net.buffers()[i].buffer;
     buffer.set(buffers[i]);
   }
-  if (Optimizer* optimizer = checkpoint.optimizer) {
-    optimizer->restore(steps, restored);
-    optimizer->set_rate(rate);
-  }
   for (const auto& [name, random] : checkpoint.random) random->restore(states[name]);
-  for (const auto& [key, value] : reader.file().metadata)
-    if (key.starts_with(note_prefix))
-      checkpoint.notes[key.substr(std::string(note_prefix).size())] = value;
+  checkpoint.notes = std::move(notes);
 }
 
 }  // namespace tapegrad
