@@ -87,10 +87,10 @@ int threads() { return thread_count; }
 
 void set_threads(int count) {
   expect<Error>(count >= 1, "set_threads: needs at least one thread: {}", count);
-  thread_count = count;
 #ifndef TAPEGRAD_STD_THREADS
   workers() = std::make_unique<Workers>(count);
 #endif
+  thread_count = count;
 }
 
 void detail::run_tiles(Index tiles, void (*run)(const void*, Index), const void* body) {

@@ -9,12 +9,13 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 constinit thread_local Profile* Profile::active_ = nullptr;
 
-Profile::Scope::Scope(Profile& profile) : outer_(std::exchange(active_, &profile)) {
+Profile::Scope::Scope(Profile& profile) : outer_(active_), rest_(profile.entry("rest", false)) {
+  active_ = &profile;
   profile.last_ = Clock::now();
 }
 
 Profile::Scope::~Scope() {
-  active_->close("rest", false);
+  active_->close(rest_);
   ++active_->scopes_;
   active_ = outer_;
 }
@@ -26,12 +27,15 @@ void Profile::add(Work work) {
 }
 
 void Profile::ended(std::string_view operation) {
-  if (spans_ == 0) close(operation, false);
+  if (spans_ == 0) close(entry(operation, false));
 }
 
-void Profile::close(std::string_view operation, bool backward) {
+Profile::Entry& Profile::entry(std::string_view operation, bool backward) {
+  return entries_[{std::string(operation), backward}];
+}
+
+void Profile::close(Entry& entry) {
   const Clock::time_point now = Clock::now();
-  Entry& entry = entries_[{std::string(operation), backward}];
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(now - last_).count();
   entry.work.flops += pending_.flops;

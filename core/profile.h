@@ -57,6 +57,7 @@ class Profile {
 
    private:
     Profile* outer_;
+    Entry& rest_;
   };
   /// The profile in scope on this thread, or null.
   static Profile* active() { return active_; }
@@ -68,7 +69,11 @@ class Profile {
  private:
   friend class ProfileSpan;
   using Clock = std::chrono::steady_clock;
-  void close(std::string_view operation, bool backward);
+  /// The entry of an operation, made at its first use. What ends in a destructor has it before: a
+  /// destructor must not ask for memory.
+  Entry& entry(std::string_view operation, bool backward);
+  /// What has been since the last entry was closed.
+  void close(Entry& entry);
 
   static constinit thread_local Profile* active_;  // the innermost in scope on this thread
   Clock::time_point last_;
@@ -86,20 +91,22 @@ std::string text(const Profile& profile);
 /// Until its end, time and work count for one name, whatever operations run.
 class ProfileSpan {
  public:
-  explicit ProfileSpan(const char* name, bool backward = false)
-      : profile_(Profile::active()), name_(name), backward_(backward) {
-    if (profile_ != nullptr) ++profile_->spans_;
+  explicit ProfileSpan(const char* name, bool backward = false) : profile_(Profile::active()) {
+    if (profile_ == nullptr) return;
+    if (profile_->spans_ == 0) entry_ = &profile_->entry(name, backward);
+    ++profile_->spans_;
   }
   ~ProfileSpan() {
-    if (profile_ != nullptr && --profile_->spans_ == 0) profile_->close(name_, backward_);
+    if (profile_ == nullptr) return;
+    --profile_->spans_;
+    if (entry_ != nullptr) profile_->close(*entry_);
   }
   ProfileSpan(const ProfileSpan&) = delete;
   ProfileSpan& operator=(const ProfileSpan&) = delete;
 
  private:
   Profile* profile_;
-  const char* name_;
-  bool backward_;
+  Profile::Entry* entry_ = nullptr;  // of the outermost span
 };
 
 /// For kernels, on the thread that asked for them: adds to the profile in scope, if there is one.

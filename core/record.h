@@ -116,6 +116,13 @@ class Recorder {
     nodes_ = static_cast<std::int32_t*>(tape->allocate(
         sizeof(std::int32_t) * static_cast<std::size_t>(capacity), alignof(std::int32_t)));
   }
+  // Rules that have not come onto the tape.
+  ~Recorder() {
+    if (rules_ != nullptr) [[unlikely]]
+      Tape::destroy(rules_);
+  }
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
 
   void add_input(const Tensor& tensor) {
     const bool held = tape_->holds(tensor, name_, count_);
@@ -141,11 +148,10 @@ class Recorder {
 
   void finish(Tensor& value, const Place& place) {
     expect_defined(name_, value);
-    Node& node = tape_->enter(name_, value, PlaceScope::current(place));
-    node.rules = rules_;
+    Node& node = tape_->enter(name_, value, PlaceScope::current(place), needs_value_);
+    node.rules = std::exchange(rules_, nullptr);
     node.inputs = nodes_;
     node.input_count = count_;
-    if (needs_value_ || tape_->options().keep_values) tape_->keep_value(node, value);
   }
 
  private:

@@ -53,17 +53,20 @@ Tape& Tape::required(const char* operation) {
   return *scoped_;
 }
 
-Node& Tape::enter(const char* name, Tensor& value, const Place& place) {
+Node& Tape::enter(const char* name, Tensor& value, const Place& place, bool keep_value) {
   if (static_cast<std::size_t>(size_) == chunks_.size() * chunk_nodes) {
     chunk_storage_.push_back(Storage::allocate(sizeof(Node) * chunk_nodes));
     chunks_.push_back(static_cast<Node*>(chunk_storage_.back().data()));
   }
+  void* kept =
+      keep_value || options_.keep_values ? allocate(sizeof(Tensor), alignof(Tensor)) : nullptr;
   value.tape_id_ = id_;
   value.node_ = size_;
   Node& entered = *new (&node(size_++)) Node;
   entered.name = name;
   entered.shape = value.shape();
   entered.place = place;
+  if (kept != nullptr) entered.value = new (kept) Tensor(value);
   return entered;
 }
 
@@ -75,8 +78,8 @@ Tensor Tape::gradient(std::int32_t index) const {
 
 void Tape::keep_flow(const Flow& flow) {
   if (flow.to >= static_cast<std::int32_t>(last_flows_.size())) last_flows_.resize(size_, -1);
-  last_flows_[flow.to] = static_cast<std::int32_t>(flows_.size());
   flows_.push_back(flow);
+  last_flows_[flow.to] = static_cast<std::int32_t>(flows_.size()) - 1;
 }
 
 const Parameter* Tape::parameter(std::int32_t index) const {
@@ -123,10 +126,12 @@ Tensor Tape::leaf(const Parameter& parameter) {
   const auto [entry, is_new] =
       leaves_.try_emplace(parameter.identity(), Leaf{id_, size_, parameter});
   Tensor leaf = parameter.value();
-  if (is_new) {
-    Node& entered = enter("parameter", leaf, {});
-    if (options_.keep_values) keep_value(entered, leaf);
-  }
+  if (is_new) try {
+      enter("parameter", leaf, {}, false);
+    } catch (...) {
+      leaves_.erase(entry);
+      throw;
+    }
   leaf.tape_id_ = entry->second.id;
   leaf.node_ = entry->second.node;
   return leaf;
@@ -153,14 +158,17 @@ void* Tape::extend_arena(std::size_t bytes) {
 }
 
 void Tape::release(Node& node) {
-  for (Rule* rule = node.rules; rule != nullptr;) {
-    Rule* next = rule->next;
-    rule->~Rule();
-    rule = next;
-    node.released = true;
-  }
-  node.rules = nullptr;
+  if (node.rules != nullptr) node.released = true;
+  destroy(std::exchange(node.rules, nullptr));
   if (!options_.keep_values) forget_value(node);
+}
+
+void Tape::destroy(Rule* rules) {
+  while (rules != nullptr) {
+    Rule* next = rules->next;
+    rules->~Rule();
+    rules = next;
+  }
 }
 
 void Tape::rewind(std::int32_t size) {
@@ -196,8 +204,8 @@ EnableGrad::EnableGrad() : outer_(Tape::pause(false)) {}
 EnableGrad::~EnableGrad() { Tape::pause(outer_); }
 
 Interlude::Interlude(Tape& tape) : tape_(tape), size_(tape.size_) {
-  tape_.outer_ids_.push_back(tape_.id_);
   tape_.interlude_ids_.push_back(next_id.fetch_add(1, std::memory_order_relaxed));
+  tape_.outer_ids_.push_back(tape_.id_);
   tape_.id_ = tape_.interlude_ids_.back();
 }
 
@@ -211,8 +219,7 @@ Tensor watch(const Tensor& x, Place place) {
   Tape& tape = Tape::required("watch");
   expect_defined("watch", x);
   Tensor leaf = x.view(x.shape());
-  Node& node = tape.enter("watch", leaf, place);
-  if (tape.options().keep_values) tape.keep_value(node, leaf);
+  tape.enter("watch", leaf, place, false);
   return leaf;
 }
 

@@ -146,8 +146,9 @@ class Tape {
   std::vector<Parameter> parameters() const;
 
   // What `record` and the sweep are made of.
-  /// A new node; `value` becomes a tensor of this tape.
-  Node& enter(const char* name, Tensor& value, const Place& place);
+  // A function that throws has entered nothing.
+  /// A new node; `value` becomes a tensor of this tape, which keeps it if that is asked for.
+  Node& enter(const char* name, Tensor& value, const Place& place, bool keep_value);
   /// Memory that lasts as long as this tape.
   void* allocate(std::size_t bytes, std::size_t alignment) {
     std::size_t room = static_cast<std::size_t>(arena_end_ - arena_next_);
@@ -156,10 +157,9 @@ class Tape {
     arena_next_ = static_cast<std::byte*>(memory) + bytes;
     return memory;
   }
-  void keep_value(Node& node, const Tensor& value) {
-    node.value = new (allocate(sizeof(Tensor), alignof(Tensor))) Tensor(value);
-  }
   void release(Node& node);
+  /// Ends a list of rules in the arena.
+  static void destroy(Rule* rules);
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
   void check_finite(const char* name, const Place& place, const Tensor& value,

@@ -1,6 +1,7 @@
 #include "tapegrad/nn/checkpoint.h"
 
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <string_view>
 
@@ -153,6 +154,9 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     expect<DataError>(steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}",
                       path.string(), steps);
     rate = reader.number<double>("optimizer.rate");
+    expect<DataError>(rate >= 0 && std::isfinite(rate),
+                      "load_checkpoint: {}: optimizer.rate is no learning rate: {}", path.string(),
+                      rate);
     for (const Moments& moments : optimizer->moments()) {
       restored.push_back({moments.name, {}});
       for (std::size_t i = 0; i < names.size(); ++i)
@@ -165,7 +169,14 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
   for (const auto& [name, random] : checkpoint.random)
     states[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
                     reader.number<std::uint64_t>("random." + name + ".position")};
+  std::map<std::string, std::string> notes = reader.notes();
+  notes.insert(checkpoint.notes.begin(), checkpoint.notes.end());
 
+  // The optimizer first: it needs memory, what follows needs none.
+  if (Optimizer* optimizer = checkpoint.optimizer) {
+    optimizer->restore(steps, restored);
+    optimizer->set_rate(rate);
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     Parameter parameter = parameters[i].parameter;
     parameter.set(values[i]);
@@ -174,12 +185,8 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     Buffer buffer = checkpoint.net.buffers()[i].buffer;
     buffer.set(buffers[i]);
   }
-  if (Optimizer* optimizer = checkpoint.optimizer) {
-    optimizer->restore(steps, restored);
-    optimizer->set_rate(rate);
-  }
   for (const auto& [name, random] : checkpoint.random) random->restore(states[name]);
-  for (const auto& [key, value] : reader.notes()) checkpoint.notes[key] = value;
+  checkpoint.notes = std::move(notes);
 }
 
 std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path) {

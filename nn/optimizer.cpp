@@ -45,7 +45,6 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
            "{}: gradient {} has another shape: {} for parameter {} of shape {}", name_, i,
            gradients[i].shape(), parameter.name(), parameter.shape());
   }
-  ++steps_;
 
   std::vector<Run> runs;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -68,6 +67,7 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
       runs.push_back(run);
     }
   }
+  ++steps_;
   parallel_for(static_cast<Index>(runs.size()), [&](Index i) { update(runs[i]); });
 }
 
@@ -83,12 +83,12 @@ void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
              "{}: {} of shape {} restored for parameter {} of shape {}", name_, moments[m].name,
              moments[m].values[i].shape(), parameters_[i].name(), parameters_[i].shape());
   }
-  steps_ = expect_not_negative(name_, "steps", steps);
-  for (std::size_t m = 0; m < moments.size(); ++m)
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const Tensor& value = moments[m].values[i];
-      moments_[m].values[i] = Tensor(value.shape(), value.values());
-    }
+  expect_not_negative(name_, "steps", steps);
+  std::vector<Moments> copies = moments;
+  for (Moments& each : copies)
+    for (Tensor& value : each.values) value = Tensor(value.shape(), value.values());
+  steps_ = steps;
+  moments_ = std::move(copies);
 }
 
 Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)

@@ -125,7 +125,9 @@ class Repeatable {
   class Restored {
    public:
     Restored(const std::vector<RandomJournal::Entry>& drawn, bool composite)
-        : recomputation_(std::exchange(recomputation_active, true)), composite_(composite) {
+        : recomputation_(recomputation_active), composite_(composite) {
+      now_.reserve(drawn.size());  // from here on nothing fails
+      recomputation_active = true;
       for (const auto& [random, state] : drawn) {
         now_.push_back({random, (*random)->state()});
         (*random)->restore(state);
@@ -214,10 +216,10 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   for (const std::int32_t node : outside)
     if (const Parameter* parameter = tape->parameter(node)) rule->f.read(*parameter);
 
-  Node& node = tape->enter("recompute", result, PlaceScope::current(place));
   auto* inputs = static_cast<std::int32_t*>(
       tape->allocate(sizeof(std::int32_t) * outside.size(), alignof(std::int32_t)));
   std::copy(outside.begin(), outside.end(), inputs);
+  Node& node = tape->enter("recompute", result, PlaceScope::current(place), false);
   rule->inputs = inputs;
   node.rules = rule.release();
   node.inputs = inputs;

@@ -1,0 +1,76 @@
+"""Trainings that are killed, or whose saves fail. Usage: kill_test.py PROGRAM LIBRARY [TEST...], with the library
+of failing_files.h."""
+
+import errno
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from program import TrainerTest, run, start
+from trainers import SIZES, duration, write_data
+
+LIBRARY = sys.argv.pop(1)
+
+
+def with_fault(fault):
+    """The environment of a program in which a call on files fails: see failing_files.h."""
+    return {**os.environ, "LD_PRELOAD": LIBRARY, "TAPEGRAD_FILE_FAULT": fault}
+
+
+class Kills(TrainerTest):
+    def setUp(self):
+        super().setUp()
+        self.data_flags = write_data(self.path / "data")
+        self.train = [*SIZES, *self.data_flags, *duration(60), "--dropout", "0.1", "--save-every", "7", "--quiet"]
+        self.whole = self.saved("whole")
+        self.part = self.path / "part"
+
+    def resume(self):
+        return ["--resume", self.part] if self.part.exists() else []
+
+    def temporary(self):
+        return list(self.path.glob("part.*.tmp"))
+
+    def test_ten_kills(self):
+        """Five at calls of the system within a save, five at any time; the end is that of one run."""
+        started = time.monotonic()
+        self.saved("again")
+        length = time.monotonic() - started
+        source = random.Random(3)
+        # Of every save: while it writes, when it has written, before and after the new name.
+        for call in "write:1", "write:9", "fsync:17", "rename:9", "close:23":
+            process = start(*self.train, "--save", self.part, *self.resume(), stdout=subprocess.DEVNULL,
+                            env=with_fault(f"{call}:kill"))
+            self.assertEqual(process.wait(), -signal.SIGKILL, call)
+            # What the killed run before has left is gone.
+            self.assertEqual(len(self.temporary()), 1 if call[0] in "wfr" else 0, call)
+        for _ in range(5):
+            process = start(*self.train, "--save", self.part, *self.resume(), stdout=subprocess.DEVNULL)
+            time.sleep(source.uniform(0, length / 3))
+            process.kill()
+            self.assertIn(process.wait(), (0, -signal.SIGKILL))
+            self.assertLessEqual(len(self.temporary()), 1)
+        run(*self.train, "--save", self.part, *self.resume())
+        self.assertEqual(self.part.read_bytes(), self.whole)
+        self.assertEqual(self.temporary(), [])
+
+    def test_failed_saves_end_no_training(self):
+        for call, error in (("write:20", errno.ENOSPC), ("fsync:3", errno.EIO), ("rename:5", errno.EIO)):
+            result = run(*self.train, "--save", self.part, environment=with_fault(f"{call}:{error}"))
+            self.assertIn(f"cannot save: write_file: cannot write {self.part}: {os.strerror(error)}", result.stderr)
+            self.assertEqual(self.part.read_bytes(), self.whole)
+            self.assertEqual(self.temporary(), [])
+
+    def test_a_file_that_cannot_be_written_is_known_before_the_training(self):
+        for call, error in (("write:1", errno.ENOSPC), ("fsync:1", errno.EIO), ("rename:1", errno.EIO)):
+            result = run(*self.train, "--save", self.part, environment=with_fault(f"{call}:{error}"), code=1)
+            self.assertIn(f"cannot write {self.part}: {os.strerror(error)}", result.stderr)
+            self.assertEqual(list(self.path.glob("part*")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

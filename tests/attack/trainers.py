@@ -1,0 +1,33 @@
+"""The four trainers on data of a few kilobytes, for tests that start them many times."""
+
+import pathlib
+
+from classify_test import write_task
+from mnist_test import write_images
+from program import PROGRAM
+
+NAME = pathlib.Path(PROGRAM).name
+
+SIZES = {
+    "mnist": ["--hidden", "24", "--batch-size", "20"],
+    "char_rnn": ["--hidden", "12", "--embedding", "6", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
+    "char_transformer": ["--channels", "16", "--heads", "2", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
+    "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
+                 "--task", "trec"],
+}[NAME]
+
+
+def write_data(path):
+    """Data for the program under test; the flags that name it."""
+    if NAME == "mnist":
+        write_images(path)
+    elif NAME == "classify":
+        write_task(path)
+    else:
+        path.write_text("abcd efgh. " * 40 + "a bad cafe, he said. " * 20)
+    return ["--data", path]
+
+
+def duration(quantity):
+    """Flags of a training of so many epochs, or as many steps for each for those that count steps."""
+    return ["--steps", 20 * quantity] if NAME.startswith("char") else ["--epochs", quantity]
