@@ -2,16 +2,41 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <limits>
+#include <memory>
 #include <span>
 #include <string>
-#include <vector>
+#include <string_view>
+#include <utility>
 
 namespace tapegrad {
 
-/// The bytes of a file, unpacked if it is gzipped (told by its first two bytes, not by its name).
-/// Reads at most `limit` bytes. Throws DataError for a file that is missing, larger or damaged.
-std::vector<std::byte> read_file(const std::filesystem::path& path,
-                                 std::size_t limit = std::size_t{4} << 30);
+/// What is in a file, while this object or a copy of it lives: the file itself, mapped into memory,
+/// or a block of memory with what was unpacked from it. A mapped file may be replaced as
+/// `write_file` does it; a program that shortens it meanwhile ends this one.
+class FileBytes {
+ public:
+  /// `mapped` says whether the data are a mapping.
+  FileBytes(std::shared_ptr<const std::byte> data, std::size_t size, bool mapped)
+      : data_(std::move(data)), size_(size), mapped_(mapped) {}
+
+  std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
+  std::string_view text() const { return {reinterpret_cast<const char*>(data_.get()), size_}; }
+  /// Gives the memory of a part of a mapped file back; the file still has it.
+  void release(std::span<const std::byte> part) const;
+
+ private:
+  std::shared_ptr<const std::byte> data_;
+  std::size_t size_;
+  bool mapped_;
+};
+
+/// Reads a file, unpacked if it is gzipped (told by its first two bytes). Throws DataError for what
+/// is missing, damaged, longer than `limit` bytes or neither a regular file nor a pipe of the
+/// shell; for a name that ends in .gz without a gzipped file behind it; and for a gzipped file that
+/// unpacks to more than 256 MiB and more than 100 times its size.
+FileBytes read_file(const std::filesystem::path& path,
+                    std::size_t limit = std::numeric_limits<std::size_t>::max());
 
 /// The same as text, of at most 1 GiB.
 std::string read_text(const std::filesystem::path& path);
@@ -21,5 +46,11 @@ std::string read_text(const std::filesystem::path& path);
 /// of writers that were killed are removed. Throws DataError when that fails, also for what is no
 /// regular file, such as a device; what was there before is kept.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+/// The same for a file of several parts, which need not lie side by side in memory.
+void write_file(const std::filesystem::path& path,
+                std::span<const std::span<const std::byte>> parts);
+
+/// The beginning of what a file says, fit for a message: short and without control characters.
+std::string beginning(std::string_view text);
 
 }  // namespace tapegrad

@@ -1,20 +1,22 @@
 #include "tapegrad/nn/checkpoint.h"
 
 #include <charconv>
+#include <set>
+#include <string_view>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/safetensors.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad {
 namespace {
 
-constexpr const char* note_prefix = "note.";
+constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.";
 // As other writers do, "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
 
 std::string moment_name(const Moments& moments, const std::string& parameter) {
-  return fmt::format("optimizer.{}.{}", moments.name, parameter);
+  return fmt::format("{}{}.{}", optimizer_prefix, moments.name, parameter);
 }
 
 // The names that the net gives to the optimizer's parameters, which may be some of its own only.
@@ -37,15 +39,22 @@ class Reader {
   explicit Reader(const std::filesystem::path& path)
       : name_(path.string()), file_(load_tensors(path)) {
     const auto format = file_.metadata.find(format_key);
-    expect<DataError>(format != file_.metadata.end() && format->second == own_format,
+    expect<DataError>(is_checkpoint(file_),
                       "load_checkpoint: {}: save_checkpoint did not write it: its format is {}; "
                       "read weights of PyTorch with load_pytorch, other tensors with load_tensors",
-                      name_, format == file_.metadata.end() ? "not given" : format->second);
+                      name_,
+                      format == file_.metadata.end() ? "not given" : beginning(format->second));
   }
 
-  const TensorFile& file() const { return file_; }
+  std::map<std::string, std::string> notes() const {
+    std::map<std::string, std::string> found;
+    for (const auto& [key, value] : file_.metadata)
+      if (key.starts_with(note_prefix)) found[key.substr(note_prefix.size())] = value;
+    return found;
+  }
 
-  const Tensor& tensor(const std::string& name, const Shape& shape) const {
+  const Tensor& tensor(const std::string& name, const Shape& shape) {
+    used_.insert(name);
     const auto found = file_.tensors.find(name);
     if (const auto unread = file_.unread.find(name); unread != file_.unread.end())
       throw DataError(
@@ -58,6 +67,21 @@ class Reader {
     return found->second;
   }
 
+  // Throws DataError for a tensor that was not asked for.
+  void expect_nothing_left(bool but_moments) const {
+    const auto expect_used = [&](const auto& tensors) {
+      for (const auto& [name, tensor] : tensors)
+        expect<DataError>(
+            used_.count(name) > 0 || (but_moments && name.starts_with(optimizer_prefix)),
+            "load_checkpoint: {} has a tensor {}, for which there is no place: it is "
+            "of another net or optimizer",
+            name_, beginning(name));
+    };
+    expect_used(file_.tensors);
+    expect_used(file_.indices);
+    expect_used(file_.unread);
+  }
+
   template <class Number>
   Number number(const std::string& key) const {
     const auto found = file_.metadata.find(key);
@@ -67,13 +91,14 @@ class Reader {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     expect<DataError>(error == std::errc() && end == text.data() + text.size(),
-                      "load_checkpoint: {}: {} is no number: {}", name_, key, text);
+                      "load_checkpoint: {}: {} is no number: {}", name_, key, beginning(text));
     return value;
   }
 
  private:
   std::string name_;
   TensorFile file_;
+  std::set<std::string> used_;
 };
 
 }  // namespace
@@ -104,12 +129,13 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     file.metadata["random." + name + ".seed"] = std::to_string(random->state()[0]);
     file.metadata["random." + name + ".position"] = std::to_string(random->state()[1]);
   }
-  for (const auto& [key, value] : checkpoint.notes) file.metadata[note_prefix + key] = value;
+  for (const auto& [key, value] : checkpoint.notes)
+    file.metadata[fmt::format("{}{}", note_prefix, key)] = value;
   save_tensors(path, file);
 }
 
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) {
-  const Reader reader(path);
+  Reader reader(path);
   const auto& parameters = checkpoint.net.parameters();
 
   // Everything is read and checked before anything changes.
@@ -134,6 +160,7 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
             reader.tensor(moment_name(moments, names[i]), optimizer->parameters()[i].shape()));
     }
   }
+  reader.expect_nothing_left(checkpoint.optimizer == nullptr);
   std::map<std::string, std::array<std::uint64_t, 2>> states;
   for (const auto& [name, random] : checkpoint.random)
     states[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
@@ -152,9 +179,16 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     optimizer->set_rate(rate);
   }
   for (const auto& [name, random] : checkpoint.random) random->restore(states[name]);
-  for (const auto& [key, value] : reader.file().metadata)
-    if (key.starts_with(note_prefix))
-      checkpoint.notes[key.substr(std::string(note_prefix).size())] = value;
+  for (const auto& [key, value] : reader.notes()) checkpoint.notes[key] = value;
+}
+
+std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path) {
+  return Reader(path).notes();
+}
+
+bool is_checkpoint(const TensorFile& file) {
+  const auto format = file.metadata.find(format_key);
+  return format != file.metadata.end() && format->second == own_format;
 }
 
 }  // namespace tapegrad

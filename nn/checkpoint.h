@@ -7,6 +7,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/nn/optimizer.h"
+#include "tapegrad/nn/safetensors.h"
 
 namespace tapegrad {
 
@@ -24,9 +25,17 @@ struct Checkpoint {
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Restores what `checkpoint` names, from a file that `save_checkpoint` wrote; fills `notes`.
-/// Throws DataError for other files and, naming file and tensor, when something is missing or does
-/// not fit; nothing has changed then. Both throw ShapeError for an optimizer with parameters that
-/// are not of the net.
+/// Without an optimizer its moments are left out, as are streams of random numbers that are not
+/// named; the net and an optimizer take every tensor that the file has for them. Throws DataError
+/// for other files and, naming file and tensor, when something is missing, left over or does not
+/// fit; nothing has changed then. Both throw ShapeError for an optimizer with parameters that are
+/// not of the net.
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
+
+/// The notes alone, without a net. Throws DataError as `load_checkpoint` does for other files.
+std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path);
+
+/// Whether `save_checkpoint` wrote the file.
+bool is_checkpoint(const TensorFile& file);
 
 }  // namespace tapegrad

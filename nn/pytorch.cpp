@@ -5,6 +5,8 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/safetensors.h"
 #include "tapegrad/ops/layout.h"
 
@@ -88,8 +90,7 @@ std::map<std::string, const PyTorchState::Entry*> PyTorchState::named(
 
 void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions& options) const {
   const TensorFile file = load_tensors(path);
-  const auto format = file.metadata.find("format");
-  expect<DataError>(format == file.metadata.end() || format->second != "tapegrad",
+  expect<DataError>(!is_checkpoint(file),
                     "load_pytorch: {}: save_checkpoint wrote it; read it with load_checkpoint",
                     path.string());
   const std::map<std::string, const Entry*> wanted = named(options);
@@ -120,7 +121,7 @@ void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions&
   const auto expect_wanted = [&](const auto& tensors) {
     for (const auto& [name, tensor] : tensors)
       if (wanted.count(name) == 0 && skipped.count(name) == 0)
-        wrong.push_back(fmt::format("{} is not expected", name));
+        wrong.push_back(fmt::format("{} is not expected", beginning(name)));
   };
   if (!options.allow_unexpected) {
     expect_wanted(file.tensors);

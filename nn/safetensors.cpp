@@ -1,5 +1,6 @@
 #include "tapegrad/nn/safetensors.h"
 
+#include <zlib.h>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -23,13 +24,63 @@ constexpr std::uint64_t header_limit = 100'000'000;  // that of the format's own
 constexpr const char* own_type = sizeof(real) == 4 ? "F32" : "F64";
 constexpr const char* index_type = "I64";
 constexpr const char* metadata_name = "__metadata__";
+constexpr const char* checksum_key = "tapegrad.checksum";
 constexpr int header_depth = 3;  // an array of sizes in a tensor's object in the header
 
-// The beginning of what a file says, for a message.
-std::string beginning(const std::string& text) {
-  constexpr std::size_t shown = 100;
-  return text.size() <= shown ? text : text.substr(0, shown) + "...";
-}
+// ---- Values -------------------------------------------------------------------------------------
+
+struct Entry {
+  std::string name, type;
+  Shape shape;
+  std::uint64_t begin, end;  // bytes of the values
+};
+
+// Of all tensors: of what the header says of them, sorted by name, and of their values in the order
+// of the file. CRC-32 finds every flipped bit, and all damage within 4 bytes.
+class Checksum {
+ public:
+  // The header without remarks.
+  explicit Checksum(const json& tensors) {
+    const std::string text = tensors.dump();
+    add(std::as_bytes(std::span(text)));
+  }
+  void add(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;  // of which zlib would begin anew
+    value_ = crc32_z(value_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  }
+  std::string text() const { return fmt::format("crc32:{:08x}", value_); }
+
+ private:
+  uLong value_ = 0;
+};
+
+// The values of a file, read once from the first to the last. What has been read takes no memory.
+class Values {
+ public:
+  Values(const FileBytes& file, std::size_t begin, const json& tensors)
+      : file_(file), left_(file.bytes().subspan(begin)), checksum_(tensors) {}
+
+  // The next values of a tensor: as many as a cache holds, none behind its end.
+  std::span<const std::byte> next(const Entry& tensor) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 18;
+    file_.release(piece_);
+    piece_ = left_.first(std::min(tensor.end - position_, most));
+    left_ = left_.subspan(piece_.size());
+    position_ += piece_.size();
+    checksum_.add(piece_);
+    return piece_;
+  }
+  void skip(const Entry& tensor) {
+    while (!next(tensor).empty()) continue;
+  }
+  const Checksum& checksum() const { return checksum_; }
+
+ private:
+  const FileBytes& file_;
+  std::span<const std::byte> left_, piece_;
+  std::uint64_t position_ = 0;
+  Checksum checksum_;
+};
 
 // ---- Types of values ----------------------------------------------------------------------------
 
@@ -59,53 +110,55 @@ double of_f8_e4m3(std::uint8_t bits) { return small_float(bits, 4, 3, Top::numbe
 // A scale: an exponent alone.
 double of_f8_e8m0(std::uint8_t bits) { return bits == 0xff ? NAN : std::ldexp(1.0, bits - 127); }
 
-template <class Stored>
-Stored stored(const std::byte* bytes, Index i) {
-  Stored value;
-  std::memcpy(&value, bytes + i * static_cast<Index>(sizeof(Stored)), sizeof(Stored));
-  return value;
-}
-
-// Both read a tensor from its bytes into `file`, or say there why they cannot.
-template <class Stored, double (*value_of)(Stored)>
-void read_reals(const std::string& name, const Shape& shape, const std::byte* bytes,
-                TensorFile& file) {
-  Tensor tensor = Tensor::uninitialized(shape);
-  real* out = tensor.mutable_data();
-  for (Index i = 0; i < shape.size(); ++i) {
-    const double value = value_of(stored<Stored>(bytes, i));
-    if (std::isfinite(value) && std::abs(value) > std::numeric_limits<real>::max()) {
-      file.unread[name] = fmt::format("holds {}, too large for {}", value, own_type);
-      return;
+// Calls `take` with each value of a tensor, until one is refused.
+template <class Stored, class Take>
+void read_each(const Entry& entry, Values& values, const Take& take) {
+  for (auto piece = values.next(entry); !piece.empty(); piece = values.next(entry))
+    for (std::size_t at = 0; at < piece.size(); at += sizeof(Stored)) {
+      Stored value;
+      std::memcpy(&value, piece.data() + at, sizeof value);
+      if (!take(value)) return;
     }
-    out[i] = static_cast<real>(value);
-  }
-  file.tensors.emplace(name, tensor);
+}
+
+// Both read a tensor into `file`, or say there why they cannot.
+template <class Stored, double (*value_of)(Stored)>
+void read_reals(const Entry& entry, Values& values, TensorFile& file) {
+  Tensor tensor = Tensor::uninitialized(entry.shape);
+  real* out = tensor.mutable_data();
+  read_each<Stored>(entry, values, [&](Stored stored) {
+    const double value = value_of(stored);
+    if (std::isfinite(value) && std::abs(value) > std::numeric_limits<real>::max()) {
+      file.unread[entry.name] = fmt::format("holds {}, too large for {}", value, own_type);
+      return false;
+    }
+    *out++ = static_cast<real>(value);
+    return true;
+  });
+  if (file.unread.count(entry.name) == 0) file.tensors.emplace(entry.name, tensor);
 }
 
 template <class Stored>
-void read_indices(const std::string& name, const Shape& shape, const std::byte* bytes,
-                  TensorFile& file) {
+void read_indices(const Entry& entry, Values& values, TensorFile& file) {
   constexpr bool boolean = std::is_same_v<Stored, bool>;
   using Number = std::conditional_t<boolean, std::uint8_t, Stored>;
-  Indices indices = Indices::uninitialized(shape);
+  Indices indices = Indices::uninitialized(entry.shape);
   Index* out = indices.mutable_data();
-  for (Index i = 0; i < shape.size(); ++i) {
-    const auto value = stored<Number>(bytes, i);
+  read_each<Number>(entry, values, [&](Number value) {
     if (boolean ? value > 1 : !std::in_range<Index>(value)) {
-      file.unread[name] = fmt::format("holds {}, which {}", value,
-                                      boolean ? "is no BOOL" : "is too large for an index");
-      return;
+      file.unread[entry.name] = fmt::format("holds {}, which {}", value,
+                                            boolean ? "is no BOOL" : "is too large for an index");
+      return false;
     }
-    out[i] = static_cast<Index>(value);
-  }
-  file.indices.emplace(name, indices);
+    *out++ = static_cast<Index>(value);
+    return true;
+  });
+  if (file.unread.count(entry.name) == 0) file.indices.emplace(entry.name, indices);
 }
 
 struct Type {
   std::uint64_t bytes;
-  void (*read)(const std::string& name, const Shape& shape, const std::byte* bytes,
-               TensorFile& file);
+  void (*read)(const Entry& entry, Values& values, TensorFile& file);
 };
 template <class Stored, double (*value_of)(Stored)>
 constexpr Type reals{sizeof(Stored), read_reals<Stored, value_of>};
@@ -137,12 +190,6 @@ const std::map<std::string, Type>& types() {
 
 // ---- The header ---------------------------------------------------------------------------------
 
-struct Entry {
-  std::string type;
-  Shape shape;
-  std::uint64_t begin, end;  // bytes of the values
-};
-
 // A size or an offset: nothing negative, fractional or beyond 63 bits.
 Index count_of(const std::string& where, const json& number) {
   const bool fits =
@@ -152,7 +199,7 @@ Index count_of(const std::string& where, const json& number) {
 }
 
 // `where` begins messages: it names file and tensor.
-Entry entry_of(const std::string& where, const json& entry) {
+Entry entry_of(const std::string& where, const std::string& name, const json& entry) {
   const auto has = [&](const char* key, json::value_t type) {
     return entry.contains(key) && entry[key].type() == type;
   };
@@ -166,14 +213,15 @@ Entry entry_of(const std::string& where, const json& entry) {
     return static_cast<std::uint64_t>(count_of(where, entry["data_offsets"][i]));
   };
   try {
-    return {entry["dtype"].get<std::string>(), Shape(extents), offset(0), offset(1)};
+    return {name, entry["dtype"].get<std::string>(), Shape(extents), offset(0), offset(1)};
   } catch (const ShapeError& error) {
     throw DataError(fmt::format("{}: {}", where, error.what()));
   }
 }
 
-// Throws DataError unless the tensors lie one after another from the first to the last byte.
-void expect_contiguous(const std::string& file, std::vector<Entry> entries, std::uint64_t size) {
+// Sorts tensors by their place. Throws DataError unless they lie one after another from the first
+// to the last byte.
+void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::uint64_t size) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
@@ -226,74 +274,67 @@ std::map<std::string, std::string> metadata_of(const std::string& file, const js
   return metadata;
 }
 
-void read_tensor(const std::string& where, const std::string& name, const Entry& entry,
-                 std::span<const std::byte> data, TensorFile& file) {
-  expect<DataError>(entry.begin <= entry.end && entry.end <= data.size(),
-                    "{}: it lies at bytes {} to {} of {}", where, entry.begin, entry.end,
-                    data.size());
+void read_tensor(const std::string& where, const Entry& entry, Values& values, TensorFile& file) {
   const auto type = types().find(entry.type);
   if (type == types().end()) {
-    file.unread[name] = fmt::format("is of type {}, which is not read", beginning(entry.type));
-    return;
+    file.unread[entry.name] =
+        fmt::format("is of type {}, which is not read", beginning(entry.type));
+  } else {
+    const std::uint64_t bytes = static_cast<std::uint64_t>(entry.shape.size()) * type->second.bytes;
+    expect<DataError>(entry.end - entry.begin == bytes,
+                      "{}: {} of shape {} does not fit bytes {} to {}", where, entry.type,
+                      entry.shape, entry.begin, entry.end);
+    type->second.read(entry, values, file);
   }
-  const std::uint64_t bytes = static_cast<std::uint64_t>(entry.shape.size()) * type->second.bytes;
-  expect<DataError>(entry.end - entry.begin == bytes,
-                    "{}: {} of shape {} does not fit bytes {} to {}", where, entry.type,
-                    entry.shape, entry.begin, entry.end);
-  type->second.read(name, entry.shape, data.data() + entry.begin, file);
+  values.skip(entry);
 }
 
 }  // namespace
 
 void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
+  const std::string where = "save_tensors: " + path.string();
   json header = json::object();
+  std::string head(length_bytes, '\0');
+  std::vector<std::span<const std::byte>> parts(1);  // the first for the header
   std::uint64_t offset = 0;
-  const auto enter = [&](const std::string& name, const char* type, const auto& values,
-                         std::size_t bytes) {
-    expect<DataError>(values.defined(), "save_tensors: {}: {} is undefined", path.string(), name);
-    const Shape& shape = values.shape();
-    expect<DataError>(name != metadata_name && !header.contains(name),
-                      "save_tensors: {}: the name {} is taken", path.string(), name);
-    const std::uint64_t end = offset + static_cast<std::uint64_t>(shape.size()) * bytes;
+  const auto enter = [&](const std::string& name, const char* type, const auto& tensor) {
+    expect<DataError>(tensor.defined(), "{}: {} is undefined", where, name);
+    expect<DataError>(name != metadata_name && !header.contains(name), "{}: the name {} is taken",
+                      where, name);
+    parts.push_back(std::as_bytes(tensor.values()));
+    const std::uint64_t end = offset + parts.back().size();
     header[name] = {{"dtype", type},
-                    {"shape", std::vector<Index>(shape.begin(), shape.end())},
+                    {"shape", std::vector<Index>(tensor.shape().begin(), tensor.shape().end())},
                     {"data_offsets", {offset, end}}};
     offset = end;
   };
   for (const auto& [name, why] : file.unread)
-    throw DataError(
-        fmt::format("save_tensors: {}: tensor {} was not read: it {}", path.string(), name, why));
+    throw DataError(fmt::format("{}: tensor {} was not read: it {}", where, beginning(name), why));
   // The wider values first, so that all lie at multiples of their size.
-  for (const auto& [name, indices] : file.indices) enter(name, index_type, indices, sizeof(Index));
-  for (const auto& [name, tensor] : file.tensors) enter(name, own_type, tensor, sizeof(real));
-  if (!file.metadata.empty()) header[metadata_name] = file.metadata;
-  std::string text;
+  for (const auto& [name, indices] : file.indices) enter(name, index_type, indices);
+  for (const auto& [name, tensor] : file.tensors) enter(name, own_type, tensor);
+  expect<DataError>(file.metadata.count(checksum_key) == 0, "{}: the name {} is taken", where,
+                    checksum_key);
   try {
-    text = header.dump();
+    Checksum checksum(header);
+    for (const auto& part : parts) checksum.add(part);
+    header[metadata_name] = file.metadata;
+    header[metadata_name][checksum_key] = checksum.text();
+    head += header.dump();
   } catch (const json::type_error&) {
-    throw DataError(fmt::format("save_tensors: {}: a name or remark is not UTF-8", path.string()));
+    throw DataError(where + ": a name or remark is not UTF-8");
   }
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the values begin at a multiple of 8
-
-  std::vector<std::byte> bytes(length_bytes + text.size() + offset);
-  std::byte* out = bytes.data();
-  const auto append = [&](const void* from, std::size_t size) {
-    if (size > 0) std::memcpy(out, from, size);
-    out += size;
-  };
-  const std::uint64_t length = text.size();
-  append(&length, length_bytes);
-  append(text.data(), text.size());
-  for (const auto& [name, indices] : file.indices)
-    append(indices.data(), static_cast<std::size_t>(indices.size()) * sizeof(Index));
-  for (const auto& [name, tensor] : file.tensors)
-    append(tensor.data(), static_cast<std::size_t>(tensor.size()) * sizeof(real));
-  write_file(path, bytes);
+  head.resize((head.size() + 7) / 8 * 8, ' ');  // the values begin at a multiple of 8
+  const std::uint64_t length = head.size() - length_bytes;
+  std::memcpy(head.data(), &length, length_bytes);
+  parts.front() = std::as_bytes(std::span(head));
+  write_file(path, parts);
 }
 
 TensorFile load_tensors(const std::filesystem::path& path) {
   const std::string name = path.string();
-  const std::vector<std::byte> bytes = read_file(path);
+  const FileBytes whole = read_file(path);
+  const std::span<const std::byte> bytes = whole.bytes();
   expect<DataError>(bytes.size() >= length_bytes,
                     "load_tensors: {} is no safetensors file: it ends at byte {}", name,
                     bytes.size());
@@ -307,20 +348,31 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   expect<DataError>(length <= header_limit,
                     "load_tensors: {} has a header of {} bytes, more than {}", name, length,
                     header_limit);
-  const auto header = header_of(name, std::span(bytes).subspan(length_bytes, length));
-  const auto data = std::span(bytes).subspan(length_bytes + length);
+  json header = header_of(name, bytes.subspan(length_bytes, length));
+  const std::size_t begin = length_bytes + length, size = bytes.size() - begin;
+
   TensorFile file;
+  if (header.contains(metadata_name)) file.metadata = metadata_of(name, header[metadata_name]);
+  header.erase(metadata_name);
+  const auto where = [&](const std::string& tensor) {
+    return fmt::format("load_tensors: {}: tensor {}", name, beginning(tensor));
+  };
   std::vector<Entry> entries;
   for (const auto& [key, value] : header.items()) {
-    if (key == metadata_name) {
-      file.metadata = metadata_of(name, value);
-      continue;
-    }
-    const std::string where = fmt::format("load_tensors: {}: tensor {}", name, beginning(key));
-    entries.push_back(entry_of(where, value));
-    read_tensor(where, key, entries.back(), data, file);
+    const Entry& entry = entries.emplace_back(entry_of(where(key), key, value));
+    expect<DataError>(entry.begin <= entry.end && entry.end <= size,
+                      "{}: it lies at bytes {} to {} of {}", where(key), entry.begin, entry.end,
+                      size);
   }
-  expect_contiguous(name, std::move(entries), data.size());
+  sort_contiguous(name, entries, size);
+  Values values(whole, begin, header);
+  for (const Entry& entry : entries) read_tensor(where(entry.name), entry, values, file);
+  if (const auto saved = file.metadata.extract(checksum_key))
+    expect<DataError>(
+        saved.mapped() == values.checksum().text(),
+        "load_tensors: {} is damaged, or a program has changed its tensors but not their checksum "
+        "{}: it is {}, not {}",
+        name, checksum_key, values.checksum().text(), beginning(saved.mapped()));
   return file;
 }
 

@@ -16,10 +16,9 @@ std::string Digest::text() const { return fmt::format("{:016x}", value_); }
 
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags) {
   if (resume.empty()) return {};
-  Checkpoint saved;
-  load_checkpoint(resume, saved);
-  flags.adopt(saved.notes, resume);
-  return saved.notes;
+  const std::map<std::string, std::string> notes = checkpoint_notes(resume);
+  flags.adopt(notes, resume);
+  return notes;
 }
 
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,

@@ -1,7 +1,5 @@
 #include "tapegrad/nn/data/idx.h"
 
-#include <cstring>
-
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
@@ -23,7 +21,8 @@ struct Idx {
 };
 
 Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
-  const std::vector<std::byte> bytes = read_file(path);
+  const FileBytes file = read_file(path);
+  const std::span<const std::byte> bytes = file.bytes();
   const std::string name = path.string();
   const std::size_t header = 4 + 4 * std::size_t{rank};
   expect<DataError>(bytes.size() >= header, "idx: {} ends in its header, at byte {} of {}", name,
@@ -49,8 +48,8 @@ Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
   expect<DataError>(bytes.size() == header + count,
                     "idx: {} should end at byte {} by its header, but has {} bytes", name,
                     header + count, bytes.size());
-  idx.values.resize(count);
-  if (count > 0) std::memcpy(idx.values.data(), bytes.data() + header, count);
+  const auto* values = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  idx.values.assign(values + header, values + header + count);
   return idx;
 }
 

@@ -74,8 +74,8 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 std::vector<Sentence> read_sentences(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path, std::size_t{1} << 30);
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const FileBytes file = read_file(path, std::size_t{1} << 30);
+  std::string_view text = file.text();
   std::vector<Sentence> sentences;
   for (Index line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -1,41 +1,24 @@
-#include "tapegrad/core/file.h"
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <memory>
-#include <string_view>
-#include <utility>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/core/internal/descriptor.h"
 
 namespace tapegrad {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{1} << 20;
-
-struct CloseGzip {
-  void operator()(gzFile file) const { gzclose(file); }
-};
-
 // Throws unless the last system call has succeeded.
 void expect_done(bool done, const std::filesystem::path& path) {
   expect<DataError>(done, "write_file: cannot write {}: {}", path.string(), std::strerror(errno));
-}
-
-const char* kind_of(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a FIFO";
-  if (S_ISSOCK(mode)) return "a socket";
-  return "a device";
 }
 
 // What a symlink, or a chain of them, leads to. It need not exist.
@@ -71,25 +54,6 @@ bool is_temporary(std::string_view name, std::string_view prefix) {
   return name.starts_with(prefix) && name.ends_with(ending) &&
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
-
-// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor() {
-    if (is_open()) ::close(number_);
-  }
-
-  bool is_open() const { return number_ >= 0; }
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 // Removes the temporary files that killed writers of the target have left. A writer at work holds
 // a lock on its own. Where locks do not work, nothing is removed.
@@ -144,7 +108,7 @@ class Temporary {
     ::fchmod(file_.number(), mode);
   }
 
-  // Writes everything and waits for the disk; false with errno set on failure.
+  // This and what follows: false with errno set on failure.
   bool write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
@@ -152,12 +116,16 @@ class Temporary {
       if (written < 0) return false;
       bytes = bytes.subspan(static_cast<std::size_t>(written));
     }
+    return true;
+  }
+
+  // Waits for the disk.
+  bool flush() {
     while (::fsync(file_.number()) != 0)
       if (errno != EINTR) return false;
     return true;
   }
 
-  // False with errno set on failure.
   bool take_name(const std::filesystem::path& target) {
     if (::rename(name_.c_str(), target.c_str()) != 0) return false;
     name_.clear();
@@ -199,36 +167,12 @@ class WithoutSizeSignal {
 
 }  // namespace
 
-std::vector<std::byte> read_file(const std::filesystem::path& path, std::size_t limit) {
-  errno = 0;
-  const std::unique_ptr<gzFile_s, CloseGzip> file(gzopen(path.c_str(), "rb"));
-  expect<DataError>(file != nullptr && !std::filesystem::is_directory(path),
-                    "read_file: cannot open {}: {}", path.string(),
-                    std::strerror(errno == 0 ? EISDIR : errno));
-  std::vector<std::byte> bytes;
-  while (true) {
-    const std::size_t have = bytes.size();
-    bytes.resize(have + chunk);
-    const int count = gzread(file.get(), bytes.data() + have, chunk);
-    int code = Z_OK;
-    const char* message = gzerror(file.get(), &code);
-    expect<DataError>(count >= 0 && (code == Z_OK || code == Z_STREAM_END),
-                      "read_file: {} is damaged after {} unpacked bytes: {}", path.string(), have,
-                      message);
-    bytes.resize(have + static_cast<std::size_t>(count));
-    expect<DataError>(bytes.size() <= limit, "read_file: {} has more than {} bytes", path.string(),
-                      limit);
-    if (static_cast<std::size_t>(count) < chunk) break;
-  }
-  return bytes;
-}
-
-std::string read_text(const std::filesystem::path& path) {
-  const std::vector<std::byte> bytes = read_file(path, std::size_t{1} << 30);
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  write_file(path, std::span(&bytes, 1));
+}
+
+void write_file(const std::filesystem::path& path,
+                std::span<const std::span<const std::byte>> parts) {
   expect<DataError>(!path.empty(), "write_file: the name of the file is empty");
   struct stat old {};
   const bool replaces = ::stat(path.c_str(), &old) == 0;
@@ -242,7 +186,8 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
   const WithoutSizeSignal quiet;
   Temporary file(target, replaces ? S_IRUSR | S_IWUSR : 0666, path);
   if (replaces) file.adopt(old);
-  expect_done(file.write(bytes), path);
+  for (const auto& part : parts) expect_done(file.write(part), path);
+  expect_done(file.flush(), path);
   expect_done(file.take_name(target), path);
 
   // So that the new name survives a power failure. The file is in place, so a failure is no error.

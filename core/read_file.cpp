@@ -1,0 +1,200 @@
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/core/internal/descriptor.h"
+
+namespace tapegrad {
+namespace {
+
+constexpr std::size_t chunk = std::size_t{1} << 20;
+// What cannot be as long as it likes, because nobody knows its length before it ends.
+constexpr std::size_t longest_pipe = std::size_t{4} << 30;
+// Deflate packs up to 1032 bytes into one, honest data hardly more than 20.
+constexpr std::size_t always_unpacked = std::size_t{256} << 20;
+constexpr std::size_t honest_ratio = 100;
+
+// A block that grows without being copied: realloc moves the pages of a large one.
+class GrowingBlock {
+ public:
+  GrowingBlock() = default;
+  GrowingBlock(const GrowingBlock&) = delete;
+  GrowingBlock& operator=(const GrowingBlock&) = delete;
+  ~GrowingBlock() { std::free(data_); }
+
+  std::size_t size() const { return size_; }
+  // Where the next bytes go: a chunk of them at most.
+  std::byte* next() {
+    if (capacity_ - size_ < chunk) reallocate(size_ + size_ / 2 + chunk);
+    return data_ + size_;
+  }
+  void add(std::size_t count) { size_ += count; }
+  FileBytes finish() {
+    reallocate(std::max<std::size_t>(size_, 1));
+    return {
+        {std::exchange(data_, nullptr), [](std::byte* data) { std::free(data); }}, size_, false};
+  }
+
+ private:
+  void reallocate(std::size_t capacity) {
+    void* moved = std::realloc(data_, capacity);
+    expect<MemoryError>(moved != nullptr, "read_file: the system has no {} bytes", capacity);
+    data_ = static_cast<std::byte*>(moved);
+    capacity_ = capacity;
+  }
+
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0, capacity_ = 0;
+};
+
+void expect_within(std::size_t limit, std::uintmax_t size, const std::filesystem::path& path) {
+  expect<DataError>(size <= limit, "read_file: {} has more than {} bytes", path.string(), limit);
+}
+
+// Whether it is a pipe without a name, as `<(command)` and `command |` make them.
+bool is_pipe_of_shell(const std::filesystem::path& path, mode_t mode) {
+  struct statfs system {};
+  return S_ISFIFO(mode) && ::statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;
+}
+
+// None of a file that is empty or lies where files cannot be mapped.
+std::optional<FileBytes> mapped(const Descriptor& file, std::size_t size) {
+  void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
+  if (data == MAP_FAILED) {
+    expect<MemoryError>(errno != ENOMEM, "read_file: the system has no {} bytes", size);
+    return std::nullopt;
+  }
+  const auto unmap = [size](std::byte* begin) { ::munmap(begin, size); };
+  return FileBytes({static_cast<std::byte*>(data), unmap}, size, true);
+}
+
+FileBytes read_to_end(const Descriptor& file, const std::filesystem::path& path,
+                      std::size_t limit) {
+  GrowingBlock block;
+  while (true) {
+    const ssize_t count = ::read(file.number(), block.next(), chunk);
+    if (count < 0 && errno == EINTR) continue;
+    expect<DataError>(count >= 0, "read_file: cannot read {}: {}", path.string(),
+                      std::strerror(errno));
+    if (count == 0) return block.finish();
+    block.add(static_cast<std::size_t>(count));
+    expect_within(limit, block.size(), path);
+  }
+}
+
+// The bytes as they lie on the disk.
+FileBytes read_packed(const std::filesystem::path& path, std::size_t limit) {
+  const auto expect_done = [&](bool done) {
+    expect<DataError>(done, "read_file: cannot open {}: {}", path.string(), std::strerror(errno));
+  };
+  struct stat status {};
+  expect_done(::stat(path.c_str(), &status) == 0);
+  expect<DataError>(S_ISREG(status.st_mode) || is_pipe_of_shell(path, status.st_mode),
+                    "read_file: cannot read {}: it is {}; name a regular file", path.string(),
+                    kind_of(status.st_mode));
+  // Opening waits for nobody, whatever has taken the name meanwhile.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  expect_done(file.is_open() && ::fstat(file.number(), &status) == 0 &&
+              ::fcntl(file.number(), F_SETFL, 0) == 0);
+  if (!S_ISREG(status.st_mode)) return read_to_end(file, path, std::min(limit, longest_pipe));
+  const auto size = static_cast<std::uintmax_t>(status.st_size);
+  expect_within(limit, size, path);
+  // Files of /proc say that they are empty, too.
+  if (const auto whole = mapped(file, static_cast<std::size_t>(size))) return *whole;
+  return read_to_end(file, path, std::min(limit, longest_pipe));
+}
+
+bool begins_gzip(std::span<const std::byte> bytes) {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+}
+
+// What gzip has packed: one file, or several one after another.
+FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::path& path,
+                   std::size_t limit) {
+  const std::size_t honest = std::max(always_unpacked, honest_ratio * packed.size());
+  constexpr int gzip_only = 16;
+  z_stream stream{};
+  expect<MemoryError>(inflateInit2(&stream, gzip_only + MAX_WBITS) == Z_OK,
+                      "read_file: the system has no memory to unpack {}", path.string());
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
+  GrowingBlock block;
+  std::size_t taken = 0;
+  for (int code = Z_OK; code != Z_STREAM_END || taken < packed.size();) {
+    if (code == Z_STREAM_END) {
+      expect<DataError>(begins_gzip(packed.subspan(taken)),
+                        "read_file: {} is damaged: {} bytes that are not gzipped follow at byte {}",
+                        path.string(), packed.size() - taken, taken);
+      inflateReset(&stream);
+    }
+    const auto left = static_cast<uInt>(std::min(packed.size() - taken, chunk));
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + taken));
+    stream.avail_in = left;
+    stream.next_out = reinterpret_cast<Bytef*>(block.next());
+    stream.avail_out = chunk;
+    code = inflate(&stream, Z_NO_FLUSH);
+    taken += left - stream.avail_in;
+    block.add(chunk - stream.avail_out);
+    expect<DataError>(code != Z_BUF_ERROR, "read_file: {} is damaged: it is cut off at byte {}",
+                      path.string(), packed.size());
+    expect<MemoryError>(code != Z_MEM_ERROR, "read_file: the system has no memory to unpack {}",
+                        path.string());
+    expect<DataError>(code == Z_OK || code == Z_STREAM_END,
+                      "read_file: {} is damaged at byte {}: {}", path.string(), taken,
+                      stream.msg == nullptr ? "no gzipped file" : stream.msg);
+    expect_within(limit, block.size(), path);
+    expect<DataError>(
+        block.size() <= honest,
+        "read_file: {} has {} bytes and unpacks to more than {}, {} times as many: no "
+        "honest data does; if you trust it, unpack it with gunzip",
+        path.string(), packed.size(), honest, honest / packed.size());
+  }
+  return block.finish();
+}
+
+}  // namespace
+
+void FileBytes::release(std::span<const std::byte> part) const {
+  if (!mapped_) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = static_cast<std::size_t>(part.data() - data_.get());
+  const std::size_t first = begin / page * page, last = (begin + part.size()) / page * page;
+  ::madvise(const_cast<std::byte*>(data_.get()) + first, last - first, MADV_DONTNEED);
+}
+
+FileBytes read_file(const std::filesystem::path& path, std::size_t limit) {
+  FileBytes packed = read_packed(path, limit);
+  if (begins_gzip(packed.bytes())) return unpacked(packed.bytes(), path, limit);
+  expect<DataError>(path.extension() != ".gz",
+                    "read_file: {} is damaged: it does not begin as a gzipped file does",
+                    path.string());
+  return packed;
+}
+
+std::string read_text(const std::filesystem::path& path) {
+  return std::string(read_file(path, std::size_t{1} << 30).text());
+}
+
+std::string beginning(std::string_view text) {
+  constexpr std::size_t longest = 100;
+  std::size_t end = std::min(longest, text.size());
+  while (0 < end && end < text.size() && (text[end] & 0xc0) == 0x80) --end;  // within a character
+  std::string shown(text.substr(0, end));
+  std::replace_if(
+      shown.begin(), shown.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  return end == text.size() ? shown : shown + "...";
+}
+
+}  // namespace tapegrad
