@@ -1,6 +1,7 @@
 #include "tapegrad/nn/checkpoint.h"
 
 #include <charconv>
+#include <cmath>
 #include <set>
 #include <string_view>
 
@@ -153,6 +154,9 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     expect<DataError>(steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}",
                       path.string(), steps);
     rate = reader.number<double>("optimizer.rate");
+    expect<DataError>(rate >= 0 && std::isfinite(rate),
+                      "load_checkpoint: {}: optimizer.rate is negative or not finite: {}",
+                      path.string(), rate);
     for (const Moments& moments : optimizer->moments()) {
       restored.push_back({moments.name, {}});
       for (std::size_t i = 0; i < names.size(); ++i)

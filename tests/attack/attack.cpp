@@ -28,9 +28,9 @@ bool refuses(const std::function<void()>& read) {
 }
 
 MemoryFile::MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("input", MFD_CLOEXEC)) {
-  expect_property(::write(descriptor_, bytes.data(), bytes.size()) ==
-                      static_cast<ssize_t>(bytes.size()),
-                  "the system gives memory for a file");
+  expect_property(
+      ::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+      "the system gives memory for a file");
 }
 
 MemoryFile::~MemoryFile() { ::close(descriptor_); }

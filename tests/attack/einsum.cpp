@@ -89,7 +89,8 @@ void check(const std::string& equation, const std::vector<Tensor>& operands, con
       product *= operands[i].data()[terms[i].at(positions)];
     expected[static_cast<std::size_t>(result.at(positions))] += product;
   });
-  expect_property(std::ranges::equal(found.values(), expected), "the result is the sum of products");
+  expect_property(std::ranges::equal(found.values(), expected),
+                  "the result is the sum of products");
 }
 
 }  // namespace

@@ -32,7 +32,8 @@ void attack(std::string_view input) {
     if (blank != std::string::npos) notes[line.substr(0, blank)] = line.substr(blank + 1);
   }
   refuses([&] {
-    const auto mean = support::parsed_note(notes, "epoch_loss", "FILE", support::RunningMean::parse);
+    const auto mean =
+        support::parsed_note(notes, "epoch_loss", "FILE", support::RunningMean::parse);
     expect_property(support::RunningMean::parse(mean.text()).text() == mean.text(),
                     "a mean survives a checkpoint");
   });

@@ -14,11 +14,12 @@ namespace {
 // Bit by bit, so that a NaN is the same as itself.
 template <class Values>
 bool same(const std::map<std::string, Values>& a, const std::map<std::string, Values>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
-    return left.first == right.first && left.second.shape() == right.second.shape() &&
-           std::ranges::equal(std::as_bytes(left.second.values()),
-                              std::as_bytes(right.second.values()));
-  });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
+        return left.first == right.first && left.second.shape() == right.second.shape() &&
+               std::ranges::equal(std::as_bytes(left.second.values()),
+                                  std::as_bytes(right.second.values()));
+      });
 }
 
 }  // namespace

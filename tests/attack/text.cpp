@@ -27,8 +27,8 @@ void attack(std::string_view input) {
   const TextStreams streams(ids, rows, length);
   std::string first_stream;
   for (Index i = 0; i < streams.blocks(); ++i)
-    first_stream += characters.decode(part(streams.block(i).inputs.reshape({rows * length}), 0,
-                                           length));
+    first_stream +=
+        characters.decode(part(streams.block(i).inputs.reshape({rows * length}), 0, length));
   expect_property(text.starts_with(first_stream), "the first stream is the beginning of the text");
 }
 
