@@ -103,9 +103,13 @@ struct Best {
   double validation = -1, test = 0;
 
   std::string text() const { return Json({validation, test}).dump(); }
-  static Best parse(const std::string& text) {
-    const Json state = Json::parse(text);
-    return {state.at(0), state.at(1)};
+  static std::optional<Best> parse(const Json& note) {
+    const auto is_accuracy = [](const Json& value) {
+      return value.is_number() && value >= -1 && value <= 1;
+    };
+    if (!note.is_array() || note.size() != 2 || !is_accuracy(note[0]) || !is_accuracy(note[1]))
+      return {};
+    return Best{note[0].get<double>(), note[1].get<double>()};
   }
 };
 
@@ -173,21 +177,19 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
                                const std::map<std::string, std::string>& resumed) {
   RunFlags run_flags = flags.run;
   if (flags.seeds > 1 && !run_flags.log_dir.empty())
-    run_flags.log_dir += fmt::format("/seed_{}", seed);
+    run_flags.log_dir = seed_directory(flags.run.log_dir, seed);
   Trainer trainer(flags, run_flags, sets, seed);
-  RunSteps steps{.total = trainer.steps(), .per_epoch = trainer.steps_of_epoch()};
+  const RunSteps steps{.total = trainer.steps(), .per_epoch = trainer.steps_of_epoch()};
   Checkpoint checkpoint{fields(trainer.net),
                         &trainer.updates.optimizer(),
                         {{"training", &trainer.random}},
                         all.training_values()};
   checkpoint.notes["data"] = sets.digest();
+  const RunState state = resumed_state(resumed, flags.run.resume, steps);
   if (!flags.run.resume.empty()) {
-    Checkpoint into = checkpoint;
-    load_checkpoint(flags.run.resume, into);
-    steps.done = trainer.updates.optimizer().steps();
-    steps.epoch_loss = parsed_note(resumed, "epoch_loss", flags.run.resume, RunningMean::parse);
+    load_checkpoint(flags.run.resume, checkpoint);
     trainer.best = parsed_note(resumed, "best", flags.run.resume, Best::parse);
-    trainer.updates.resume_probe();
+    trainer.updates.resume(flags.run.resume, state.steps);
   }
   write_result(fmt::format("model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
                            trainer.vocabulary.count(), parameter_count(trainer.net), steps.total,
@@ -197,13 +199,11 @@ std::optional<double> run_seed(const ClassifyFlags& flags, const Flags& all,
     return 0;
   }
 
-  Run run(run_flags, all.values(), steps);
+  Run run(run_flags, all.values(), steps, state);
   run.saves([&] { trainer.updates.write_probe(); });
-  run.saves([&] {
-    if (flags.run.save.empty()) return;
-    checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
+  run.saves_checkpoint([&] {
     checkpoint.notes["best"] = trainer.best.text();
-    save_checkpoint(flags.run.save, checkpoint);
+    return checkpoint;
   });
   if (flags.run.overfit_batch) {
     const SentenceBatch batch = trainer.batches(0).front();
@@ -237,6 +237,8 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   write_result(fmt::format(
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
       sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
+  std::optional<RunLog> log;  // of all seeds
+  if (flags.seeds > 1 && !flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
     const auto found =
@@ -244,12 +246,11 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
     if (!found) return exit_interrupted;
     accuracies.push_back(*found);
   }
-  if (flags.seeds == 1 || flags.run.dry_run) return 0;
+  if (!log) return 0;
   const auto [mean, deviation] = Spread(accuracies);
   write_result(fmt::format("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n",
                            flags.seeds, mean, deviation));
-  RunLog(flags.run.log_dir, all.values(), 0)
-      .summary({{"test_accuracy", mean},
+  log->summary({{"test_accuracy", mean},
                 {"test_accuracy_deviation", deviation},
                 {"test_accuracies", accuracies}});
   return 0;

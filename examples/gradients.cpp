@@ -190,19 +190,19 @@ void compare_runs(Report& report, const std::vector<std::string>& directories) {
   std::vector<Course> courses;
   for (const std::string& directory : directories) {
     Course course;
-    const auto read = [&](const char* file) {
+    const auto read = [&](const char* file, const char* name, Json::value_t type) -> Json {
       const std::string path = directory + "/" + file;
-      try {
-        return Json::parse(read_text(path));
-      } catch (const Json::exception& error) {
-        throw DataError(fmt::format("{}: {}", path, error.what()));
-      }
+      const std::optional<Json> object = parse_json(read_text(path), 2);
+      expect<DataError>(
+          object && object->is_object() && object->contains(name) && (*object)[name].type() == type,
+          "{}: a trainer has not written it: it tells no {}", path, name);
+      return (*object)[name];
     };
-    course.norm = read("config.json").value("norm", "none");
+    course.norm = read("config.json", "norm", Json::value_t::string);
     expect<DataError>(NormSpec(course.norm).kind == NormKind::layer,
                       "{}: theorem 1 is about layer normalization, not about {}", directory,
                       course.norm);
-    course.last_loss = read("summary.json").value("train_loss", NAN);
+    course.last_loss = read("summary.json", "train_loss", Json::value_t::number_float);
     course.norms = read_norm_records(directory);
     courses.push_back(course);
   }

@@ -144,18 +144,17 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   expect_same_data(saved, resume, sets.source, digest);
 
   const Index per_epoch = Batches(sets.train, flags.batch_size).count();
-  RunSteps steps{.total = flags.epochs * per_epoch, .per_epoch = per_epoch};
+  const RunSteps steps{.total = flags.epochs * per_epoch, .per_epoch = per_epoch};
   Trainer trainer(flags, sets, steps.total);
   Checkpoint checkpoint{fields(trainer.net),
                         &trainer.updates.optimizer(),
                         {{"training", &trainer.random}},
                         all.training_values()};
   checkpoint.notes["data"] = digest;
+  const RunState state = resumed_state(saved, resume, steps);
   if (!resume.empty()) {
     load_checkpoint(resume, checkpoint);
-    steps.done = trainer.updates.optimizer().steps();
-    trainer.updates.resume_probe();
-    steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
+    trainer.updates.resume(resume, state.steps);
   }
 
   const Index count = parameter_count(trainer.net);
@@ -170,13 +169,9 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     return 0;
   }
 
-  Run run(flags.run, all.values(), steps);
+  Run run(flags.run, all.values(), steps, state);
   run.saves([&] { trainer.updates.write_probe(); });
-  run.saves([&] {
-    if (flags.run.save.empty()) return;
-    checkpoint.notes["epoch_loss"] = run.epoch_loss().text();
-    save_checkpoint(flags.run.save, checkpoint);
-  });
+  run.saves_checkpoint([&] { return checkpoint; });
   if (flags.run.overfit_batch) {
     const Batch batch = trainer.first_batch(sets.train);
     overfit(run, trainer.updates.optimizer(),

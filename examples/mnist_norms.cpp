@@ -178,8 +178,8 @@ class Laboratory {
 
   MlpResult mlp(const std::string& norm, Index batch_size, Index updates) {
     MlpResult result{norm};
-    for (std::uint64_t seed = flags_.seed; seed < last_seed(); ++seed) {
-      const MlpRun run = train_mlp(norm, batch_size, updates, seed);
+    for (Index i = 0; i < flags_.seeds; ++i) {
+      const MlpRun run = train_mlp(norm, batch_size, updates, seed(i));
       result.losses.push_back(run.losses);
       result.errors.push_back(run.errors);
     }
@@ -191,15 +191,15 @@ class Laboratory {
 
   CnnResult cnn(const std::string& norm, Index epochs) {
     CnnResult result{norm};
-    for (std::uint64_t seed = flags_.seed; seed < last_seed(); ++seed) {
+    for (Index i = 0; i < flags_.seeds; ++i) {
       // Instance normalization has no positions to look at in the hidden layer.
       const NormSpec hidden = norm == "instance" ? NormSpec() : NormSpec(norm);
-      Trainer trainer(seed, [&](Random& random) {
+      Trainer trainer(seed(i), [&](Random& random) {
         return ConvNet(random, {.norm = NormSpec(norm), .hidden_norm = hidden});
       });
       Series losses{norm, {}};
       for (Index epoch = 0; epoch < epochs; ++epoch) {
-        Random shuffled = order(seed, epoch);
+        Random shuffled = order(seed(i), epoch);
         for (const Batch& batch : Batches(cnn_images_, cnn_batch, shuffled)) {
           const double loss = trainer.step(batch);
           if (epoch == 0) losses.points.emplace_back(losses.points.size() + 1, loss);
@@ -217,7 +217,7 @@ class Laboratory {
   }
 
  private:
-  std::uint64_t last_seed() const { return flags_.seed + static_cast<std::uint64_t>(flags_.seeds); }
+  std::uint64_t seed(Index i) const { return flags_.seed + static_cast<std::uint64_t>(i); }
   /// Three mlps for both batch sizes, seven cnns to the end and three for an epoch.
   Index total_steps() const {
     return flags_.seeds * (3 * flags_.updates * (1 + small_batch_updates) +

@@ -136,12 +136,13 @@ class Trainer {
     return saved;
   }
   /// Restores what `checkpoint` gave after `steps` steps.
-  void restore(const std::string& path, Index steps, Checkpoint& into) {
+  void restore(const std::string& path, Index steps) {
     const Index block = streams_ ? steps % streams_->blocks() : 0;
     // A pass ends with its memory still there; the next block drops it.
     const Index held_blocks = streams_ && steps > 0 && block == 0 ? streams_->blocks() : block;
     CarriedMemory carried(model_.carried && steps > 0 ? model_.carried(held_blocks) : Memory());
-    into = {model_.fields, &updates_.optimizer(), {{"training", &random_}, {"order", &order_}}, {}};
+    Checkpoint into{
+        model_.fields, &updates_.optimizer(), {{"training", &random_}, {"order", &order_}}, {}};
     into.net("carried", carried);
     load_checkpoint(path, into);
     memory_.clear();
@@ -251,18 +252,13 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   Trainer trainer(flags, model, characters, text.all, random);
   std::map<std::string, std::string> notes = all.training_values();
   notes["data"] = text.digest();
-  RunSteps steps{.total = flags.steps,
-                 .per_epoch = std::max<Index>(1, flags.steps / reports),
-                 .in_epochs = false};
+  const RunSteps steps{.total = flags.steps,
+                       .per_epoch = std::max<Index>(1, flags.steps / reports),
+                       .in_epochs = false};
+  const RunState state = resumed_state(saved, resume, steps);
   if (!resume.empty()) {
-    Checkpoint restored;
-    const auto steps_done = parsed_note(saved, "steps_done", resume, [](const std::string& note) {
-      return Json::parse(note).get<Index>();
-    });
-    trainer.restore(resume, steps_done, restored);
-    steps.done = trainer.updates().optimizer().steps();
-    trainer.updates().resume_probe();
-    steps.epoch_loss = parsed_note(saved, "epoch_loss", resume, RunningMean::parse);
+    trainer.restore(resume, state.steps);
+    trainer.updates().resume(resume, state.steps);
   }
 
   write_result(fmt::format("data: {}; {} characters of {} kinds to train on, {} for validation\n",
@@ -275,14 +271,9 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
     return 0;
   }
 
-  Run run(flags.run, all.values(), steps);
+  Run run(flags.run, all.values(), steps, state);
   run.saves([&] { trainer.updates().write_probe(); });
-  run.saves([&] {
-    if (flags.run.save.empty()) return;
-    notes["epoch_loss"] = run.epoch_loss().text();
-    notes["steps_done"] = std::to_string(run.steps_done());
-    save_checkpoint(flags.run.save, trainer.checkpoint(notes));
-  });
+  run.saves_checkpoint([&] { return trainer.checkpoint(notes); });
   const double begin = run.seconds();
   if (flags.run.overfit_batch)
     overfit(run, trainer.updates().optimizer(), [&] { return trainer.step_on_first(); });
@@ -301,7 +292,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   Json results{{"parameters", model.parameter_count}};
   results.update(scores(loss));
   const double tokens =
-      static_cast<double>((run.steps_done() - steps.done) * flags.batch_size * flags.seq_len);
+      static_cast<double>((run.steps_done() - state.steps) * flags.batch_size * flags.seq_len);
   results["tokens_per_second"] = training_seconds > 0 ? tokens / training_seconds : 0;
   run.finish(results);
   return 0;

@@ -15,6 +15,14 @@ namespace {
 
 constexpr const char* program_note = "program";
 
+// No message is longer, whatever a file or a command line holds.
+constexpr std::size_t longest_message = 4000;
+
+void write_message(std::string text) {
+  if (text.size() > longest_message) text = text.substr(0, longest_message) + "...\n";
+  write_diagnostic(text);
+}
+
 CLI::Validator bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
   const auto problem = [=](const std::string& text) -> std::string {
     double value = 0;
@@ -33,6 +41,12 @@ std::vector<std::string> words_of(const Json& value) {
 }
 
 }  // namespace
+
+bool is_whole(const std::string& text) {
+  const std::string digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos &&
+         (digits.size() == 1 || digits[0] != '0');
+}
 
 CLI::Validator positive() {
   return bounded("positive", [](double value) { return value > 0; });
@@ -86,15 +100,14 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
                                   "to resume it, or start anew without --resume",
                                   now, file, found->second));
     }
-    try {
-      for (const std::string& word : words_of(Json::parse(found->second)))
-        entry.option->add_result(word);
-      if (entry.option->count() > 0) entry.option->run_callback();
-      entry.option->clear();  // it was not given
-    } catch (const CLI::Error& error) {
-      throw DataError(fmt::format("{}: {}", file, error.what()));
-    } catch (const Json::exception&) {
-    }
+    const std::optional<Json> value = parse_json(found->second, 1);
+    if (value) try {
+        for (const std::string& word : words_of(*value)) entry.option->add_result(word);
+        if (entry.option->count() > 0) entry.option->run_callback();
+        entry.option->clear();  // it was not given
+      } catch (const CLI::Error& error) {
+        throw DataError(fmt::format("{}: {}", file, error.what()));
+      }
     expect<DataError>(entry.get().dump() == found->second, "{}: its note {} is damaged", file,
                       entry.name.substr(2));
   }
@@ -102,6 +115,8 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
 
 int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   prepare_output();
+  // After the checks of a flag's own range, which says more than that of its type.
+  for (const Entry& entry : entries_) entry.option->check(entry.last_check);
   app_.parse(argc, argv);
   const int code = body();
   return code == 0 && !results_are_written() ? 1 : code;
@@ -110,7 +125,7 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   std::ostringstream results, diagnostics;
   const bool good = app_.exit(error, results, diagnostics) == 0;
   write_result(results.str());
-  write_diagnostic(diagnostics.str());
+  write_message(diagnostics.str());
   if (!good) return wrong_usage;
   return results_are_written() ? 0 : 1;
 } catch (const std::bad_alloc&) {
@@ -118,7 +133,7 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
                                app_.get_name()));
   return 1;
 } catch (const std::exception& error) {
-  write_diagnostic(fmt::format("{}: {}\n", app_.get_name(), error.what()));
+  write_message(fmt::format("{}: {}\n", app_.get_name(), error.what()));
   return 1;
 }
 

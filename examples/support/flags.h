@@ -1,17 +1,38 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "support/json.h"
+
 namespace tapegrad::support {
 
-using Json = nlohmann::ordered_json;
+/// Whether text is a whole number in decimal digits, however large. A leading zero makes it none:
+/// others read it as octal.
+bool is_whole(const std::string& text);
+/// The whole number that text is, if T holds it.
+template <class T>
+std::optional<T> whole_number(const std::string& text) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  if (!is_whole(text) || std::from_chars(text.data(), end, value).ec != std::errc()) return {};
+  return value;
+}
+
+template <class T>
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
 
 /// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
 CLI::Validator positive();
@@ -59,37 +80,45 @@ class Flags {
     bool training;
     std::function<Json()> get;
     CLI::Option* option;
+    std::function<std::string(const std::string&)> last_check;
   };
   template <class T>
   CLI::Option* enter(const std::string& name, T& value, const std::string& help, bool training) {
     CLI::Option* option = add(name, value, help);
-    entries_.push_back({name, training, [&value] { return Json(value); }, option});
+    entries_.push_back({name, training, [&value] { return Json(value); }, option, out_of_range<T>});
     return option;
   }
   template <class T>
   CLI::Option* add(const std::string& name, T& value, const std::string& help) {
-    if constexpr (std::is_same_v<T, bool>) {
-      return app_.add_flag(name, value, help);
-    } else {
-      CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
-      if constexpr (std::is_same_v<T, std::string> || std::is_arithmetic_v<T>)
-        return checked<T>(option->take_last());
-      else
-        return checked<typename T::value_type>(option->delimiter(','));
-    }
+    if constexpr (std::is_same_v<T, bool>) return app_.add_flag(name, value, help);
+    CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
+    return (is_list<T> ? option->delimiter(',') : option->take_last())->check(no_number<T>);
   }
 
-  /// The option, which refuses text that is no finite number if T is one.
+  // Both say what is wrong with text that should be a T, or an element of the list T.
   template <class T>
-  static CLI::Option* checked(CLI::Option* option) {
-    if constexpr (std::is_arithmetic_v<T>)
-      option->check([](const std::string& text) -> std::string {
-        T value = 0;
-        if (!CLI::detail::lexical_cast(text, value))
-          return text + (std::is_integral_v<T> ? " is not a whole number" : " is not a number");
-        return std::isfinite(static_cast<double>(value)) ? "" : text + " is not a finite number";
-      });
-    return option;
+  static std::string no_number(const std::string& text) {
+    if constexpr (is_list<T>) {
+      return no_number<typename T::value_type>(text);
+    } else if constexpr (std::is_integral_v<T>) {
+      return is_whole(text) ? "" : text + " is not a whole number";
+    } else if constexpr (std::is_floating_point_v<T>) {
+      T value = 0;
+      if (!CLI::detail::lexical_cast(text, value)) return text + " is not a number";
+      if (!std::isfinite(value)) return text + " is not a finite number";
+    }
+    return "";
+  }
+  template <class T>
+  static std::string out_of_range(const std::string& text) {
+    if constexpr (is_list<T>) {
+      return out_of_range<typename T::value_type>(text);
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using Range = std::numeric_limits<T>;
+      if (!whole_number<T>(text))
+        return fmt::format("must be from {} to {}: {}", Range::min(), Range::max(), text);
+    }
+    return "";
   }
 
   CLI::App app_;

@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <fstream>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <sstream>
 
+#include "support/run_log.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::support {
 namespace {
 
-constexpr const char* norms_file = "probe_norms.csv";
-constexpr const char* weights_file = "probe_weights.csv";
 constexpr const char* norms_header =
     "step,norm,input_mean,input_variance,gradient_mean_after,gradient_mean_before,"
     "gradient_variance_after,gradient_variance_before,variance_ratio,greatest_variance_ratio,"
@@ -48,14 +48,64 @@ Statistics statistics(const Tensor& x, const Norm& norm) {
 
 double norm_of(const Tensor& x) { return std::sqrt(sum(square(x)).item()); }
 
-// The lines of a file up to a step, without its header.
-std::string lines_until(const std::string& path, Index step) {
-  std::ifstream file(path);
-  std::string kept, line;
+// The cells of a line, one after another.
+class Cells {
+ public:
+  explicit Cells(const std::string& line) : line_(line) {}
+
+  Cells& operator>>(std::string& text) {
+    good_ = good_ && static_cast<bool>(std::getline(line_, text, ','));
+    return *this;
+  }
+  template <class Number>
+  Cells& operator>>(Number& number) {
+    std::string text;
+    *this >> text;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    good_ = good_ && error == std::errc() && rest == end;
+    return *this;
+  }
+  /// Whether each was what it should be, and none is left.
+  bool good() const { return good_ && line_.eof(); }
+
+ private:
+  std::istringstream line_;
+  bool good_ = true;
+};
+
+void read(Cells& cells, NormRecord& r) {
+  cells >> r.step >> r.norm >> r.input_mean >> r.input_variance >> r.mean_after >> r.mean_before >>
+      r.variance_after >> r.variance_before >> r.variance_ratio >> r.greatest_ratio >>
+      r.mean_scaled;
+}
+void read(Cells& cells, WeightRecord& r) {
+  cells >> r.step >> r.weight >> r.norm >> r.gradient_norm >> r.radial >> r.angle;
+}
+
+// Throws DataError, naming file and line.
+template <class Record>
+std::vector<Record> read_records(const std::string& path, const char* header) {
+  std::istringstream file(read_text(path));
+  std::string line;
   std::getline(file, line);
-  while (std::getline(file, line))
-    if (std::atoll(line.c_str()) <= step) kept += line + "\n";
-  return kept;
+  expect<DataError>(line + "\n" == header, "{}: it was not written by --probe", path);
+  std::vector<Record> records;
+  for (Index number = 2; std::getline(file, line); ++number) {
+    Cells cells(line);
+    read(cells, records.emplace_back());
+    expect<DataError>(cells.good(), "{}: line {} is not a record", path, number);
+  }
+  return records;
+}
+
+// Those up to a step; none if there is no such file.
+template <class Record>
+std::vector<Record> earlier_records(const std::string& path, const char* header, Index last_step) {
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<Record> records = read_records<Record>(path, header);
+  std::erase_if(records, [&](const Record& record) { return record.step > last_step; });
+  return records;
 }
 
 void write_text(const std::string& path, const std::string& text) {
@@ -132,12 +182,14 @@ void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
 }
 
 void Probe::resume(const std::string& directory, Index steps_done) {
-  earlier_norms_ = lines_until(directory + "/" + norms_file, steps_done);
-  earlier_weights_ = lines_until(directory + "/" + weights_file, steps_done);
+  norms_ =
+      earlier_records<NormRecord>(directory + "/" + probe_norms_file, norms_header, steps_done);
+  weights_ = earlier_records<WeightRecord>(directory + "/" + probe_weights_file, weights_header,
+                                           steps_done);
 }
 
 void Probe::write(const std::string& directory) const {
-  std::string norms = norms_header + earlier_norms_, weights = weights_header + earlier_weights_;
+  std::string norms = norms_header, weights = weights_header;
   for (const NormRecord& r : norms_)
     norms += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", r.step, r.norm, r.input_mean,
                          r.input_variance, r.mean_after, r.mean_before, r.variance_after,
@@ -145,27 +197,13 @@ void Probe::write(const std::string& directory) const {
   for (const WeightRecord& r : weights_)
     weights += fmt::format("{},{},{},{},{},{}\n", r.step, r.weight, r.norm, r.gradient_norm,
                            r.radial, r.angle);
-  write_text(directory + "/" + norms_file, norms);
-  write_text(directory + "/" + weights_file, weights);
+  write_text(directory + "/" + probe_norms_file, norms);
+  write_text(directory + "/" + probe_weights_file, weights);
 }
 
 std::vector<NormRecord> read_norm_records(const std::string& directory) {
-  const std::string path = directory + "/" + norms_file;
-  std::istringstream file(read_text(path));
-  std::string line;
-  std::getline(file, line);
-  expect<DataError>(line + "\n" == norms_header, "{}: it was not written by --probe", path);
-  std::vector<NormRecord> records;
-  for (Index number = 2; std::getline(file, line); ++number) {
-    NormRecord r;
-    std::replace(line.begin(), line.end(), ',', ' ');
-    std::istringstream words(line);
-    words >> r.step >> r.norm >> r.input_mean >> r.input_variance >> r.mean_after >>
-        r.mean_before >> r.variance_after >> r.variance_before >> r.variance_ratio >>
-        r.greatest_ratio >> r.mean_scaled;
-    expect<DataError>(!words.fail() && words.eof(), "{}: line {} is not a record", path, number);
-    records.push_back(r);
-  }
+  const std::string path = directory + "/" + probe_norms_file;
+  std::vector<NormRecord> records = read_records<NormRecord>(path, norms_header);
   expect<DataError>(!records.empty(), "{}: it has no records", path);
   return records;
 }

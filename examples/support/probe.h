@@ -50,6 +50,7 @@ class Probe {
   const std::vector<WeightRecord>& weights() const { return weights_; }
 
   /// Takes over what the run that this one resumes has left in `directory`, up to `steps_done`.
+  /// Throws DataError, naming file and line, for files that are not of that kind.
   void resume(const std::string& directory, Index steps_done);
   /// Writes probe_norms.csv and probe_weights.csv. Throws DataError when they cannot be written.
   void write(const std::string& directory) const;
@@ -66,7 +67,6 @@ class Probe {
   std::unordered_map<const void*, Sums> sums_;
   std::vector<NormRecord> norms_;
   std::vector<WeightRecord> weights_;
-  std::string earlier_norms_, earlier_weights_;  // lines of the resumed run
 };
 
 /// The records of norms that a trainer with --probe has left in `directory`. Throws DataError,

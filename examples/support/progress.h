@@ -7,8 +7,9 @@
 
 namespace tapegrad::support {
 
-/// What a long run tells its user, on standard error: a bar with rate, loss and time left when that
-/// is a terminal, otherwise lines of text only. Says nothing when quiet.
+/// What a long run tells its user, on standard error: a bar with rate, loss and time left, as wide
+/// as its terminal allows; lines of text only when that is none, or when TERM is missing or "dumb".
+/// Writes neither colours nor other escape sequences. Says nothing when quiet.
 class Progress {
  public:
   /// A run of `total` steps, of which `done` were done by an earlier one.
@@ -31,8 +32,8 @@ class Progress {
   void clear();
 
   Index total_, first_;
-  bool quiet_, terminal_;
-  bool drawn_ = false;
+  bool quiet_, has_bar_;
+  std::size_t drawn_ = 0;  // columns of the bar on the screen
   Clock::time_point start_ = Clock::now(), last_draw_ = start_;
 };
 

@@ -21,11 +21,17 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
   return notes;
 }
 
+const std::string& note_of(const std::map<std::string, std::string>& notes, const std::string& name,
+                           const std::string& resume) {
+  const auto note = notes.find(name);
+  expect<DataError>(note != notes.end(), "{}: it has no note {}", resume, name);
+  return note->second;
+}
+
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest) {
   if (notes.empty()) return;
-  const auto saved =
-      parsed_note(notes, "data", resume, [](const std::string& text) { return text; });
+  const std::string& saved = note_of(notes, "data", resume);
   if (saved == digest) return;
   throw CLI::ValidationError("--data", fmt::format("{} is not what {} was trained on ({}, not {})",
                                                    source, resume, digest, saved));

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,18 +27,21 @@ class Digest {
 /// not given; nothing without --resume. Throws DataError and CLI::ValidationError.
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
 
-/// What `parse` makes of a note of the checkpoint `resume`. Throws DataError, naming both, for a
-/// note that is missing or damaged.
+/// A note of the checkpoint `resume`. Throws DataError, naming both, for one that is missing.
+const std::string& note_of(const std::map<std::string, std::string>& notes, const std::string& name,
+                           const std::string& resume);
+
+/// What `parse` makes of a note in JSON, a plain value or a list of such: a value, or nothing for a
+/// note that is damaged. Throws DataError, naming both, for that and for one that is missing.
 template <class Parse>
 auto parsed_note(const std::map<std::string, std::string>& notes, const std::string& name,
                  const std::string& resume, const Parse& parse) {
-  const auto note = notes.find(name);
-  expect<DataError>(note != notes.end(), "{}: it has no note {}", resume, name);
-  try {
-    return parse(note->second);
-  } catch (const Json::exception&) {
-    throw DataError(fmt::format("{}: its note {} is damaged: {}", resume, name, note->second));
-  }
+  const std::string& text = note_of(notes, name, resume);
+  const std::optional<Json> note = parse_json(text, 1);
+  decltype(parse(*note)) value;
+  if (note) value = parse(*note);
+  expect<DataError>(value.has_value(), "{}: its note {} is damaged: {}", resume, name, text);
+  return *value;
 }
 
 /// Throws CLI::ValidationError unless the notes, if there are any, are of this data.

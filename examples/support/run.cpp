@@ -7,14 +7,16 @@
 #include <optional>
 
 #include "support/output.h"
+#include "support/resume.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 
 namespace tapegrad::support {
 namespace {
 
-// Rows of the log with the training loss, over a whole run.
-constexpr Index reports = 200;
+constexpr const char* steps_note = "steps_done";
+constexpr const char* epoch_loss_note = "epoch_loss";
+constexpr const char* row_loss_note = "row_loss";
 
 std::optional<SaveInterval> parse_interval(std::string text) {
   SaveInterval interval;
@@ -23,10 +25,18 @@ std::optional<SaveInterval> parse_interval(std::string text) {
     double minutes = 0;
     if (!CLI::detail::lexical_cast(text, minutes) || !(minutes > 0)) return {};
     interval.seconds = 60 * minutes;
-  } else if (!CLI::detail::lexical_cast(text, interval.steps) || interval.steps < 1) {
-    return {};
+  } else {
+    interval.steps = whole_number<Index>(text).value_or(0);
+    if (interval.steps < 1) return {};
   }
   return interval;
+}
+
+std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
+
+std::optional<RunningMean> parse_mean(const Json& note, Index count) {
+  if (!note.is_array() || note.size() != 2 || !note[0].is_number() || note[1] != count) return {};
+  return RunningMean{note[0].get<double>(), count};
 }
 
 // Calls each, also after another has failed. Throws DataError with all that has gone wrong.
@@ -76,18 +86,58 @@ void RunFlags::add_to(Flags& flags) {
                 "At the end, print where the time of a step went, operation by operation");
 }
 
-Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps)
+Index RunSteps::per_row() const {
+  constexpr Index rows = 200;  // over a whole run
+  return std::max<Index>(1, total / rows);
+}
+
+std::map<std::string, std::string> RunState::notes() const {
+  return {{steps_note, std::to_string(steps)},
+          {epoch_loss_note, note_text(epoch_loss)},
+          {row_loss_note, note_text(row_loss)}};
+}
+
+RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
+                       const RunSteps& steps) {
+  if (notes.empty()) return {};
+  RunState state;
+  state.steps = parsed_note(notes, steps_note, resume, [&](const Json& note) {
+    const Index done = note.is_number_unsigned() ? note.get<Index>() : -1;
+    return 0 <= done && done <= steps.total ? std::optional(done) : std::nullopt;
+  });
+  const Index of_epoch = state.steps == 0 ? 0 : (state.steps - 1) % steps.per_epoch + 1;
+  state.epoch_loss = parsed_note(notes, epoch_loss_note, resume,
+                                 [&](const Json& note) { return parse_mean(note, of_epoch); });
+  state.row_loss = parsed_note(notes, row_loss_note, resume, [&](const Json& note) {
+    return parse_mean(note, state.steps % steps.per_row());
+  });
+  return state;
+}
+
+Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
+         const RunState& state)
     : steps_(steps),
-      first_step_(steps.done),
-      log_(flags.log_dir, configuration, steps.done),
+      state_(state),
+      first_step_(state.steps),
+      save_path_(flags.save),
+      log_(flags.log_dir, configuration, state.steps),
       save_every_(parse_interval(flags.save_every).value_or(SaveInterval())),
-      saved_step_(steps.done),
-      tried_step_(steps.done),
-      progress_(steps.total, steps.done, flags.quiet) {}
+      saved_step_(state.steps),
+      tried_step_(state.steps),
+      progress_(steps.total, state.steps, flags.quiet) {}
 
 void Run::saves(std::function<void()> write) {
   write();
   saves_.push_back(std::move(write));
+}
+
+void Run::saves_checkpoint(std::function<Checkpoint()> make) {
+  if (save_path_.empty()) return;
+  saves([this, make = std::move(make)] {
+    Checkpoint checkpoint = make();
+    for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
+    save_checkpoint(save_path_, checkpoint);
+  });
 }
 
 void Run::log(const Json& row) {
@@ -101,11 +151,11 @@ void Run::log(const Json& row) {
 }
 
 void Run::save() {
-  tried_step_ = steps_.done;
+  tried_step_ = state_.steps;
   tried_seconds_ = progress_.seconds();
   try {
     write_all(saves_);
-    saved_step_ = steps_.done;
+    saved_step_ = state_.steps;
   } catch (const std::exception& error) {
     progress_.warning(fmt::format("cannot save: {}; goes on, and tries again later", error.what()));
   }
@@ -116,38 +166,38 @@ void Run::step(double loss, double rate) {
       std::isfinite(loss),
       "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
       "operation with --check-nan",
-      steps_.done + 1, loss);
-  if (steps_.done % steps_.per_epoch == 0) steps_.epoch_loss = {};
-  ++steps_.done;
-  steps_.epoch_loss.add(loss);
-  reported_loss_.add(loss);
-  progress_.step(steps_.done, loss);
-  if (steps_.done % std::max<Index>(1, steps_.total / reports) == 0) {
-    log({{"step", steps_.done},
-         {"seconds", progress_.seconds()},
+      state_.steps + 1, loss);
+  if (step_of_epoch() == 0) state_.epoch_loss = {};
+  ++state_.steps;
+  state_.epoch_loss.add(loss);
+  state_.row_loss.add(loss);
+  progress_.step(state_.steps, loss);
+  if (state_.steps % steps_.per_row() == 0) {
+    log({{"step", state_.steps},
+         {"seconds", seconds()},
          {"learning_rate", rate},
-         {"train_loss", reported_loss_.value()}});
-    reported_loss_ = {};
+         {"train_loss", state_.row_loss.value()}});
+    state_.row_loss = {};
   }
-  const bool due = steps_.done - tried_step_ >= save_every_.steps ||
+  const bool due = state_.steps - tried_step_ >= save_every_.steps ||
                    progress_.seconds() - tried_seconds_ >= save_every_.seconds;
   if (due && step_of_epoch() != 0) save();  // at the end of an epoch, the report comes first
 }
 
 void Run::report(const Json& metrics) {
-  Json row{{"step", steps_.done}, {"seconds", progress_.seconds()}};
+  Json row{{"step", state_.steps}, {"seconds", seconds()}};
   row.update(metrics);
   log(row);
   const Index unit = steps_.in_epochs ? steps_.per_epoch : 1;
   std::string text =
       fmt::format("{} {}/{}: training loss {:.4f}", steps_.in_epochs ? "epoch" : "step",
-                  steps_.done / unit, steps_.total / unit, epoch_loss().value());
+                  state_.steps / unit, steps_.total / unit, state_.epoch_loss.value());
   for (const auto& [name, value] : metrics.items()) {
     std::string words = name;
     std::replace(words.begin(), words.end(), '_', ' ');
     text += fmt::format(", {} {:.4f}", words, value.get<double>());
   }
-  progress_.line(fmt::format("{}, {:.1f} s", text, progress_.seconds()));
+  progress_.line(fmt::format("{}, {:.1f} s", text, seconds()));
   save();
 }
 
@@ -166,24 +216,24 @@ void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>
 }
 
 void Run::finish(const Json& results) {
-  const double seconds = progress_.seconds();
-  Json summary{{"steps", steps_.done},
-               {"seconds", seconds},
-               {"steps_per_second", static_cast<double>(steps_.done - first_step_) / seconds},
-               {"train_loss", epoch_loss().value()},
+  const double steps_here = static_cast<double>(state_.steps - first_step_);
+  Json summary{{"steps", state_.steps},
+               {"seconds", seconds()},
+               {"steps_per_second", steps_here / progress_.seconds()},
+               {"train_loss", state_.epoch_loss.value()},
                {"peak_rss_mb", peak_memory()}};
   summary.update(results);
   write_rest({[&] { log_.summary(summary); }});
 }
 
 void Run::stop() {
-  progress_.line(fmt::format("interrupted after {} of {} steps", steps_.done, steps_.total));
+  progress_.line(fmt::format("interrupted after {} of {} steps", state_.steps, steps_.total));
   write_rest({});
 }
 
 void Run::write_rest(Writes writes) {
   if (!logged_) writes.emplace_back([this] { log_.write_rows(); });
-  if (saved_step_ != steps_.done) writes.insert(writes.end(), saves_.begin(), saves_.end());
+  if (saved_step_ != state_.steps) writes.insert(writes.end(), saves_.begin(), saves_.end());
   write_all(writes);
 }
 

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "support/interrupt.h"
 #include "support/progress.h"
 #include "support/run_log.h"
+#include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/optimizer.h"
 
 namespace tapegrad::support {
@@ -26,29 +28,39 @@ struct RunFlags {
   void add_to(Flags& flags);
 };
 
-/// A mean over the steps so far; checkpoints keep it.
+/// A mean over the steps so far.
 struct RunningMean {
   double sum = 0;
   Index count = 0;
 
   void add(double value) { sum += value, ++count; }
   double value() const { return sum / static_cast<double>(count); }
-  /// The exact state, as text.
-  std::string text() const { return Json({sum, count}).dump(); }
-  static RunningMean parse(const std::string& text) {
-    const Json state = Json::parse(text);
-    return {state.at(0), state.at(1)};
-  }
 };
 
 /// The steps of a training run.
 struct RunSteps {
   Index total;
-  Index per_epoch;              ///< or between two reports, of a training that counts steps
-  Index done = 0;               ///< by the run that this one resumes
-  RunningMean epoch_loss = {};  ///< of the epoch that it left off in
-  bool in_epochs = true;        ///< or in steps: how a report says where the run is
+  Index per_epoch;        ///< or between two reports, of a training that counts steps
+  bool in_epochs = true;  ///< or in steps: how a report says where the run is
+
+  /// Steps between two rows of the log with the training loss.
+  Index per_row() const;
 };
+
+/// How far a run has come. Its checkpoints note it, so that a run that resumes it goes on as if it
+/// had never stopped.
+struct RunState {
+  Index steps = 0;
+  RunningMean epoch_loss = {};  ///< of the current epoch, or at its end of the last
+  RunningMean row_loss = {};    ///< since the last row of the log
+
+  std::map<std::string, std::string> notes() const;
+};
+
+/// The state in the notes of the checkpoint `resume`; that of a new run if there are none. Throws
+/// DataError, naming the note, for a state that such a run does not come to.
+RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
+                       const RunSteps& steps);
 
 /// When --save-every asks for a checkpoint: after so many steps or so much time.
 struct SaveInterval {
@@ -60,11 +72,14 @@ struct SaveInterval {
 /// log or a checkpoint that cannot be written does not end it: that is told, and tried again.
 class Run {
  public:
-  Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps);
+  Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
+      const RunState& state);
 
   /// Adds to what is saved after each report, by --save-every and at the end. Saves it at once, so
   /// that a file that cannot be written is known before the training. Throws DataError.
   void saves(std::function<void()> write);
+  /// The same with what `make` gives, if there is --save; adds the state of the run to its notes.
+  void saves_checkpoint(std::function<Checkpoint()> make);
 
   /// After every optimizer step. Throws Error for a loss that is not finite.
   void step(double loss, double rate);
@@ -77,15 +92,14 @@ class Run {
   void stop();
 
   /// How many epochs are complete, and how many steps of the next are done.
-  Index epoch() const { return steps_.done / steps_.per_epoch; }
-  Index step_of_epoch() const { return steps_.done % steps_.per_epoch; }
-  Index steps_done() const { return steps_.done; }
+  Index epoch() const { return state_.steps / steps_.per_epoch; }
+  Index step_of_epoch() const { return state_.steps % steps_.per_epoch; }
+  Index steps_done() const { return state_.steps; }
   /// Whether all steps are done, or a signal asks to stop.
-  bool over() const { return steps_.done == steps_.total || interrupted(); }
+  bool over() const { return state_.steps == steps_.total || interrupted(); }
   bool interrupted() const { return interrupt_.requested(); }
-  /// The mean loss of the current epoch, or at its end of the last.
-  const RunningMean& epoch_loss() const { return steps_.epoch_loss; }
-  double seconds() const { return progress_.seconds(); }
+  /// Of training; a run that resumes another counts on from the last row in its log.
+  double seconds() const { return log_.seconds_before() + progress_.seconds(); }
 
  private:
   using Writes = std::vector<std::function<void()>>;
@@ -95,8 +109,9 @@ class Run {
   void write_rest(Writes writes);
 
   RunSteps steps_;
+  RunState state_;
   Index first_step_;
-  RunningMean reported_loss_;  // since the last row of the log
+  std::string save_path_;
   RunLog log_;
   bool logged_ = true;  // all rows
   SaveInterval save_every_;

@@ -5,15 +5,24 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <set>
 #include <span>
+#include <sstream>
 
+#include "support/output.h"
 #include "support/plot.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
 namespace tapegrad::support {
 namespace {
+
+constexpr const char* config_file = "config.json";
+constexpr const char* table_file = "metrics.csv";
+constexpr const char* rows_file = "metrics.jsonl";
+constexpr const char* curves_file = "curves.svg";
+constexpr const char* summary_file = "summary.json";
+constexpr const char* seed_prefix = "seed_";
 
 void write(const std::string& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
@@ -66,7 +75,61 @@ std::string curves(const std::vector<Json>& rows) {
   return svg(diagrams);
 }
 
+// What a run leaves, but for its configuration and what it leaves for each of several seeds.
+void remove_results(const std::filesystem::path& directory) {
+  std::error_code failure;  // of no matter: what cannot be removed cannot be replaced either
+  for (const char* file :
+       {table_file, rows_file, curves_file, summary_file, probe_norms_file, probe_weights_file})
+    std::filesystem::remove(directory / file, failure);
+}
+
+void remove_seeds(const std::filesystem::path& directory) {
+  std::error_code failure;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+    if (!entry.path().filename().string().starts_with(seed_prefix)) continue;
+    remove_results(entry.path());
+    std::filesystem::remove(entry.path() / config_file, failure);
+    std::filesystem::remove(entry.path(), failure);  // unless something else lies there
+  }
+}
+
+// A row as RunLog writes them: a step, and numbers by name; what is not finite is null.
+bool is_row(const Json& value) {
+  return value.is_object() && value.contains("step") && value["step"].is_number_unsigned() &&
+         std::all_of(value.begin(), value.end(),
+                     [](const Json& each) { return each.is_number() || each.is_null(); });
+}
+
+// The rows of an earlier run up to a step.
+std::vector<Json> read_rows(const std::string& path, Index last_step) {
+  constexpr std::size_t most_columns = 100;  // of all rows
+  std::vector<Json> rows;
+  if (!std::filesystem::exists(path)) return rows;
+  std::set<std::string> names;
+  std::istringstream lines(read_text(path));
+  std::string line;
+  for (Index number = 1; std::getline(lines, line); ++number) {
+    const std::optional<Json> row = parse_json(line, 1);
+    if (!row && lines.eof()) {
+      write_diagnostic(fmt::format("{}: drops line {}, which was cut short\n", path, number));
+      break;
+    }
+    expect<DataError>(row && is_row(*row),
+                      "{}: line {} is no row of a run; remove it, or choose another --log-dir",
+                      path, number);
+    for (const auto& [name, value] : row->items()) names.insert(name);
+    expect<DataError>(names.size() <= most_columns, "{}: line {}: more than {} columns", path,
+                      number, most_columns);
+    if ((*row)["step"] <= last_step) rows.push_back(*row);
+  }
+  return rows;
+}
+
 }  // namespace
+
+std::string seed_directory(const std::string& directory, std::uint64_t seed) {
+  return fmt::format("{}/{}{}", directory, seed_prefix, seed);
+}
 
 double peak_memory() {
   rusage usage{};
@@ -80,14 +143,19 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
-  write(path("config.json"),
+  write(path(config_file),
         configuration.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  std::filesystem::remove(path("summary.json"), error);  // not of this run
-  std::ifstream earlier(path("metrics.jsonl"));
-  for (std::string line; steps_done > 0 && std::getline(earlier, line);) {
-    const Json row = Json::parse(line);
-    if (row["step"] <= steps_done) rows_.push_back(row);
+  if (steps_done == 0) {
+    remove_results(directory_);
+    remove_seeds(directory_);
+    return;
   }
+  std::filesystem::remove(path(summary_file), error);
+  rows_ = read_rows(path(rows_file), steps_done);
+  if (rows_.empty()) return;
+  write_rows();
+  if (const Json& last = rows_.back(); last.contains("seconds") && last["seconds"].is_number())
+    seconds_before_ = last["seconds"];
 }
 
 void RunLog::row(const Json& metrics) {
@@ -97,13 +165,13 @@ void RunLog::row(const Json& metrics) {
 
 void RunLog::write_rows() const {
   if (directory_.empty()) return;
-  write(path("metrics.csv"), csv(rows_));
-  write(path("metrics.jsonl"), json_lines(rows_));
-  write(path("curves.svg"), curves(rows_));
+  write(path(table_file), csv(rows_));
+  write(path(rows_file), json_lines(rows_));
+  write(path(curves_file), curves(rows_));
 }
 
 void RunLog::summary(const Json& results) const {
-  if (!directory_.empty()) write(path("summary.json"), results.dump(2) + "\n");
+  if (!directory_.empty()) write(path(summary_file), results.dump(2) + "\n");
 }
 
 }  // namespace tapegrad::support

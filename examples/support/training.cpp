@@ -39,8 +39,11 @@ double Training::step(const std::function<Tensor()>& forward) {
   return loss.item();
 }
 
-void Training::resume_probe() {
-  if (probe_) probe_->resume(directory_, optimizer_->steps());
+void Training::resume(const std::string& resume, Index steps_done) {
+  expect<DataError>(optimizer_->steps() == steps_done,
+                    "{}: it is damaged: a run of {} steps, {} of its optimizer", resume, steps_done,
+                    optimizer_->steps());
+  if (probe_) probe_->resume(directory_, steps_done);
 }
 
 void Training::write_probe() const {

@@ -25,8 +25,9 @@ class Training {
   Optimizer& optimizer() { return *optimizer_; }
   /// What --probe has seen; null without it.
   const Probe* probe() const { return probe_.get(); }
-  /// Keeps what the run that this one resumes has probed.
-  void resume_probe();
+  /// Keeps what the run in the checkpoint `resume` has probed. Throws DataError unless its
+  /// optimizer has done as many steps as that run.
+  void resume(const std::string& resume, Index steps_done);
   /// Writes what --probe has seen so far, if it is given.
   void write_probe() const;
   /// Prints where the time of the steps went, if --profile is given.

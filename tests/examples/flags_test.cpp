@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/flags.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/real.h"
 
 using namespace tapegrad;
@@ -28,11 +29,15 @@ Outcome run(
   double rate = 1e-3, floor = 0;
   Index count = 2;
   std::vector<Index> sizes{3};
+  std::uint64_t seed = 1;
+  Index warmup = 0;
   Flags flags("program", "A program.");
   flags.training("--rate", rate, "")->check(positive());
   flags.training("--floor", floor, "")->check(not_negative());
   flags.training("--count", count, "")->check(between(1, 1 << 20));
   flags.setting("--sizes", sizes, "")->check(between(1, 9));
+  flags.setting("--seed", seed, "");
+  flags.setting("--warmup", warmup, "")->check(not_negative());
 
   words.insert(words.begin(), "program");
   std::vector<char*> arguments;
@@ -69,14 +74,35 @@ TEST_CASE("numbers that do not fit are refused in words", "[flags]") {
            {{"--count", "0"}, "--count: must be from 1 to 1048576: 0\n"},
            {{"--sizes", "1,x"}, "--sizes: x is not a whole number\n"},
            {{"--sizes", "1,10"}, "--sizes: must be from 1 to 9: 10\n"},
+           {{"--count", "99999999999999999999"},
+            "--count: must be from 1 to 1048576: 99999999999999999999\n"},
+           {{"--sizes", "1,99999999999999999999"},
+            "--sizes: must be from 1 to 9: 99999999999999999999\n"},
+           {{"--seed", "18446744073709551616"},
+            "--seed: must be from 0 to 18446744073709551615: 18446744073709551616\n"},
+           {{"--seed", "-1"}, "--seed: must be from 0 to 18446744073709551615: -1\n"},
+           {{"--seed", "1e3"}, "--seed: 1e3 is not a whole number\n"},
+           {{"--seed", "010"}, "--seed: 010 is not a whole number\n"},
+           {{"--seed", "0x10"}, "--seed: 0x10 is not a whole number\n"},
+           {{"--seed", ""}, "--seed:  is not a whole number\n"},
+           {{"--warmup", "9223372036854775808"},
+            "--warmup: must be from -9223372036854775808 to 9223372036854775807: "
+            "9223372036854775808\n"},
        }) {
     const auto [code, said] = run(words);
     INFO(said);
     CHECK(code == 2);
     CHECK_THAT(said, Catch::Matchers::StartsWith(message));
   }
-  CHECK(run({"--rate", "1e-300", "--floor", "0", "--count", "1048576", "--sizes", "1,9"}).code ==
-        0);
+  CHECK(run({"--rate", "1e-300", "--floor", "0", "--count", "1048576", "--sizes", "1,9", "--seed",
+             "18446744073709551615", "--warmup", "9223372036854775807"})
+            .code == 0);
+}
+
+TEST_CASE("messages stay short", "[flags]") {
+  const std::string text(1'000'000, 'x');
+  CHECK(run({"--rate", text}).said.size() < 5000);
+  CHECK(run({}, [&]() -> int { throw Error(text); }).said.size() < 5000);
 }
 
 TEST_CASE("a program that runs out of memory says what to do", "[flags]") {

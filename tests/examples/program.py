@@ -39,6 +39,12 @@ def rows_of(table):
     return list(csv.DictReader(table.read_text().splitlines()))
 
 
+def logged(directory):
+    """The rows of a log without their times, and these."""
+    rows = [json.loads(line) for line in (directory / "metrics.jsonl").read_text().splitlines()]
+    return rows, [row.pop("seconds") for row in rows]
+
+
 def start(*arguments, **streams):
     """Starts the program and does not wait."""
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
@@ -185,13 +191,16 @@ class TrainerTest(unittest.TestCase):
             self.assertIn("--save-every", run(*train, *flags, code=2).stderr)
 
     def check_interrupts(self, train, *moments):
-        """Interrupted and resumed trainings end with the bytes of one that never stopped."""
-        whole = run(*train, "--save", self.path / "whole")
-        part = self.path / "part"
+        """Interrupted and resumed trainings end with the bytes and the rows of one that never stopped."""
+        whole = run(*train, "--save", self.path / "whole", "--log-dir", self.path / "whole_log")
+        part, log = self.path / "part", ["--log-dir", self.path / "part_log"]
         for line, number in moments:
             resume = ["--resume", part] if part.exists() else []
-            rest = interrupt_at(line, number, *train, "--save", part, *resume)
+            rest = interrupt_at(line, number, *train, "--save", part, *log, *resume)
             self.assertIn(f"interrupted after {saved_steps(part)} of", rest)
-        resumed = run(*self.data_flags, "--resume", part, "--save", part)
+        resumed = run(*self.data_flags, "--resume", part, "--save", part, *log)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
         self.assertEqual(whole.stdout.splitlines()[-1], resumed.stdout.splitlines()[-1])
+        rows, seconds = logged(self.path / "part_log")
+        self.assertEqual(rows, logged(self.path / "whole_log")[0])
+        self.assertEqual(seconds, sorted(seconds))
