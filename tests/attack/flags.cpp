@@ -19,8 +19,9 @@ void attack(std::string_view input) {
   if (values.empty()) return;  // --help
 
   TrainerFlags resumed;
-  resumed.flags.adopt(values, "FILE");
-  expect_property(resumed.flags.training_values() == values, "flags survive a checkpoint");
+  const bool accepted = resumed.run({}, [&] { resumed.flags.adopt(values, "FILE"); }) == 0;
+  expect_property(accepted && resumed.flags.training_values() == values,
+                  "flags survive a checkpoint");
 }
 
 }  // namespace tapegrad::attack

@@ -153,6 +153,7 @@ write("flags", "no_utf8", b"--data\n\xff\xfe\n--prompt=\xff")
 
 write("notes", "none", "")
 write("notes", "values", 'lr 0.5\nnorm "rms"\nhidden [4,5]\nsteps 7\nepoch_loss [1.5,3]')
+write("notes", "state", "steps_done 31\nepoch_loss [2.5,1]\nrow_loss [2.5,1]")
 write("notes", "missing", "lr")
 write("notes", "other_program", "program mnist")
 write("notes", "out_of_range", "dropout 2")
@@ -165,6 +166,8 @@ write("notes", "no_mean", "epoch_loss {}")
 write("notes", "mean_out_of_range", "epoch_loss [1.0,1e99]")
 write("notes", "mean_nested", "epoch_loss " + "[" * 5000 + "]" * 5000)
 
+write("metrics", "far_apart", '{"step":1,"train_loss":1e308}\n{"step":2,"train_loss":-1e308}\n')
+write("metrics", "close", '{"step":1,"train_loss":0}\n{"step":2,"train_loss":5e-324}\n')
 row = '{"step":10,"seconds":0.5,"learning_rate":0.001,"train_loss":2.5}\n'
 write("metrics", "good", row + '{"step":20,"seconds":1.5,"validation_loss":2.25}\n')
 write("metrics", "empty", "")
@@ -180,6 +183,8 @@ header = ("step,norm,input_mean,input_variance,gradient_mean_after,gradient_mean
           "gradient_variance_after,gradient_variance_before,variance_ratio,greatest_variance_ratio,"
           "gradient_mean_before_scaled\n")
 record = "1,layers.0.norm,0.5,1,0.1,1e-9,2,1.5,0.75,0.9,1e-8\n"
+write("probe", "weights", "step,weight,norm,gradient_norm,radial,angle\n1,hidden.weight,1,0.5,-1e-9,0.01\n")
+write("probe", "not_finite", header + record.replace("0.75", "inf").replace("0.5", "nan"))
 write("probe", "good", header + record + record.replace("1,", "200,", 1))
 write("probe", "empty", "")
 write("probe", "no_records", header)

@@ -7,11 +7,22 @@
 
 #include "attack.h"
 #include "support/resume.h"
-#include "support/run.h"
 #include "trainer_flags.h"
 
 namespace tapegrad::attack {
 namespace {
+
+using Notes = std::map<std::string, std::string>;
+
+Notes changed(Notes notes, std::string_view input) {
+  std::istringstream lines{std::string(input)};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t blank = line.find(' ');
+    notes.erase(line.substr(0, blank));
+    if (blank != std::string::npos) notes[line.substr(0, blank)] = line.substr(blank + 1);
+  }
+  return notes;
+}
 
 std::string as_word(const support::Json& value) {
   if (value.is_string()) return value.get<std::string>();
@@ -20,26 +31,15 @@ std::string as_word(const support::Json& value) {
   return list;
 }
 
-}  // namespace
-
-void attack(std::string_view input) {
+void adopt(const Notes& notes) {
   TrainerFlags trainer;
-  std::map<std::string, std::string> notes = trainer.flags.training_values();
-  std::istringstream lines{std::string(input)};
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t blank = line.find(' ');
-    notes.erase(line.substr(0, blank));
-    if (blank != std::string::npos) notes[line.substr(0, blank)] = line.substr(blank + 1);
-  }
-  refuses([&] {
-    const auto mean =
-        support::parsed_note(notes, "epoch_loss", "FILE", support::RunningMean::parse);
-    expect_property(support::RunningMean::parse(mean.text()).text() == mean.text(),
-                    "a mean survives a checkpoint");
+  Notes values;
+  const int code = trainer.run({}, [&] {
+    if (!refuses([&] { trainer.flags.adopt(notes, "FILE"); }))
+      values = trainer.flags.training_values();
   });
-
-  trainer.flags.adopt(notes, "FILE");
-  const auto values = trainer.flags.training_values();
+  expect_property(code == 0, "a checkpoint of wrong notes is refused, and nothing else");
+  if (values.empty()) return;
   std::vector<std::string> words;
   for (const auto& [name, value] : values) {
     expect_property(notes.at(name) == value, "what a checkpoint says of a flag is its value");
@@ -47,9 +47,26 @@ void attack(std::string_view input) {
       words.push_back(fmt::format("--{}={}", name, as_word(support::Json::parse(value))));
   }
   TrainerFlags again;
-  std::map<std::string, std::string> given;
+  Notes given;
   again.run(words, [&] { given = again.flags.training_values(); });
   expect_property(given == values, "the command line takes what a checkpoint says");
+}
+
+void resume(const Notes& notes) {
+  const support::RunSteps steps{.total = 1000, .per_epoch = 30};
+  const support::RunState state = support::resumed_state(notes, "FILE", steps);
+  expect_property(support::resumed_state(state.notes(), "FILE", steps).notes() == state.notes(),
+                  "the state of a run survives a checkpoint");
+}
+
+}  // namespace
+
+void attack(std::string_view input) {
+  Notes notes = TrainerFlags().flags.training_values();
+  notes.merge(support::RunState().notes());
+  notes = changed(notes, input);
+  adopt(notes);
+  resume(notes);
 }
 
 }  // namespace tapegrad::attack
