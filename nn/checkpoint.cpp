@@ -155,8 +155,8 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
                       path.string(), steps);
     rate = reader.number<double>("optimizer.rate");
     expect<DataError>(rate >= 0 && std::isfinite(rate),
-                      "load_checkpoint: {}: optimizer.rate is no learning rate: {}", path.string(),
-                      rate);
+                      "load_checkpoint: {}: optimizer.rate is negative or not finite: {}",
+                      path.string(), rate);
     for (const Moments& moments : optimizer->moments()) {
       restored.push_back({moments.name, {}});
       for (std::size_t i = 0; i < names.size(); ++i)

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
@@ -67,19 +68,19 @@ double number(std::string_view key, std::string_view value) {
   double result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
   expect<Error>(error == std::errc() && end == value.data() + value.size() && std::isfinite(result),
-                "norm: {}={} is not a number", key, value);
+                "norm: {}={} is not a number", key, beginning(value));
   return result;
 }
 
 bool flag(std::string_view key, std::string_view value) {
-  expect<Error>(value == "0" || value == "1", "norm: {}={}: it is 0 or 1", key, value);
+  expect<Error>(value == "0" || value == "1", "norm: {}={}: it is 0 or 1", key, beginning(value));
   return value == "1";
 }
 
 Index count(std::string_view key, std::string_view value) {
   const double result = number(key, value);
   expect<Error>(result >= 1 && result <= 1e6 && result == std::floor(result),
-                "norm: {}={} is not a whole number from 1 on", key, value);
+                "norm: {}={} is not a whole number from 1 on", key, beginning(value));
   return static_cast<Index>(result);
 }
 
@@ -103,7 +104,7 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"place",
        {{},
         [](S s, V k, V v) {
-          expect<Error>(v == "in" || v == "out", "norm: {}={}: it is in or out", k, v);
+          expect<Error>(v == "in" || v == "out", "norm: {}={}: it is in or out", k, beginning(v));
           s.statistics.place = v == "in" ? Epsilon::inside_root : Epsilon::outside_root;
         }}},
       {"unbiased",
@@ -117,7 +118,8 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"over",
        {{NormKind::layer},
         [](S s, V k, V v) {
-          expect<Error>(v == "channels" || v == "all", "norm: {}={}: it is channels or all", k, v);
+          expect<Error>(v == "channels" || v == "all", "norm: {}={}: it is channels or all", k,
+                        beginning(v));
           s.over_channels = v == "channels";
         }}},
       {"c", {{NormKind::ada}, [](S s, V k, V v) { s.ada.factor = number(k, v); }}},
@@ -146,7 +148,7 @@ void set_option(NormSpec& spec, std::string_view name, std::string_view assignme
     if (belongs(option, spec.kind)) known += (known.empty() ? "" : ", ") + each;
   expect<Error>(found != options().end() && equals != std::string_view::npos &&
                     belongs(found->second, spec.kind),
-                "norm: {} has no option {}; there are: {}", name, assignment, known);
+                "norm: {} has no option {}; there are: {}", name, beginning(assignment), known);
   found->second.set(spec, key, assignment.substr(equals + 1));
 }
 
@@ -199,7 +201,7 @@ NormSpec::NormSpec(std::string_view text) {
   if (!found) {
     std::string all;
     for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
-    throw Error(fmt::format("norm: there is no {}; there are: {}", name, all));
+    throw Error(fmt::format("norm: there is no {}; there are: {}", beginning(name), all));
   }
   if (colon == std::string_view::npos) return;
   for (std::string_view rest = text.substr(colon + 1);;) {

@@ -58,7 +58,10 @@ class Checksum {
 class Values {
  public:
   Values(const FileBytes& file, std::size_t begin, const json& tensors)
-      : file_(file), left_(file.bytes().subspan(begin)), checksum_(tensors) {}
+      : file_(file),
+        left_(file.bytes().subspan(begin)),
+        piece_(left_.first(0)),
+        checksum_(tensors) {}
 
   // The next values of a tensor: as many as a cache holds, none behind its end.
   std::span<const std::byte> next(const Entry& tensor) {

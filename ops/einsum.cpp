@@ -4,6 +4,7 @@
 #include <map>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -61,7 +62,8 @@ std::string implicit_result(const std::vector<std::string>& operands) {
 }
 
 Equation parse(const std::string& equation) {
-  expect(!has(equation, '.'), "einsum: an ellipsis is not supported: {}", equation);
+  const std::string shown = beginning(equation);
+  expect(!has(equation, '.'), "einsum: an ellipsis is not supported: {}", shown);
   const std::string plain = without_spaces(equation);
   const std::size_t arrow = plain.find("->");
   Equation parsed;
@@ -71,18 +73,18 @@ Equation parse(const std::string& equation) {
       letters += c;
       continue;
     }
-    expect_letters(equation, letters);
+    expect_letters(shown, letters);
     expect(repeated(letters) == 0,
            "einsum: index {} is repeated within an operand, and diagonals are not supported: {}",
-           repeated(letters), equation);
+           repeated(letters), shown);
     parsed.operands.push_back(letters);
     letters.clear();
   }
   const bool is_explicit = arrow != std::string::npos;
   parsed.result = is_explicit ? plain.substr(arrow + 2) : implicit_result(parsed.operands);
-  expect_letters(equation, parsed.result);
+  expect_letters(shown, parsed.result);
   expect(repeated(parsed.result) == 0, "einsum: index {} is repeated in the result: {}",
-         repeated(parsed.result), equation);
+         repeated(parsed.result), shown);
   return parsed;
 }
 
@@ -162,7 +164,7 @@ Factor product(const Factor& a, const Factor& b, const std::string& kept) {
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, Place place) {
   const Equation parsed = parse(equation);
   expect_all_defined("einsum", operands);
-  expect_fits(equation, parsed, operands);
+  expect_fits(beginning(equation), parsed, operands);
   const PlaceScope caller(place);
   const auto factor = [&](std::size_t i) { return Factor{operands[i], parsed.operands[i]}; };
   Factor total = factor(0);

@@ -87,7 +87,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
   const auto program = saved.find(program_note);
   expect<DataError>(program != saved.end() && program->second == app_.get_name(),
                     "{}: it is not a checkpoint of {}{}", file, app_.get_name(),
-                    program == saved.end() ? "" : " but of " + program->second);
+                    program == saved.end() ? "" : " but of " + beginning(program->second));
   for (const Entry& entry : entries_) {
     if (!entry.training) continue;
     const auto found = saved.find(entry.name.substr(2));
@@ -98,7 +98,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
       throw CLI::ValidationError(
           entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
                                   "to resume it, or start anew without --resume",
-                                  now, file, found->second));
+                                  now, file, beginning(found->second)));
     }
     const std::optional<Json> value = parse_json(found->second, 1);
     if (value) try {
@@ -106,7 +106,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
         if (entry.option->count() > 0) entry.option->run_callback();
         entry.option->clear();  // it was not given
       } catch (const CLI::Error& error) {
-        throw DataError(fmt::format("{}: {}", file, error.what()));
+        throw DataError(fmt::format("{}: {}", file, beginning(error.what())));
       }
     expect<DataError>(entry.get().dump() == found->second, "{}: its note {} is damaged", file,
                       entry.name.substr(2));

@@ -51,7 +51,7 @@ void expect_same_data(const std::map<std::string, std::string>& notes, const std
   const std::string& saved = note_of(notes, "data", resume);
   if (saved == digest) return;
   throw CLI::ValidationError("--data", fmt::format("{} is not what {} was trained on ({}, not {})",
-                                                   source, resume, digest, saved));
+                                                   source, resume, digest, beginning(saved)));
 }
 
 }  // namespace tapegrad::support

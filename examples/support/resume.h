@@ -8,6 +8,7 @@
 
 #include "support/flags.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/nn/checkpoint.h"
 
 namespace tapegrad::support {
@@ -41,7 +42,8 @@ auto parsed_note(const std::map<std::string, std::string>& notes, const std::str
   const std::optional<Json> note = parse_json(text, 1);
   decltype(parse(*note)) value;
   if (note) value = parse(*note);
-  expect<DataError>(value.has_value(), "{}: its note {} is damaged: {}", resume, name, text);
+  expect<DataError>(value.has_value(), "{}: its note {} is damaged: {}", resume, name,
+                    beginning(text));
   return *value;
 }
 

@@ -14,7 +14,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1))
 
 # What ./dev needs of the system; whatever else a machine has, such as sudo, it does not find.
-TOOLS = "bash cat dirname env mkdir tee".split()
+TOOLS = "awk bash cat dirname env mkdir mktemp nproc rm sed tail tee".split()
 
 # Configures without a word and builds the program anew.
 CMAKE = """
@@ -52,13 +52,13 @@ class Dev(unittest.TestCase):
         path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
         path.chmod(0o755)
 
-    def dev(self, *, code, stderr=subprocess.PIPE, user=None, **environment):
-        result = subprocess.run([self.root / "dev", "run", "toy"], text=True, user=user,
+    def dev(self, *words, code, stderr=subprocess.PIPE, user=None, **environment):
+        result = subprocess.run([self.root / "dev", *(words or ["run", "toy"])], text=True, user=user,
                                 stdout=subprocess.PIPE, stderr=stderr,
                                 env={"PATH": str(self.tools), **environment})
         self.assertEqual(result.returncode, code, (result.stdout, result.stderr))
         if code != 0:
-            self.assertEqual(result.stdout, "", "yesterday's program ran")
+            self.assertNotIn("old", result.stdout, "yesterday's program ran")
         return result
 
     def test_a_build_names_its_log_and_leaves_stdout_alone(self):
@@ -109,6 +109,38 @@ class Dev(unittest.TestCase):
         result = self.dev(code=0)
         self.assertEqual(result.stdout, "new\n")
         self.assertRegex(result.stderr, r"sudo apt-get install -y -qq zlib1g-dev\n")
+
+    def fuzzer(self, name, script):
+        (self.root / "tests/attack/corpus" / name).mkdir(parents=True)
+        program = self.build / "asan-ubsan/tests/attack" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/usr/bin/env bash\n{script}\n")
+        program.chmod(0o755)
+
+    def test_fuzzers_run_for_the_time_that_is_given(self):
+        self.fuzzer("one", "echo '#9 DONE cov: 33 ft: 4'; echo stat::number_of_executed_units: 9")
+        self.fuzzer("two", 'echo "#7 DONE cov: ${1#*=}"; [ -d "$TMPDIR" ]')
+        self.assertRegex(self.dev("fuzz", "one", code=0).stdout, r"^one +9 inputs, .* 33 edges")
+        lines = self.dev("fuzz", "--seconds", "5", code=0).stdout.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertRegex("\n".join(lines), r"two .* 5 edges, no finding")
+
+    def test_a_finding_is_kept_and_the_command_to_repeat_it_named(self):
+        self.fuzzer("good", "")
+        self.fuzzer("bad", '[ $# -gt 1 ] || { echo repeated "$1"; exit 1; }\n'
+                           'for word; do case $word in -artifact_prefix=*) prefix=${word#*=} ;; esac; done\n'
+                           'echo x >"$prefix/crash"; echo "Test unit written to $prefix/crash"; exit 77')
+        told = self.dev("fuzz", code=1).stderr
+        finding = self.build / "fuzz/findings/bad/crash"
+        self.assertRegex(told, rf"to repeat it: {self.build}/asan-ubsan/tests/attack/bad {finding.parent}/+crash\n")
+        self.assertRegex(told, "repeated ")
+        self.assertEqual(finding.read_text(), "x\n")
+
+    def test_unknown_fuzzers_and_a_missing_runtime_are_named(self):
+        self.fuzzer("one", "")
+        self.assertIn("no fuzzer two; there are: one\n", self.dev("fuzz", "two", code=2).stderr)
+        self.tool("dpkg-query", 'case "$*" in *libclang-rt*) ;; *) echo "install ok installed" ;; esac')
+        self.assertIn("as root: apt-get install libclang-rt-14-dev\n", self.dev("fuzz", code=1).stderr)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+#include "attack.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "tapegrad/core/error.h"
+
+namespace tapegrad::attack {
+
+void expect_property(bool holds, const char* property) {
+  if (!holds) throw std::logic_error(fmt::format("this does not hold: {}", property));
+}
+
+bool refuses(const std::function<void()>& read) {
+  constexpr std::size_t longest_message = 1000;
+  try {
+    read();
+    return false;
+  } catch (const Error& error) {
+    const std::string_view message = error.what();
+    expect_property(!message.empty() && message.size() <= longest_message,
+                    "a message says something, and briefly");
+    return true;
+  }
+}
+
+MemoryFile::MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("input", MFD_CLOEXEC)) {
+  expect_property(
+      ::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+      "the system gives memory for a file");
+}
+
+MemoryFile::~MemoryFile() { ::close(descriptor_); }
+
+std::filesystem::path MemoryFile::path() const {
+  return fmt::format("/proc/self/fd/{}", descriptor_);
+}
+
+}  // namespace tapegrad::attack
+
+// Found by its name by libFuzzer, and by corpus.cpp.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  using namespace tapegrad::attack;
+  refuses([&] { attack({reinterpret_cast<const char*>(data), size}); });
+  return 0;
+}

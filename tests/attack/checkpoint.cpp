@@ -1,0 +1,56 @@
+// Checkpoints: one that is refused changes nothing, one that is loaded is the same when saved.
+
+#include "tapegrad/nn/checkpoint.h"
+
+#include "attack.h"
+#include "support/scratch.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/norm.h"
+
+namespace tapegrad::attack {
+namespace {
+
+struct Net {
+  Linear linear;
+  Norm norm{"batch", 1};
+  explicit Net(Random& random) : linear(1, 1, random) {}
+  void visit(Fields& field) const {
+    field("linear", linear);
+    field("norm", norm);
+  }
+};
+
+// A small training run with all that a checkpoint can keep.
+struct Run {
+  Random random{1};
+  Net net{random};
+  Adam adam{parameters(net)};
+  Checkpoint checkpoint{fields(net), &adam, {{"training", &random}}, {}};
+
+  // Its state, as the bytes of a file.
+  std::string saved(const std::filesystem::path& path) const {
+    save_checkpoint(path, checkpoint);
+    return read_text(path);
+  }
+};
+
+}  // namespace
+
+void attack(std::string_view input) {
+  static const testing::Scratch folder;
+  const MemoryFile file(input);
+  Run run;
+  static const std::string untouched = run.saved(folder / "untouched");
+  if (refuses([&] { load_checkpoint(file.path(), run.checkpoint); })) {
+    expect_property(run.saved(folder / "refused") == untouched,
+                    "a file that is refused changes nothing");
+    return;
+  }
+  const std::string loaded = run.saved(folder / "loaded");
+  Run again;
+  load_checkpoint(folder / "loaded", again.checkpoint);
+  expect_property(again.saved(folder / "again") == loaded, "a checkpoint survives saving");
+}
+
+}  // namespace tapegrad::attack

@@ -1,0 +1,193 @@
+"""Writes the first inputs of the fuzzers. What they have found since then lies beside them.
+
+Usage: make_corpus.py
+"""
+
+import gzip
+import json
+import pathlib
+import struct
+
+CORPUS = pathlib.Path(__file__).parent / "corpus"
+
+
+def write(fuzzer, name, content):
+    path = CORPUS / fuzzer / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def packed(content):
+    return gzip.compress(content, mtime=0)
+
+
+def idx(extents, values):
+    return struct.pack(f">I{len(extents)}I", 0x800 | len(extents), *extents) + values
+
+
+def safetensors(header, values=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header, separators=(",", ":")).encode()
+    return struct.pack("<Q", len(text)) + text + values
+
+
+def tensors(named, metadata=None):
+    """named: type, shape and bytes by name."""
+    header, values = {}, b""
+    for name, (kind, shape, content) in named.items():
+        header[name] = {"dtype": kind, "shape": shape,
+                        "data_offsets": [len(values), len(values) + len(content)]}
+        values += content
+    if metadata:
+        header["__metadata__"] = metadata
+    return safetensors(header, values)
+
+
+def f32(*values):
+    return struct.pack(f"<{len(values)}f", *values)
+
+
+images = idx([2, 1, 2], b"\0\x80\xff\x01")
+labels = idx([2], b"\x01\0")
+write("idx", "images", images)
+write("idx", "labels", labels)
+write("idx", "labels_packed", packed(labels))
+write("idx", "too_many_values", idx([2, 0xFFFFFFFF, 0xFFFFFFFF], b""))
+write("idx", "cut_header", images[:10])
+
+write("gzip", "plain", "a text")
+write("gzip", "empty", "")
+write("gzip", "packed", packed(b"a text"))
+write("gzip", "two_members", packed(b"a") + packed(b"b"))
+write("gzip", "cut", packed(b"a text of some length")[:-6])
+write("gzip", "damaged_sum", packed(b"a text")[:-8] + bytes(8))
+write("gzip", "garbage_behind", packed(b"a") + b"garbage")
+write("gzip", "bomb", packed(bytes(1 << 16)))
+
+types = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1, "I64": 8,
+         "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1}
+nested = b"[" * 250 + b"]" * 250
+write("safetensors", "empty", safetensors({}))
+write("safetensors", "two", tensors({"a": ("F32", [2], f32(1, 2)), "b": ("I8", [1, 1], b"\x05")},
+                                    {"format": "pt"}))
+write("safetensors", "no_elements", tensors({"a": ("F32", [0, 3], b"")}))
+write("safetensors", "all_types", tensors({kind: (kind, [1], bytes(size))
+                                           for kind, size in types.items()}))
+write("safetensors", "other_type", tensors({"a": ("F4", [2], b"\0")}))
+write("safetensors", "nested_500_bytes", safetensors(nested))
+write("safetensors", "nested_in_shape", safetensors(b'{"a":{"dtype":"F32","shape":' + nested +
+                                                    b',"data_offsets":[0,0]}}'))
+write("safetensors", "nested_packed", packed(safetensors(b'{"a":' + b"[" * 100000)))
+write("safetensors", "name_twice", safetensors(
+    b'{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},'
+    b'"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}', b"\0\0"))
+write("safetensors", "long_name", safetensors({"n" * 5000: 1}))
+write("safetensors", "number_out_of_range", safetensors(b'{"a":1e999}'))
+write("safetensors", "length_out_of_range", struct.pack("<Q", 2**64 - 1) + b"{}")
+write("safetensors", "too_many_elements", tensors({"a": ("F32", [2**40, 2**40], b"")}))
+write("safetensors", "too_large", tensors({"a": ("F64", [1], struct.pack("<d", 1e300))}))
+
+parameters = {"linear.weight": ("F32", [1, 1], f32(0.5)), "linear.bias": ("F32", [1], f32(0.25)),
+              "norm.gain": ("F32", [1], f32(1)), "norm.bias": ("F32", [1], f32(0))}
+buffers = {"norm.running_mean": ("F32", [1], f32(0)), "norm.running_variance": ("F32", [1], f32(1))}
+moments = {f"optimizer.{moment}.{name}": value
+           for moment in ("mean", "square") for name, value in parameters.items()}
+training = {"format": "tapegrad", "optimizer.steps": "3", "optimizer.rate": "0.001",
+            "random.training.seed": "1", "random.training.position": "4", "note.data": "x"}
+everything = {**parameters, **buffers, **moments}
+write("checkpoint", "good", tensors(everything, training))
+write("checkpoint", "without_a_tensor", tensors(parameters, training))
+write("checkpoint", "surplus_tensor", tensors({**everything, "other": ("F32", [1], f32(1))}, training))
+for name, change in {"rate_nan": {"optimizer.rate": "nan"}, "rate_negative": {"optimizer.rate": "-1"},
+                     "rate_long": {"optimizer.rate": "1" * 5000},
+                     "steps_negative": {"optimizer.steps": "-1"},
+                     "seed_too_large": {"random.training.seed": str(2**64)},
+                     "format_long": {"format": "x" * 5000}}.items():
+    write("checkpoint", name, tensors(everything, {**training, **change}))
+
+write("pytorch", "good", tensors({"linear.weight": ("F32", [1, 2], f32(1, 2)),
+                                  "linear.bias": ("F32", [1], f32(3))}))
+write("pytorch", "unexpected", tensors({"linear.weight": ("F32", [1, 2], f32(1, 2)),
+                                        "linear.bias": ("F32", [1], f32(3)),
+                                        "n" * 5000: ("F32", [1], f32(3))}))
+
+write("text", "short", "\x02\x03the cat sees the dogs.")
+write("text", "bytes", b"\x01\x01\0\xff\x80\r\n")
+write("text", "too_short", "\x01\x7fab")
+write("text", "empty", "\x01\x01")
+
+write("sentences", "good", "1 a good film\n0 a bad one\n1 good good\n")
+write("sentences", "blanks", "3 \t word\r\n999  x\n")
+write("sentences", "no_label", "good\n")
+write("sentences", "no_words", "1\n")
+write("sentences", "long_label", "9" * 5000 + " x\n")
+
+write("grammar", "good", "the dogs that the cat sees run. the cat sleeps.")
+write("grammar", "cut", ". the dogs that the cat that")
+
+for number, name in enumerate([
+        "none", "layer", "layer:place=out,unbiased=1", "layer:over=channels", "layer_simple",
+        "detach", "detach_mean", "detach_variance", "ada:c=1,k=0.1,detached=0", "rms:p=0.5,eps=1e-6",
+        "batch:momentum=0.5,steps=3", "instance:s=1", "group:groups=2", "divisive:radius=2,learn_s=1",
+        "weight", "layer:affine=0,gain=2,weight=1", "layer:eps=", "layer:", "rms:p=nan",
+        "divisive:radius=1000000", "n" * 5000, "layer:eps=" + "9" * 5000]):
+    write("norm", f"{number:02}", name)
+
+for number, equation in enumerate([
+        "bij,bjk->bik\n223\n232", "i,i->\n4\n4", "ij,jk,kl\n23\n32\n24", "ij->ji\n23", "->\n\n",
+        ",->\n\n", "i->i\n0", "ab,bc->ca\n20\n03", "a,b,c,d->dcba\n2\n3\n2\n3", "ii->i\n22",
+        "i,j->ij\n2\n3", "...i->i\n2", "aBc,B->Bca\n123\n2", "abcd,efgh->abcdefgh\n1111\n1111",
+        "abcde,fghij->\n11111\n11111", "x" * 5000]):
+    write("einsum", f"{number:02}", equation)
+
+write("flags", "none", "")
+write("flags", "numbers", "--lr\n1e-3\n--steps=200\n--hidden\n1,2,3\n--dropout\n0.5\n--seed=7")
+write("flags", "names", "--norm\nlayer:place=out\n--optimizer\nadamw\n--schedule=step\n--prompt\nx")
+write("flags", "files", "--save\nx\n--save-every\n5m\n--resume=y\n--log-dir\nz\n--probe\n--quiet")
+write("flags", "seed_too_large", "--seed=18446744073709551616")
+write("flags", "seed_negative", "--seed=-1")
+write("flags", "number_too_large", "--batch-size\n99999999999999999999")
+write("flags", "help", "--help")
+write("flags", "empty_name", "--save=")
+write("flags", "twice", "--lr=1\n--lr=2\n--hidden=1\n--hidden=2")
+write("flags", "no_utf8", b"--data\n\xff\xfe\n--prompt=\xff")
+
+write("notes", "none", "")
+write("notes", "values", 'lr 0.5\nnorm "rms"\nhidden [4,5]\nsteps 7\nepoch_loss [1.5,3]')
+write("notes", "state", "steps_done 31\nepoch_loss [2.5,1]\nrow_loss [2.5,1]")
+write("notes", "missing", "lr")
+write("notes", "other_program", "program mnist")
+write("notes", "out_of_range", "dropout 2")
+write("notes", "no_schedule", 'schedule "foo"')
+write("notes", "no_size", "batch-size 0")
+write("notes", "no_json", "lr {")
+write("notes", "nested", "lr " + "[" * 5000 + "]" * 5000)
+write("notes", "long", 'norm "' + "x" * 5000 + '"')
+write("notes", "no_mean", "epoch_loss {}")
+write("notes", "mean_out_of_range", "epoch_loss [1.0,1e99]")
+write("notes", "mean_nested", "epoch_loss " + "[" * 5000 + "]" * 5000)
+
+write("metrics", "far_apart", '{"step":1,"train_loss":1e308}\n{"step":2,"train_loss":-1e308}\n')
+write("metrics", "close", '{"step":1,"train_loss":0}\n{"step":2,"train_loss":5e-324}\n')
+row = '{"step":10,"seconds":0.5,"learning_rate":0.001,"train_loss":2.5}\n'
+write("metrics", "good", row + '{"step":20,"seconds":1.5,"validation_loss":2.25}\n')
+write("metrics", "empty", "")
+write("metrics", "empty_object", "{}\n")
+write("metrics", "empty_line", row + "\n" + row)
+write("metrics", "cut", row + row[:20])
+write("metrics", "no_rows", "[1]\n3\n\"step\"\nnull\n")
+write("metrics", "step_of_text", '{"step":"10"}\n')
+write("metrics", "nested", '{"step":' + "[" * 5000 + "]" * 5000 + "}\n")
+write("metrics", "not_utf8", b'{"step":1,"a":"\xff"}\n')
+
+header = ("step,norm,input_mean,input_variance,gradient_mean_after,gradient_mean_before,"
+          "gradient_variance_after,gradient_variance_before,variance_ratio,greatest_variance_ratio,"
+          "gradient_mean_before_scaled\n")
+record = "1,layers.0.norm,0.5,1,0.1,1e-9,2,1.5,0.75,0.9,1e-8\n"
+write("probe", "weights", "step,weight,norm,gradient_norm,radial,angle\n1,hidden.weight,1,0.5,-1e-9,0.01\n")
+write("probe", "not_finite", header + record.replace("0.75", "inf").replace("0.5", "nan"))
+write("probe", "good", header + record + record.replace("1,", "200,", 1))
+write("probe", "empty", "")
+write("probe", "no_records", header)
+write("probe", "cut", header + record + record[:30])
+write("probe", "no_number", header + record.replace("0.5", "x"))
+write("probe", "step_too_large", header + "9" * 30 + record[1:])

@@ -1,0 +1,24 @@
+// What a run has logged, as the run that resumes it reads it.
+
+#include <fstream>
+
+#include "attack.h"
+#include "support/run_log.h"
+#include "support/scratch.h"
+#include "tapegrad/core/file.h"
+
+namespace tapegrad::attack {
+
+void attack(std::string_view input) {
+  constexpr Index steps_done = 100;
+  static const testing::Scratch folder;
+  const auto resumed = [&] {
+    support::RunLog(folder.path, support::Json::object(), steps_done).write_rows();
+    return read_text(folder / "metrics.jsonl");
+  };
+  std::ofstream(folder / "metrics.jsonl", std::ios::binary) << input;
+  const std::string first = resumed();
+  expect_property(resumed() == first, "rows that have been read once can be read again");
+}
+
+}  // namespace tapegrad::attack

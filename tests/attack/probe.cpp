@@ -1,0 +1,36 @@
+// What a probe has written, of norms or of weights, as the run that goes on reads it.
+
+#include "support/probe.h"
+
+#include <fstream>
+
+#include "attack.h"
+#include "support/run_log.h"
+#include "support/scratch.h"
+#include "tapegrad/core/file.h"
+
+namespace tapegrad::attack {
+namespace {
+
+void resume(std::string_view input, const char* name) {
+  constexpr Index steps_done = 100;
+  const testing::Scratch folder;
+  std::ofstream(folder / name, std::ios::binary) << input;
+  const auto resumed = [&] {
+    support::Probe probe{Fields()};
+    probe.resume(folder.path, steps_done);
+    probe.write(folder.path);
+    return read_text(folder / name);
+  };
+  const std::string first = resumed();
+  expect_property(resumed() == first, "records that have been read once can be read again");
+}
+
+}  // namespace
+
+void attack(std::string_view input) {
+  for (const char* name : {support::probe_norms_file, support::probe_weights_file})
+    refuses([&] { resume(input, name); });
+}
+
+}  // namespace tapegrad::attack

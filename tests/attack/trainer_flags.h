@@ -1,0 +1,32 @@
+#pragma once
+
+#include "support/char_trainer.h"
+
+namespace tapegrad::attack {
+
+/// Flags of all kinds that trainers have.
+struct TrainerFlags {
+  support::Flags flags{"trainer", "Learns to write."};
+  support::CharFlags shared;
+  std::vector<Index> hidden{3};
+
+  TrainerFlags() {
+    flags.training("--hidden", hidden, "Sizes of layers")->check(support::between(1, 1 << 20));
+    shared.add_to(flags);
+  }
+  TrainerFlags(const TrainerFlags&) = delete;  // the flags refer to it
+  TrainerFlags& operator=(const TrainerFlags&) = delete;
+
+  /// What a program with these flags does with words behind its name; returns its exit code.
+  int run(std::vector<std::string> words, const std::function<void()>& body) {
+    words.insert(words.begin(), "trainer");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    return flags.run(static_cast<int>(words.size()), arguments.data(), [&] {
+      body();
+      return 0;
+    });
+  }
+};
+
+}  // namespace tapegrad::attack
