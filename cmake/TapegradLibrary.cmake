@@ -19,8 +19,8 @@ function(tapegrad_library name definition)
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   # What nearly every source includes takes half of the time of its compilation.
   target_precompile_headers(${name} PRIVATE <algorithm> <cmath> <tapegrad/core/tape.h>)
-  # Between the baseline and AVX2, targets would add to size and time of compilation only. Vectors of
-  # SVE have no size that is known before the program runs; kernels keep vectors in arrays.
+  # Between the baseline and AVX2, targets would add to size and time of compilation only. The vectors
+  # of ARM's SVE have no size at compile time, and kernels keep vectors in arrays.
   target_compile_definitions(${name} PRIVATE
     "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
   # Paths in messages and in Place do not depend on where the tree lies.
