@@ -31,8 +31,10 @@ function(tapegrad_library name definition)
   target_include_directories(${name} PRIVATE ${PROJECT_BINARY_DIR}/generated)
   # What nearly every source includes takes half of the time of its compilation.
   target_precompile_headers(${name} PRIVATE <algorithm> <cmath> <tapegrad/core/tape.h>)
-  # Between the baseline and AVX2, targets would add to size and time of compilation only.
-  target_compile_definitions(${name} PRIVATE "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)")
+  # Between the baseline and AVX2, targets would add to size and time of compilation only. The vectors
+  # of ARM's SVE have no size at compile time, and kernels keep vectors in arrays.
+  target_compile_definitions(${name} PRIVATE
+    "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)")
   # Paths in messages and in Place do not depend on where the tree lies.
   target_compile_options(${name} PRIVATE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
   target_link_libraries(${name} PUBLIC fmt::fmt
