@@ -113,22 +113,27 @@ inline Normal normal_of(Vector x) {
 #endif
 }
 
-// Four running sums hide the latency of addition and keep rounding small.
+// Four running sums hide the latency of addition. None takes more than 512 terms before a new block
+// begins, so that rounding stays small however long the row and however few the lanes.
 template <class Term>
 inline real sum_of(Index count, const Term& term) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-  Index i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) {
-    s0 = term.add(s0, i);
-    s1 = term.add(s1, i + lanes);
-    s2 = term.add(s2, i + 2 * lanes);
-    s3 = term.add(s3, i + 3 * lanes);
+  const Index block = 512 * 4 * lanes;
+  real total = 0;
+  for (Index i = 0; i < count;) {
+    const Index end = std::min(count, i + block);
+    Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+    for (; i + 4 * lanes <= end; i += 4 * lanes) {
+      s0 = term.add(s0, i);
+      s1 = term.add(s1, i + lanes);
+      s2 = term.add(s2, i + 2 * lanes);
+      s3 = term.add(s3, i + 3 * lanes);
+    }
+    for (; i + lanes <= end; i += lanes) s0 = term.add(s0, i);
+    total += hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
+    for (; i < end; ++i) total += term.at(i);
   }
-  for (; i + lanes <= count; i += lanes) s0 = term.add(s0, i);
-  real total = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
-  for (; i < count; ++i) total += term.at(i);
   return total;
 }
 

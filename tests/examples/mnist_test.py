@@ -272,7 +272,8 @@ class Mnist(TrainerTest):
         self.assertTrue((log / "summary.json").exists())
 
     def test_instruction_sets(self):
-        self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--epochs", "1", "--norm", "layer", "--dropout", "0.1")
+        self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--epochs", "1",
+                                    "--norm", "layer", "--dropout", "0.1")
 
     def test_profile(self):
         self.check_profile()
