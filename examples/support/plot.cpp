@@ -55,9 +55,13 @@ struct Axis {
   }
 };
 
-// Ticks 1, 2 or 5 times a power of ten apart.
+// What can be drawn: beyond it, differences overflow.
+bool is_drawable(double value) { return std::abs(value) < 1e100; }
+
+// Ticks 1, 2 or 5 times a power of ten apart; these differ, however close the ends are.
 Axis linear_axis(double least, double greatest) {
-  const double span = greatest > least ? greatest - least : 1;
+  const double smallest_span = 1e-9 * std::max({std::abs(least), std::abs(greatest), 1e-90});
+  const double span = std::max(greatest > least ? greatest - least : 1, smallest_span);
   const double power = std::pow(10, std::floor(std::log10(span / 5)));
   const double count = span / 5 / power;
   const double step = power * (count < 1.5 ? 1 : count < 3.5 ? 2 : count < 7.5 ? 5 : 10);
@@ -93,7 +97,7 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
   double least_x = INFINITY, greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
   for (const Series& series : diagram.series)
     for (const auto& [x, y] : series.points) {
-      if (!std::isfinite(y)) continue;
+      if (!is_drawable(y)) continue;
       least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
       least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
     }
@@ -150,7 +154,7 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
     const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8;
     std::string path, dots;
     for (const auto& [x, y] : series.points) {
-      if (!std::isfinite(y)) continue;
+      if (!is_drawable(y)) continue;
       path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
                            : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
       if (diagram.logarithmic) dots += fmt::format("M{:.1f} {:.1f}h0", across(x), up(y));

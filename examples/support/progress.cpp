@@ -64,14 +64,14 @@ void Progress::step(Index done, double loss) {
   last_draw_ = now;
   const double rate = static_cast<double>(done - first_) / seconds();
   // The last column stays free: a terminal that has filled it may begin the next line.
-  const std::size_t width = std::max<std::size_t>(1, terminal_width()) - 1;
+  const std::size_t columns = std::max<std::size_t>(1, terminal_width()) - 1;
   const std::string drawn =
       bar(static_cast<double>(done) / static_cast<double>(total_),
           {fmt::format("  {:.1f} steps/s", rate), fmt::format("  loss {:.4f}", loss),
            fmt::format("  {} left", clock_text(static_cast<double>(total_ - done) / rate))},
-          width);
+          columns);
   // Spaces take the place of what was longer.
-  write_diagnostic(fmt::format("\r{:<{}}", drawn, std::min(drawn_, width)));
+  write_diagnostic(fmt::format("\r{:<{}}", drawn, std::min(drawn_, columns)));
   drawn_ = drawn.size();
 }
 
