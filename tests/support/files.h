@@ -27,6 +27,13 @@ inline Bytes bytes_in(const std::filesystem::path& path) {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
+/// Writes a file without waiting for the disk, for tests that write thousands.
+inline void write_quickly(const std::filesystem::path& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
 inline Bytes operator+(Bytes first, const Bytes& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
