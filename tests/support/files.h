@@ -60,8 +60,8 @@ inline Bytes gzipped(const Bytes& bytes) {
 }
 
 /// The most memory that the process has held at once since this object was made, beyond what it
-/// held then. None where the system does not tell, and under the thread sanitizer, which needs a
-/// multiple.
+/// held then. None where the system does not tell, and under sanitizers, which need memory of their
+/// own.
 class PeakMemory {
  public:
   PeakMemory() {
@@ -69,7 +69,7 @@ class PeakMemory {
     before_ = kibibytes("VmHWM:");
   }
   std::optional<std::size_t> bytes() const {
-#ifndef __SANITIZE_THREAD__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const std::optional<std::size_t> now = kibibytes("VmHWM:");
     if (before_ && now) return (*now - *before_) * 1024;
 #endif
