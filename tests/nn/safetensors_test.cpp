@@ -289,13 +289,15 @@ TEST_CASE("a tensor that cannot be read leaves the others", "[files]") {
   // 1e300
   if (sizeof(real) == 4)
     CHECK_THAT(why("F64", 1, "9c7500883ce4377e"), Contains("holds 1e+300, too large for F32"));
-  write_raw(folder / "two",
-            R"({"c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},)"
-            R"("x":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})",
-            Bytes(9));
-  const TensorFile file = load_tensors(folder / "two");
-  CHECK(file.unread.size() == 1);
-  CHECK(file.indices.at("x").size() == 1);
+  write_raw(folder / "three",
+            R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[8,11]},)"
+            R"("c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},)"
+            R"("x":{"dtype":"U8","shape":[],"data_offsets":[11,12]}})",
+            Bytes(8) + bytes_of({2, 1, 0, 7}));
+  const TensorFile file = load_tensors(folder / "three");
+  CHECK(file.unread.size() == 2);
+  CHECK(file.indices.size() == 1);
+  CHECK(file.indices.at("x").data()[0] == 7);
 }
 
 TEST_CASE("indices are written beside tensors", "[files]") {
