@@ -290,10 +290,10 @@ TEST_CASE("a tensor that cannot be read leaves the others", "[files]") {
   if (sizeof(real) == 4)
     CHECK_THAT(why("F64", 1, "9c7500883ce4377e"), Contains("holds 1e+300, too large for F32"));
   write_raw(folder / "three",
-            R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[8,11]},)"
-            R"("c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},)"
+            R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]},)"
+            R"("c":{"dtype":"C64","shape":[1],"data_offsets":[3,11]},)"
             R"("x":{"dtype":"U8","shape":[],"data_offsets":[11,12]}})",
-            Bytes(8) + bytes_of({2, 1, 0, 7}));
+            bytes_of({2, 1, 0}) + Bytes(8) + bytes_of({7}));
   const TensorFile file = load_tensors(folder / "three");
   CHECK(file.unread.size() == 2);
   CHECK(file.indices.size() == 1);
