@@ -201,7 +201,7 @@ class Mnist(TrainerTest):
         self.assertIn("--data", run(*resume, code=2).stderr)
 
     def test_interrupt(self):
-        train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
+        train = [*self.train, "--epochs", "150", "--dropout", "0.1"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM),
                               ("epoch 90/", signal.SIGHUP))
 
