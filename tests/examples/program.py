@@ -62,17 +62,6 @@ def weights(checkpoint):
     return checkpoint[8 + int.from_bytes(checkpoint[:8], "little"):]
 
 
-def with_note(checkpoint, note, value):
-    """The bytes of a checkpoint with another value of a note."""
-    length = int.from_bytes(checkpoint[:8], "little")
-    header = json.loads(checkpoint[8:8 + length])
-    if f"note.{note}" not in header["__metadata__"]:
-        raise AssertionError(f"no note {note}")
-    header["__metadata__"][f"note.{note}"] = value
-    text = json.dumps(header).encode()
-    return len(text).to_bytes(8, "little") + text + weights(checkpoint)
-
-
 def interrupt_at(line, number, *arguments):
     """Starts the program, sends a signal once it has told a line that begins so; what it says then."""
     process = start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -84,6 +73,17 @@ def interrupt_at(line, number, *arguments):
     if process.wait() != 130:
         raise AssertionError(f"exit code {process.returncode}, not 130")
     return rest
+
+
+def with_note(checkpoint, note, value):
+    """The bytes of a checkpoint with another value of a note."""
+    length = int.from_bytes(checkpoint[:8], "little")
+    header = json.loads(checkpoint[8:8 + length])
+    if f"note.{note}" not in header["__metadata__"]:
+        raise AssertionError(f"no note {note}")
+    header["__metadata__"][f"note.{note}"] = value
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + weights(checkpoint)
 
 
 class TrainerTest(unittest.TestCase):
