@@ -8,7 +8,7 @@ function(tapegrad_includes)
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
          ${PROJECT_SOURCE_DIR}/${folder}/*.h)
-    list(FILTER headers EXCLUDE REGEX "^(core|ops)/(kernels|internal)/")
+    list(FILTER headers EXCLUDE REGEX "^(core|ops|nn)/(kernels|internal)/")
     foreach(header IN LISTS headers)
       string(APPEND includes "#include \"tapegrad/${header}\"\n")
     endforeach()

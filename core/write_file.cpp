@@ -1,3 +1,4 @@
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -8,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -55,15 +57,19 @@ bool is_temporary(std::string_view name, std::string_view prefix) {
          digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+
 // Removes the temporary files that killed writers of the target have left. A writer at work holds
-// a lock on its own. Where locks do not work, nothing is removed.
+// a lock on its own. Where locks do not work, nothing is removed. (std::filesystem's iterator would
+// end the program where there is no memory for a name.)
 void remove_stale(const std::filesystem::path& target) {
   const std::string prefix = temporary_prefix(target);
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder_of(target), error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    const std::filesystem::path& found = entry->path();
-    if (!is_temporary(found.filename().string(), prefix)) continue;
+  const std::unique_ptr<DIR, CloseFolder> folder(::opendir(folder_of(target).c_str()));
+  while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+    if (!is_temporary(entry->d_name, prefix)) continue;
+    const std::filesystem::path found = folder_of(target) / entry->d_name;
     const Descriptor file(::open(found.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat status {};
     if (file.is_open() && ::fstat(file.number(), &status) == 0 && S_ISREG(status.st_mode) &&

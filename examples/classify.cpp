@@ -105,10 +105,10 @@ struct Best {
   std::string text() const { return Json({validation, test}).dump(); }
   static std::optional<Best> parse(const Json& note) {
     const auto is_accuracy = [](const Json& value) {
-      return value.is_number() && value >= -1 && value <= 1;
+      return value.is_number() && value >= 0 && value <= 1;
     };
-    if (!note.is_array() || note.size() != 2 || !is_accuracy(note[0]) || !is_accuracy(note[1]))
-      return {};
+    if (!note.is_array() || note.size() != 2 || !is_accuracy(note[1])) return {};
+    if (!is_accuracy(note[0]) && note[0] != Best().validation) return {};
     return Best{note[0].get<double>(), note[1].get<double>()};
   }
 };

@@ -6,16 +6,16 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/nn/internal/safetensors_header.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-using nlohmann::json;
+using Entry = SafetensorsEntry;
 
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
@@ -23,27 +23,16 @@ constexpr std::size_t length_bytes = 8;
 constexpr std::uint64_t header_limit = 100'000'000;  // that of the format's own reader
 constexpr const char* own_type = sizeof(real) == 4 ? "F32" : "F64";
 constexpr const char* index_type = "I64";
-constexpr const char* metadata_name = "__metadata__";
 constexpr const char* checksum_key = "tapegrad.checksum";
-constexpr int header_depth = 3;  // an array of sizes in a tensor's object in the header
 
 // ---- Values -------------------------------------------------------------------------------------
-
-struct Entry {
-  std::string name, type;
-  Shape shape;
-  std::uint64_t begin, end;  // bytes of the values
-};
 
 // Of all tensors: of what the header says of them, sorted by name, and of their values in the order
 // of the file. CRC-32 finds every flipped bit, and all damage within 4 bytes.
 class Checksum {
  public:
   // The header without remarks.
-  explicit Checksum(const json& tensors) {
-    const std::string text = tensors.dump();
-    add(std::as_bytes(std::span(text)));
-  }
+  explicit Checksum(const std::string& header) { add(std::as_bytes(std::span(header))); }
   void add(std::span<const std::byte> bytes) {
     if (bytes.empty()) return;  // of which zlib would begin anew
     value_ = crc32_z(value_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
@@ -57,11 +46,11 @@ class Checksum {
 // The values of a file, read once from the first to the last. What has been read takes no memory.
 class Values {
  public:
-  Values(const FileBytes& file, std::size_t begin, const json& tensors)
+  Values(const FileBytes& file, std::size_t begin, const std::string& header)
       : file_(file),
         left_(file.bytes().subspan(begin)),
         piece_(left_.first(0)),
-        checksum_(tensors) {}
+        checksum_(header) {}
 
   // The next values of a tensor: as many as a cache holds, none behind its end.
   std::span<const std::byte> next(const Entry& tensor) {
@@ -193,35 +182,6 @@ const std::map<std::string, Type>& types() {
 
 // ---- The header ---------------------------------------------------------------------------------
 
-// A size or an offset: nothing negative, fractional or beyond 63 bits.
-Index count_of(const std::string& where, const json& number) {
-  const bool fits =
-      number.is_number_unsigned() && std::in_range<Index>(number.get<std::uint64_t>());
-  if (!fits) throw DataError(fmt::format("{}: {} is no size", where, beginning(number.dump())));
-  return number.get<Index>();
-}
-
-// `where` begins messages: it names file and tensor.
-Entry entry_of(const std::string& where, const std::string& name, const json& entry) {
-  const auto has = [&](const char* key, json::value_t type) {
-    return entry.contains(key) && entry[key].type() == type;
-  };
-  expect<DataError>(has("dtype", json::value_t::string) && has("shape", json::value_t::array) &&
-                        has("data_offsets", json::value_t::array) &&
-                        entry["data_offsets"].size() == 2,
-                    "{}: the header gives no dtype, shape and two data_offsets", where);
-  std::vector<Index> extents;
-  for (const json& extent : entry["shape"]) extents.push_back(count_of(where, extent));
-  const auto offset = [&](std::size_t i) {
-    return static_cast<std::uint64_t>(count_of(where, entry["data_offsets"][i]));
-  };
-  try {
-    return {name, entry["dtype"].get<std::string>(), Shape(extents), offset(0), offset(1)};
-  } catch (const ShapeError& error) {
-    throw DataError(fmt::format("{}: {}", where, error.what()));
-  }
-}
-
 // Sorts tensors by their place. Throws DataError unless they lie one after another from the first
 // to the last byte.
 void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::uint64_t size) {
@@ -238,53 +198,6 @@ void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::
   expect<DataError>(next == size,
                     "load_tensors: {}: the tensors end at byte {} of {} of the values", file, next,
                     size);
-}
-
-json header_of(const std::string& file, std::span<const std::byte> bytes) {
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  // What is nested deeper is refused while it is read: taking it apart would recurse as deep. So
-  // are long lists, which would take a multiple of the file's memory.
-  constexpr int most_behind_key = 1 + Shape::max_rank;  // a list of sizes
-  int behind_key = 0;
-  std::set<std::string> names;
-  using Event = json::parse_event_t;
-  const auto expected = [&](int depth, Event event, const json& parsed) {
-    expect<DataError>(depth <= header_depth,
-                      "load_tensors: {}: the header is nested deeper than that of tensors", file);
-    if (event == Event::key)
-      behind_key = 0;
-    else if (event != Event::array_end && event != Event::object_end)
-      expect<DataError>(++behind_key <= most_behind_key,
-                        "load_tensors: {}: the header has a list of more than {} values", file,
-                        int{Shape::max_rank});
-    if (depth == 1 && event == Event::key)
-      expect<DataError>(names.insert(parsed.get<std::string>()).second,
-                        "load_tensors: {}: the header has {} twice", file,
-                        beginning(parsed.get<std::string>()));
-    return true;
-  };
-  try {
-    json header = json::parse(text, text + bytes.size(), expected);
-    expect<DataError>(header.is_object(), "load_tensors: {}: the header is no JSON object", file);
-    return header;
-  } catch (const json::parse_error& error) {
-    throw DataError(fmt::format("load_tensors: {}: the header is no JSON at byte {}", file,
-                                length_bytes + error.byte - 1));
-  } catch (const json::exception&) {
-    throw DataError(fmt::format("load_tensors: {}: the header has a number out of range", file));
-  }
-}
-
-std::map<std::string, std::string> metadata_of(const std::string& file, const json& entry) {
-  std::map<std::string, std::string> metadata;
-  expect<DataError>(entry.is_object(), "load_tensors: {}: {} is no JSON object", file,
-                    metadata_name);
-  for (const auto& [key, value] : entry.items()) {
-    expect<DataError>(value.is_string(), "load_tensors: {}: {} of {} is no text", file,
-                      beginning(key), metadata_name);
-    metadata[key] = value.get<std::string>();
-  }
-  return metadata;
 }
 
 void read_tensor(const std::string& where, const Entry& entry, Values& values, TensorFile& file) {
@@ -306,19 +219,17 @@ void read_tensor(const std::string& where, const Entry& entry, Values& values, T
 
 void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
   const std::string where = "save_tensors: " + path.string();
-  json header = json::object();
+  std::vector<Entry> entries;
+  std::set<std::string> names{metadata_name};
   std::string head(length_bytes, '\0');
   std::vector<std::span<const std::byte>> parts(1);  // the first for the header
   std::uint64_t offset = 0;
   const auto enter = [&](const std::string& name, const char* type, const auto& tensor) {
     expect<DataError>(tensor.defined(), "{}: {} is undefined", where, name);
-    expect<DataError>(name != metadata_name && !header.contains(name), "{}: the name {} is taken",
-                      where, name);
+    expect<DataError>(names.insert(name).second, "{}: the name {} is taken", where, name);
     parts.push_back(std::as_bytes(tensor.values()));
     const std::uint64_t end = offset + parts.back().size();
-    header[name] = {{"dtype", type},
-                    {"shape", std::vector<Index>(tensor.shape().begin(), tensor.shape().end())},
-                    {"data_offsets", {offset, end}}};
+    entries.push_back({name, type, tensor.shape(), offset, end});
     offset = end;
   };
   for (const auto& [name, why] : file.unread)
@@ -328,15 +239,11 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
   for (const auto& [name, tensor] : file.tensors) enter(name, own_type, tensor);
   expect<DataError>(file.metadata.count(checksum_key) == 0, "{}: the name {} is taken", where,
                     checksum_key);
-  try {
-    Checksum checksum(header);
-    for (const auto& part : parts) checksum.add(part);
-    header[metadata_name] = file.metadata;
-    header[metadata_name][checksum_key] = checksum.text();
-    head += header.dump();
-  } catch (const json::type_error&) {
-    throw DataError(where + ": a name or remark is not UTF-8");
-  }
+  Checksum checksum(header_text(where, entries));
+  for (const auto& part : parts) checksum.add(part);
+  std::map<std::string, std::string> metadata = file.metadata;
+  metadata[checksum_key] = checksum.text();
+  head += header_text(where, entries, metadata);
   head.resize((head.size() + 7) / 8 * 8, ' ');  // the values begin at a multiple of 8
   const std::uint64_t length = head.size() - length_bytes;
   std::memcpy(head.data(), &length, length_bytes);
@@ -361,24 +268,20 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   expect<DataError>(length <= header_limit,
                     "load_tensors: {} has a header of {} bytes, more than {}", name, length,
                     header_limit);
-  json header = header_of(name, bytes.subspan(length_bytes, length));
   const std::size_t begin = length_bytes + length, size = bytes.size() - begin;
+  const auto* text = reinterpret_cast<const char*>(bytes.data() + length_bytes);
+  auto [entries, metadata] = parse_header(name, {text, length}, length_bytes);
 
-  TensorFile file;
-  if (header.contains(metadata_name)) file.metadata = metadata_of(name, header[metadata_name]);
-  header.erase(metadata_name);
+  TensorFile file{.metadata = std::move(metadata)};
   const auto where = [&](const std::string& tensor) {
     return fmt::format("load_tensors: {}: tensor {}", name, beginning(tensor));
   };
-  std::vector<Entry> entries;
-  for (const auto& [key, value] : header.items()) {
-    const Entry& entry = entries.emplace_back(entry_of(where(key), key, value));
+  for (const Entry& entry : entries)
     expect<DataError>(entry.begin <= entry.end && entry.end <= size,
-                      "{}: it lies at bytes {} to {} of {}", where(key), entry.begin, entry.end,
-                      size);
-  }
+                      "{}: it lies at bytes {} to {} of {}", where(entry.name), entry.begin,
+                      entry.end, size);
+  Values values(whole, begin, header_text(name, entries));
   sort_contiguous(name, entries, size);
-  Values values(whole, begin, header);
   for (const Entry& entry : entries) read_tensor(where(entry.name), entry, values, file);
   if (const auto saved = file.metadata.extract(checksum_key))
     expect<DataError>(

@@ -37,7 +37,9 @@ std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.cou
 
 std::optional<RunningMean> parse_mean(const Json& note, Index count) {
   if (!note.is_array() || note.size() != 2 || !note[0].is_number() || note[1] != count) return {};
-  return RunningMean{note[0].get<double>(), count};
+  const auto sum = note[0].get<double>();
+  if (count == 0 && sum != 0) return {};
+  return RunningMean{sum, count};
 }
 
 // Calls each, also after another has failed. Throws DataError with all that has gone wrong.

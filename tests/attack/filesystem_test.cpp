@@ -49,9 +49,9 @@ TEST_CASE("a save whose n-th call fails keeps the old file or leaves the new one
   Random random(1);
   const Linear before(30, 20, random), after(30, 20, random);
   save_checkpoint(file, {fields(before)});
-  const auto old_bytes = read_file(file);
+  const auto old_bytes = read_text(file);
   save_checkpoint(file, {fields(after)});
-  const auto new_bytes = read_file(file);
+  const auto new_bytes = read_text(file);
   const bool replaces = GENERATE(true, false);
   const auto [call, needed] = GENERATE(from_range(essential));
   const int error = GENERATE(ENOSPC, EIO, EINTR);
@@ -73,7 +73,7 @@ TEST_CASE("a save whose n-th call fails keeps the old file or leaves the new one
       CHECK(fs::exists(file) == replaces);
     }
     if (fs::exists(file)) {
-      CHECK(read_file(file) == (message.empty() ? new_bytes : old_bytes));
+      CHECK((read_text(file) == (message.empty() ? new_bytes : old_bytes)));
       fs::remove(file);
     }
     CHECK(files_in(folder.path).empty());
@@ -88,14 +88,14 @@ TEST_CASE("a save goes on after writing a part") {
   Random random(1);
   const Linear net(30, 20, random);
   save_checkpoint(file, {fields(net)});
-  const auto expected = read_file(file);
+  const auto expected = read_text(file);
   int number = 1;
   for (;; ++number) {
     fs::remove(file);
     const FileFault fault(fmt::format("write:{}:short", number));
     save_checkpoint(file, {fields(net)});
     if (!file_fault_struck()) break;
-    CHECK(read_file(file) == expected);
+    CHECK((read_text(file) == expected));
   }
   CHECK(number > 1);
 }
