@@ -52,8 +52,8 @@ class Dev(unittest.TestCase):
         path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
         path.chmod(0o755)
 
-    def dev(self, *, code, stderr=subprocess.PIPE, user=None, **environment):
-        result = subprocess.run([self.root / "dev", "run", "toy"], text=True, user=user,
+    def dev(self, command="run toy", *, code, stderr=subprocess.PIPE, user=None, **environment):
+        result = subprocess.run([self.root / "dev", *command.split()], text=True, user=user,
                                 stdout=subprocess.PIPE, stderr=stderr,
                                 env={"PATH": str(self.tools), **environment})
         self.assertEqual(result.returncode, code, (result.stdout, result.stderr))
@@ -102,6 +102,12 @@ class Dev(unittest.TestCase):
         self.assertIn(line, self.dev(code=1).stderr)
         self.tool("sudo", "exit 1")
         self.assertIn(line, self.dev(code=1).stderr)
+
+    def test_arm_needs_packages_of_its_own(self):
+        self.tool("dpkg-query", 'case "$*" in *aarch64* | *qemu*) ;; *) echo "install ok installed" ;; esac')
+        self.dev(code=0)
+        self.assertIn("apt-get install g++-aarch64-linux-gnu qemu-user\n",
+                      self.dev("build arm64", code=1).stderr)
 
     def test_missing_packages_are_installed_by_sudo(self):
         self.tool("dpkg-query", 'case "$*" in *zlib1g-dev) ;; *) echo "install ok installed" ;; esac')
