@@ -351,9 +351,10 @@ TEST_CASE("a hostile safetensors header neither ends the reader nor fills the sc
   CHECK_THAT(refusal(folder, std::string(1'000'000, '[')), Contains("nested deeper"));
   std::string list = "0";
   for (int i = 0; i < 1'000'000; ++i) list += ",0";
-  for (const char* around : {R"({{"a":{{"shape":[{}]}}}})", R"({{"a":[{}]}})", "[{}]"})
-    CHECK_THAT(refusal(folder, fmt::format(fmt::runtime(around), list)),
-               Contains("a list of more than 8 values"));
+  CHECK_THAT(refusal(folder, fmt::format(R"({{"a":{{"shape":[{}]}}}})", list)),
+             Contains("a list of more than 8 sizes"));
+  CHECK_THAT(refusal(folder, fmt::format(R"({{"a":[{}]}})", list)), Contains("gives no dtype"));
+  CHECK_THAT(refusal(folder, fmt::format("[{}]", list)), Contains("no JSON object"));
   const std::string name(1'000'000, 'n');
   for (const char* entry : {R"({{"{}":1}})", R"({{"__metadata__":{{"{}":1}}}})",
                             R"({{"a":{{"dtype":"F32","shape":["{}"],"data_offsets":[0,4]}}}})"}) {
