@@ -242,12 +242,22 @@ void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::
 
 json header_of(const std::string& file, std::span<const std::byte> bytes) {
   const auto* text = reinterpret_cast<const char*>(bytes.data());
-  // What is nested deeper is refused while it is read: taking it apart would recurse as deep.
+  // What is nested deeper is refused while it is read: taking it apart would recurse as deep. So
+  // are long lists, which would take a multiple of the file's memory.
+  constexpr int most_behind_key = 1 + Shape::max_rank;  // a list of sizes
+  int behind_key = 0;
   std::set<std::string> names;
-  const auto expected = [&](int depth, json::parse_event_t event, const json& parsed) {
+  using Event = json::parse_event_t;
+  const auto expected = [&](int depth, Event event, const json& parsed) {
     expect<DataError>(depth <= header_depth,
                       "load_tensors: {}: the header is nested deeper than that of tensors", file);
-    if (depth == 1 && event == json::parse_event_t::key)
+    if (event == Event::key)
+      behind_key = 0;
+    else if (event != Event::array_end && event != Event::object_end)
+      expect<DataError>(++behind_key <= most_behind_key,
+                        "load_tensors: {}: the header has a list of more than {} values", file,
+                        int{Shape::max_rank});
+    if (depth == 1 && event == Event::key)
       expect<DataError>(names.insert(parsed.get<std::string>()).second,
                         "load_tensors: {}: the header has {} twice", file,
                         beginning(parsed.get<std::string>()));

@@ -310,6 +310,13 @@ TEST_CASE("what a checkpoint holds beyond a training run is refused or left out 
     CHECK_THAT(error.what(), Contains("nnn..."));
     CHECK(std::string(error.what()).size() < 1000);
   }
+  const std::string header = R"({"__metadata__":{"format":"tapegrad"},)"
+                             R"("odd":{"dtype":"C64","shape":[0],"data_offsets":[0,0]}})";
+  Bytes unread = bytes_of({static_cast<int>(header.size()), 0, 0, 0, 0, 0, 0, 0});
+  for (const char c : header) unread.push_back(static_cast<std::byte>(c));
+  write_file(folder / "unread", unread);
+  Checkpoint empty;
+  CHECK_THROWS_WITH(load_checkpoint(folder / "unread", empty), Contains("a tensor odd,"));
   save_checkpoint(folder / "run", run.checkpoint);
   CHECK(bytes_in(folder / "run") == before);
 }

@@ -85,7 +85,7 @@ TEST_CASE("a damaged safetensors file is refused or has the same tensors", "[fil
     });
   };
   const auto refusal = [&](const Bytes& bytes) -> std::string {
-    write_file(folder / "bad", bytes);
+    write_quickly(folder / "bad", bytes);
     try {
       const TensorFile found = load_tensors(folder / "bad");
       CHECK((same(found.tensors, file.tensors) && same(found.indices, file.indices)));
@@ -289,13 +289,15 @@ TEST_CASE("a tensor that cannot be read leaves the others", "[files]") {
   // 1e300
   if (sizeof(real) == 4)
     CHECK_THAT(why("F64", 1, "9c7500883ce4377e"), Contains("holds 1e+300, too large for F32"));
-  write_raw(folder / "two",
-            R"({"c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},)"
-            R"("x":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})",
-            Bytes(9));
-  const TensorFile file = load_tensors(folder / "two");
-  CHECK(file.unread.size() == 1);
-  CHECK(file.indices.at("x").size() == 1);
+  write_raw(folder / "three",
+            R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]},)"
+            R"("c":{"dtype":"C64","shape":[1],"data_offsets":[3,11]},)"
+            R"("x":{"dtype":"U8","shape":[],"data_offsets":[11,12]}})",
+            bytes_of({2, 1, 0}) + Bytes(8) + bytes_of({7}));
+  const TensorFile file = load_tensors(folder / "three");
+  CHECK(file.unread.size() == 2);
+  CHECK(file.indices.size() == 1);
+  CHECK(file.indices.at("x").data()[0] == 7);
 }
 
 TEST_CASE("indices are written beside tensors", "[files]") {
@@ -347,6 +349,11 @@ TEST_CASE("a hostile safetensors header neither ends the reader nor fills the sc
                  Contains("nested deeper"));
     }
   CHECK_THAT(refusal(folder, std::string(1'000'000, '[')), Contains("nested deeper"));
+  std::string list = "0";
+  for (int i = 0; i < 1'000'000; ++i) list += ",0";
+  for (const char* around : {R"({{"a":{{"shape":[{}]}}}})", R"({{"a":[{}]}})", "[{}]"})
+    CHECK_THAT(refusal(folder, fmt::format(fmt::runtime(around), list)),
+               Contains("a list of more than 8 values"));
   const std::string name(1'000'000, 'n');
   for (const char* entry : {R"({{"{}":1}})", R"({{"__metadata__":{{"{}":1}}}})",
                             R"({{"a":{{"dtype":"F32","shape":["{}"],"data_offsets":[0,4]}}}})"}) {

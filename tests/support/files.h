@@ -27,6 +27,13 @@ inline Bytes bytes_in(const std::filesystem::path& path) {
   return {file.bytes().begin(), file.bytes().end()};
 }
 
+/// Writes a file without waiting for the disk, for tests that write thousands.
+inline void write_quickly(const std::filesystem::path& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
 inline Bytes operator+(Bytes first, const Bytes& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
@@ -53,8 +60,8 @@ inline Bytes gzipped(const Bytes& bytes) {
 }
 
 /// The most memory that the process has held at once since this object was made, beyond what it
-/// held then. None where the system does not tell, and under the thread sanitizer, which needs a
-/// multiple.
+/// held then. None where the system does not tell, and under sanitizers, which need memory of their
+/// own.
 class PeakMemory {
  public:
   PeakMemory() {
@@ -62,7 +69,7 @@ class PeakMemory {
     before_ = kibibytes("VmHWM:");
   }
   std::optional<std::size_t> bytes() const {
-#ifndef __SANITIZE_THREAD__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     const std::optional<std::size_t> now = kibibytes("VmHWM:");
     if (before_ && now) return (*now - *before_) * 1024;
 #endif
