@@ -20,7 +20,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{1} << 20;
+constexpr std::size_t chunk = std::size_t{1} << 16;  // what a pipe holds
 // What cannot be as long as it likes, because nobody knows its length before it ends.
 constexpr std::size_t longest_pipe = std::size_t{4} << 30;
 // Deflate packs up to 1032 bytes into one, honest data hardly more than 20.

@@ -1,5 +1,6 @@
 #include "attack.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,17 +28,22 @@ bool refuses(const std::function<void()>& read) {
   }
 }
 
-MemoryFile::MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("input", MFD_CLOEXEC)) {
+File::File(std::string_view bytes, Kind kind) {
+  int ends[2] = {-1, -1};
+  if (kind == Kind::mapped)
+    ends[1] = ::memfd_create("input", MFD_CLOEXEC);
+  else
+    expect_property(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "the system gives a pipe");
   expect_property(
-      ::write(descriptor_, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
-      "the system gives memory for a file");
+      ::write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()),
+      "the input fits into memory or a pipe");
+  descriptor_ = kind == Kind::mapped ? ends[1] : ends[0];
+  if (kind == Kind::pipe) ::close(ends[1]);  // the reader comes to an end
 }
 
-MemoryFile::~MemoryFile() { ::close(descriptor_); }
+File::~File() { ::close(descriptor_); }
 
-std::filesystem::path MemoryFile::path() const {
-  return fmt::format("/proc/self/fd/{}", descriptor_);
-}
+std::filesystem::path File::path() const { return fmt::format("/proc/self/fd/{}", descriptor_); }
 
 }  // namespace tapegrad::attack
 

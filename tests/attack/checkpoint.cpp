@@ -39,7 +39,7 @@ struct Run {
 
 void attack(std::string_view input) {
   static const testing::Scratch folder;
-  const MemoryFile file(input);
+  const File file(input);
   Run run;
   static const std::string untouched = run.saved(folder / "untouched");
   if (refuses([&] { load_checkpoint(file.path(), run.checkpoint); })) {

@@ -42,7 +42,7 @@ std::optional<Member> first_member(std::string_view packed) {
 }  // namespace
 
 void attack(std::string_view input) {
-  const MemoryFile file(input);
+  const File file(input, File::Kind::mapped);
   std::string text;
   const bool refused = refuses([&] { text = read_text(file.path()); });
   if (!is_packed(input)) {

@@ -27,11 +27,10 @@ void read_and_check(const std::filesystem::path& images, const std::filesystem::
 }  // namespace
 
 void attack(std::string_view input) {
-  static const MemoryFile images("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02pixl"sv);
-  static const MemoryFile labels("\0\0\x08\x01\0\0\0\x02\x07\x03"sv);
-  const MemoryFile file(input);
-  refuses([&] { read_and_check(file.path(), labels.path()); });
-  refuses([&] { read_and_check(images.path(), file.path()); });
+  const File images("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02pixl"sv);
+  const File labels("\0\0\x08\x01\0\0\0\x02\x07\x03"sv);
+  refuses([&] { read_and_check(File(input).path(), labels.path()); });
+  refuses([&] { read_and_check(images.path(), File(input).path()); });
 }
 
 }  // namespace tapegrad::attack

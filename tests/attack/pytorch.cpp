@@ -27,7 +27,7 @@ struct Net {
 void attack(std::string_view input) {
   static const testing::Scratch folder;
   static const std::string untouched = Net().saved(folder / "untouched");
-  const MemoryFile file(input);
+  const File file(input);
   const Net net;
   if (refuses([&] { load_pytorch(net, file.path()); })) {
     expect_property(net.saved(folder / "refused") == untouched,

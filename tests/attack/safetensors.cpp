@@ -26,7 +26,7 @@ bool same(const std::map<std::string, Values>& a, const std::map<std::string, Va
 
 void attack(std::string_view input) {
   static const testing::Scratch folder;
-  const MemoryFile file(input);
+  const File file(input);
   TensorFile first = load_tensors(file.path());
   first.unread.clear();
   save_tensors(folder / "saved", first);

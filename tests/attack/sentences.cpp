@@ -22,9 +22,9 @@ std::string written(const std::vector<Sentence>& sentences) {
 
 void attack(std::string_view input) {
   constexpr Index tokens = 20;
-  const MemoryFile file(input);
+  const File file(input);
   const std::vector<Sentence> sentences = read_sentences(file.path());
-  const MemoryFile again(written(sentences));
+  const File again(written(sentences));
   expect_property(written(read_sentences(again.path())) == written(sentences),
                   "sentences survive writing");
 

@@ -10,7 +10,7 @@ namespace tapegrad::attack {
 void attack(std::string_view input) {
   if (input.size() < 2) return;
   const Index rows = input[0], length = input[1];
-  const MemoryFile file(input.substr(2));
+  const File file(input.substr(2));
   const std::string text = read_text(file.path());
   const Characters characters(text);
   const Indices ids = characters.encode(text);
