@@ -107,7 +107,7 @@ class Dev(unittest.TestCase):
         self.tool("dpkg-query", 'case "$*" in *aarch64* | *qemu*) ;; *) echo "install ok installed" ;; esac')
         self.dev(code=0)
         self.assertIn("apt-get install g++-aarch64-linux-gnu qemu-user\n",
-                      self.dev("build arm64", code=1).stderr)
+                      self.dev("build", "arm64", code=1).stderr)
 
     def test_missing_packages_are_installed_by_sudo(self):
         self.tool("dpkg-query", 'case "$*" in *zlib1g-dev) ;; *) echo "install ok installed" ;; esac')
