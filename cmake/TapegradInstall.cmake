@@ -20,6 +20,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tapegradConfig.cmake
 
 # tapegrad.pc and tapegrad64.pc find what they name from the folder in which they lie.
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_prefix ${pc_prefix})
 set(pc_requires fmt)
 if(library_type STREQUAL STATIC_LIBRARY)
   set(pc_requires "fmt, tbb, libhwy, zlib")
@@ -36,15 +37,16 @@ tapegrad_pkg_config(tapegrad64 "double precision" -DTAPEGRAD_DOUBLE)
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME libtapegrad-dev)
 set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@localhost>")
-set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers, optimizers and whole networks in C++20.
- This package has the headers and libraries in single and double precision, for CMake and pkg-config.")
+set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers,
+optimizers and whole networks in C++20. This package has the headers and
+libraries in single and double precision, for CMake and pkg-config.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "libfmt-dev, libtbb-dev, libhwy-dev, zlib1g-dev, nlohmann-json3-dev")
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
     GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_INSTALLED_DIRECTORIES ${PROJECT_BINARY_DIR}/debian share/doc/libtapegrad-dev)
+set(CPACK_INSTALLED_DIRECTORIES ${PROJECT_BINARY_DIR}/debian /usr/share/doc/libtapegrad-dev)
 configure_file(cmake/debian_copyright debian/copyright COPYONLY)
 execute_process(COMMAND gzip -9nc ${PROJECT_SOURCE_DIR}/CHANGELOG.md
                 OUTPUT_FILE ${PROJECT_BINARY_DIR}/debian/changelog.gz)
