@@ -29,6 +29,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   }
 
   bool key(std::string& name) override {
+    listed_ = 0;
     if (open_ > 1) {
       field_ = name;
       return true;
@@ -48,6 +49,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   bool end_object() override { return close(); }
   bool start_array(std::size_t) override {
     open();
+    listed_ = 0;
     if (open_ == 3 && tensor_ && field_ == "shape") sizes_ = &tensor_->shape.emplace();
     if (open_ == 3 && tensor_ && field_ == "data_offsets") sizes_ = &tensor_->offsets.emplace();
     return true;
@@ -64,10 +66,9 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     return true;
   }
   bool number_unsigned(std::uint64_t value) override {
-    if (sizes_ != nullptr && std::in_range<Index>(value))
-      sizes_->push_back(static_cast<Index>(value));
-    else
-      other(std::to_string(value));
+    if (sizes_ == nullptr || !std::in_range<Index>(value)) return other(std::to_string(value));
+    count_listed();
+    sizes_->push_back(static_cast<Index>(value));
     return true;
   }
   bool number_integer(std::int64_t value) override { return other(std::to_string(value)); }
@@ -107,8 +108,14 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     if (--open_ == 1 && is_object_) finish_member();
     return true;
   }
+  void count_listed() {
+    expect<DataError>(++listed_ <= Shape::max_rank,
+                      "load_tensors: {}: the header has a list of more than {} values", file_,
+                      int{Shape::max_rank});
+  }
   // A value that the header has no place for, or not here.
   bool other(const std::string& shown) {
+    count_listed();
     if (sizes_ != nullptr)
       throw DataError(fmt::format("{}: {} is no size", where(), beginning(shown)));
     expect_text(open_ != 2);
@@ -149,6 +156,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   std::set<std::string> names_;
   std::string name_, field_;             // of the tensor, or the metadata, and in it
   std::optional<ReadTensor> tensor_;     // or the metadata; nothing for what is no object
+  int listed_ = 0;                       // values since the last name or bracket
   std::vector<Index>* sizes_ = nullptr;  // the list that is being read
 };
 

@@ -1,13 +1,10 @@
 #include <catch2/catch.hpp>
 
-#include <zlib.h>
-
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -28,20 +25,6 @@ using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-Bytes bytes_of(std::initializer_list<int> values) {
-  Bytes bytes;
-  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
-  return bytes;
-}
-
-void write_gzip(const fs::path& path, const Bytes& bytes) {
-  gzFile file = gzopen(path.c_str(), "wb");
-  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
-  gzclose(file);
-}
 
 const Bytes two_images = bytes_of({0, 0,  8,   3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3,  //
                                    0, 51, 255, 0, 0, 0, 1, 2, 3, 4, 5, 6});
@@ -70,7 +53,7 @@ struct Run {
 TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
   const Scratch folder;
   write_file(folder / "images", two_images);
-  write_gzip(folder / "labels.gz", two_labels);
+  write_file(folder / "labels.gz", gzipped(two_labels));
   const ImageSet set = read_idx(folder / "images", folder / "labels.gz");
   CHECK(set.count() == 2);
   const Index chosen[] = {1, 0};
@@ -95,7 +78,7 @@ TEST_CASE("damaged IDX files are refused at every byte", "[files]") {
     CHECK_THROWS_AS(read_idx(folder / "images", folder / "labels"), DataError);
   };
   for (std::size_t length = 0; length < two_images.size(); ++length)
-    refused(Bytes(two_images.begin(), two_images.begin() + static_cast<std::ptrdiff_t>(length)));
+    refused(first(two_images, length));
   for (std::size_t at = 0; at < 16; ++at) {  // every byte of the header counts
     Bytes flipped = two_images;
     flipped[at] ^= std::byte{0x81};
@@ -104,11 +87,6 @@ TEST_CASE("damaged IDX files are refused at every byte", "[files]") {
   Bytes longer = two_images;
   longer.push_back(std::byte{0});
   refused(longer);
-  write_gzip(folder / "cut.gz", Bytes(10'000, std::byte{7}));
-  for (std::uintmax_t length = fs::file_size(folder / "cut.gz") - 1; length > 1; --length) {
-    fs::resize_file(folder / "cut.gz", length);
-    CHECK_THROWS_WITH(read_file(folder / "cut.gz"), Contains("cut.gz"));
-  }
   CHECK_THROWS_WITH(read_idx(folder / "none", folder / "labels"), Contains("none"));
   CHECK_THROWS_WITH(read_idx(folder / "labels", folder / "labels"), Contains("byte"));
   CHECK_THROWS_WITH(read_mnist(folder.path), Contains("train-images-idx3-ubyte.gz"));
@@ -203,7 +181,7 @@ TEST_CASE("a resumed run is bitwise the one that never stopped", "[files]") {
   after.checkpoint.notes.clear();
   after.train(13);
   save_checkpoint(folder / "resumed", after.checkpoint);
-  CHECK(read_file(folder / "resumed") == read_file(folder / "whole"));
+  CHECK(bytes_in(folder / "resumed") == bytes_in(folder / "whole"));
 }
 
 TEST_CASE("an optimizer of some parameters is saved under their names", "[files]") {
@@ -242,7 +220,7 @@ TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
   CHECK_THROWS_WITH(save_checkpoint(folder / "kept", {.net = net, .optimizer = &adam}),
                     Contains("kept: two tensors are called optimizer.mean.x") &&
                         Contains("(3) and of shape (2)"));
-  CHECK(read_file(folder / "kept") == two_labels);
+  CHECK(bytes_in(folder / "kept") == two_labels);
   CHECK_NOTHROW(save_checkpoint(folder / "weights", {.net = net}));
 }
 
@@ -274,7 +252,7 @@ TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
   Run run;
   run.train(2);
   save_checkpoint(folder / "run", run.checkpoint);
-  const Bytes before = read_file(folder / "run");
+  const Bytes before = bytes_in(folder / "run");
 
   Random random(1);
   const Linear other(2, 2, random);
@@ -291,10 +269,74 @@ TEST_CASE("a checkpoint that does not fit changes nothing", "[files]") {
   CHECK_THROWS_WITH(load_checkpoint(folder / "weights", run.checkpoint),
                     Contains("random.training"));
   save_checkpoint(folder / "run", run.checkpoint);
-  CHECK(read_file(folder / "run") == before);
+  CHECK(bytes_in(folder / "run") == before);
+}
 
-  Checkpoint weights{.net = fields(run.net)};  // weights alone are enough to go on from
-  CHECK_NOTHROW(load_checkpoint(folder / "weights", weights));
+TEST_CASE("what a checkpoint holds beyond a training run is refused or left out on purpose",
+          "[files]") {
+  const Scratch folder;
+  Run run;
+  run.train(2);
+  run.checkpoint.notes.emplace("epoch", "1");
+  save_checkpoint(folder / "run", run.checkpoint);
+  const Bytes before = bytes_in(folder / "run");
+  CHECK(checkpoint_notes(folder / "run") == run.checkpoint.notes);
+
+  Checkpoint weights{.net = fields(run.net)};  // to evaluate
+  CHECK_NOTHROW(load_checkpoint(folder / "run", weights));
+  CHECK(weights.notes == run.checkpoint.notes);
+  TensorFile third_moment = load_tensors(folder / "run");
+  third_moment.tensors.emplace("optimizer.third.layers.0.weight", zeros({4, 8}));
+  save_tensors(folder / "third", third_moment);
+  CHECK_NOTHROW(load_checkpoint(folder / "third", weights));
+  CHECK_THROWS_WITH(
+      load_checkpoint(folder / "third", run.checkpoint),
+      Contains("third has a tensor optimizer.third.") && Contains("another net or optimizer"));
+
+  // A net whose tensors are among those of the file.
+  Random random(1);
+  Fields larger = fields(run.net);
+  const Parameter more(ones({2}));
+  larger("more", more);
+  save_checkpoint(folder / "larger", {.net = larger});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "larger", weights), Contains("a tensor more,"));
+  TensorFile file = load_tensors(folder / "run");
+  file.indices.emplace(std::string(1'000'000, 'n'), Indices({1}, {1}));
+  save_tensors(folder / "named", file);
+  try {
+    load_checkpoint(folder / "named", run.checkpoint);
+    FAIL("a surplus tensor of integers was not seen");
+  } catch (const DataError& error) {
+    CHECK_THAT(error.what(), Contains("nnn..."));
+    CHECK(std::string(error.what()).size() < 1000);
+  }
+  const std::string header = R"({"__metadata__":{"format":"tapegrad"},)"
+                             R"("odd":{"dtype":"C64","shape":[0],"data_offsets":[0,0]}})";
+  Bytes unread = bytes_of({static_cast<int>(header.size()), 0, 0, 0, 0, 0, 0, 0});
+  for (const char c : header) unread.push_back(static_cast<std::byte>(c));
+  write_file(folder / "unread", unread);
+  Checkpoint empty;
+  CHECK_THROWS_WITH(load_checkpoint(folder / "unread", empty), Contains("a tensor odd,"));
+  save_checkpoint(folder / "run", run.checkpoint);
+  CHECK(bytes_in(folder / "run") == before);
+}
+
+TEST_CASE("what a checkpoint says is quoted in brief", "[files]") {
+  const Scratch folder;
+  Run run;
+  save_checkpoint(folder / "run", run.checkpoint);
+  for (const char* key : {"format", "optimizer.steps", "optimizer.rate", "random.training.seed"}) {
+    TensorFile file = load_tensors(folder / "run");
+    file.metadata[key] = std::string(1'000'000, 'v');
+    save_tensors(folder / "long", file);
+    try {
+      load_checkpoint(folder / "long", run.checkpoint);
+      FAIL(key << " was believed");
+    } catch (const DataError& error) {
+      CHECK_THAT(error.what(), Contains("long") && Contains("vvv..."));
+      CHECK(std::string(error.what()).size() < 1000);
+    }
+  }
 }
 
 TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
@@ -304,6 +346,6 @@ TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
   CHECK_THROWS_WITH(write_file(folder / "taken", two_labels), Contains("taken"));
   CHECK_THROWS_AS(write_file(folder.path / "no" / "x", two_labels), DataError);
   CHECK_THROWS_AS(save_tensors(folder / "x", {{}, {{"key", "\xff"}}}), DataError);
-  CHECK(read_file(folder / "x") == two_labels);
+  CHECK(bytes_in(folder / "x") == two_labels);
   CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);  // no temporary file stays
 }

@@ -193,6 +193,8 @@ TEST_CASE("PyTorch's weights that do not fit are refused and change nothing", "[
              Contains("fc.weight_v has shape (108, 2), the net needs (2, 108)"));
   CHECK_THAT(refused([](TensorFile& f) { f.tensors["extra"] = zeros({3}); }),
              Contains("extra is not expected"));
+  CHECK_THAT(refused([](TensorFile& f) { f.tensors[std::string(1'000'000, 'n')] = zeros({3}); }),
+             Contains("nnn... is not expected"));
   CHECK_THAT(
       refused([](TensorFile& f) { f.indices["bn2.num_batches_tracked"] = Indices({}, {1}); }),
       Contains("bn2.num_batches_tracked is not expected"));

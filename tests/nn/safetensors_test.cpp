@@ -1,9 +1,11 @@
 #include "tapegrad/nn/safetensors.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
+#include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -13,8 +15,6 @@ using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 // A file of a header and values, as they are given.
 void write_raw(const std::filesystem::path& path, const std::string& header, const Bytes& values) {
@@ -64,35 +64,91 @@ TEST_CASE("safetensors files come back as they were", "[files]") {
   CHECK(back.tensors.at("empty").shape() == Shape{0, 3});
   CHECK(back.tensors.at("scalar").item() == 3);
   CHECK(back.metadata.at("key") == "value");
-  const Bytes first = read_file(folder / "x");
+  CHECK(back.metadata.size() == 1);
+  const Bytes before = bytes_in(folder / "x");
   save_tensors(folder / "x", back);
-  CHECK(read_file(folder / "x") == first);
+  CHECK(bytes_in(folder / "x") == before);
 }
 
-TEST_CASE("damaged safetensors files are refused or harmless at every byte", "[files]") {
+TEST_CASE("a damaged safetensors file is refused or has the same tensors", "[files]") {
   const Scratch folder;
-  save_tensors(folder / "good", {{{"weight", Tensor({2, 2}, {1, 2, 3, 4})}}, {{"k", "v"}}});
-  const Bytes good = read_file(folder / "good");
-  const auto loads = [&](const Bytes& bytes) {
-    write_file(folder / "bad", bytes);
+  const TensorFile file{.tensors = {{"a", Tensor({2, 2}, {1, 2, 3, 4})}, {"b", zeros({3})}},
+                        .metadata = {{"k", "v"}},
+                        .indices = {{"i", Indices({2}, {5, -6})}}};
+  save_tensors(folder / "good", file);
+  const Bytes good = bytes_in(folder / "good");
+  const std::size_t values = 7 * sizeof(real) + 2 * sizeof(Index), header = good.size() - values;
+  const auto same = [](const auto& found, const auto& expected) {
+    return std::ranges::equal(found, expected, [](const auto& a, const auto& b) {
+      return a.first == b.first && a.second.shape() == b.second.shape() &&
+             std::ranges::equal(a.second.values(), b.second.values());
+    });
+  };
+  const auto refusal = [&](const Bytes& bytes) -> std::string {
+    write_quickly(folder / "bad", bytes);
     try {
-      load_tensors(folder / "bad");
-      return true;
+      const TensorFile found = load_tensors(folder / "bad");
+      CHECK((same(found.tensors, file.tensors) && same(found.indices, file.indices)));
     } catch (const DataError& error) {
       CHECK_THAT(error.what(), Contains("bad"));
-      return false;
+      return error.what();
     }
+    return "";
   };
   for (std::size_t length = 0; length < good.size(); ++length)
-    CHECK_FALSE(loads(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length))));
-  int refused = 0;
+    CHECK(refusal(first(good, length)) != "");
   for (std::size_t at = 0; at < good.size(); ++at)
-    for (const int flip : {0x01, 0x10, 0x80}) {
-      Bytes bytes = good;
-      bytes[at] ^= static_cast<std::byte>(flip);
-      refused += !loads(bytes);
+    for (int bit = 0; bit < 8; ++bit) {
+      INFO("byte " << at << ", bit " << bit);
+      Bytes flipped = good;
+      flipped[at] ^= std::byte{1} << bit;
+      const std::string message = refusal(flipped);
+      if (at >= header) CHECK_THAT(message, Contains("bad is damaged") && Contains("checksum"));
     }
-  CHECK(refused > 100);
+}
+
+TEST_CASE("the checksum of a safetensors file", "[files]") {
+  const Scratch folder;
+  save_tensors(folder / "x", {.indices = {{"a", Indices({2}, {1, 2})}}});
+  // Python: zlib.crc32(b'{"a":{"data_offsets":[0,16],"dtype":"I64","shape":[2]}}' +
+  //                    struct.pack("<qq", 1, 2))
+  CHECK_THAT(read_text(folder / "x"), Contains(R"("tapegrad.checksum":"crc32:3495fbc5")"));
+  TensorFile file = load_tensors(folder / "x");
+  CHECK(file.metadata.empty());
+  file.metadata["tapegrad.checksum"] = "mine";
+  CHECK_THROWS_WITH(save_tensors(folder / "x", file),
+                    Contains("the name tapegrad.checksum is taken"));
+  // Another writer may put its tensors in another order.
+  const auto load = [&](const std::string& checksum) {
+    write_raw(folder / "y",
+              R"({"b":{"dtype":"U8","shape":[1],"data_offsets":[1,2]},)"
+              R"("__metadata__":{"tapegrad.checksum":")" +
+                  checksum + R"("},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+              bytes_of({7, 8}));
+    return load_tensors(folder / "y");
+  };
+  CHECK(load("crc32:3ddc0350").indices.at("b").data()[0] == 8);
+  const std::string unknown(1'000'000, 'u');
+  try {
+    load(unknown);
+    FAIL("a wrong checksum was believed");
+  } catch (const DataError& error) {
+    CHECK_THAT(error.what(), Contains("y is damaged") && Contains("uuu..."));
+    CHECK(std::string(error.what()).size() < 1000);
+  }
+}
+
+TEST_CASE("a safetensors file takes no memory beside its tensors", "[files][memory]") {
+  const Scratch folder;
+  constexpr Index count = Index{1} << 24, bytes = count * Index{sizeof(real)};
+  const TensorFile file{.tensors = {{"x", full({count}, 1)}}};
+  const PeakMemory saving;
+  save_tensors(folder / "x", file);
+  if (const auto more = saving.bytes()) CHECK(*more < bytes / 4);
+  const PeakMemory loading;
+  const TensorFile found = load_tensors(folder / "x");
+  if (const auto more = loading.bytes()) CHECK(*more < bytes + bytes / 4);
+  CHECK(found.tensors.at("x").data()[count - 1] == 1);
 }
 
 TEST_CASE("safetensors headers that lie are refused", "[files]") {
@@ -233,13 +289,15 @@ TEST_CASE("a tensor that cannot be read leaves the others", "[files]") {
   // 1e300
   if (sizeof(real) == 4)
     CHECK_THAT(why("F64", 1, "9c7500883ce4377e"), Contains("holds 1e+300, too large for F32"));
-  write_raw(folder / "two",
-            R"({"c":{"dtype":"C64","shape":[1],"data_offsets":[0,8]},)"
-            R"("x":{"dtype":"U8","shape":[],"data_offsets":[8,9]}})",
-            Bytes(9));
-  const TensorFile file = load_tensors(folder / "two");
-  CHECK(file.unread.size() == 1);
-  CHECK(file.indices.at("x").size() == 1);
+  write_raw(folder / "three",
+            R"({"b":{"dtype":"BOOL","shape":[3],"data_offsets":[0,3]},)"
+            R"("c":{"dtype":"C64","shape":[1],"data_offsets":[3,11]},)"
+            R"("x":{"dtype":"U8","shape":[],"data_offsets":[11,12]}})",
+            bytes_of({2, 1, 0}) + Bytes(8) + bytes_of({7}));
+  const TensorFile file = load_tensors(folder / "three");
+  CHECK(file.unread.size() == 2);
+  CHECK(file.indices.size() == 1);
+  CHECK(file.indices.at("x").data()[0] == 7);
 }
 
 TEST_CASE("indices are written beside tensors", "[files]") {
@@ -291,6 +349,11 @@ TEST_CASE("a hostile safetensors header neither ends the reader nor fills the sc
                  Contains("nested deeper"));
     }
   CHECK_THAT(refusal(folder, std::string(1'000'000, '[')), Contains("nested deeper"));
+  std::string list = "0";
+  for (int i = 0; i < 1'000'000; ++i) list += ",0";
+  for (const char* around : {R"({{"a":{{"shape":[{}]}}}})", R"({{"a":[{}]}})", "[{}]"})
+    CHECK_THAT(refusal(folder, fmt::format(fmt::runtime(around), list)),
+               Contains("a list of more than 8 values"));
   const std::string name(1'000'000, 'n');
   for (const char* entry : {R"({{"{}":1}})", R"({{"__metadata__":{{"{}":1}}}})",
                             R"({{"a":{{"dtype":"F32","shape":["{}"],"data_offsets":[0,4]}}}})"}) {

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <zlib.h>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <fstream>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/file.h"
+
+namespace tapegrad::testing {
+
+using Bytes = std::vector<std::byte>;
+
+inline Bytes bytes_of(std::initializer_list<int> values) {
+  Bytes bytes;
+  for (const int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+/// What `read_file` finds.
+inline Bytes bytes_in(const std::filesystem::path& path) {
+  const FileBytes file = read_file(path);
+  return {file.bytes().begin(), file.bytes().end()};
+}
+
+/// Writes a file without waiting for the disk, for tests that write thousands.
+inline void write_quickly(const std::filesystem::path& path, const Bytes& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::streamsize>(bytes.size()));
+}
+
+inline Bytes operator+(Bytes first, const Bytes& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+inline Bytes first(const Bytes& bytes, std::size_t count) {
+  return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+
+inline Bytes gzipped(const Bytes& bytes) {
+  constexpr int gzip_only = 16;
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, gzip_only + MAX_WBITS, 8,
+                       Z_DEFAULT_STRATEGY) == Z_OK);
+  Bytes packed(deflateBound(&stream, bytes.size()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  packed.resize(stream.total_out);
+  deflateEnd(&stream);
+  return packed;
+}
+
+/// The most memory that the process has held at once since this object was made, beyond what it
+/// held then. None where the system does not tell, and under sanitizers, which need memory of their
+/// own.
+class PeakMemory {
+ public:
+  PeakMemory() {
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak begins anew
+    before_ = kibibytes("VmHWM:");
+  }
+  std::optional<std::size_t> bytes() const {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    const std::optional<std::size_t> now = kibibytes("VmHWM:");
+    if (before_ && now) return (*now - *before_) * 1024;
+#endif
+    WARN("skipped: the peak of memory is not known");
+    return std::nullopt;
+  }
+
+ private:
+  static std::optional<std::size_t> kibibytes(const std::string& key) {
+    std::ifstream status("/proc/self/status");
+    std::size_t count = 0;
+    for (std::string word; status >> word;)
+      if (word == key && status >> count) return count;
+    return std::nullopt;
+  }
+
+  std::optional<std::size_t> before_;
+};
+
+}  // namespace tapegrad::testing
