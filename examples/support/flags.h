@@ -29,6 +29,7 @@ std::optional<T> whole_number(const std::string& text) {
   return value;
 }
 
+/// Whether values of T are written as a list, with commas.
 template <class T>
 constexpr bool is_list = false;
 template <class T>

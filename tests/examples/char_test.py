@@ -71,7 +71,7 @@ class CharModels(TrainerTest):
         self.check_dry_run()
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("steps", "epoch_loss", "steps_done")
+        self.check_damaged_notes("steps", "steps_done", "epoch_loss", "row_loss")
 
     def test_gzip_is_the_same_text(self):
         packed = self.path / "packed.gz"

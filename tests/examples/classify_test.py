@@ -65,6 +65,8 @@ class Classify(TrainerTest):
         self.assertIn("standard deviation", result.stdout)
         one = json.loads((log / "seed_2" / "summary.json").read_text())
         self.assertEqual(one["test_accuracy"], summary["test_accuracies"][1])
+        run(*self.train, "--log-dir", log)
+        self.assertFalse(list(log.glob("seed_*")))
 
     def test_every_flag_has_an_effect(self):
         self.check_effects([], (("norm", "none"), ("norm", "ada"), ("norm-placement", "post"),
@@ -88,7 +90,7 @@ class Classify(TrainerTest):
         self.check_dry_run()
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "epoch_loss", "best")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best")
 
     def test_save_every(self):
         train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "60"]

@@ -83,6 +83,7 @@ class Log(TrainerTest):
         # Also one that is killed before it writes a row: what resumes it finds no other's.
         process = start(*self.train, "--hidden", "3000,3000", "--epochs", "500", "--save", self.part, "--log-dir",
                         self.log, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
         while (self.log / "summary.json").exists():
             self.assertIsNone(process.poll())
         process.kill()
@@ -119,6 +120,7 @@ class Log(TrainerTest):
         whole = self.saved("whole", "--epochs", "200")
         process = start(*train, "--quiet", "--save", self.part, "--log-dir", self.log, stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.kill)
         while not (self.log / "metrics.csv").exists():
             self.assertIsNone(process.poll())
         unlimited = resource.RLIM_INFINITY

@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, saved_steps, start
+from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, saved_steps, start, with_note
 
 QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
 
@@ -123,7 +123,10 @@ class Mnist(TrainerTest):
         self.check_dry_run()
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "epoch_loss")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss")
+        damaged = self.path / "damaged"  # by an epoch
+        damaged.write_bytes(with_note(self.saved("saved"), "steps_done", str(3 * 28)))
+        self.assertIn("84 steps, 112 of its optimizer", run(*self.data_flags, "--resume", damaged, code=1).stderr)
 
     def test_streams_that_cannot_be_written_end_no_training(self):
         whole = self.saved("whole")
@@ -198,7 +201,7 @@ class Mnist(TrainerTest):
         self.assertIn("--data", run(*resume, code=2).stderr)
 
     def test_interrupt(self):
-        train = [*self.train, "--epochs", "200", "--dropout", "0.1"]
+        train = [*self.train, "--epochs", "150", "--dropout", "0.1"]
         self.check_interrupts(train, ("epoch 20/", signal.SIGINT), ("epoch 60/", signal.SIGTERM),
                               ("epoch 90/", signal.SIGHUP))
 
@@ -295,6 +298,10 @@ class Mnist(TrainerTest):
         table = pathlib.Path(runs[0]) / "probe_norms.csv"
         table.write_text(table.read_text() + "1,norm,nonsense\n")
         self.assertIn(f"probe_norms.csv: line {len(table.read_text().splitlines())} ", compare(*runs).stderr)
+        configuration = pathlib.Path(runs[0]) / "config.json"
+        for wrong in "", "[]", "{}", '{"norm": 1}', "[" * 100_000 + "]" * 100_000:
+            configuration.write_text(wrong)
+            self.assertIn(f"{configuration}: a trainer has not written it", compare(*runs).stderr)
 
     def test_probe_of_a_resumed_run(self):
         train = [*self.train, "--epochs", "60", "--norm", "layer", "--save", self.path / "part"]

@@ -75,6 +75,17 @@ def interrupt_at(line, number, *arguments):
     return rest
 
 
+def with_note(checkpoint, note, value):
+    """The bytes of a checkpoint with another value of a note."""
+    length = int.from_bytes(checkpoint[:8], "little")
+    header = json.loads(checkpoint[8:8 + length])
+    if f"note.{note}" not in header["__metadata__"]:
+        raise AssertionError(f"no note {note}")
+    header["__metadata__"][f"note.{note}"] = value
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + weights(checkpoint)
+
+
 class TrainerTest(unittest.TestCase):
     """A folder for each test, and what holds for every trainer. `train`: flags of a short run."""
 
@@ -133,21 +144,25 @@ class TrainerTest(unittest.TestCase):
     def check_damaged_notes(self, *notes):
         """A checkpoint whose remarks are damaged is refused by their names."""
         saved = self.saved("saved")
-        length = int.from_bytes(saved[:8], "little")
         damaged = self.path / "damaged"
 
         def refusal(note, value):
-            header = json.loads(saved[8:8 + length])
-            self.assertIn(f"note.{note}", header["__metadata__"])
-            header["__metadata__"][f"note.{note}"] = value
-            text = json.dumps(header).encode()
-            damaged.write_bytes(len(text).to_bytes(8, "little") + text + saved[8 + length:])
+            damaged.write_bytes(with_note(saved, note, value))
             error = run(*self.data_flags, "--resume", damaged, code=1).stderr
             self.assertNotIn("json", error)
             return error
 
         for note in notes:
-            self.assertIn(f"damaged: its note {note} is damaged", refusal(note, "[1, "))
+            for value in "[1, ", "[" * 100_000, "[" * 100_000 + "]" * 100_000:
+                error = refusal(note, value)
+                self.assertIn(f"damaged: its note {note} is damaged", error)
+                self.assertLess(len(error), 5000)
+        # A state that no run of these steps comes to.
+        for note, values in {"steps_done": ("-1", "1.5", "1000000", str(2**64 - 1), str(2**64), "true", '"1"', "{}"),
+                             "epoch_loss": ("[1.0,1000]", "[1.0,-1]", "[1e999,1]", '["1",1]', "[true,1]", "[]", "{}"),
+                             "row_loss": ("[1.0,1000]", "[1.0,-1]", "[null,0]", "0")}.items():
+            for value in values:
+                self.assertIn(f"damaged: its note {note} is damaged", refusal(note, value))
         # What the command line would not take is not taken from a file.
         for note, value in {"lr": "-1.0", "clip-norm": "-1.0", "dropout": "2.0", "schedule": '"foo"',
                             "norm": '"foo"', "warmup": "-3", "optimizer": '"foo"'}.items():

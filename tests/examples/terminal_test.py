@@ -33,6 +33,7 @@ class Terminal(TrainerTest):
         kept = {key: value for key, value in os.environ.items() if key not in ("TERM", "COLUMNS", "NO_COLOR")}
         process = start(*QUICK, "--data", self.path / "images", "--epochs", "100000", stdout=subprocess.DEVNULL,
                         stderr=self.theirs, env={**kept, **variables})
+        self.addCleanup(process.kill)
         os.close(self.theirs)
         return process
 
