@@ -59,7 +59,7 @@ class Kills(TrainerTest):
         self.assertEqual(self.temporary(), [])
 
     def test_failed_saves_end_no_training(self):
-        for call, error in (("write:20", errno.ENOSPC), ("fsync:3", errno.EIO), ("rename:5", errno.EIO)):
+        for call, error in (("write:1000", errno.ENOSPC), ("fsync:3", errno.EIO), ("rename:5", errno.EIO)):
             result = run(*self.train, "--save", self.part, environment=with_fault(f"{call}:{error}"))
             self.assertIn(f"cannot save: write_file: cannot write {self.part}: {os.strerror(error)}", result.stderr)
             self.assertEqual(self.part.read_bytes(), self.whole)

@@ -8,7 +8,6 @@ import pathlib
 import random
 import signal
 import subprocess
-import time
 import unittest
 
 from program import PROGRAM, TrainerTest, interrupt_at, run, run_redirected, saved_steps, start, with_note
@@ -316,22 +315,6 @@ class Mnist(TrainerTest):
         run(*self.data_flags, "--resume", self.path / "part", *log)
         for name in ("probe_norms.csv", "probe_weights.csv"):
             self.assertEqual(*((self.path / part / name).read_text() for part in ("whole", "parts")))
-
-    def test_kill_at_random_moments(self):
-        train = [*self.train, "--epochs", "200", "--quiet"]
-        started = time.monotonic()
-        run(*train, "--save", self.path / "whole")
-        duration = time.monotonic() - started
-        part = self.path / "part"
-        source = random.Random(2)
-        for _ in range(20):
-            resume = ["--resume", part] if part.exists() else []
-            process = start(*train, "--save", part, *resume, stdout=subprocess.DEVNULL)
-            time.sleep(source.uniform(0, duration / 8))
-            process.kill()
-            self.assertIn(process.wait(), (0, -signal.SIGKILL))
-        run(*train, "--save", part, *(["--resume", part] if part.exists() else []))
-        self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
 
     def test_draws_digits_without_data(self):
         empty = {key: value for key, value in os.environ.items() if key != "TAPEGRAD_MNIST"}
