@@ -15,7 +15,8 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
   std::uint64_t length = 0;
   if (size >= length_bytes) std::memcpy(&length, data, length_bytes);
   const bool anything = random() % 8 == 0;
-  if (anything || size < length_bytes || length > size - length_bytes || limit < size)
+  if (anything || size < length_bytes || length == 0 || length > size - length_bytes ||
+      limit < size)
     return LLVMFuzzerMutate(data, size, limit);
 
   const auto mutated = [&](const std::uint8_t* begin, const std::uint8_t* end) {
@@ -25,7 +26,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     return part;
   };
   const std::uint8_t *header = data + length_bytes, *values = header + length, *end = data + size;
-  const bool of_header = random() % 4 != 0;
+  const bool of_header = values == end || random() % 4 != 0;
   const auto part = of_header ? mutated(header, values) : mutated(values, end);
   if (!of_header) {
     std::copy(part.begin(), part.end(), data + length_bytes + length);
