@@ -42,8 +42,7 @@ void* operator new(std::size_t bytes) {
 
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   const auto unit = static_cast<std::size_t>(alignment);
-  void* memory =
-      fails() ? nullptr : __real_aligned_alloc(unit, (bytes + unit - 1) / unit * unit + unit);
+  void* memory = fails() ? nullptr : __real_aligned_alloc(unit, (bytes / unit + 1) * unit);
   if (memory == nullptr) throw std::bad_alloc();
   ++object_count;
   return memory;

@@ -6,7 +6,7 @@ import os
 import subprocess
 import unittest
 
-from program import PROGRAM, TrainerTest, run
+from program import PROGRAM, TrainerTest
 from trainers import SIZES, duration, write_data
 
 TEXTS = ["", "0", "-1", "2", "0.5", "1e999", "nan", "inf", "9223372036854775807", "9223372036854775808",
