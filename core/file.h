@@ -52,7 +52,4 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
 
-/// The beginning of what a file says, fit for a message: short and without control characters.
-std::string beginning(std::string_view text);
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR

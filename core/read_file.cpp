@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -185,16 +184,6 @@ FileBytes read_file(const std::filesystem::path& path, std::size_t limit) {
 
 std::string read_text(const std::filesystem::path& path) {
   return std::string(read_file(path, std::size_t{1} << 30).text());
-}
-
-std::string beginning(std::string_view text) {
-  constexpr std::size_t longest = 100;
-  std::size_t end = std::min(longest, text.size());
-  while (0 < end && end < text.size() && (text[end] & 0xc0) == 0x80) --end;  // within a character
-  std::string shown(text.substr(0, end));
-  std::replace_if(
-      shown.begin(), shown.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-  return end == text.size() ? shown : shown + "...";
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

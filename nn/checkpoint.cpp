@@ -5,8 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"

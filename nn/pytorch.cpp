@@ -4,8 +4,8 @@
 #include <cstring>
 #include <set>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 #include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/safetensors.h"
 #include "tapegrad/ops/layout.h"

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/internal/safetensors_header.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

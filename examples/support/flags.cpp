@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "support/output.h"
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "support/output.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/instruction_set.h"
 
 namespace tapegrad::support {

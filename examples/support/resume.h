@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "support/flags.h"
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 #include "tapegrad/nn/checkpoint.h"
 
 namespace tapegrad::support {

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "support/files.h"
 #include "support/scratch.h"
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
