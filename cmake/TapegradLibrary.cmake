@@ -53,7 +53,10 @@ function(tapegrad_library name definition)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_options(${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
   # A shared library shows what headers for users declare: no kernels, nothing of other libraries.
-  set_source_files_properties(${kernels} PROPERTIES COMPILE_OPTIONS -fvisibility=hidden)
+  if(BUILD_SHARED_LIBS)
+    set_source_files_properties(${kernels} PROPERTIES
+      COMPILE_OPTIONS -fvisibility=hidden SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   set_target_properties(${name} PROPERTIES VISIBILITY_INLINES_HIDDEN ON
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     DEFINE_SYMBOL "" LINK_DEPENDS ${PROJECT_BINARY_DIR}/tapegrad.map)
