@@ -5,7 +5,8 @@
 
 file(REMOVE_RECURSE ${WORK})
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
-set(configure ${CMAKE_COMMAND} ${release} -S ${SOURCE}/tests/install/outside)
+set(outside -S ${SOURCE}/tests/install/outside)
+set(configure ${CMAKE_COMMAND} ${release} ${outside})
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix)
@@ -21,7 +22,7 @@ if(NOT status OR NOT output MATCHES "undefined reference to `tapegrad::float64::
   message(FATAL_ERROR "headers of tapegrad64 were linked with tapegrad: ${output}")
 endif()
 
-run(${configure} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SOURCE})
+run(${CMAKE_COMMAND} ${quick} ${outside} -B ${WORK}/added -DTAPEGRAD_SOURCE=${SOURCE})
 run(${CMAKE_COMMAND} --build ${WORK}/added --target outside)
 run(${WORK}/added/outside)
 

@@ -10,7 +10,7 @@ if(NOT status)
 endif()
 expect("TAPEGRAD_BUILD_TESTS=OFF")
 
-run(${CMAKE_COMMAND} ${release} -S ${SOURCE} -B ${WORK}/tapegrad -DBUILD_SHARED_LIBS=ON
+run(${CMAKE_COMMAND} ${quick} -S ${SOURCE} -B ${WORK}/tapegrad -DBUILD_SHARED_LIBS=ON
     -DTAPEGRAD_BUILD_TESTS=OFF -DTAPEGRAD_BUILD_BENCH=OFF -DTAPEGRAD_BUILD_EXAMPLES=OFF)
 run(${CMAKE_COMMAND} --build ${WORK}/tapegrad)
 file(REMOVE_RECURSE ${WORK}/prefix ${WORK}/found)
