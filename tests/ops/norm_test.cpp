@@ -36,7 +36,8 @@ void check_same(const F& f, const F& g, const Tensor& x) {
     INFO((readable ? "composite" : "fused"));
     CHECK(relative_error(f(x), g(x)) < precision);
     const Tensor expected = gradient(g, x, seed);
-    const double size = std::max(1e-3, double{norm(expected).item()});
+    // The gradient of few values nearly cancels: rounding is relative to what cancels.
+    const double size = std::max(norm(seed).item(), norm(expected).item());
     CHECK(norm(gradient(f, x, seed) - expected).item() / size < precision);
   }
 }

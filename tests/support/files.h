@@ -69,7 +69,7 @@ class PeakMemory {
     before_ = kibibytes("VmHWM:");
   }
   std::optional<std::size_t> bytes() const {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef TAPEGRAD_SANITIZED
     const std::optional<std::size_t> now = kibibytes("VmHWM:");
     if (before_ && now) return (*now - *before_) * 1024;
 #endif
