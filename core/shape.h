@@ -27,14 +27,14 @@ class Shape {
   /// The number of elements.
   Index size() const { return count(0, rank_); }
   /// The extent of an axis; negative axes count from the last. Throws ShapeError out of range.
-  Index operator[](int axis) const { return begin()[resolve(axis)]; }
+  Index operator[](int axis) const { return extent(resolve(axis)); }
 
   const Index* begin() const { return extents_.data(); }
   const Index* end() const { return extents_.data() + rank_; }
   bool operator==(const Shape& other) const {
     if (rank_ != other.rank_) return false;
     for (int axis = 0; axis < rank_; ++axis)
-      if (begin()[axis] != other.begin()[axis]) return false;
+      if (extent(axis) != other.extent(axis)) return false;
     return true;
   }
 
@@ -54,11 +54,13 @@ class Shape {
   /// The product of the extents of axes [first, last).
   Index count(int first, int last) const {
     Index product = 1;
-    for (int axis = first; axis < last; ++axis) product *= begin()[axis];
+    for (int axis = first; axis < last; ++axis) product *= extent(axis);
     return product;
   }
 
  private:
+  // The compiler unrolls loops over axes because it sees the length of the array.
+  Index extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
   [[noreturn]] void no_axis(int axis) const;
   void expect_countable() const;
 
