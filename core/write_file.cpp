@@ -24,15 +24,19 @@ void expect_done(bool done, const std::filesystem::path& path) {
 }
 
 // What a symlink, or a chain of them, leads to. It need not exist.
-std::filesystem::path behind_links(std::filesystem::path path) {
+std::filesystem::path behind_links(const std::filesystem::path& path) {
   constexpr int most = 40;  // as in the kernel
+  std::filesystem::path target = path;
   std::error_code error;
   for (int links = 0; links < most; ++links) {
-    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
-    if (error) break;
-    path = path.parent_path() / next;
+    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+    if (error == std::errc::invalid_argument || error == std::errc::no_such_file_or_directory)
+      break;  // no link
+    errno = error.value();
+    expect_done(!error, path);
+    target = target.parent_path() / next;
   }
-  return path;
+  return target;
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {

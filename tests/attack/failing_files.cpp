@@ -78,6 +78,7 @@ bool file_fault_struck() { return !call.empty() && calls_left <= 0; }
 extern "C" {
 
 int stat(const char* path, struct stat* status) noexcept { return run("stat", path, status); }
+int lstat(const char* path, struct stat* status) noexcept { return run("lstat", path, status); }
 int fstat(int file, struct stat* status) noexcept { return run("fstat", file, status); }
 int getentropy(void* bytes, std::size_t count) { return run("getentropy", bytes, count); }
 int flock(int file, int operation) noexcept { return run("flock", file, operation); }

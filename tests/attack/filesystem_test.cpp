@@ -22,8 +22,8 @@ constexpr int all = 1000;
 // How many calls of each kind a save cannot do without, from the first on. The others close files,
 // keep the owner of the old one, or wait for the folder.
 const std::map<std::string, int> essential{
-    {"stat", 1},  {"getentropy", 1}, {"open", 1},   {"write", all}, {"fsync", 1}, {"rename", 1},
-    {"flock", 0}, {"fstat", 0},      {"fchown", 0}, {"fchmod", 0},  {"close", 0}};
+    {"lstat", 1},  {"stat", 1},  {"getentropy", 1}, {"open", 1},   {"write", all}, {"fsync", 1},
+    {"rename", 1}, {"flock", 0}, {"fstat", 0},      {"fchown", 0}, {"fchmod", 0},  {"close", 0}};
 
 // The message of a save that has failed, or "".
 std::string failure_of_save(const fs::path& file, const Linear& net) {
