@@ -5,7 +5,7 @@
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/cells.h"
-#include "tapegrad/ops/kernels/panels.h"
+#include "tapegrad/ops/kernels/product/packed.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
