@@ -21,7 +21,7 @@ function(tapegrad_library name definition)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/core/*.cpp ${PROJECT_SOURCE_DIR}/ops/*.cpp
        ${PROJECT_SOURCE_DIR}/nn/*.cpp ${PROJECT_SOURCE_DIR}/models/*.cpp)
-  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/kernels/*.cpp)
+  file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/kernels/*.cpp)
   add_library(${name} ${sources})
   add_library(tapegrad::${name} ALIAS ${name})
   target_compile_features(${name} PUBLIC cxx_std_20)

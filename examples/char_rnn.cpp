@@ -70,7 +70,7 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
                      .hidden = flags.hidden,
                      .recurrent = flags.recurrent(),
                      .dropout = flags.shared.dropout});
-  const bool with_cells = flags.cell() == Cell::lstm;
+  const bool with_cells = flags.cell().has_c;
   const auto logits = [net, with_cells](const Indices& ids, Memory* memory, Mode mode) {
     const auto states =
         memory == nullptr ? std::vector<RecurrentState>() : states_of(*memory, with_cells);

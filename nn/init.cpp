@@ -6,7 +6,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
-#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 

@@ -15,37 +15,21 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-bool is_gru(Cell cell) { return cell == Cell::gru || cell == Cell::gru_reset_first; }
-
-const char* name_of(Cell cell) {
-  switch (cell) {
-    case Cell::rnn_tanh:
-    case Cell::rnn_relu:
-      return "rnn";
-    case Cell::lstm:
-      return "lstm";
-    case Cell::gru:
-      return "gru";
-    default:
-      return "gru with the reset gate on the state";
-  }
-}
-
 const char* name_of(NormWiring wiring) {
   constexpr const char* names[] = {"paper", "cell", "sum", "per_gate"};
   return names[static_cast<int>(wiring)];
 }
 
-void expect_options(Cell cell, const RecurrentOptions& options) {
+void expect_options(const Cell& cell, const RecurrentOptions& options) {
   expect<Error>(
       options.norm.kind != NormKind::instance,
       "recurrent: instance normalization does not fit a {}: its features have no positions",
-      name_of(cell));
-  expect<Error>(cell == Cell::lstm || options.wiring == NormWiring::paper,
+      cell.name);
+  expect<Error>(cell.has_c || options.wiring == NormWiring::paper,
                 "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}",
-                name_of(cell));
-  expect<Error>(cell != Cell::gru_reset_first || options.norm.kind == NormKind::none,
-                "recurrent: a {} takes no normalization of its products", name_of(cell));
+                cell.name);
+  expect<Error>(cell.norms != CellNorms::none || options.norm.kind == NormKind::none,
+                "recurrent: a {} takes no normalization of its products", cell.name);
   expect<Error>(options.norm.kind != NormKind::none || options.wiring == NormWiring::paper,
                 "recurrent: the wiring needs a normalization: {}", name_of(options.wiring));
   expect_positive("recurrent", "layers", options.layers);
@@ -69,10 +53,11 @@ PartNorms make_parts(NormSpec spec, const std::vector<Index>& sizes) {
 }
 
 // The parts of a product that are normalized jointly.
-std::vector<Index> joint_parts(Cell cell, Index hidden, NormWiring wiring) {
-  if (is_gru(cell)) return {2 * hidden, hidden};
-  if (wiring == NormWiring::per_gate) return {hidden, hidden, hidden, hidden};
-  return {gates_of(cell) * hidden};
+std::vector<Index> joint_parts(const Cell& cell, Index hidden, NormWiring wiring) {
+  if (wiring == NormWiring::per_gate) return std::vector<Index>(cell.gates, hidden);
+  const Index gated = cell.gated_blocks;
+  if (gated > 0) return {(cell.gates - gated) * hidden, gated * hidden};
+  return {cell.gates * hidden};
 }
 
 // One after another, gains or biases of the parts.
@@ -159,14 +144,14 @@ Tensor PartNorms::operator()(const Tensor& x, Index step, Mode mode) const {
   return concat(segments, -1);
 }
 
-RecurrentLayer::RecurrentLayer(Cell c, Index in, Index hidden, Random& random,
+RecurrentLayer::RecurrentLayer(const Cell& c, Index in, Index hidden, Random& random,
                                const RecurrentOptions& o)
     : cell(c),
       options(o),
       input(expect_positive("recurrent", "in", in),
-            gates_of(c) * expect_positive("recurrent", "hidden", hidden), random,
+            c.gates * expect_positive("recurrent", "hidden", hidden), random,
             {.weight_norm = o.norm.normalized_weights}),
-      weight(orthogonal({hidden, gates_of(c) * hidden}, random, gates_of(c))) {
+      weight(orthogonal({hidden, c.gates * hidden}, random, c.gates)) {
   expect_options(cell, options);
   expect_default("RecurrentLayer", "layers", o.layers, Index{1});
   expect_default("RecurrentLayer", "bidirectional", o.bidirectional);
@@ -179,13 +164,14 @@ RecurrentLayer::RecurrentLayer(Cell c, Index in, Index hidden, Random& random,
   }
   const bool normalized = o.norm.kind != NormKind::none;
   const std::vector<Index> parts = joint_parts(cell, hidden, o.wiring);
-  const bool rnn = cell == Cell::rnn_tanh || cell == Cell::rnn_relu;
-  if (normalized && !rnn && o.wiring == NormWiring::paper) input_norm = make_parts(o.norm, parts);
+  if (normalized && cell.norms == CellNorms::of_products && o.wiring == NormWiring::paper)
+    input_norm = make_parts(o.norm, parts);
   if (normalized && o.wiring != NormWiring::cell) product_norm = make_parts(o.norm, parts);
-  if (normalized && cell == Cell::lstm) cell_norm = Norm::of_steps(o.norm, hidden);
-  if (cell == Cell::gru && !normalized) candidate_bias = Parameter(zeros({hidden}));
+  if (normalized && cell.has_c) cell_norm = Norm::of_steps(o.norm, hidden);
+  if (cell.gated_blocks > 0 && !normalized)
+    candidate_bias = Parameter(zeros({cell.gated_blocks * hidden}));
   if (o.learned_state) first_h = Parameter(zeros({hidden}));
-  if (o.learned_state && cell == Cell::lstm) first_c = Parameter(zeros({hidden}));
+  if (o.learned_state && cell.has_c) first_c = Parameter(zeros({hidden}));
 }
 
 RecurrentState RecurrentLayer::first(Index batch) const {
@@ -193,7 +179,7 @@ RecurrentState RecurrentLayer::first(Index batch) const {
   const auto make = [&](const Parameter& learned) {
     return learned.defined() ? broadcast_to(learned, shape) : zeros(shape);
   };
-  return {make(first_h), cell == Cell::lstm ? make(first_c) : Tensor()};
+  return {make(first_h), cell.has_c ? make(first_c) : Tensor()};
 }
 
 bool RecurrentLayer::fused() const {
@@ -231,7 +217,8 @@ RecurrentNorms RecurrentLayer::norms() const {
   }
   if (cell_norm) norms.cell = row_normalization({*cell_norm}, {hidden()});
   if (candidate_bias.defined())
-    norms.product.bias = concat({zeros({2 * hidden()}), candidate_bias});
+    norms.product.bias =
+        concat({zeros({(cell.gates - cell.gated_blocks) * hidden()}), candidate_bias});
   return norms;
 }
 
@@ -254,7 +241,7 @@ RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState
                                            const Indices& lengths, Mode mode) const {
   expect_defined("recurrent", x);
   expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0], "{}: x must be (T, B, {}): {}",
-         name_of(cell), input.weight.shape()[0], x.shape());
+         cell.name, input.weight.shape()[0], x.shape());
   if (lengths.defined()) expect_lengths("recurrent: lengths", lengths, x.shape()[0], x.shape()[1]);
   const RecurrentState begin = state.h.defined() ? state : first(x.shape()[1]);
   const Tensor inputs = projected(x, lengths, mode);
@@ -279,7 +266,8 @@ void RecurrentLayer::visit(Fields& field) const {
   field("first_c", first_c);
 }
 
-Recurrent::Recurrent(Cell cell, Index in, Index hidden, Random& random, const RecurrentOptions& o)
+Recurrent::Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
+                     const RecurrentOptions& o)
     : options(o) {
   expect_options(cell, o);
   const Index directions = o.bidirectional ? 2 : 1;
@@ -318,11 +306,11 @@ Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<Recur
 void RecurrentLayer::pytorch(PyTorchState& state, const std::string& suffix) const {
   if (options.norm.kind != NormKind::none || options.norm.normalized_weights)
     state.no_counterpart("a normalized recurrent layer");
-  if (cell == Cell::gru_reset_first) state.no_counterpart(fmt::format("a {}", name_of(cell)));
+  if (!cell.in_pytorch) state.no_counterpart(fmt::format("a {}", cell.name));
   if (first_h.defined()) state.no_counterpart("a learned first state");
   state.transposed("weight_ih" + suffix, input.weight);
   state.transposed("weight_hh" + suffix, weight);
-  const Index gates = 2 * hidden();  // of a GRU
+  const Index gates = (cell.gates - cell.gated_blocks) * hidden();  // before the candidate
   Tensor second = zeros(input.bias.shape());
   if (candidate_bias.defined()) second = concat({zeros({gates}), candidate_bias.value()});
   state.tensor("bias_ih" + suffix, input.bias.value(),

@@ -44,7 +44,7 @@ struct RecurrentLayer {
   RecurrentOptions options;
   Linear input;
   Parameter weight, weight_gain;
-  Parameter candidate_bias;  ///< of a GRU: stands with h U_n inside the product with the reset gate
+  Parameter candidate_bias;  ///< of the blocks of the product that a gate multiplies: a GRU's h U_n
   PartNorms input_norm, product_norm;
   std::optional<Norm> cell_norm;
   Parameter first_h, first_c;
@@ -52,7 +52,7 @@ struct RecurrentLayer {
   /// Throws Error for sizes below 1, for options that only a `Recurrent` of several layers has a
   /// use for, for a wiring without a normalization, and, naming the pair, for a wiring or
   /// normalization that the cell does not take.
-  RecurrentLayer(Cell cell, Index in, Index hidden, Random& random,
+  RecurrentLayer(const Cell& cell, Index in, Index hidden, Random& random,
                  const RecurrentOptions& options = {});
   Index hidden() const { return weight.shape()[0]; }
   /// Zeros, or the learned first state, for a batch.
@@ -83,7 +83,7 @@ struct Recurrent {
   std::vector<RecurrentLayer> layers;  ///< layer by layer, forward before backward
 
   /// Throws Error as `RecurrentLayer` does, and for `variational` without dropout.
-  Recurrent(Cell cell, Index in, Index hidden, Random& random,
+  Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
             const RecurrentOptions& options = {});
 
   struct Result {

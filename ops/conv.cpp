@@ -6,8 +6,6 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/kernels/conv.h"
 #include "tapegrad/ops/kernels/pool.h"
@@ -182,25 +180,16 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
   const Index columns = window_count("max_pool2d", x.shape(), width, size, stride, padding);
   expect(height * width <= std::numeric_limits<std::int32_t>::max(),
          "max_pool2d: a plane of {} has too many elements", x.shape());
-  count_pass(x.size(), x.shape()[0] * x.shape()[1] * rows * columns);
   Indices winners = Indices::uninitialized({x.shape()[0], x.shape()[1], rows, columns});
-  Index* out = winners.mutable_data();
-  const Index lines = x.shape()[0] * x.shape()[1] * rows;
-  parallel_ranges(lines, std::max<Index>(1, elements_per_tile / std::max<Index>(1, size * width)),
-                  [&, size = size, padding = padding](Index begin, Index end) {
-                    for (Index line = begin; line < end; ++line) {
-                      const Index plane = line / rows * height * width,
-                                  top = line % rows * stride - padding;
-                      kernels::pool().max({.windows = columns,
-                                           .top = std::max<Index>(top, 0),
-                                           .bottom = std::min(top + size, height),
-                                           .width = width,
-                                           .size = size,
-                                           .stride = stride,
-                                           .padding = padding},
-                                          x.data() + plane, plane, out + line * columns);
-                    }
-                  });
+  kernels::max_pool({.planes = x.shape()[0] * x.shape()[1],
+                     .height = height,
+                     .width = width,
+                     .size = size,
+                     .stride = stride,
+                     .padding = padding,
+                     .out_height = rows,
+                     .out_width = columns},
+                    x.data(), winners.mutable_data());
   return take(x, winners, place);
 }
 

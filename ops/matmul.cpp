@@ -8,7 +8,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 

@@ -4,14 +4,13 @@
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/recurrent.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
-
-kernels::Cell kernel_cell(Cell cell) { return static_cast<kernels::Cell>(cell); }
 
 // 1 where the sequence of a row still runs at `step`: (B, 1).
 Tensor running(const Indices& lengths, Index step) {
@@ -30,18 +29,18 @@ StepFunctions step_functions(const RecurrentNorms& norms) {
   return {step_function(norms.product), step_function(norms.cell), norms.product.over_sum};
 }
 
-void expect_fit(Cell cell, const Tensor& inputs, const Tensor& weight, const RecurrentState& first,
-                const Indices& lengths) {
+void expect_fit(const Cell& cell, const Tensor& inputs, const Tensor& weight,
+                const RecurrentState& first, const Indices& lengths) {
   expect(
       inputs.rank() == 3 && weight.rank() == 2 &&
-          weight.shape()[1] == gates_of(cell) * weight.shape()[0] &&
+          weight.shape()[1] == cell.gates * weight.shape()[0] &&
           weight.shape()[1] == inputs.shape()[2],
       "recurrent: inputs (T, B, {0} hidden) and a weight (hidden, {0} hidden) are needed: {1}, {2}",
-      gates_of(cell), inputs.shape(), weight.shape());
+      cell.gates, inputs.shape(), weight.shape());
   const Shape state{inputs.shape()[1], weight.shape()[0]};
   expect(first.h.shape() == state, "recurrent: the first h must be (B, hidden) = {}: {}", state,
          first.h.shape());
-  expect(cell != Cell::lstm || first.c.shape() == state,
+  expect(!cell.has_c || first.c.shape() == state,
          "recurrent: the first c must be (B, hidden) = {}: {}", state, first.c.shape());
   if (lengths.defined())
     expect_lengths("recurrent: lengths", lengths, inputs.shape()[0], inputs.shape()[1]);
@@ -73,7 +72,7 @@ Gradients<operand_count> list(const Operands& o) {
 }
 
 // The definition: the inputs do not depend on h, and are normalized first.
-RecurrentResult defined(Cell cell, const Tensor& inputs, const Tensor& weight,
+RecurrentResult defined(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                         const RecurrentState& first, const RecurrentNorms& norms,
                         const Indices& lengths) {
   return composite::recurrent(cell, norms.inputs(inputs), weight, first, step_functions(norms),
@@ -110,17 +109,17 @@ KeptTensors allocate(const kernels::Sequence& s) {
     return Tensor::uninitialized({T, B, 2 * static_cast<Index>(t.segments.size())});
   };
   KeptTensors kept;
-  const bool lstm = s.cell == kernels::Cell::lstm;
-  if (lstm || s.cell == kernels::Cell::gru) kept.gates = Tensor::uninitialized({T, B, 4 * H});
-  if (lstm) {
+  if (const Index blocks = s.cell->kept_blocks; blocks > 0)
+    kept.gates = Tensor::uninitialized({T, B, blocks * H});
+  if (s.has_c) {
     kept.cells = Tensor::uninitialized({T + 1, B, H});
     kept.tanh_cells = Tensor::uninitialized({T, B, H});
   }
   if (s.product.normalized) {
-    kept.product = Tensor::uninitialized({T, B, s.gates() * H});
+    kept.product = Tensor::uninitialized({T, B, s.gates * H});
     kept.product_scales = scales(s.product);
   }
-  if (lstm && s.state.normalized) {
+  if (s.has_c && s.state.normalized) {
     kept.state = Tensor::uninitialized({T, B, H});
     kept.state_scales = scales(s.state);
   }
@@ -143,7 +142,10 @@ struct Call {
   kernels::Sequence sequence() const {
     const Shape& inputs = operands.inputs.shape();
     const Index hidden = operands.weight.shape()[0];
-    return {.cell = kernel_cell(cell),
+    return {.cell = cell.kernel,
+            .gates = cell.gates,
+            .gated_blocks = cell.gated_blocks,
+            .has_c = cell.has_c,
             .steps = inputs[0],
             .batch = inputs[1],
             .hidden = hidden,
@@ -158,9 +160,9 @@ struct Call {
   }
 };
 
-// outputs and, of an LSTM, the last c behind them: (T, B, hidden) or (T + 1, B, hidden).
-Tensor joined(Cell cell, const RecurrentResult& result) {
-  if (cell != Cell::lstm) return result.outputs;
+// outputs and, of a cell that has it, the last c behind them: (T, B, hidden) or (T + 1, B, hidden).
+Tensor joined(const Cell& cell, const RecurrentResult& result) {
+  if (!cell.has_c) return result.outputs;
   return concat({result.outputs, reshape(result.last.c, result.last.c.shape().insert(0, 1))});
 }
 
@@ -203,9 +205,8 @@ Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& ke
   const bool shared = s.starts_from_inputs();
   Tensor product;  // its gradient, where it is not that of the inputs
   if (!shared) product = Tensor::uninitialized(call.operands.inputs.shape());
-  const bool lstm = call.cell == Cell::lstm;
   kernels::recurrent_backward(s, pointers(kept), y.data(), g.data(),
-                              lstm ? g.data() + s.steps * s.batch * s.hidden : nullptr,
+                              s.has_c ? g.data() + s.steps * s.batch * s.hidden : nullptr,
                               {.inputs = of(0),
                                .product = shared ? of(0) : product.mutable_data(),
                                .weight = of(1),
@@ -220,11 +221,10 @@ Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& ke
 Tensor fused(const Call& call, Place place) {
   const kernels::Sequence s = call.sequence();
   const KeptTensors kept = allocate(s);
-  const bool lstm = call.cell == Cell::lstm;
-  Tensor y = Tensor::uninitialized({s.steps + (lstm ? 1 : 0), s.batch, s.hidden});
+  Tensor y = Tensor::uninitialized({s.steps + (s.has_c ? 1 : 0), s.batch, s.hidden});
   kernels::recurrent_forward(s, pointers(kept), y.mutable_data());
   const Index state = s.batch * s.hidden;
-  if (lstm)
+  if (s.has_c)
     std::copy_n(kept.cells.data() + s.steps * state, state, y.mutable_data() + s.steps * state);
 
   const auto rule = [call, kept](const Tensor& g, const Tensor& value,
@@ -253,10 +253,6 @@ Index gates_of(Cell cell) {
   return cell == Cell::gru || cell == Cell::gru_reset_first ? 3 : 1;
 }
 
-RecurrentState detach(const RecurrentState& state) {
-  return {detach(state.h), state.c.defined() ? detach(state.c) : Tensor()};
-}
-
 Tensor RowNormalization::operator()(const Tensor& x) const {
   expect_defined("row_normalization", x);
   Tensor y = x;
@@ -272,37 +268,16 @@ Tensor RowNormalization::operator()(const Tensor& x) const {
   return bias.defined() ? y + bias : y;
 }
 
-RecurrentState composite::recurrent_step(Cell cell, const Tensor& inputs, const Tensor& weight,
-                                         const RecurrentState& state,
+RecurrentState composite::recurrent_step(const Cell& cell, const Tensor& inputs,
+                                         const Tensor& weight, const RecurrentState& state,
                                          const StepFunctions& functions, Index step) {
   expect_defined("recurrent_step", inputs, weight, state.h);
-  expect<Error>(functions.product && functions.cell, "recurrent_step: a step function is empty");
-  const Index hidden = weight.shape()[0];
-  if (cell == Cell::gru_reset_first) {
-    const auto x = split(inputs, {2 * hidden, hidden}, -1);
-    const auto w = split(weight, {2 * hidden, hidden}, -1);
-    const auto gates = split(sigmoid(x[0] + matmul(state.h, w[0])), {hidden, hidden}, -1);
-    const Tensor candidate = tanh(x[1] + matmul(gates[0] * state.h, w[1]));
-    return {candidate + gates[1] * (state.h - candidate), {}};
-  }
-  const Tensor product = matmul(state.h, weight);
-  if (cell == Cell::gru) {
-    const auto x = split(inputs, {2 * hidden, hidden}, -1);
-    const auto u = split(functions.product(product, step), {2 * hidden, hidden}, -1);
-    const auto gates = split(sigmoid(x[0] + u[0]), {hidden, hidden}, -1);
-    const Tensor candidate = tanh(x[1] + gates[0] * u[1]);
-    return {candidate + gates[1] * (state.h - candidate), {}};
-  }
-  const Tensor sum = functions.over_sum ? functions.product(inputs + product, step)
-                                        : inputs + functions.product(product, step);
-  if (cell == Cell::rnn_tanh) return {tanh(sum), {}};
-  if (cell == Cell::rnn_relu) return {relu(sum), {}};
-  const auto gates = split(sum, {hidden, hidden, hidden, hidden}, -1);
-  const Tensor c = sigmoid(gates[1]) * state.c + sigmoid(gates[0]) * tanh(gates[2]);
-  return {sigmoid(gates[3]) * tanh(functions.cell(c, step)), c};
+  expect<Error>(cell.step && functions.product && functions.cell,
+                "recurrent_step: a step function is empty");
+  return cell.step(inputs, weight, state, functions, step);
 }
 
-RecurrentResult composite::recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
+RecurrentResult composite::recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                                      const RecurrentState& first, const StepFunctions& functions,
                                      const Indices& lengths) {
   expect_defined("recurrent", inputs, weight, first.h);
@@ -323,33 +298,34 @@ RecurrentResult composite::recurrent(Cell cell, const Tensor& inputs, const Tens
   return {stack(outputs), state};
 }
 
-RecurrentResult recurrent(Cell cell, const Tensor& inputs, const Tensor& weight,
+RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms,
                           const Indices& lengths, Place place) {
   expect_defined("recurrent", inputs, weight, first.h);
-  expect(cell != Cell::lstm || first.c.defined(), "recurrent: the first c of an lstm is undefined");
+  expect(!cell.has_c || first.c.defined(), "recurrent: the first c of the {} is undefined",
+         cell.name);
   expect_fit(cell, inputs, weight, first, lengths);
   expect_row("inputs", norms.inputs, inputs.shape()[2]);
   expect_row("product", norms.product, inputs.shape()[2]);
   expect_row("cell", norms.cell, weight.shape()[0]);
   expect(!norms.product.over_sum || norms.inputs.identity(),
          "recurrent: where the sum is normalized, the inputs are not");
-  expect(cell != Cell::gru || !norms.product.over_sum,
-         "recurrent: a gru has no sum of inputs and product to normalize");
-  expect(cell != Cell::gru_reset_first || norms.product.identity(),
-         "recurrent: a gru with the reset gate on the state takes no normalization");
+  expect(cell.gated_blocks == 0 || !norms.product.over_sum,
+         "recurrent: a {} has no sum of inputs and product to normalize", cell.name);
+  expect(cell.norms != CellNorms::none || norms.product.identity(),
+         "recurrent: a {} takes no normalization", cell.name);
   const PlaceScope caller(place);
-  if (Composite::active() || inputs.shape()[0] == 0 || cell == Cell::gru_reset_first)
+  if (Composite::active() || inputs.shape()[0] == 0 || !cell.kernel)
     return defined(cell, inputs, weight, first, norms, lengths);
   const Call call{
       cell,
-      {inputs, weight, first.h, cell == Cell::lstm ? first.c : Tensor(), norms.inputs.gain,
+      {inputs, weight, first.h, cell.has_c ? first.c : Tensor(), norms.inputs.gain,
        norms.inputs.bias, norms.product.gain, norms.product.bias, norms.cell.gain, norms.cell.bias},
       norms,
       lengths};
   const Tensor y = fused(call, place);
   const Index steps = inputs.shape()[0];
-  if (cell != Cell::lstm) return {y, {select(y, steps - 1), {}}};
+  if (!cell.has_c) return {y, {select(y, steps - 1), {}}};
   return {slice(y, 0, 0, steps), {select(y, steps - 1), select(y, steps)}};
 }
 

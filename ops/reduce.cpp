@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/root.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -16,77 +14,27 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr Index column_tile = 256;
+using ReduceKernel = void (*)(const kernels::Reduced& shape, const real* x, real* y);
 
-// Rows of consecutive elements, each to one value. A single long row is cut into tiles, whose
-// results are summed in order.
-void sum_rows(const real* x, Index rows, Index length, real* y) {
-  if (rows == 1 && length > elements_per_tile) {
-    std::vector<real> partial((length + elements_per_tile - 1) / elements_per_tile);
-    parallel_ranges(length, elements_per_tile, [&](Index begin, Index end) {
-      partial[begin / elements_per_tile] = kernels::reduce().sum(x + begin, end - begin);
-    });
-    y[0] = kernels::reduce().sum(partial.data(), static_cast<Index>(partial.size()));
-    return;
-  }
-  parallel_ranges(rows, std::max<Index>(1, elements_per_tile / std::max<Index>(length, 1)),
-                  [&](Index begin, Index end) {
-                    for (Index row = begin; row < end; ++row)
-                      y[row] = kernels::reduce().sum(x + row * length, length);
-                  });
-}
-
-// x: (outer, length, inner) to y: (outer, inner), column by column.
-void sum_columns(const real* x, Index outer, Index length, Index inner, real* y) {
-  const Index tiles = (inner + column_tile - 1) / column_tile;
-  parallel_ranges(
-      outer * tiles,
-      std::max<Index>(
-          1, elements_per_tile / std::max<Index>(1, length * std::min(inner, column_tile))),
-      [&](Index begin, Index end) {
-        for (Index task = begin; task < end; ++task) {
-          const Index o = task / tiles, first = task % tiles * column_tile;
-          const Index width = std::min(column_tile, inner - first);
-          real* total = y + o * inner + first;
-          std::fill_n(total, width, real{0});
-          for (Index r = 0; r < length; ++r)
-            kernels::reduce().accumulate(x + (o * length + r) * inner + first, total, width);
-        }
-      });
-}
-
-// Calls step(x, outer, length, inner, y) for each group of neighbouring reduced axes, from the last
-// to the first.
-template <class Step>
+// Each group of neighbouring reduced axes by one call of the kernel, from the last to the first.
+// The axes are kept, of extent 1.
 Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
-                     const Step& step) {
+                     ReduceKernel kernel) {
   Tensor current = x.view(x.shape());
   for (int last = x.rank() - 1; last >= 0; --last) {
     if (!reduced[last]) continue;
     int first = last;
     while (first > 0 && reduced[first - 1]) --first;
     Shape shape = current.shape();
-    const Index outer = shape.count(0, first), length = shape.count(first, last + 1),
-                inner = shape.count(last + 1, shape.rank());
+    const kernels::Reduced extents{shape.count(0, first), shape.count(first, last + 1),
+                                   shape.count(last + 1, shape.rank())};
     for (int axis = first; axis <= last; ++axis) shape = shape.with(axis, 1);
-    count_pass(current.size(), shape.size());
     Tensor next = Tensor::uninitialized(shape);
-    step(current.data(), outer, length, inner, next.mutable_data());
+    kernel(extents, current.data(), next.mutable_data());
     current = next;
     last = first;
   }
   return current;
-}
-
-// With the reduced axes kept, of extent 1.
-Tensor sum_over(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced) {
-  return reduce_groups(x, reduced,
-                       [](const real* in, Index outer, Index length, Index inner, real* out) {
-                         if (inner == 1)
-                           sum_rows(in, outer, length, out);
-                         else
-                           sum_columns(in, outer, length, inner, out);
-                       });
 }
 
 Shape without_axes(const Shape& shape, const std::array<bool, Shape::max_rank>& reduced) {
@@ -115,7 +63,7 @@ Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>&
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   expect_defined("sum", x);
   const auto reduced = axes.of(x.shape());
-  const Tensor total = sum_over(x, reduced);
+  const Tensor total = reduce_groups(x, reduced, kernels::sum);
   const Shape ones = with_ones(x.shape(), reduced);
   const Tensor result = keep == Keep::yes ? total : total.view(without_axes(x.shape(), reduced));
   return record("sum", result, place, edge(x, [ones, shape = x.shape()](const Tensor& g) {
@@ -157,19 +105,7 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   expect_defined("max", x);
   const auto reduced = axes.of(x.shape());
   expect(reduced_count(x.shape(), reduced) > 0, "max: no elements to compare: {}", x.shape());
-  const Tensor kept = reduce_groups(
-      x, reduced, [](const real* in, Index outer, Index length, Index inner, real* out) {
-        parallel_ranges(
-            outer, std::max<Index>(1, elements_per_tile / (length * std::max<Index>(inner, 1))),
-            [&](Index begin, Index end) {
-              std::vector<real> column(length);
-              for (Index o = begin; o < end; ++o)
-                for (Index i = 0; i < inner; ++i) {
-                  for (Index r = 0; r < length; ++r) column[r] = in[(o * length + r) * inner + i];
-                  out[o * inner + i] = kernels::reduce().max(column.data(), length);
-                }
-            });
-      });
+  const Tensor kept = reduce_groups(x, reduced, kernels::max);
   const Tensor result = keep == Keep::yes ? kept : kept.view(without_axes(x.shape(), reduced));
   return record("max", result, place, edge(x, [x, kept, axes](const Tensor& g) {
                   const Tensor winners = equal(x, kept);
@@ -221,7 +157,7 @@ Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
   std::array<bool, Shape::max_rank> reduced{};
   for (int axis = 0; axis < x.rank(); ++axis)
     reduced[axis] = axis < extra || (shape[axis - extra] == 1 && x.shape()[axis] != 1);
-  const Tensor total = sum_over(x, reduced);
+  const Tensor total = reduce_groups(x, reduced, kernels::sum);
   return record("sum_to", total.view(shape), place,
                 edge(x, [from = x.shape()](const Tensor& g) { return broadcast_to(g, from); }));
 }

@@ -1,15 +1,8 @@
 #include "tapegrad/ops/softmax.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/kernels/elementwise.h"
-#include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/softmax.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
@@ -17,34 +10,13 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Calls row(x, length, y) for each row along the last axis.
-template <class Row>
-Tensor by_rows(const Tensor& x, const Row& row) {
-  count_pass(x.size(), x.size());
+// A kernel of the rows along the last axis.
+using RowKernel = void (*)(Index rows, Index length, const real* x, real* y);
+
+Tensor by_rows(const Tensor& x, RowKernel kernel) {
   Tensor y = Tensor::uninitialized(x.shape());
-  real* out = y.mutable_data();
-  const Index length = x.shape()[-1];
-  if (x.size() == 0) return y;
-  parallel_ranges(x.size() / length, std::max<Index>(1, elements_per_tile / length),
-                  [&](Index begin, Index end) {
-                    for (Index r = begin; r < end; ++r)
-                      row(x.data() + r * length, length, out + r * length);
-                  });
+  kernel(x.shape().count(0, x.rank() - 1), x.shape()[-1], x.data(), y.mutable_data());
   return y;
-}
-
-void softmax_row(const real* x, Index length, real* y) {
-  const real greatest = kernels::reduce().max(x, length);
-  const real factor = 1 / kernels::softmax_loops().exp_sum(x, length, greatest, y);
-  kernels::elementwise().mul({y, false}, {&factor, true}, y, length);
-}
-
-void log_softmax_row(const real* x, Index length, real* y) {
-  const real greatest = kernels::reduce().max(x, length);
-  const real log_sum = std::log(kernels::softmax_loops().exp_sum(x, length, greatest, y));
-  // One after the other: greatest + log_sum would lose the digits of log_sum.
-  kernels::elementwise().sub({x, false}, {&greatest, true}, y, length);
-  kernels::elementwise().sub({y, false}, {&log_sum, true}, y, length);
 }
 
 // f along the last axis, applied along any other by exchanging the two.
@@ -61,7 +33,7 @@ Tensor softmax(const Tensor& x, int axis, Place place) {
   const PlaceScope caller(place);
   if (Composite::active()) return composite::softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
-    return record("softmax", by_rows(rows, softmax_row), {},
+    return record("softmax", by_rows(rows, kernels::softmax), {},
                   edge(rows, [](const Tensor& g, const Tensor& y) {
                     return y * (g - sum(g * y, -1, Keep::yes));
                   }));
@@ -73,7 +45,7 @@ Tensor log_softmax(const Tensor& x, int axis, Place place) {
   const PlaceScope caller(place);
   if (Composite::active()) return composite::log_softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
-    return record("log_softmax", by_rows(rows, log_softmax_row), {},
+    return record("log_softmax", by_rows(rows, kernels::log_softmax), {},
                   edge(rows, [](const Tensor& g, const Tensor& y) {
                     return g - exp(y) * sum(g, -1, Keep::yes);
                   }));

@@ -8,7 +8,7 @@
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/elementwise.h"
-#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 #include "tapegrad/ops/kernels/softmax.h"

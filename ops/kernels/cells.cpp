@@ -4,8 +4,11 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/cells.h"
+#include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -122,14 +125,14 @@ void tanh_back(Index hidden, const real* h, const real* dh, real* d_sums) {
 
 }  // namespace
 
-const Cells* cells_here() {
-  static constexpr Cells loops{.lstm_gates = lstm_gates,
-                               .lstm_output = lstm_output,
-                               .lstm_output_back = lstm_output_back,
-                               .lstm_gates_back = lstm_gates_back,
-                               .gru = gru,
-                               .gru_back = gru_back,
-                               .tanh_back = tanh_back};
+const CellLoops* cells_here() {
+  static constexpr CellLoops loops{.lstm_gates = lstm_gates,
+                                   .lstm_output = lstm_output,
+                                   .lstm_output_back = lstm_output_back,
+                                   .lstm_gates_back = lstm_gates_back,
+                                   .gru = gru,
+                                   .gru_back = gru_back,
+                                   .tanh_back = tanh_back};
   return &loops;
 }
 
@@ -139,9 +142,86 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(cells_here);
-const Cells& cells() {
-  static const Cells& best = *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(cells_here)(); });
+const CellLoops& cell_loops() {
+  static const CellLoops& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(cells_here)(); });
   return best;
 }
+
+namespace {
+
+// From h W of the row to the sum that the gates see.
+void sum_forward(const Sequence& s, const Row& row, real* product) {
+  const Index G = s.gates * s.hidden;
+  transform_forward(s.product, product, G, row.product, row.product_scales);
+  if (!s.starts_from_inputs()) elementwise().add({product, false}, {row.inputs, false}, product, G);
+}
+
+void tanh_forward(const Sequence& s, const Row& row, real* product) {
+  sum_forward(s, row, product);
+  elementwise().tanh(product, row.h, s.hidden);
+}
+
+void relu_forward(const Sequence& s, const Row& row, real* product) {
+  sum_forward(s, row, product);
+  elementwise().relu(product, row.h, s.hidden);
+}
+
+void lstm_forward(const Sequence& s, const Row& row, real* product) {
+  sum_forward(s, row, product);
+  cell_loops().lstm_gates(s.hidden, product, row.cell_before, row.gates, row.cell_after);
+  std::copy_n(row.cell_after, s.hidden, row.tanh_cell);
+  transform_forward(s.state, row.tanh_cell, s.hidden, row.state, row.state_scales);
+  cell_loops().lstm_output(s.hidden, row.gates, row.tanh_cell, row.tanh_cell, row.h);
+}
+
+void gru_forward(const Sequence& s, const Row& row, real* product) {
+  transform_forward(s.product, product, 3 * s.hidden, row.product, row.product_scales);
+  cell_loops().gru(s.hidden, row.inputs, product, row.h_before, row.gates, row.h);
+}
+
+// Given the gradient of the gates' sum in `out.inputs`. All of h's flows through the product.
+void sum_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  const Index G = s.gates * s.hidden;
+  if (out.product != out.inputs) std::copy_n(out.inputs, G, out.product);
+  transform_backward(s.product, out.product, G, row.product, row.product_scales, out.product_total);
+  std::fill_n(out.h, s.hidden, real{0});
+}
+
+void tanh_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  cell_loops().tanh_back(s.hidden, row.h, out.h, out.inputs);
+  sum_backward(s, row, out);
+}
+
+void relu_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  elementwise().gate({out.h, false}, {row.h, false}, out.inputs, s.hidden);
+  sum_backward(s, row, out);
+}
+
+void lstm_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  const Index H = s.hidden;
+  cell_loops().lstm_output_back(H, row.gates, row.tanh_cell, out.h, out.inputs, out.state);
+  transform_backward(s.state, out.state, H, row.state, row.state_scales, out.state_total);
+  cell_loops().lstm_gates_back(H, row.gates, row.cell_before, out.state, out.c, out.inputs);
+  sum_backward(s, row, out);
+}
+
+void gru_backward(const Sequence& s, const Row& row, const RowGradients& out) {
+  cell_loops().gru_back(s.hidden, row.gates, row.h_before, out.h, out.inputs, out.product);
+  transform_backward(s.product, out.product, 3 * s.hidden, row.product, row.product_scales,
+                     out.product_total);
+}
+
+}  // namespace
+
+constinit const CellKernel rnn_tanh_cell{
+    .kept_blocks = 0, .passes_h_by = false, .forward = tanh_forward, .backward = tanh_backward};
+constinit const CellKernel rnn_relu_cell{
+    .kept_blocks = 0, .passes_h_by = false, .forward = relu_forward, .backward = relu_backward};
+constinit const CellKernel lstm_cell{
+    .kept_blocks = 4, .passes_h_by = false, .forward = lstm_forward, .backward = lstm_backward};
+constinit const CellKernel gru_cell{
+    .kept_blocks = 4, .passes_h_by = true, .forward = gru_forward, .backward = gru_backward};
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

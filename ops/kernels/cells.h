@@ -1,12 +1,38 @@
 #pragma once
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/ops/kernels/recurrent.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// The loops of recurrent cells over one row of one step, `hidden` channels wide. Gates stand one
-/// after another as in recurrent.h: lstm i, f, g, o; gru r, z, n and the product of n.
-struct Cells {
+/// Where one row of one step keeps its numbers: those of Sequence and Kept.
+struct Row {
+  const real *inputs, *h_before;
+  real* h;
+  real *gates, *cell_before, *cell_after, *tanh_cell;
+  real *product, *product_scales, *state, *state_scales;
+};
+
+/// Gradients at one row: h and c arrive, and leave as those of the step before without what flows
+/// through the product; inputs and product are written.
+struct RowGradients {
+  real *h, *c, *inputs, *product;
+  TransformGradients product_total, state_total;
+  real* state;  ///< room for `hidden` numbers
+};
+
+/// A cell as a kernel: what one row of one step does.
+struct CellKernel {
+  Index kept_blocks;  ///< of `hidden` numbers a row, in `gates`, for the way back
+  bool passes_h_by;   ///< whether h reaches the next h by another way than the product, too
+  /// product: h W of the row, changed on the way; or inputs + h W if the sequence starts from them
+  void (*forward)(const Sequence& sequence, const Row& row, real* product);
+  void (*backward)(const Sequence& sequence, const Row& row, const RowGradients& gradients);
+};
+extern const CellKernel rnn_tanh_cell, rnn_relu_cell, lstm_cell, gru_cell;
+
+/// Loops over one row of one step, `hidden` channels wide. Gates stand one after another as in ops'
+/// Cell: lstm i, f, g, o; gru r, z, n and the product of n.
+struct CellLoops {
   /// gates from their sums (4 hidden); c = f c_before + i g
   void (*lstm_gates)(Index hidden, const real* sums, const real* c_before, real* gates, real* c);
   /// tanh_state = tanh(state), h = o tanh_state
@@ -27,6 +53,6 @@ struct Cells {
   /// Of h = tanh(sums)
   void (*tanh_back)(Index hidden, const real* h, const real* dh, real* d_sums);
 };
-const Cells& cells();
+const CellLoops& cell_loops();
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -4,7 +4,11 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <algorithm>
+
 #include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/pool.h"
 
@@ -46,8 +50,8 @@ void max(const PoolLine& line, const real* plane, Index start, Index* best) {
 
 }  // namespace
 
-const Pool* pool_here() {
-  static constexpr Pool loops{.max = max};
+const PoolLoops* pool_here() {
+  static constexpr PoolLoops loops{.max = max};
   return &loops;
 }
 
@@ -57,9 +61,32 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(pool_here);
-const Pool& pool() {
-  static const Pool& best = *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(pool_here)(); });
+const PoolLoops& pool_loops() {
+  static const PoolLoops& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(pool_here)(); });
   return best;
 }
+
+void max_pool(const PoolSizes& s, const real* x, Index* winners) {
+  const Index lines = s.planes * s.out_height;
+  count_pass(s.planes * s.height * s.width, lines * s.out_width);
+  const Index line_elements = std::max<Index>(1, s.size * s.width);
+  parallel_ranges(lines, std::max<Index>(1, elements_per_tile / line_elements),
+                  [&](Index begin, Index end) {
+                    for (Index line = begin; line < end; ++line) {
+                      const Index plane = line / s.out_height * s.height * s.width;
+                      const Index top = line % s.out_height * s.stride - s.padding;
+                      pool_loops().max({.windows = s.out_width,
+                                        .top = std::max<Index>(top, 0),
+                                        .bottom = std::min(top + s.size, s.height),
+                                        .width = s.width,
+                                        .size = s.size,
+                                        .stride = s.stride,
+                                        .padding = s.padding},
+                                       x + plane, plane, winners + line * s.out_width);
+                    }
+                  });
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

@@ -4,6 +4,17 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
+/// Windows of size by size over planes (height, width), which are padded at all sides.
+struct PoolSizes {
+  Index planes, height, width;
+  Index size, stride, padding;
+  Index out_height, out_width;
+};
+/// winners (planes, out_height, out_width): the position in x (planes, height, width) of the
+/// greatest element of each window: the first of equal ones, the last NaN if there is one. A task
+/// takes as many lines of windows as are worth one. Positions in a plane fit 32 bits.
+void max_pool(const PoolSizes& sizes, const real* x, Index* winners);
+
 /// One line of windows over a plane of an image.
 struct PoolLine {
   Index windows;
@@ -12,11 +23,10 @@ struct PoolLine {
   Index size, stride, padding;
 };
 
-struct Pool {
-  /// best[j] = start + the position in the plane of window j's greatest element: the first of equal
-  /// ones, the last NaN if there is one.
+struct PoolLoops {
+  /// best[j] = start + the position in the plane of the winner of window j
   void (*max)(const PoolLine& line, const real* plane, Index start, Index* best);
 };
-const Pool& pool();
+const PoolLoops& pool_loops();
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -5,8 +5,7 @@
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/cells.h"
-#include "tapegrad/ops/kernels/elementwise.h"
-#include "tapegrad/ops/kernels/panels.h"
+#include "tapegrad/ops/kernels/product/packed.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
@@ -16,50 +15,6 @@ namespace {
 // Sequences of a batch do not touch each other: a task takes some of them through all steps. Two
 // tasks at least, and enough rows in each to reuse what a panel of weights brought into the cache.
 Index rows_of_task(Index batch) { return std::clamp<Index>((batch + 1) / 2, 1, 16); }
-
-RowNorm norm_of(const RowTransform& transform, Index length) {
-  RowNorm norm = transform.norm;
-  norm.divisor = static_cast<real>(length - transform.lost);
-  return norm;
-}
-
-void transform_forward(const RowTransform& transform, real* row, Index count, real* normalized,
-                       real* scales) {
-  if (transform.normalized) {
-    Index at = 0;
-    for (const Index length : transform.segments) {
-      const RowScale scale =
-          norm().forward(norm_of(transform, length), row + at, length, normalized + at);
-      *scales++ = scale.inverse;
-      *scales++ = scale.slope;
-      at += length;
-    }
-  }
-  const real* from = transform.normalized ? normalized : row;
-  if (transform.gain)
-    norm().affine(from, transform.gain, transform.bias, count, row);
-  else if (transform.bias)
-    elementwise().add({from, false}, {transform.bias, false}, row, count);
-  else if (from != row)
-    std::copy_n(from, count, row);
-}
-
-// g: the gradient of the transformed row; becomes that of the row before.
-void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
-                        const real* scales, TransformGradients total) {
-  if (transform.gain)
-    norm().affine_back(g, normalized, transform.gain, count, g, total.gain, total.bias);
-  else if (total.bias)
-    reduce().accumulate(g, total.bias, count);
-  if (!transform.normalized) return;
-  Index at = 0;
-  for (const Index length : transform.segments) {
-    norm().backward(norm_of(transform, length), {scales[0], scales[1]}, g + at, normalized + at,
-                    length, g + at);
-    scales += 2;
-    at += length;
-  }
-}
 
 // The transformed inputs of a row. Nothing is kept of them: the way back computes them again.
 class InputRow {
@@ -91,16 +46,8 @@ class InputRow {
   Scratch numbers_, scales_;
 };
 
-// Where one row of one step keeps its numbers.
-struct Row {
-  const real *inputs, *h_before;
-  real* h;
-  real *gates, *cell_before, *cell_after, *tanh_cell;
-  real *product, *product_scales, *state, *state_scales;
-};
-
 Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index b) {
-  const Index r = step * s.batch + b, H = s.hidden, G = s.gates() * H;
+  const Index r = step * s.batch + b, H = s.hidden, G = s.gates * H;
   const auto at = [&](real* values, Index width) {
     return values == nullptr ? nullptr : values + r * width;
   };
@@ -110,7 +57,7 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
   return {.inputs = s.inputs + r * G,
           .h_before = step == 0 ? s.h0 + b * H : h + (r - s.batch) * H,
           .h = const_cast<real*>(h) + r * H,
-          .gates = at(kept.gates, 4 * H),
+          .gates = at(kept.gates, s.cell->kept_blocks * H),
           .cell_before = at(kept.cells, H),
           .cell_after = kept.cells == nullptr ? nullptr : kept.cells + (r + s.batch) * H,
           .tanh_cell = at(kept.tanh_cells, H),
@@ -118,79 +65,6 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
           .product_scales = at(kept.product_scales, scales(s.product)),
           .state = at(kept.state, H),
           .state_scales = at(kept.state_scales, scales(s.state))};
-}
-
-// From h W of the row to the sum that the gates see.
-void sum_forward(const Sequence& s, const Row& row, real* product) {
-  const Index G = s.gates() * s.hidden;
-  transform_forward(s.product, product, G, row.product, row.product_scales);
-  if (!s.starts_from_inputs()) elementwise().add({product, false}, {row.inputs, false}, product, G);
-}
-
-void rnn_forward(const Sequence& s, const Row& row, real* product) {
-  sum_forward(s, row, product);
-  const Unary f = s.cell == Cell::rnn_tanh ? elementwise().tanh : elementwise().relu;
-  f(product, row.h, s.hidden);
-}
-
-void lstm_forward(const Sequence& s, const Row& row, real* product) {
-  sum_forward(s, row, product);
-  cells().lstm_gates(s.hidden, product, row.cell_before, row.gates, row.cell_after);
-  std::copy_n(row.cell_after, s.hidden, row.tanh_cell);
-  transform_forward(s.state, row.tanh_cell, s.hidden, row.state, row.state_scales);
-  cells().lstm_output(s.hidden, row.gates, row.tanh_cell, row.tanh_cell, row.h);
-}
-
-void gru_forward(const Sequence& s, const Row& row, real* product) {
-  transform_forward(s.product, product, 3 * s.hidden, row.product, row.product_scales);
-  cells().gru(s.hidden, row.inputs, product, row.h_before, row.gates, row.h);
-}
-
-void step_forward(const Sequence& s, const Row& row, real* product) {
-  if (s.cell == Cell::lstm)
-    lstm_forward(s, row, product);
-  else if (s.cell == Cell::gru)
-    gru_forward(s, row, product);
-  else
-    rnn_forward(s, row, product);
-}
-
-// Gradients at one row: dh and dc arrive and leave as those of the step before, without what flows
-// through the product; inputs and product are written.
-struct RowGradients {
-  real *h, *c, *inputs, *product;
-  TransformGradients product_total, state_total;
-};
-
-// Given the gradient of the gates' sum in `out.inputs`.
-void sum_backward(const Sequence& s, const Row& row, const RowGradients& out) {
-  const Index G = s.gates() * s.hidden;
-  if (out.product != out.inputs) std::copy_n(out.inputs, G, out.product);
-  transform_backward(s.product, out.product, G, row.product, row.product_scales, out.product_total);
-}
-
-void rnn_backward(const Sequence& s, const Row& row, const RowGradients& out) {
-  if (s.cell == Cell::rnn_tanh)
-    cells().tanh_back(s.hidden, row.h, out.h, out.inputs);
-  else
-    elementwise().gate({out.h, false}, {row.h, false}, out.inputs, s.hidden);
-  sum_backward(s, row, out);
-  std::fill_n(out.h, s.hidden, real{0});
-}
-
-void lstm_backward(const Sequence& s, const Row& row, const RowGradients& out, real* d_state) {
-  const Index H = s.hidden;
-  cells().lstm_output_back(H, row.gates, row.tanh_cell, out.h, out.inputs, d_state);
-  transform_backward(s.state, d_state, H, row.state, row.state_scales, out.state_total);
-  cells().lstm_gates_back(H, row.gates, row.cell_before, d_state, out.c, out.inputs);
-  sum_backward(s, row, out);
-  std::fill_n(out.h, H, real{0});
-}
-
-void gru_backward(const Sequence& s, const Row& row, const RowGradients& out) {
-  cells().gru_back(s.hidden, row.gates, row.h_before, out.h, out.inputs, out.product);
-  transform_backward(s.product, out.product, 3 * s.hidden, row.product, row.product_scales,
-                     out.product_total);
 }
 
 // One partial sum of gains and biases a task, added in order at the end.
@@ -236,7 +110,7 @@ void carry(const Sequence& s, const Row& row) {
 
 void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, real* h, Index begin,
                   Index end) {
-  const Index G = s.gates() * s.hidden;
+  const Index G = s.gates * s.hidden;
   const Scratch products((end - begin) * G);
   const InputRow inputs(s.input, G);
   for (Index step = 0; step < s.steps; ++step) {
@@ -251,31 +125,22 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
         carry(s, row);
       } else {
         row.inputs = inputs.forward(row.inputs);
-        step_forward(s, row, products.data() + (b - begin) * G);
+        s.cell->forward(s, row, products.data() + (b - begin) * G);
       }
     }
   }
 }
 
-void step_backward(const Sequence& s, const Row& row, const RowGradients& out, real* d_state) {
-  if (s.cell == Cell::lstm)
-    lstm_backward(s, row, out, d_state);
-  else if (s.cell == Cell::gru)
-    gru_backward(s, row, out);
-  else
-    rnn_backward(s, row, out);
-}
-
 // The products with the recurrent weight, and `passes` over rows of all gates and over states.
 void count_sequence(const Sequence& s, Index gate_passes, Index state_passes) {
-  const Index rows = s.steps * s.batch, G = s.gates() * s.hidden;
+  const Index rows = s.steps * s.batch, G = s.gates * s.hidden;
   const Index touched = rows * (gate_passes * G + state_passes * s.hidden) + s.hidden * G;
   count_work(2 * static_cast<double>(rows * s.hidden * G),
              static_cast<double>(sizeof(real) * touched));
 }
 
 void weight_gradient(const Sequence& s, const real* h, const real* product, real* weight) {
-  const Index G = s.gates() * s.hidden;
+  const Index G = s.gates * s.hidden;
   gemm(s.hidden, G, s.batch, {s.h0, s.hidden, true}, {product, G}, {}, weight, G);
   if (s.steps > 1)
     gemm(s.hidden, G, (s.steps - 1) * s.batch, {h, s.hidden, true}, {product + s.batch * G, G},
@@ -285,9 +150,9 @@ void weight_gradient(const Sequence& s, const real* h, const real* product, real
 }  // namespace
 
 void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
-  const Index G = s.gates() * s.hidden;
-  // Inputs are read, gates kept; h and, in an LSTM, c and its tanh are written.
-  count_sequence(s, 2, s.cell == Cell::lstm ? 3 : 1);
+  const Index G = s.gates * s.hidden;
+  // Inputs are read, gates kept; h and, where there is one, c and its tanh are written.
+  count_sequence(s, 2, s.has_c ? 3 : 1);
   const Packed weight(s.hidden, G, {s.weight, G});
   if (kept.cells) std::copy_n(s.c0, s.batch * s.hidden, kept.cells);
   parallel_ranges(s.batch, rows_of_task(s.batch),
@@ -296,20 +161,19 @@ void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
 
 void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, const real* h_gradient,
                         const real* c_gradient, const SequenceGradients& out) {
-  const Index H = s.hidden, G = s.gates() * H, grain = rows_of_task(s.batch);
+  const Index H = s.hidden, G = s.gates * H, grain = rows_of_task(s.batch);
   // Gates are read, their gradients written; h, its gradient and what is kept of c are read.
-  count_sequence(s, 2, s.cell == Cell::lstm ? 4 : 2);
+  count_sequence(s, 2, s.has_c ? 4 : 2);
   const Packed weight(G, H, {s.weight, G, true});
   const Index tasks = (s.batch + grain - 1) / grain;
   const Partials input_total(tasks, G, out.input_transform);
   const Partials product_total(tasks, G, out.product_transform);
   const Partials state_total(tasks, H, out.state_transform);
-  const bool has_cells = s.cell == Cell::lstm;
   std::copy_n(h_gradient + (s.steps - 1) * s.batch * H, s.batch * H, out.h0);
-  // Of an RNN or LSTM without lengths, all of h's gradient flows through the product.
-  const bool passes_by = s.cell == Cell::gru || s.lengths != nullptr;
-  if (has_cells && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
-  if (has_cells && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});
+  // Where h passes nothing by, and no sequence ends early, its gradient is that of the product.
+  const bool passes_by = s.cell->passes_h_by || s.lengths != nullptr;
+  if (s.has_c && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
+  if (s.has_c && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});
 
   parallel_ranges(s.batch, grain, [&](Index begin, Index end) {
     const Scratch d_state(H);
@@ -319,14 +183,15 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
       for (Index b = begin; b < end; ++b) {
         const Index r = step * s.batch + b;
         const RowGradients gradients{.h = out.h0 + b * H,
-                                     .c = has_cells ? out.c0 + b * H : nullptr,
+                                     .c = s.has_c ? out.c0 + b * H : nullptr,
                                      .inputs = out.inputs + r * G,
                                      .product = out.product + r * G,
                                      .product_total = product_total.of(begin / grain),
-                                     .state_total = state_total.of(begin / grain)};
+                                     .state_total = state_total.of(begin / grain),
+                                     .state = d_state.data()};
         if (!ended(s, step, b)) {
           const Row row = row_at(s, kept, h, step, b);
-          step_backward(s, row, gradients, d_state.data());
+          s.cell->backward(s, row, gradients);
           inputs.backward(row.inputs, gradients.inputs, input_total.of(begin / grain));
         } else {
           std::fill_n(gradients.inputs, G, real{0});

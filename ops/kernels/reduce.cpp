@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
@@ -67,5 +70,78 @@ const Reduce& reduce() {
       *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(reduce_here)(); });
   return best;
 }
+
+namespace {
+
+// Columns that are summed side by side.
+constexpr Index column_tile = 256;
+
+// How many pieces of so many elements are worth a task.
+Index pieces_of_task(Index elements) {
+  return std::max<Index>(1, elements_per_tile / std::max<Index>(1, elements));
+}
+
+void sum_long_row(const real* x, Index length, real* y) {
+  std::vector<real> partial((length + elements_per_tile - 1) / elements_per_tile);
+  parallel_ranges(length, elements_per_tile, [&](Index begin, Index end) {
+    partial[begin / elements_per_tile] = reduce().sum(x + begin, end - begin);
+  });
+  y[0] = reduce().sum(partial.data(), static_cast<Index>(partial.size()));
+}
+
+void sum_rows(const real* x, Index rows, Index length, real* y) {
+  parallel_ranges(rows, pieces_of_task(length), [&](Index begin, Index end) {
+    for (Index row = begin; row < end; ++row) y[row] = reduce().sum(x + row * length, length);
+  });
+}
+
+void sum_columns(const Reduced& shape, const real* x, real* y) {
+  const auto [outer, length, inner] = shape;
+  const Index tiles = (inner + column_tile - 1) / column_tile;
+  parallel_ranges(outer * tiles, pieces_of_task(length * std::min(inner, column_tile)),
+                  [&, length = length, inner = inner](Index begin, Index end) {
+                    for (Index task = begin; task < end; ++task) {
+                      const Index o = task / tiles, first = task % tiles * column_tile;
+                      const Index width = std::min(column_tile, inner - first);
+                      real* total = y + o * inner + first;
+                      std::fill_n(total, width, real{0});
+                      for (Index r = 0; r < length; ++r)
+                        reduce().accumulate(x + (o * length + r) * inner + first, total, width);
+                    }
+                  });
+}
+
+void count_reduction(const Reduced& shape) {
+  const Index columns = shape.outer * shape.inner;
+  count_pass(columns * shape.length, columns);
+}
+
+}  // namespace
+
+void sum(const Reduced& shape, const real* x, real* y) {
+  count_reduction(shape);
+  if (shape.inner != 1)
+    sum_columns(shape, x, y);
+  else if (shape.outer == 1 && shape.length > elements_per_tile)
+    sum_long_row(x, shape.length, y);
+  else
+    sum_rows(x, shape.outer, shape.length, y);
+}
+
+void max(const Reduced& shape, const real* x, real* y) {
+  count_reduction(shape);
+  const auto [outer, length, inner] = shape;
+  parallel_ranges(outer, pieces_of_task(length * std::max<Index>(inner, 1)),
+                  [&, length = length, inner = inner](Index begin, Index end) {
+                    std::vector<real> column(length);
+                    for (Index o = begin; o < end; ++o)
+                      for (Index i = 0; i < inner; ++i) {
+                        for (Index r = 0; r < length; ++r)
+                          column[r] = x[(o * length + r) * inner + i];
+                        y[o * inner + i] = reduce().max(column.data(), length);
+                      }
+                  });
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

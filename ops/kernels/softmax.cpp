@@ -4,8 +4,15 @@
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
+#include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/math-inl.h"
+#include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/softmax.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -76,6 +83,43 @@ const SoftmaxLoops& softmax_loops() {
   static const SoftmaxLoops& best =
       *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(softmax_here)(); });
   return best;
+}
+
+namespace {
+
+void softmax_row(const real* x, Index length, real* y) {
+  const real greatest = reduce().max(x, length);
+  const real factor = 1 / softmax_loops().exp_sum(x, length, greatest, y);
+  elementwise().mul({y, false}, {&factor, true}, y, length);
+}
+
+void log_softmax_row(const real* x, Index length, real* y) {
+  const real greatest = reduce().max(x, length);
+  const real log_sum = std::log(softmax_loops().exp_sum(x, length, greatest, y));
+  // One after the other: greatest + log_sum would lose the digits of log_sum.
+  elementwise().sub({x, false}, {&greatest, true}, y, length);
+  elementwise().sub({y, false}, {&log_sum, true}, y, length);
+}
+
+// Calls row(x, length, y) for each row.
+template <class Row>
+void for_rows(Index rows, Index length, const real* x, real* y, const Row& row) {
+  count_pass(rows * length, rows * length);
+  if (length == 0) return;
+  parallel_ranges(rows, std::max<Index>(1, elements_per_tile / length),
+                  [&](Index begin, Index end) {
+                    for (Index r = begin; r < end; ++r) row(x + r * length, length, y + r * length);
+                  });
+}
+
+}  // namespace
+
+void softmax(Index rows, Index length, const real* x, real* y) {
+  for_rows(rows, length, x, y, softmax_row);
+}
+
+void log_softmax(Index rows, Index length, const real* x, real* y) {
+  for_rows(rows, length, x, y, log_softmax_row);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -4,6 +4,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
+/// y = softmax(x) along the rows of x (rows, length); y may be x. A task takes as many rows as are
+/// worth one.
+void softmax(Index rows, Index length, const real* x, real* y);
+/// y = log softmax(x), likewise.
+void log_softmax(Index rows, Index length, const real* x, real* y);
+
 /// What turns scores into weights again. Not the one number greatest + log(sum): it would have lost
 /// the digits of the sum where scores are large.
 struct SoftmaxRow {

@@ -321,3 +321,26 @@ TEST_CASE("recurrent layers refuse what they cannot do", "[recurrent]") {
       recurrent(Cell::lstm, zeros({1, 2, 8}), zeros({2, 8}), {zeros({2, 2}), zeros({2, 2})}, both),
       Contains("the sum is normalized"));
 }
+
+TEST_CASE("a cell of one's own is a step in operations", "[recurrent]") {
+  const Cell residual{
+      .name = "residual rnn",
+      .gates = 1,
+      .norms = CellNorms::of_sum,
+      .step = [](const Tensor& inputs, const Tensor& weight, const RecurrentState& state,
+                 const StepFunctions& functions, Index step) {
+        const Tensor sum = inputs + matmul(state.h, weight);
+        return RecurrentState{state.h + tanh(functions.product(sum, step)), {}};
+      }};
+  Random random(15);
+  const RecurrentLayer layer(residual, 3, 4, random, {.norm = "layer"});
+  const Tensor x = random.normal({2, 3, 3});
+  const auto h_after = [&](const Tensor& h, Index step) {
+    const Tensor sum = layer.input(select(x, step)) + matmul(h, layer.weight);
+    return h + tanh(layer.product_norm(sum, step, {}));
+  };
+  const Tensor first = h_after(zeros({3, 4}), 0), second = h_after(first, 1);
+  CHECK(relative_error(layer(x).outputs, stack({first, second})) < precision);
+  CHECK_THROWS_WITH(layer(zeros({2, 3, 4})), Contains("residual rnn: x must be (T, B, 3)"));
+  CHECK_THROWS_WITH(RecurrentLayer({.name = "stepless"}, 3, 4, random)(x), Contains("step"));
+}

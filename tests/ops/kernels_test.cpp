@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tapegrad/core/random.h"
-#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
 
 using namespace tapegrad;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/product/gemm.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/panels.cpp"
+#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/product/panels.cpp"
 #include <hwy/foreach_target.h>
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,10 +8,9 @@
 #include <utility>
 
 #include "tapegrad/core/instruction_set.h"
-#include "tapegrad/core/parallel.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/math-inl.h"
-#include "tapegrad/ops/kernels/panels.h"
+#include "tapegrad/ops/kernels/product/panels.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -289,20 +288,5 @@ const PanelLoops& panel_loops() {
       *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(panels_here)(); });
   return best;
 }
-
-Packed::Packed(Index k, Index n, Matrix b)
-    : k_(k), n_(n), panels_(Storage::allocate(sizeof(real) * packed_size(k, n))) {
-  parallel_ranges(n, panel_columns, [&](Index begin, Index end) {
-    panel_loops().pack(k, end - begin, b.from(0, begin),
-                       static_cast<real*>(panels_.data()) + begin * k);
-  });
-}
-
-void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride,
-                      bool reversed) const {
-  panel_loops().multiply_packed(m, n_, k_, a, static_cast<const real*>(panels_.data()), start, c,
-                                c_stride, reversed);
-}
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

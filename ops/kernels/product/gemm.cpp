@@ -1,12 +1,12 @@
-#include "tapegrad/ops/kernels/gemm.h"
+#include "tapegrad/ops/kernels/product/gemm.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
-#include "tapegrad/ops/kernels/panels.h"
-#include "tapegrad/ops/kernels/thin.h"
+#include "tapegrad/ops/kernels/product/panels.h"
+#include "tapegrad/ops/kernels/product/thin.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {

@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/thin.cpp"
+#define HWY_TARGET_INCLUDE "tapegrad/ops/kernels/product/thin.cpp"
 #include <hwy/foreach_target.h>
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -8,7 +8,7 @@
 
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
-#include "tapegrad/ops/kernels/thin.h"
+#include "tapegrad/ops/kernels/product/thin.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {

@@ -1,0 +1,22 @@
+#include "tapegrad/ops/kernels/product/packed.h"
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/ops/kernels/product/panels.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
+
+Packed::Packed(Index k, Index n, Matrix b)
+    : k_(k), n_(n), panels_(Storage::allocate(sizeof(real) * packed_size(k, n))) {
+  parallel_ranges(n, panel_columns, [&](Index begin, Index end) {
+    panel_loops().pack(k, end - begin, b.from(0, begin),
+                       static_cast<real*>(panels_.data()) + begin * k);
+  });
+}
+
+void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride,
+                      bool reversed) const {
+  panel_loops().multiply_packed(m, n_, k_, a, static_cast<const real*>(panels_.data()), start, c,
+                                c_stride, reversed);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
