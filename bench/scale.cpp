@@ -12,7 +12,7 @@
 
 #include "support/report.h"
 #include "support/resume.h"
-#include "tapegrad/core/storage.h"
+#include "tapegrad/core/internal/storage.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;

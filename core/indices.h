@@ -3,8 +3,8 @@
 #include <span>
 #include <string>
 
+#include "tapegrad/core/internal/storage.h"
 #include "tapegrad/core/shape.h"
-#include "tapegrad/core/storage.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/core/scoped.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -27,14 +27,7 @@ std::string text(const Place& place);
 /// differentiates. The outermost scope wins.
 class PlaceScope {
  public:
-  explicit PlaceScope(const Place& place) : outermost_(scoped_.line == 0) {
-    if (outermost_) scoped_ = place;
-  }
-  ~PlaceScope() {
-    if (outermost_) scoped_ = {};
-  }
-  PlaceScope(const PlaceScope&) = delete;
-  PlaceScope& operator=(const PlaceScope&) = delete;
+  explicit PlaceScope(const Place& place) : place_(scoped_, current(place)) {}
 
   /// The place of the outermost scope on this thread, or `fallback` outside of all scopes.
   static const Place& current(const Place& fallback) {
@@ -43,7 +36,7 @@ class PlaceScope {
 
  private:
   static constinit thread_local Place scoped_;
-  bool outermost_;
+  Scoped<Place> place_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -9,15 +9,15 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 constinit thread_local Profile* Profile::active_ = nullptr;
 
-Profile::Scope::Scope(Profile& profile) : outer_(active_), rest_(profile.entry("rest", false)) {
-  active_ = &profile;
+Profile::Scope::Scope(Profile& profile)
+    : active_(Profile::active_, &profile), rest_(profile.entry("rest", false)) {
   profile.last_ = Clock::now();
 }
 
 Profile::Scope::~Scope() {
-  active_->close(rest_);
-  ++active_->scopes_;
-  active_ = outer_;
+  Profile& profile = *Profile::active_;
+  profile.close(rest_);
+  ++profile.scopes_;
 }
 
 void Profile::add(Work work) {

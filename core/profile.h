@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tapegrad/core/real.h"
+#include "tapegrad/core/scoped.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -56,7 +57,7 @@ class Profile {
     Scope& operator=(const Scope&) = delete;
 
    private:
-    Profile* outer_;
+    Scoped<Profile*> active_;
     Entry& rest_;
   };
   /// The profile in scope on this thread, or null.

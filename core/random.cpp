@@ -30,7 +30,8 @@ thread_local RandomJournal* journal = nullptr;  // the innermost in scope
 }  // namespace
 
 std::uint64_t Random::advance(std::uint64_t blocks) {
-  for (RandomJournal* each = journal; each != nullptr; each = each->outer_) each->note(*this);
+  for (RandomJournal* each = journal; each != nullptr; each = each->innermost_.outer())
+    each->note(*this);
   return std::exchange(position_, position_ + blocks);
 }
 
@@ -110,8 +111,7 @@ Random Random::stream(std::uint64_t name) const {
   return Random(std::uint64_t{words[0]} << 32 | words[1]);
 }
 
-RandomJournal::RandomJournal() : outer_(std::exchange(journal, this)) {}
-RandomJournal::~RandomJournal() { journal = outer_; }
+RandomJournal::RandomJournal() : innermost_(journal, this) {}
 
 void RandomJournal::note(Random& random) {
   for (const Entry& entry : entries_)

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "tapegrad/core/indices.h"
-#include "tapegrad/core/philox.h"
+#include "tapegrad/core/internal/philox.h"
+#include "tapegrad/core/scoped.h"
 #include "tapegrad/core/tensor.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -77,9 +78,6 @@ class RandomJournal {
     std::array<std::uint64_t, 2> state;
   };
   RandomJournal();
-  ~RandomJournal();
-  RandomJournal(const RandomJournal&) = delete;
-  RandomJournal& operator=(const RandomJournal&) = delete;
 
   const std::vector<Entry>& entries() const { return entries_; }
 
@@ -88,7 +86,7 @@ class RandomJournal {
   void note(Random& random);
 
   std::vector<Entry> entries_;
-  RandomJournal* outer_;
+  Scoped<RandomJournal*> innermost_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/internal/interlude.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -20,7 +21,6 @@ const std::string no_label;
 const Tensor Tape::undefined_;
 constinit thread_local Tape* Tape::scoped_ = nullptr;
 constinit thread_local bool Tape::paused_ = false;
-constinit thread_local Tape* Tape::active_ = nullptr;
 
 Tape::Tape(TapeOptions options) : options_(options) {
   expect<TapeError>(scoped_ == nullptr,
@@ -28,7 +28,6 @@ Tape::Tape(TapeOptions options) : options_(options) {
   options_.keep_values |= options_.check_finite;
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
   scoped_ = this;
-  pause(paused_);
 }
 
 Tape::~Tape() {
@@ -36,14 +35,7 @@ Tape::~Tape() {
     release(node(i));
     forget_value(node(i));
   }
-  if (scoped_ != this) return;  // it ends on another thread
-  scoped_ = nullptr;
-  pause(paused_);
-}
-
-bool Tape::pause(bool paused) {
-  active_ = paused ? nullptr : scoped_;
-  return std::exchange(paused_, paused);
+  if (scoped_ == this) scoped_ = nullptr;  // unless it ends on another thread
 }
 
 Tape& Tape::required(const char* operation) {
@@ -196,12 +188,6 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
   }
   throw NonFiniteError(message);
 }
-
-NoGrad::NoGrad() : outer_(Tape::pause(true)) {}
-NoGrad::~NoGrad() { Tape::pause(outer_); }
-
-EnableGrad::EnableGrad() : outer_(Tape::pause(false)) {}
-EnableGrad::~EnableGrad() { Tape::pause(outer_); }
 
 Interlude::Interlude(Tape& tape) : tape_(tape), size_(tape.size_) {
   tape_.interlude_ids_.push_back(next_id.fetch_add(1, std::memory_order_relaxed));

@@ -9,58 +9,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tapegrad/core/internal/rule.h"
 #include "tapegrad/core/parameter.h"
 #include "tapegrad/core/place.h"
+#include "tapegrad/core/scoped.h"
 #include "tapegrad/core/tensor.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
-
-/// A gradient that belongs to a part of a tensor only, such as a slice. The sweep adds parts in
-/// place, so that differentiating every slice of a long sequence costs as much as one pass over it.
-class Part {
- public:
-  virtual ~Part() = default;
-  /// total (of the whole's shape) += part, at this part's position.
-  virtual void add_to(Tensor& total, const Tensor& part) const = 0;
-  /// The elements of `whole` at this part's position: an operation, recorded as such.
-  virtual Tensor extract(const Tensor& whole) const = 0;
-};
-
-/// What a rule hands its gradients to: the running sweep.
-class Sweep {
- public:
-  virtual ~Sweep() = default;
-  virtual bool wants(std::int32_t node) const = 0;
-  /// Adds a gradient; one of a larger, broadcast shape is summed down to the node's.
-  virtual void add(std::int32_t node, const Tensor& gradient) = 0;
-  virtual void add(std::int32_t node, Tensor&& gradient) = 0;
-  virtual void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) = 0;
-};
-
-/// How gradient flows from a node to some of its inputs. Lives in the tape's arena.
-struct Rule {
-  virtual ~Rule() = default;
-  /// g: the gradient of the node, for the last rule to take; y: its value, undefined unless a rule
-  /// of the node asks for it.
-  virtual void pull(Tensor& g, const Tensor& y, Sweep& sweep) = 0;
-  /// Copies what the rule holds on to, for a StorageCensus to see.
-  virtual void census() const = 0;
-
-  Rule* next = nullptr;
-  const std::int32_t* inputs = nullptr;
-};
-
-/// One recorded operation.
-struct Node {
-  const char* name = "";
-  Shape shape;
-  Place place;
-  Tensor* value = nullptr;  ///< kept for rules that ask for it, or on a tape with `keep_values`
-  Rule* rules = nullptr;
-  const std::int32_t* inputs = nullptr;
-  std::int32_t input_count = 0;
-  bool released = false;  ///< the rules were used up by a sweep
-};
 
 /// One addition to the gradient of a node, in a sweep over a tape with `keep_values`.
 struct Flow {
@@ -95,7 +50,7 @@ class Tape {
   static void* operator new[](std::size_t) = delete;
 
   /// The tape in scope on this thread, or null without one or under NoGrad.
-  static Tape* active() { return active_; }
+  static Tape* active() { return paused_ ? nullptr : scoped_; }
 
   std::int32_t size() const { return size_; }
   Node& node(std::int32_t index) {
@@ -175,8 +130,6 @@ class Tape {
   bool holds_outside(const Tensor& tensor) const;
   /// Forgets the nodes from `size` on.
   void rewind(std::int32_t size);
-  /// Pauses recording on this thread, or goes on with it; returns how it was.
-  static bool pause(bool paused);
   void* extend_arena(std::size_t bytes);
   static void forget_value(Node& node) {
     if (node.value != nullptr) std::exchange(node.value, nullptr)->~Tensor();
@@ -185,7 +138,6 @@ class Tape {
   static const Tensor undefined_;
   static constinit thread_local Tape* scoped_;  // the tape in scope on this thread
   static constinit thread_local bool paused_;   // by NoGrad
-  static constinit thread_local Tape* active_;  // the tape in scope, or null when paused
 
   TapeOptions options_;
   std::uint64_t id_;
@@ -211,40 +163,19 @@ class Tape {
 /// While in scope, nothing is recorded on this thread, on a tape that begins meanwhile neither.
 class NoGrad {
  public:
-  NoGrad();
-  ~NoGrad();
-  NoGrad(const NoGrad&) = delete;
-  NoGrad& operator=(const NoGrad&) = delete;
+  NoGrad() : paused_(Tape::paused_, true) {}
 
  private:
-  bool outer_;
+  Scoped<bool> paused_;
 };
 
 /// While in scope, the tape of this thread records in spite of NoGrad.
 class EnableGrad {
  public:
-  EnableGrad();
-  ~EnableGrad();
-  EnableGrad(const EnableGrad&) = delete;
-  EnableGrad& operator=(const EnableGrad&) = delete;
+  EnableGrad() : paused_(Tape::paused_, false) {}
 
  private:
-  bool outer_;
-};
-
-/// While in scope, the tape records in order to forget: at the end, nodes and leaves that were
-/// entered meanwhile are gone, and tensors that were recorded meanwhile are refused. What
-/// `recompute` rests on.
-class Interlude {
- public:
-  explicit Interlude(Tape& tape);
-  ~Interlude();
-  Interlude(const Interlude&) = delete;
-  Interlude& operator=(const Interlude&) = delete;
-
- private:
-  Tape& tape_;
-  std::int32_t size_;
+  Scoped<bool> paused_;
 };
 
 /// x as a leaf of the active tape, so that `grad` can be asked for it. Throws TapeError without a
@@ -259,69 +190,6 @@ Tensor detach(const Tensor& x);
 std::string text(const Tape& tape);
 /// Writes `text(tape)` to standard output.
 void print(const Tape& tape);
-
-// ---- Recording an operation ---------------------------------------------------------------------
-
-/// An input of an operation and the rule by which gradient flows to it: `rule(g)` or `rule(g, y)`
-/// returns the gradient of the input, given that of the output, and the output itself. An edge
-/// refers to both: it is made in the call of `record` and goes with it.
-template <class F>
-struct Edge {
-  const Tensor& input;
-  F&& rule;
-};
-template <class F>
-Edge<F> edge(const Tensor& input, F&& rule) {
-  return {input, std::forward<F>(rule)};
-}
-
-/// An input whose gradient is that of the output.
-struct PassingEdge {
-  const Tensor& input;
-};
-inline PassingEdge edge(const Tensor& input) { return {input}; }
-
-/// Several inputs whose gradients are computed together: `rule(g, wanted)` or `rule(g, y, wanted)`
-/// returns one tensor for each input; those that are not wanted may be undefined.
-template <int N, class F>
-struct JointEdge {
-  std::array<const Tensor*, N> inputs;
-  F&& rule;
-};
-template <int N>
-using Wanted = std::array<bool, N>;
-template <int N>
-using Gradients = std::array<Tensor, N>;
-template <int N, class F>
-JointEdge<N, F> joint_edge(std::array<const Tensor*, N> inputs, F&& rule) {
-  return {inputs, std::forward<F>(rule)};
-}
-
-/// An input of which the output is a part: its gradient is the output's, at the part's position.
-struct PartEdge {
-  const Tensor& input;
-  std::shared_ptr<const Part> part;
-};
-inline PartEdge part_edge(const Tensor& input, std::shared_ptr<const Part> part) {
-  return {input, std::move(part)};
-}
-
-/// Writes an operation with its value and its edges on the active tape, if there is one and some
-/// input was recorded there, and returns the value as that node.
-///
-///     Tensor exp(const Tensor& x, Place place) {
-///       return record("exp", kernel(x), place, edge(x, [](const Tensor& g, const Tensor& y) {
-///       return g * y; }));
-///     }
-///
-/// Throws TapeError for an input of another tape.
-template <class... Edges>
-Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges);
-
-/// The same for a number of inputs known at run time only; `rule_of(i)` makes the rule of input i.
-template <class RuleOf>
-Tensor record_each(const char* name, Tensor value, const Place& place,
-                   const std::vector<Tensor>& inputs, RuleOf&& rule_of);
 
 /// Whether operations on this thread are being written down.
 inline bool recording() { return Tape::active() != nullptr; }

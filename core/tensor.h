@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "tapegrad/core/internal/storage.h"
 #include "tapegrad/core/shape.h"
-#include "tapegrad/core/storage.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -352,12 +352,9 @@ void Norm::pytorch(PyTorchState& state) const {
 }
 
 AroundNorms::AroundNorms(Around around)
-    : around_(std::move(around)), outer_(std::exchange(around_norms, this)) {
-  if (around_) return;
-  around_norms = outer_;
-  throw Error("around_norms: the function is empty");
+    : around_(std::move(around)), innermost_(around_norms, this) {
+  expect<Error>(around_ != nullptr, "around_norms: the function is empty");
 }
-AroundNorms::~AroundNorms() { around_norms = outer_; }
 bool AroundNorms::active() { return around_norms != nullptr; }
 Tensor AroundNorms::around(const Norm& norm, const Tensor& x, const Apply& apply) {
   const Tensor y = around_norms->around_(norm, x, apply);

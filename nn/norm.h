@@ -110,10 +110,8 @@ class AroundNorms {
   /// Gets the norm, its input and what the norm does; returns what the layer goes on with.
   using Around = std::function<Tensor(const Norm& norm, const Tensor& x, const Apply& apply)>;
 
+  /// Throws Error for an empty function.
   explicit AroundNorms(Around around);
-  ~AroundNorms();
-  AroundNorms(const AroundNorms&) = delete;
-  AroundNorms& operator=(const AroundNorms&) = delete;
   static bool active();
   /// `apply(x)` by way of the function in scope, or as it is.
   template <class F>
@@ -126,7 +124,7 @@ class AroundNorms {
 
   ChangedComputation changed_;
   Around around_;
-  AroundNorms* outer_;
+  Scoped<AroundNorms*> innermost_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,7 +1,5 @@
 #include "tapegrad/ops/composite.h"
 
-#include <utility>
-
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
@@ -9,8 +7,7 @@ thread_local bool composite_active = false;
 
 }  // namespace
 
-Composite::Composite(bool readable) : outer_(std::exchange(composite_active, readable)) {}
-Composite::~Composite() { composite_active = outer_; }
+Composite::Composite(bool readable) : readable_(composite_active, readable) {}
 bool Composite::active() { return composite_active; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

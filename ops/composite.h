@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/core/scoped.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -9,13 +9,10 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 class Composite {
  public:
   explicit Composite(bool readable = true);
-  ~Composite();
-  Composite(const Composite&) = delete;
-  Composite& operator=(const Composite&) = delete;
   static bool active();
 
  private:
-  bool outer_;
+  Scoped<bool> readable_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/internal/interlude.h"
 #include "tapegrad/ops/internal/reverse_sweep.h"
 #include "tapegrad/ops/layout.h"
 

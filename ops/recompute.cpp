@@ -9,6 +9,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/internal/interlude.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/internal/reverse_sweep.h"
@@ -263,8 +264,7 @@ std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& 
 bool recomputing() { return recomputation_active; }
 
 ChangedComputation::ChangedComputation()
-    : outer_(std::exchange(changed_computation, next_changed_computation++)) {}
-ChangedComputation::~ChangedComputation() { changed_computation = outer_; }
+    : innermost_(changed_computation, next_changed_computation++) {}
 std::uint64_t ChangedComputation::innermost() { return changed_computation; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

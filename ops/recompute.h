@@ -32,14 +32,11 @@ bool recomputing();
 class ChangedComputation {
  public:
   ChangedComputation();
-  ~ChangedComputation();
-  ChangedComputation(const ChangedComputation&) = delete;
-  ChangedComputation& operator=(const ChangedComputation&) = delete;
   /// A number of the innermost on this thread, which no other ever has; 0 without one.
   static std::uint64_t innermost();
 
  private:
-  std::uint64_t outer_;
+  Scoped<std::uint64_t> innermost_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tapegrad/core/philox.h"
+#include "tapegrad/core/internal/philox.h"
 #include "tapegrad/core/tape.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "tapegrad/core/philox.h"
+#include "tapegrad/core/internal/philox.h"
 #include "tapegrad/ops/kernels/softmax.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tapegrad/core/storage.h"
+#include "tapegrad/core/internal/storage.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {

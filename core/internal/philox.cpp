@@ -1,5 +1,5 @@
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tapegrad/core/philox.cpp"
+#define HWY_TARGET_INCLUDE "tapegrad/core/internal/philox.cpp"
 #include <hwy/foreach_target.h>
 // The order matters: Highway includes this file once for each instruction set.
 #include <hwy/highway.h>
@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "tapegrad/core/instruction_set.h"
-#include "tapegrad/core/philox.h"
+#include "tapegrad/core/internal/philox.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::HWY_NAMESPACE {

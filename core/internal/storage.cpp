@@ -1,4 +1,4 @@
-#include "tapegrad/core/storage.h"
+#include "tapegrad/core/internal/storage.h"
 
 #include <sys/mman.h>
 

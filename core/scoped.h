@@ -1,0 +1,28 @@
+#pragma once
+
+#include <utility>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// While in scope, a variable has another value; afterwards it has the former one again. What is in
+/// force on a thread is kept so.
+template <class T>
+class Scoped {
+ public:
+  Scoped(T& variable, T value)
+      : variable_(variable), outer_(std::exchange(variable, std::move(value))) {}
+  ~Scoped() { variable_ = std::move(outer_); }
+  Scoped(const Scoped&) = delete;
+  Scoped& operator=(const Scoped&) = delete;
+
+  /// The value outside of the scope.
+  const T& outer() const { return outer_; }
+
+ private:
+  T& variable_;
+  T outer_;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
