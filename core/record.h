@@ -125,9 +125,12 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   void add_input(const Tensor& tensor) {
-    const bool held = tape_->holds(tensor, name_, count_);
-    nodes_[count_++] = held ? tensor.node() : -1;
-    any_ |= held;
+    add_input(tape_->holds(tensor, name_, count_) ? tensor.node() : -1);
+  }
+  // -1: of a constant.
+  void add_input(std::int32_t node) {
+    nodes_[count_++] = node;
+    any_ |= node >= 0;
   }
   bool any() const { return any_; }
 
@@ -140,11 +143,11 @@ class Recorder {
     for (int i = 0; i < inputs_here; ++i) held |= inputs[i] >= 0;
     if (!held) return;
     auto* rule = make_rule(*tape_, edge);
-    rule->inputs = inputs;
-    rule->next = rules_;
-    rules_ = rule;
+    own(rule, inputs);
     needs_value_ |= rule->needs_value;
   }
+  // A rule in the arena that pulls at all inputs.
+  void add_rule(Rule* rule) { own(rule, nodes_); }
 
   void finish(Tensor& value, const Place& place) {
     expect_defined(name_, value);
@@ -155,6 +158,12 @@ class Recorder {
   }
 
  private:
+  void own(Rule* rule, const std::int32_t* inputs) {
+    rule->inputs = inputs;
+    rule->next = rules_;
+    rules_ = rule;
+  }
+
   Tape* tape_;
   const char* name_;
   std::int32_t* nodes_;

@@ -11,6 +11,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/nn/pytorch.h"
+#include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"

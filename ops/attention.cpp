@@ -6,10 +6,9 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
-#include "tapegrad/ops/dropout.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/internal/dropout.h"
+#include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/kernels/attention.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -87,72 +86,8 @@ Kept draw(const Projections& p, const AttentionOptions& o) {
   return o.random->choices(p.q.shape()[0] * o.heads * p.queries() * p.keys(), 1 - o.dropout);
 }
 
-kernels::Attention sizes(const Projections& p, const AttentionOptions& o, const Kept& kept) {
-  const Index width = p.channels() / o.heads;
-  return {.batch = p.q.shape()[0],
-          .heads = o.heads,
-          .queries = p.queries(),
-          .keys = p.keys(),
-          .width = width,
-          .causal = o.causal,
-          .scale = static_cast<real>(scale_of(o, width)),
-          .bias = term(o.bias),
-          .mask = term(o.mask),
-          .kept = kept,
-          .kept_factor = static_cast<real>(1 / (1 - o.dropout))};
-}
-
-struct Fused {
-  Tensor out, rows;  // rows: (B, heads, Tq, 2), as kernels::SoftmaxRow
-
-  Kept kept;
-};
-
-Fused forward(const Projections& p, const AttentionOptions& o) {
-  const Kept kept = draw(p, o);
-  const kernels::Attention a = sizes(p, o, kept);
-  Fused result{Tensor::uninitialized({a.batch, a.queries, p.channels()}),
-               Tensor::uninitialized({a.batch, a.heads, a.queries, 2}), kept};
-  kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
-                             {result.out.mutable_data(), p.channels()},
-                             reinterpret_cast<kernels::SoftmaxRow*>(result.rows.mutable_data()));
-  return result;
-}
-
-// The gradients of the three, or of the one that holds them.
-Projections backward(const Projections& p, const AttentionOptions& o, const Kept& kept,
-                     const Tensor& out, const Tensor& rows, const Tensor& g) {
-  Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
-  if (!p.packed) {
-    d.k = Tensor::uninitialized(p.k.shape());
-    d.v = Tensor::uninitialized(p.v.shape());
-  }
-  const auto writable = [&](int i) {
-    const kernels::Heads<const real> heads = d.heads(i);
-    return kernels::Heads<real>{const_cast<real*>(heads.values), heads.stride};
-  };
-  const Index channels = p.channels();
-  kernels::attention_backward(sizes(p, o, kept), p.heads(0), p.heads(1), p.heads(2),
-                              {out.data(), channels},
-                              reinterpret_cast<const kernels::SoftmaxRow*>(rows.data()),
-                              {g.data(), channels}, writable(0), writable(1), writable(2));
-  return d;
-}
-
-bool fusible(const AttentionOptions& o) {
-  const bool constant_bias = !o.bias.defined() || o.bias.tape_id() == 0;
-  return !Composite::active() && constant_bias;
-}
-
-std::vector<Tensor> thirds(const Tensor& projected) {
-  const Index channels = projected.shape()[-1] / 3;
-  return split(projected, {channels, channels, channels}, -1);
-}
-
-// The definition, with dropout by `drop`.
-template <class Drop>
 Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
-               const Drop& drop) {
+               const Kept& kept) {
   const Tensor queries = split_heads(q, o.heads), keys = split_heads(k, o.heads);
   Tensor scores = matmul(queries, keys, {.b = true}) * scale_of(o, queries.shape()[-1]);
   if (o.bias.defined()) scores = scores + o.bias;
@@ -166,15 +101,108 @@ Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
     weights = where(allowed, tapegrad::softmax(where(allowed, scores, -1e30)), 0.0);
   else
     weights = tapegrad::softmax(scores);
-  if (o.dropout > 0) weights = drop(weights);
+  if (kept) weights = dropout_by(*kept, weights, o.dropout);
   return merge_heads(matmul(weights, split_heads(v, o.heads)));
 }
 
-// The definition once more, with the choices that were drawn.
-Tensor redone(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& o,
-              const Kept& kept) {
-  return defined(q, k, v, o,
-                 [&](const Tensor& weights) { return dropout_by(*kept, weights, o.dropout); });
+// The kernels on tensors, as every form of attention uses them.
+class Heads {
+ public:
+  Heads(const AttentionOptions& options, Kept kept) : options_(options), kept_(std::move(kept)) {}
+
+  Tensor definition(const Tensor& q, const Tensor& k, const Tensor& v) const {
+    return defined(q, k, v, options_, kept_);
+  }
+  Tensor forward(const Projections& p) {
+    const kernels::Attention a = sizes(p);
+    rows_ = Tensor::uninitialized({a.batch, a.heads, a.queries, 2});
+    Tensor out = Tensor::uninitialized({a.batch, a.queries, p.channels()});
+    kernels::attention_forward(a, p.heads(0), p.heads(1), p.heads(2),
+                               {out.mutable_data(), p.channels()},
+                               reinterpret_cast<kernels::SoftmaxRow*>(rows_.mutable_data()));
+    return out;
+  }
+  // The gradients of the three, or of the one that holds them.
+  Projections backward(const Projections& p, const Tensor& out, const Tensor& g) const {
+    Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
+    if (!p.packed) {
+      d.k = Tensor::uninitialized(p.k.shape());
+      d.v = Tensor::uninitialized(p.v.shape());
+    }
+    const auto writable = [&](int i) {
+      const kernels::Heads<const real> heads = d.heads(i);
+      return kernels::Heads<real>{const_cast<real*>(heads.values), heads.stride};
+    };
+    const Index channels = p.channels();
+    kernels::attention_backward(sizes(p), p.heads(0), p.heads(1), p.heads(2),
+                                {out.data(), channels},
+                                reinterpret_cast<const kernels::SoftmaxRow*>(rows_.data()),
+                                {g.data(), channels}, writable(0), writable(1), writable(2));
+    return d;
+  }
+
+ private:
+  kernels::Attention sizes(const Projections& p) const {
+    const Index width = p.channels() / options_.heads;
+    return {.batch = p.q.shape()[0],
+            .heads = options_.heads,
+            .queries = p.queries(),
+            .keys = p.keys(),
+            .width = width,
+            .causal = options_.causal,
+            .scale = static_cast<real>(scale_of(options_, width)),
+            .bias = term(options_.bias),
+            .mask = term(options_.mask),
+            .kept = kept_,
+            .kept_factor = static_cast<real>(1 / (1 - options_.dropout))};
+  }
+
+  AttentionOptions options_;
+  Kept kept_;
+  Tensor rows_;  // (B, heads, Tq, 2), as kernels::SoftmaxRow
+};
+
+// Of queries, keys and values.
+struct Attention {
+  static constexpr const char* name = "attention";
+  Heads heads;
+
+  static Projections projections(const Operands<3>& in) { return {in[0], in[1], in[2], false}; }
+  Tensor definition(const Operands<3>& in) const { return heads.definition(in[0], in[1], in[2]); }
+  Tensor value(const Operands<3>& in) { return heads.forward(projections(in)); }
+  Gradients<3> gradients(const Operands<3>& in, const Tensor& g, const Tensor& y,
+                         const Wanted<3>&) const {
+    const Projections d = heads.backward(projections(in), y, g);
+    return {d.q, d.k, d.v};
+  }
+};
+
+// Of the three side by side.
+struct SelfAttention {
+  static constexpr const char* name = "self_attention";
+  Heads heads;
+
+  static Projections projections(const Operands<1>& in) { return {in[0], {}, {}, true}; }
+  Tensor definition(const Operands<1>& in) const {
+    const Index channels = in[0].shape()[-1] / 3;
+    const std::vector<Tensor> parts = split(in[0], {channels, channels, channels}, -1);
+    return heads.definition(parts[0], parts[1], parts[2]);
+  }
+  Tensor value(const Operands<1>& in) { return heads.forward(projections(in)); }
+  Gradients<1> gradients(const Operands<1>& in, const Tensor& g, const Tensor& y,
+                         const Wanted<1>&) const {
+    return {heads.backward(projections(in), y, g).q};
+  }
+};
+
+// The kernels take a bias for a constant.
+bool has_kernel(const AttentionOptions& o) { return !o.bias.defined() || o.bias.tape_id() == 0; }
+
+template <class Operation, std::size_t N>
+Tensor attend(const Operands<N>& in, const AttentionOptions& options, const Place& place) {
+  const PlaceScope caller(place);
+  const Operation operation{{options, draw(Operation::projections(in), options)}};
+  return has_kernel(options) ? fused(operation, in, place) : operation.definition(in);
 }
 
 }  // namespace
@@ -182,32 +210,15 @@ Tensor redone(const Tensor& q, const Tensor& k, const Tensor& v, const Attention
 Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
                             const AttentionOptions& o) {
   expect_defined("attention", q, k, v);
-  return defined(q, k, v, o, [&](const Tensor& weights) {
-    return tapegrad::dropout(weights, o.dropout, *o.random);
-  });
+  expect_options(o, q.shape(), k.shape(), v.shape());
+  return defined(q, k, v, o, draw({q, k, v, false}, o));
 }
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Place place) {
   expect_defined("attention", q, k, v);
   expect_options(options, q.shape(), k.shape(), v.shape());
-  const PlaceScope caller(place);
-  if (!fusible(options)) return composite::attention(q, k, v, options);
-  const Projections p{q, k, v, false};
-  const Fused fused = forward(p, options);
-  const auto rule = [p, options, rows = fused.rows, kept = fused.kept](
-                        const Tensor& g, const Tensor& y, const Wanted<3>&) -> Gradients<3> {
-    if (recording()) {
-      const auto definition = [&](const std::vector<Tensor>& in) {
-        return redone(in[0], in[1], in[2], options, kept);
-      };
-      const std::vector<Tensor> d = vjp(definition, {p.q, p.k, p.v}, g);
-      return {d[0], d[1], d[2]};
-    }
-    const Projections d = backward(p, options, kept, y, rows, g);
-    return {d.q, d.k, d.v};
-  };
-  return record("attention", fused.out, place, joint_edge<3>({&q, &k, &v}, rule));
+  return attend<Attention>(Operands<3>{q, k, v}, options, place);
 }
 
 Tensor self_attention(const Tensor& projected, const AttentionOptions& options, Place place) {
@@ -217,25 +228,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
          projected.shape());
   const Shape one = projected.shape().with(2, projected.shape()[2] / 3);
   expect_options(options, one, one, one);
-  const PlaceScope caller(place);
-  if (!fusible(options)) {
-    const std::vector<Tensor> p = thirds(projected);
-    return composite::attention(p[0], p[1], p[2], options);
-  }
-  const Projections p{projected, {}, {}, true};
-  const Fused fused = forward(p, options);
-  const auto rule = [p, options, rows = fused.rows, kept = fused.kept](const Tensor& g,
-                                                                       const Tensor& y) {
-    if (recording()) {
-      const auto definition = [&](const std::vector<Tensor>& in) {
-        const std::vector<Tensor> parts = thirds(in[0]);
-        return redone(parts[0], parts[1], parts[2], options, kept);
-      };
-      return vjp(definition, {p.q}, g)[0];
-    }
-    return backward(p, options, kept, y, rows, g).q;
-  };
-  return record("self_attention", fused.out, place, edge(projected, rule));
+  return attend<SelfAttention>(Operands<1>{projected}, options, place);
 }
 
 namespace {

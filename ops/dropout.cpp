@@ -3,8 +3,8 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/internal/dropout.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 

@@ -5,8 +5,8 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/profile.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/internal/apply.h"
+#include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -172,15 +172,23 @@ Tensor composite::gelu(const Tensor& x) {
   return 0.5 * x * (1.0 + erf(x * (1 / std::numbers::sqrt2)));
 }
 
+namespace {
+
+struct Gelu {
+  static constexpr const char* name = "gelu";
+
+  static Tensor definition(const Operands<1>& in) { return composite::gelu(in[0]); }
+  static Tensor value(const Operands<1>& in) { return apply(name, loops().gelu, in[0]); }
+  static Gradients<1> gradients(const Operands<1>& in, const Tensor& g, const Wanted<1>&) {
+    return {apply(name, loops().gelu_slope, g, in[0])};
+  }
+};
+
+}  // namespace
+
 Tensor gelu(const Tensor& x, Place place) {
   expect_defined("gelu", x);
-  const PlaceScope caller(place);
-  if (Composite::active()) return composite::gelu(x);
-  return record("gelu", apply("gelu", loops().gelu, x), place, edge(x, [x](const Tensor& g) {
-                  if (recording())
-                    return vjp([](const auto& in) { return composite::gelu(in[0]); }, {x}, g)[0];
-                  return apply("gelu", loops().gelu_slope, g, x);
-                }));
+  return fused(Gelu{}, Operands<1>{x}, place);
 }
 
 Tensor gelu_tanh(const Tensor& x, Place place) {

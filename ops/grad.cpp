@@ -10,8 +10,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-thread_local bool composite_active = false;
-
 // nodes: of the xs on the tape; -1 for one that is not.
 std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& nodes,
                           const std::vector<Shape>& shapes, const GradOptions& options) {
@@ -182,9 +180,5 @@ Tensor probe(const Tensor& x, Observer observer, Place place) {
                   return g;
                 }));
 }
-
-Composite::Composite(bool readable) : outer_(std::exchange(composite_active, readable)) {}
-Composite::~Composite() { composite_active = outer_; }
-bool Composite::active() { return composite_active; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -48,18 +48,4 @@ struct Observer {
 /// x itself; `observer` sees it now and its gradient in every sweep. Changes neither.
 Tensor probe(const Tensor& x, Observer observer, Place = Place::here());
 
-/// While in scope, fused operations take their readable definition on this thread; or do not, if
-/// `readable` is false.
-class Composite {
- public:
-  explicit Composite(bool readable = true);
-  ~Composite();
-  Composite(const Composite&) = delete;
-  Composite& operator=(const Composite&) = delete;
-  static bool active();
-
- private:
-  bool outer_;
-};
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -65,18 +65,6 @@ Tensor layer_norm(const Tensor& x, const NormOptions& options = {}, Place = Plac
 Tensor rms_norm(const Tensor& x, const NormOptions& options = {.epsilon = 1e-6},
                 Place = Place::here());
 
-/// y gain + bias, channel by channel: what follows a normalization.
-///   y: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: y's shape
-/// Throws ShapeError for other shapes.
-Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place = Place::here());
-
-/// affine(normalize(x, fields, options), gain, bias): the layers LayerNorm and RMSNorm. For rows it
-/// is one pass and keeps x alone.
-///   x: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: x's shape
-/// Throws ShapeError as the two do.
-Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
-                   const Tensor& bias, const NormOptions& options = {}, Place = Place::here());
-
 struct AdaOptions {
   double factor = 1;          ///< C
   double slope = 0.1;         ///< k
@@ -85,31 +73,19 @@ struct AdaOptions {
 /// C (1 - k y) y for a normalized y (AdaNorm; Xu et al. 2019, eq. 6 to 9).
 Tensor ada_scale(const Tensor& y, const AdaOptions& options = {}, Place = Place::here());
 
-/// The mean of |x - mean x| over a field: the L1 regularizer of Ren et al. 2017, eq. 7.
-Tensor centred_l1(const Tensor& x, const Field& field, Place = Place::here());
-
-struct DivisiveOptions {
-  double smoothing = 1;  ///< sigma
-  double exponent = 2;   ///< p
-};
-/// Divisive normalization in its ratio form, row by row:
-///   z_j = sum_i u_ji x_i / (sigma^2 + sum_k w_jk |x_k|^p)^(1/p)
-/// (Heeger 1992; Ren et al. 2017, eq. 1).
-///   x: (..., H)   summation u, suppression w: (H, H)   returns: x's shape
-/// Throws ShapeError for other shapes, an exponent that is not positive and numbers that are not
-/// finite.
-Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
-                     const DivisiveOptions& options = {}, Place = Place::here());
-
 /// gain v / |v| with the Euclidean norm over `axes` (Salimans and Kingma 2016, eq. 2).
 ///   v: a weight   gain: broadcasts to it   returns: v's shape
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place = Place::here());
 
 namespace composite {
+/// The definition of layer normalization (Ba et al. 2016, eq. 3), with the mean, the deviation or
+/// both taken as constants by the sweep (Xu et al. 2019, section 3.3): `normalize` in the form that
+/// is most used.
+Tensor layer_norm(const Tensor& x, double epsilon = 1e-5, bool detach_mean = false,
+                  bool detach_scale = false);
 /// The definition of `normalize`, and so of `layer_norm` and `rms_norm`, in primitive operations.
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options = {},
                  const Tensor& smoothing = {});
-Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias);
 }  // namespace composite
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

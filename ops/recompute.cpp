@@ -10,6 +10,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/internal/reverse_sweep.h"
 #include "tapegrad/ops/layout.h"
 
@@ -216,14 +217,10 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   for (const std::int32_t node : outside)
     if (const Parameter* parameter = tape->parameter(node)) rule->f.read(*parameter);
 
-  auto* inputs = static_cast<std::int32_t*>(
-      tape->allocate(sizeof(std::int32_t) * outside.size(), alignof(std::int32_t)));
-  std::copy(outside.begin(), outside.end(), inputs);
-  Node& node = tape->enter("recompute", result, PlaceScope::current(place), false);
-  rule->inputs = inputs;
-  node.rules = rule.release();
-  node.inputs = inputs;
-  node.input_count = static_cast<std::int32_t>(outside.size());
+  detail::Recorder recorder(tape, "recompute", static_cast<int>(outside.size()));
+  for (const std::int32_t node : outside) recorder.add_input(node);
+  recorder.add_rule(rule.release());
+  recorder.finish(result, place);
   return result;
 }
 

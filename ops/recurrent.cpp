@@ -1,6 +1,7 @@
 #include "tapegrad/ops/recurrent.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/cells.h"

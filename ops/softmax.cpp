@@ -1,8 +1,8 @@
 #include "tapegrad/ops/softmax.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/softmax.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"

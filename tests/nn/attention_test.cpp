@@ -5,6 +5,7 @@
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/models/transformer_xl.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

@@ -5,6 +5,7 @@
 #include "tapegrad/nn/pytorch.h"
 #include "tapegrad/nn/recurrent.h"
 #include "tapegrad/nn/safetensors.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 

@@ -6,6 +6,7 @@
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

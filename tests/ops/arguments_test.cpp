@@ -1,6 +1,8 @@
 #include "support/options.h"
 #include "tapegrad/nn/init.h"
+#include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/norm.h"
 
 using namespace tapegrad;

@@ -9,6 +9,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/dropout.h"
 #include "tapegrad/ops/elementwise.h"

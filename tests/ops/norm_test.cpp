@@ -7,7 +7,10 @@
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/affine.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
@@ -59,6 +62,22 @@ Statistics backward(const Tensor& x, const Tensor& g, const NormOptions& options
 }  // namespace
 
 // systems 2.1: Xu et al. 2019, Theorem 1, in its exact form.
+TEST_CASE("layer normalization is the general form over rows", "[norm]") {
+  const Tensor x = Random(2).normal({3, 5}, 2, 1), seed = Random(3).normal({3, 5});
+  for (const bool mean : {false, true})
+    for (const bool scale : {false, true}) {
+      const NormOptions options{.epsilon = 0.1, .detach_mean = mean, .detach_scale = scale};
+      const F general = [&](const Tensor& in) {
+        return composite::normalize(in, both(rows), options);
+      };
+      const F definition = [&](const Tensor& in) {
+        return composite::layer_norm(in, 0.1, mean, scale);
+      };
+      CHECK(relative_error(definition(x), general(x)) == 0);
+      CHECK(relative_error(gradient(definition, x, seed), gradient(general, x, seed)) == 0);
+    }
+}
+
 TEST_CASE("detached statistics: means and variances of gradients", "[norm]") {
   Random random(3);
   for (const Index length : {2, 3, 8, 64})

@@ -5,6 +5,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/gradients.h"
 #include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

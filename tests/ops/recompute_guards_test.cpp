@@ -5,6 +5,7 @@
 #include "tapegrad/nn/dropout.h"
 #include "tapegrad/nn/optimizer.h"
 #include "tapegrad/nn/transformer.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

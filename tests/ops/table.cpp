@@ -1,7 +1,9 @@
 #include "ops/table.h"
 
+#include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/einsum.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"

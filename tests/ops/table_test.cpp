@@ -5,6 +5,7 @@
 #include "ops/table.h"
 #include "support/golden.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 
 using namespace tapegrad;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tapegrad/ops/norm.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// y gain + bias, channel by channel: what follows a normalization.
+///   y: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: y's shape
+/// Throws ShapeError for other shapes.
+Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place = Place::here());
+
+/// affine(normalize(x, fields, options), gain, bias): the layers LayerNorm and RMSNorm. For rows it
+/// is one pass and keeps x alone.
+///   x: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: x's shape
+/// Throws ShapeError as the two do.
+Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
+                   const Tensor& bias, const NormOptions& options = {}, Place = Place::here());
+
+namespace composite {
+Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

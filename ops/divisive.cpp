@@ -1,0 +1,33 @@
+#include "tapegrad/ops/divisive.h"
+
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/internal/field.h"
+#include "tapegrad/ops/matmul.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
+                     const DivisiveOptions& options, Place place) {
+  expect_defined("divisive_norm", x, summation, suppression);
+  expect(options.exponent > 0 && std::isfinite(options.exponent),
+         "divisive_norm: the exponent must be finite and positive: {}", options.exponent);
+  expect(std::isfinite(options.smoothing), "divisive_norm: the smoothing must be finite: {}",
+         options.smoothing);
+  const PlaceScope caller(place);
+  const double p = options.exponent;
+  const Tensor energy = matmul(p == 2 ? square(x) : pow(abs(x), p), suppression, {.b = true});
+  const Tensor pool = energy + options.smoothing * options.smoothing;
+  return matmul(x, summation, {.b = true}) / (p == 2 ? sqrt(pool) : pow(pool, 1 / p));
+}
+
+Tensor centred_l1(const Tensor& x, const Field& field, Place place) {
+  expect_defined("centred_l1", x);
+  expect_field(field, x.shape());
+  const PlaceScope caller(place);
+  return mean(abs(x - mean_over(field, x)));
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

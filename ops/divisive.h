@@ -1,0 +1,23 @@
+#pragma once
+
+#include "tapegrad/ops/norm.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+struct DivisiveOptions {
+  double smoothing = 1;  ///< sigma
+  double exponent = 2;   ///< p
+};
+/// Divisive normalization in its ratio form, row by row:
+///   z_j = sum_i u_ji x_i / (sigma^2 + sum_k w_jk |x_k|^p)^(1/p)
+/// (Heeger 1992; Ren et al. 2017, eq. 1).
+///   x: (..., H)   summation u, suppression w: (H, H)   returns: x's shape
+/// Throws ShapeError for other shapes, an exponent that is not positive and numbers that are not
+/// finite.
+Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
+                     const DivisiveOptions& options = {}, Place = Place::here());
+
+/// The mean of |x - mean x| over a field: the L1 regularizer of Ren et al. 2017, eq. 7.
+Tensor centred_l1(const Tensor& x, const Field& field, Place = Place::here());
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

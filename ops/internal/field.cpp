@@ -1,0 +1,97 @@
+#include "tapegrad/ops/internal/field.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// How many elements of the last of a field's axes count.
+Index counted(const Field& field, const Shape& shape) {
+  const Index extent = shape[field.axes.back()];
+  return static_cast<Index>(std::floor(field.share * static_cast<double>(extent) + 1e-9));
+}
+
+// A matrix that takes the mean over the positions within `radius` along an axis.
+Tensor window_means(Index extent, Index radius) {
+  Tensor band = Tensor::uninitialized({extent, extent});
+  for (Index i = 0; i < extent; ++i) {
+    const Index first = std::max<Index>(0, i - radius), last = std::min(extent - 1, i + radius);
+    for (Index j = 0; j < extent; ++j)
+      band.mutable_data()[i * extent + j] =
+          j >= first && j <= last ? 1 / static_cast<real>(last - first + 1) : real{0};
+  }
+  return band;
+}
+
+Tensor mean_along_window(const Tensor& x, int axis, Index radius) {
+  const Tensor along = transpose(x, axis, -1);
+  const Tensor means = matmul(along, window_means(along.shape()[-1], radius), {.b = true});
+  return transpose(means, axis, -1);
+}
+
+}  // namespace
+
+Tensor mean_over(const Field& field, const Tensor& x) {
+  if (field.groups > 1) {
+    const Shape groups = cut_into_groups(field, x.shape());
+    const Tensor means =
+        mean(reshape(x, groups), Axes(axes_after_cut(field, x.shape())), Keep::yes);
+    return reshape(broadcast_to(means, groups), x.shape());
+  }
+  Tensor means = x;
+  if (field.share < 1) means = slice(x, field.axes.back(), 0, counted(field, x.shape()));
+  if (!field.axes.empty()) means = mean(means, Axes(field.axes), Keep::yes);
+  for (const int axis : field.window) means = mean_along_window(means, axis, field.radius);
+  return means;
+}
+
+double field_size(const Field& field, const Shape& shape) {
+  double size = 1 / static_cast<double>(field.groups);
+  for (const int axis : field.axes) size *= static_cast<double>(shape[axis]);
+  if (field.share < 1)
+    size *=
+        static_cast<double>(counted(field, shape)) / static_cast<double>(shape[field.axes.back()]);
+  return size;
+}
+
+void expect_field(const Field& field, const Shape& shape) {
+  for (const std::vector<int>& axes : {field.axes, field.window})
+    for (const int axis : axes)
+      expect(axis < shape.rank() && axis >= -shape.rank(),
+             "normalize: there is no axis {} to normalize over: {}", axis, shape);
+  expect(!field.axes.empty() || !field.window.empty(), "normalize: a field needs axes: {}", shape);
+  expect(field.radius >= 0, "normalize: the radius of a window must not be negative: {}",
+         field.radius);
+  expect(field.share > 0 && field.share <= 1, "normalize: the share must lie in (0, 1]: {}",
+         field.share);
+  if (field.share < 1)
+    expect(field.groups == 1 && field.window.empty() && !field.axes.empty() &&
+               counted(field, shape) >= 1,
+           "normalize: a share of {} leaves no element, or is combined with groups or windows: {}",
+           field.share, shape);
+  if (field.groups == 1) return;
+  expect(field.groups > 1 && field.window.empty() && !field.axes.empty() &&
+             shape[field.axes.front()] % field.groups == 0,
+         "normalize: {} groups do not divide axis {} of {}, or are combined with windows",
+         field.groups, field.axes.empty() ? 0 : field.axes.front(), shape);
+}
+
+Shape cut_into_groups(const Field& field, const Shape& shape) {
+  const int axis = shape.resolve(field.axes.front());
+  return shape.with(axis, shape[axis] / field.groups).insert(axis, field.groups);
+}
+
+std::vector<int> axes_after_cut(const Field& field, const Shape& shape) {
+  const int first = shape.resolve(field.axes.front());
+  std::vector<int> axes;
+  for (const int axis : field.axes)
+    axes.push_back(shape.resolve(axis) + (shape.resolve(axis) >= first ? 1 : 0));
+  return axes;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

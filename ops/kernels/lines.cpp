@@ -1,0 +1,125 @@
+#include "tapegrad/ops/kernels/lines.h"
+
+#include <algorithm>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
+#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/scratch.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
+namespace {
+
+Index rows_per_task(Matrix shape) {
+  return std::max<Index>(1, elements_per_tile / std::max<Index>(1, shape.columns));
+}
+
+// Calls body(row, offset of its first element) for every row.
+template <class Body>
+void for_rows(Matrix shape, const Body& body) {
+  if (shape.columns == 0) return;
+  parallel_ranges(shape.rows, rows_per_task(shape), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) body(r, r * shape.columns);
+  });
+}
+
+// Calls body(first, count) for groups of neighbouring columns.
+template <class Body>
+void for_columns(Matrix shape, const Body& body) {
+  parallel_ranges(shape.columns, norm().most_columns,
+                  [&](Index begin, Index end) { body(begin, end - begin); });
+}
+
+// Sums over rows where body(row, offset, d) adds what one row contributes: first over blocks of
+// rows, then over the blocks, both in order.
+template <class Body>
+void sum_over_rows(Matrix shape, AffineGradients d, const Body& body) {
+  constexpr Index most_blocks = 16;
+  const Index grain = std::max(rows_per_task(shape), (shape.rows + most_blocks - 1) / most_blocks);
+  const Index blocks = shape.columns == 0 ? 0 : (shape.rows + grain - 1) / grain;
+  const Index partial_size = blocks * shape.columns;
+  const Scratch gains(d.gain ? partial_size : 0), biases(d.bias ? partial_size : 0);
+  const auto part = [&](const Scratch& partial, real* wanted, Index block) {
+    return wanted ? partial.data() + block * shape.columns : nullptr;
+  };
+  parallel_ranges(blocks == 0 ? 0 : shape.rows, grain, [&](Index begin, Index end) {
+    const AffineGradients here{part(gains, d.gain, begin / grain),
+                               part(biases, d.bias, begin / grain)};
+    for (real* sums : {here.gain, here.bias})
+      if (sums) std::fill_n(sums, shape.columns, real{0});
+    for (Index r = begin; r < end; ++r) body(r * shape.columns, here);
+  });
+  for (const auto& [total, partial] : {std::pair{d.gain, &gains}, std::pair{d.bias, &biases}}) {
+    if (!total) continue;
+    std::fill_n(total, shape.columns, real{0});
+    for (Index block = 0; block < blocks; ++block)
+      reduce().accumulate(partial->data() + block * shape.columns, total, shape.columns);
+  }
+}
+
+}  // namespace
+
+void normalize(const RowNorm& how, Lines lines, Matrix shape, const real* x, real* y,
+               real* inverses, real* slopes) {
+  count_pass(shape.size(), shape.size());
+  if (lines == Lines::rows)
+    for_rows(shape, [&](Index r, Index at) {
+      const RowScale scale = norm().forward(how, x + at, shape.columns, y + at);
+      inverses[r] = scale.inverse;
+      slopes[r] = scale.slope;
+    });
+  else
+    for_columns(shape, [&](Index first, Index count) {
+      norm().forward_columns(how, x + first, shape.rows, shape.columns, count, y + first,
+                             inverses + first, slopes + first);
+    });
+}
+
+void normalize_back(const RowNorm& how, Lines lines, Matrix shape, const real* g, const real* y,
+                    const real* inverses, const real* slopes, real* dx) {
+  count_pass(2 * shape.size(), shape.size());
+  if (lines == Lines::rows)
+    for_rows(shape, [&](Index r, Index at) {
+      norm().backward(how, {inverses[r], slopes[r]}, g + at, y + at, shape.columns, dx + at);
+    });
+  else
+    for_columns(shape, [&](Index first, Index count) {
+      norm().backward_columns(how, inverses + first, slopes + first, g + first, y + first,
+                              shape.rows, shape.columns, count, dx + first);
+    });
+}
+
+void affine(Affine a, Matrix shape, const real* y, real* z) {
+  count_pass(shape.size(), shape.size());
+  for_rows(shape,
+           [&](Index, Index at) { norm().affine(y + at, a.gain, a.bias, shape.columns, z + at); });
+}
+
+void affine_back(Affine a, Matrix shape, const real* y, const real* g, real* dy,
+                 AffineGradients d) {
+  count_pass(2 * shape.size(), shape.size());
+  sum_over_rows(shape, d, [&](Index at, AffineGradients sums) {
+    norm().affine_back(g + at, y + at, a.gain, shape.columns, dy + at, sums.gain, sums.bias);
+  });
+}
+
+void affine_norm(const RowNorm& how, Affine a, Matrix shape, const real* x, real* z) {
+  count_pass(shape.size(), shape.size());
+  for_rows(shape, [&](Index, Index at) {
+    norm().forward(how, x + at, shape.columns, z + at);
+    norm().affine(z + at, a.gain, a.bias, shape.columns, z + at);
+  });
+}
+
+void affine_norm_back(const RowNorm& how, Affine a, Matrix shape, const real* x, const real* g,
+                      real* dx, AffineGradients d) {
+  count_pass(2 * shape.size(), shape.size());
+  sum_over_rows(shape, d, [&](Index at, AffineGradients sums) {
+    const Scratch y(shape.columns);
+    const RowScale scale = norm().forward(how, x + at, shape.columns, y.data());
+    norm().affine_back(g + at, y.data(), a.gain, shape.columns, dx + at, sums.gain, sums.bias);
+    norm().backward(how, scale, dx + at, y.data(), shape.columns, dx + at);
+  });
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
