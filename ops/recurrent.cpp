@@ -1,9 +1,8 @@
 #include "tapegrad/ops/recurrent.h"
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/recurrent.h"
 #include "tapegrad/ops/layout.h"
@@ -57,18 +56,6 @@ void expect_row(const char* place, const RowNormalization& norm, Index channels)
            "recurrent: gain and bias of the {} must be ({}): {}", place, channels, each.shape());
   expect(norm.statistics || !norm.gain.defined(),
          "recurrent: a gain of the {} needs a normalization before it", place);
-}
-
-// The tensors that the fused operation reads, in the order of its edges.
-struct Operands {
-  Tensor inputs, weight, h, c;
-  Tensor input_gain, input_bias, product_gain, product_bias, cell_gain, cell_bias;
-};
-constexpr int operand_count = 10;
-
-Gradients<operand_count> list(const Operands& o) {
-  return {o.inputs,       o.weight,       o.h,         o.c,        o.input_gain, o.input_bias,
-          o.product_gain, o.product_bias, o.cell_gain, o.cell_bias};
 }
 
 // The definition: the inputs do not depend on h, and are normalized first.
@@ -132,112 +119,88 @@ kernels::Kept pointers(const KeptTensors& kept) {
           of(kept.product_scales), of(kept.state), of(kept.state_scales)};
 }
 
-// What a call of the fused operation knows; its rule holds it.
-struct Call {
-  Cell cell;
-  Operands operands;
-  RecurrentNorms norms;
-  Indices lengths;
-
-  kernels::Sequence sequence() const {
-    const Shape& inputs = operands.inputs.shape();
-    const Index hidden = operands.weight.shape()[0];
-    return {.cell = cell.kernel,
-            .gates = cell.gates,
-            .gated_blocks = cell.gated_blocks,
-            .has_c = cell.has_c,
-            .steps = inputs[0],
-            .batch = inputs[1],
-            .hidden = hidden,
-            .inputs = operands.inputs.data(),
-            .weight = operands.weight.data(),
-            .h0 = operands.h.data(),
-            .c0 = operands.c.defined() ? operands.c.data() : nullptr,
-            .lengths = lengths.defined() ? lengths.data() : nullptr,
-            .input = transform(norms.inputs, inputs[2]),
-            .product = transform(norms.product, inputs[2]),
-            .state = transform(norms.cell, hidden)};
-  }
-};
-
 // outputs and, of a cell that has it, the last c behind them: (T, B, hidden) or (T + 1, B, hidden).
 Tensor joined(const Cell& cell, const RecurrentResult& result) {
   if (!cell.has_c) return result.outputs;
   return concat({result.outputs, reshape(result.last.c, result.last.c.shape().insert(0, 1))});
 }
 
-// The definition, as a function of the operands that there are.
-Gradients<operand_count> composite_gradients(const Call& call, const Tensor& g) {
-  const Gradients<operand_count> all = list(call.operands);
-  std::vector<Tensor> present;
-  for (const Tensor& each : all)
-    if (each.defined()) present.push_back(each);
-  const Function definition = [&](const std::vector<Tensor>& in) {
-    Gradients<operand_count> now;
-    for (int i = 0, next = 0; i < operand_count; ++i)
-      if (all[i].defined()) now[i] = in[next++];
-    RecurrentNorms norms = call.norms;
-    norms.inputs.gain = now[4];
-    norms.inputs.bias = now[5];
-    norms.product.gain = now[6];
-    norms.product.bias = now[7];
-    norms.cell.gain = now[8];
-    norms.cell.bias = now[9];
-    return joined(call.cell,
-                  defined(call.cell, now[0], now[1], {now[2], now[3]}, norms, call.lengths));
-  };
-  const std::vector<Tensor> gradients = vjp(definition, present, g);
-  Gradients<operand_count> result;
-  for (int i = 0, next = 0; i < operand_count; ++i)
-    if (all[i].defined()) result[i] = gradients[next++];
-  return result;
-}
+// Of inputs, weight, first h and c, and of gain and bias of the inputs, the product and the cell.
+struct Recurrence {
+  static constexpr const char* name = "recurrent";
+  static constexpr std::size_t operands = 10;
 
-Gradients<operand_count> fused_gradients(const Call& call, const KeptTensors& kept, const Tensor& g,
-                                         const Tensor& y) {
-  const kernels::Sequence s = call.sequence();
-  Gradients<operand_count> result;
-  const Gradients<operand_count> all = list(call.operands);
-  for (int i = 0; i < operand_count; ++i)
-    if (all[i].defined()) result[i] = Tensor::uninitialized(all[i].shape());
-  const auto of = [&](int i) { return result[i].defined() ? result[i].mutable_data() : nullptr; };
+  Cell cell;
+  RecurrentNorms norms;
+  Indices lengths;
+  KeptTensors kept = {};
 
-  const bool shared = s.starts_from_inputs();
-  Tensor product;  // its gradient, where it is not that of the inputs
-  if (!shared) product = Tensor::uninitialized(call.operands.inputs.shape());
-  kernels::recurrent_backward(s, pointers(kept), y.data(), g.data(),
-                              s.has_c ? g.data() + s.steps * s.batch * s.hidden : nullptr,
-                              {.inputs = of(0),
-                               .product = shared ? of(0) : product.mutable_data(),
-                               .weight = of(1),
-                               .h0 = of(2),
-                               .c0 = of(3),
-                               .input_transform = {of(4), of(5)},
-                               .product_transform = {of(6), of(7)},
-                               .state_transform = {of(8), of(9)}});
-  return result;
-}
+  Tensor definition(const Operands<operands>& in) const {
+    RecurrentNorms now = norms;
+    int next = 4;
+    for (RowNormalization* norm : {&now.inputs, &now.product, &now.cell}) {
+      norm->gain = in[next++];
+      norm->bias = in[next++];
+    }
+    return joined(cell, defined(cell, in[0], in[1], {in[2], in[3]}, now, lengths));
+  }
 
-Tensor fused(const Call& call, Place place) {
-  const kernels::Sequence s = call.sequence();
-  const KeptTensors kept = allocate(s);
-  Tensor y = Tensor::uninitialized({s.steps + (s.has_c ? 1 : 0), s.batch, s.hidden});
-  kernels::recurrent_forward(s, pointers(kept), y.mutable_data());
-  const Index state = s.batch * s.hidden;
-  if (s.has_c)
-    std::copy_n(kept.cells.data() + s.steps * state, state, y.mutable_data() + s.steps * state);
+  Tensor value(const Operands<operands>& in) {
+    const kernels::Sequence s = sequence(in);
+    kept = allocate(s);
+    Tensor y = Tensor::uninitialized({s.steps + (s.has_c ? 1 : 0), s.batch, s.hidden});
+    kernels::recurrent_forward(s, pointers(kept), y.mutable_data());
+    const Index state = s.batch * s.hidden;
+    if (s.has_c)
+      std::copy_n(kept.cells.data() + s.steps * state, state, y.mutable_data() + s.steps * state);
+    return y;
+  }
 
-  const auto rule = [call, kept](const Tensor& g, const Tensor& value,
-                                 const Wanted<operand_count>&) {
-    return recording() ? composite_gradients(call, g) : fused_gradients(call, kept, g, value);
-  };
-  const Operands& o = call.operands;
-  return record(
-      "recurrent", y, place,
-      joint_edge<operand_count>({&o.inputs, &o.weight, &o.h, &o.c, &o.input_gain, &o.input_bias,
-                                 &o.product_gain, &o.product_bias, &o.cell_gain, &o.cell_bias},
-                                rule));
-}
+  Gradients<operands> gradients(const Operands<operands>& in, const Tensor& g, const Tensor& y,
+                                const Wanted<operands>&) const {
+    const kernels::Sequence s = sequence(in);
+    Gradients<operands> d;
+    for (std::size_t i = 0; i < operands; ++i)
+      if (in[i].defined()) d[i] = Tensor::uninitialized(in[i].shape());
+    const auto of = [&](int i) { return d[i].defined() ? d[i].mutable_data() : nullptr; };
+
+    const bool shared = s.starts_from_inputs();
+    Tensor product;  // its gradient, where it is not that of the inputs
+    if (!shared) product = Tensor::uninitialized(in[0].shape());
+    kernels::recurrent_backward(s, pointers(kept), y.data(), g.data(),
+                                s.has_c ? g.data() + s.steps * s.batch * s.hidden : nullptr,
+                                {.inputs = of(0),
+                                 .product = shared ? of(0) : product.mutable_data(),
+                                 .weight = of(1),
+                                 .h0 = of(2),
+                                 .c0 = of(3),
+                                 .input_transform = {of(4), of(5)},
+                                 .product_transform = {of(6), of(7)},
+                                 .state_transform = {of(8), of(9)}});
+    return d;
+  }
+
+ private:
+  kernels::Sequence sequence(const Operands<operands>& in) const {
+    const Tensor &inputs = in[0], &weight = in[1], &h = in[2], &c = in[3];
+    const Index channels = inputs.shape()[2], hidden = weight.shape()[0];
+    return {.cell = cell.kernel,
+            .gates = cell.gates,
+            .gated_blocks = cell.gated_blocks,
+            .has_c = cell.has_c,
+            .steps = inputs.shape()[0],
+            .batch = inputs.shape()[1],
+            .hidden = hidden,
+            .inputs = inputs.data(),
+            .weight = weight.data(),
+            .h0 = h.data(),
+            .c0 = c.defined() ? c.data() : nullptr,
+            .lengths = lengths.defined() ? lengths.data() : nullptr,
+            .input = transform(norms.inputs, channels),
+            .product = transform(norms.product, channels),
+            .state = transform(norms.cell, hidden)};
+  }
+};
 
 }  // namespace
 
@@ -246,11 +209,6 @@ void expect_lengths(const char* operation, const Indices& lengths, Index steps, 
   expect(lengths.shape() == Shape{batch}, "{}: one length a sequence is needed, ({}): {}",
          operation, batch, lengths.shape());
   expect_below(operation, lengths, steps + 1);
-}
-
-Index gates_of(Cell cell) {
-  if (cell == Cell::lstm) return 4;
-  return cell == Cell::gru || cell == Cell::gru_reset_first ? 3 : 1;
 }
 
 Tensor RowNormalization::operator()(const Tensor& x) const {
@@ -315,15 +273,19 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
   expect(cell.norms != CellNorms::none || norms.product.identity(),
          "recurrent: a {} takes no normalization", cell.name);
   const PlaceScope caller(place);
-  if (Composite::active() || inputs.shape()[0] == 0 || !cell.kernel)
+  if (inputs.shape()[0] == 0 || !cell.kernel)
     return defined(cell, inputs, weight, first, norms, lengths);
-  const Call call{
-      cell,
-      {inputs, weight, first.h, cell.has_c ? first.c : Tensor(), norms.inputs.gain,
-       norms.inputs.bias, norms.product.gain, norms.product.bias, norms.cell.gain, norms.cell.bias},
-      norms,
-      lengths};
-  const Tensor y = fused(call, place);
+  const Operands<Recurrence::operands> operands{inputs,
+                                                weight,
+                                                first.h,
+                                                cell.has_c ? first.c : Tensor(),
+                                                norms.inputs.gain,
+                                                norms.inputs.bias,
+                                                norms.product.gain,
+                                                norms.product.bias,
+                                                norms.cell.gain,
+                                                norms.cell.bias};
+  const Tensor y = fused(Recurrence{cell, norms, lengths}, operands, place);
   const Index steps = inputs.shape()[0];
   if (!cell.has_c) return {y, {select(y, steps - 1), {}}};
   return {slice(y, 0, 0, steps), {select(y, steps - 1), select(y, steps)}};

@@ -76,12 +76,48 @@ void add_attention(std::vector<Case>& cases) {
   }
 }
 
+// Every cell with every choice of gain and bias at its places.
+void add_recurrent(std::vector<Case>& cases) {
+  for (const Cell& cell : {Cell::rnn_tanh, Cell::rnn_relu, Cell::lstm, Cell::gru})
+    for (const bool over_sum : {false, true}) {
+      if (over_sum && cell.gated_blocks > 0) continue;
+      const Index hidden = 3, channels = cell.gates * hidden;
+      std::vector<Shape> operands{{2, 2, channels}, {hidden, channels}, {2, hidden}};
+      if (cell.has_c) operands.push_back({2, hidden});
+      const std::size_t required = operands.size();
+      std::vector<Index> places{channels};
+      if (!over_sum) places.push_back(channels);
+      if (cell.has_c) places.push_back(hidden);
+      for (const Index place : places) operands.insert(operands.end(), 2, Shape{place});
+      const Function f = [=](In in) {
+        const NormOptions options{.epsilon = 0.1};
+        RecurrentNorms norms{.product = {.statistics = options, .over_sum = over_sum}};
+        if (!over_sum) norms.inputs.statistics = options;
+        if (cell.has_c) norms.cell.statistics = options;
+        auto next = in.begin() + static_cast<std::ptrdiff_t>(required);
+        for (RowNormalization* norm : {&norms.product, &norms.inputs, &norms.cell}) {
+          if (!norm->statistics) continue;
+          norm->gain = *next++;
+          norm->bias = *next++;
+        }
+        const RecurrentState first{in[2], cell.has_c ? in[3] : Tensor()};
+        const RecurrentResult found =
+            recurrent(cell, in[0], in[1], first, norms, Indices({2}, {1, 2}));
+        if (!cell.has_c) return found.outputs;
+        return concat({found.outputs, stack({found.last.c})});
+      };
+      cases.push_back({"recurrent", fmt::format("{} {}", cell.name, over_sum ? "over the sum" : ""),
+                       operands, required, f});
+    }
+}
+
 const std::vector<Case>& cases() {
   static const std::vector<Case> all = [] {
     std::vector<Case> made;
     made.push_back({"gelu", "", {{2, 3}}, 1, [](In in) { return gelu(in[0]); }});
     add_norms(made);
     add_attention(made);
+    add_recurrent(made);
     return made;
   }();
   return all;
