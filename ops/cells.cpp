@@ -1,7 +1,7 @@
 #include "tapegrad/ops/cells.h"
 
+#include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

@@ -170,11 +170,11 @@ void backward_block(const Block& block, const Gradients& t, real* p, real* ds, r
     std::fill(p_row + visible, p_row + keys, real{0});
     std::fill(ds_row + visible, ds_row + keys, real{0});
   }
-  const auto add = [&](Index rows, Index terms, Matrix left, Matrix right, real* to,
+  const auto add = [&](Index rows, Index terms, MatrixView left, MatrixView right, real* to,
                        Index to_stride) {
     gemm_serial(rows, a.width, terms, left, right, {to, to_stride}, to, to_stride);
   };
-  const Matrix g{query(t.g, block.begin), t.g.stride}, q{query(t.q, block.begin), t.q.stride};
+  const MatrixView g{query(t.g, block.begin), t.g.stride}, q{query(t.q, block.begin), t.q.stride};
   add(keys, queries, {p, stride, true}, g, key(t.dv), t.dv.stride);
   add(keys, queries, {ds, stride, true}, q, key(t.dk), t.dk.stride);
   add(queries, keys, {ds, stride}, {key(t.k), t.k.stride}, query(t.dq, block.begin), t.dq.stride);

@@ -13,7 +13,6 @@
 
 #include "support/files.h"
 #include "support/scratch.h"
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
@@ -213,14 +212,4 @@ TEST_CASE("a signal does not end the reading", "[files]") {
         }) == bytes);
   CHECK(signals > 0);
   ::sigaction(SIGUSR1, &before, nullptr);
-}
-
-TEST_CASE("what a file says is quoted in brief", "[files]") {
-  CHECK(beginning("weight") == "weight");
-  CHECK(beginning(std::string(100, 'n')) == std::string(100, 'n'));
-  CHECK(beginning(std::string(101, 'n')) == std::string(100, 'n') + "...");
-  CHECK(beginning("\x1b[2J\r\nerased\x7f") == "?[2J??erased?");
-  std::string accents = "n";
-  for (int i = 0; i < 80; ++i) accents += "\xc3\xa9";
-  CHECK(beginning(accents) == accents.substr(0, 99) + "...");  // no half of a character
 }

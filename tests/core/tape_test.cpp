@@ -223,32 +223,6 @@ TEST_CASE("a sweep over a million nodes does not recurse", "[tape]") {
   CHECK(grad(y, x).item() == Approx(1'000'001));
 }
 
-TEST_CASE("a parameter is copied when a rule still holds its value", "[tape]") {
-  Parameter weight(ones({2}));
-  const Tape tape;
-  const Tensor y = square(weight);
-  const real* before = weight.value().data();
-  weight.mutable_data()[0] = 5;
-  CHECK(weight.value().data() != before);
-  CHECK(grad(sum(y), std::vector{weight})[0].values()[0] == 2);  // at the value of the forward pass
-  CHECK_THROWS_AS(weight.set(ones({3})), ShapeError);
-}
-
-TEST_CASE("threads may read one parameter, each on its own tape", "[tape][threads]") {
-  const Parameter weight(ones({100}));
-  std::vector<std::thread> threads;
-  std::array<real, 4> found{};
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < 50; ++i) {
-        const Tape tape;
-        found[t] = grad(sum(square(weight)), std::vector{weight})[0].values()[0];
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  for (const real gradient : found) CHECK(gradient == 2);
-}
-
 TEST_CASE("the sentinel names the first operation that is not finite", "[tape]") {
   const Parameter weight(Tensor({2}, {1, 0}), "weight");
   SECTION("forward") {
@@ -285,71 +259,4 @@ TEST_CASE("a tape that keeps values shows values and gradients", "[tape]") {
   CHECK(tape.value(y.node()).values()[1] == 4);
   CHECK(tape.gradient(y.node()).values()[1] == 1);
   CHECK(tape.gradient(x.node()).values()[1] == 4);
-}
-
-TEST_CASE("gradients of gradients, and further", "[tape]") {
-  const Tape tape;
-  const Tensor x = watch(Tensor(2.0));
-  Tensor y = pow(x, 4.0);
-  for (const double expected : {32.0, 48.0, 48.0, 24.0}) {
-    y = grad(y, x, {.record = true});
-    CHECK(y.item() == Approx(expected));
-  }
-}
-
-TEST_CASE("Hessian-vector and vector-Jacobian products", "[tape]") {
-  // f = sum x^3: the Hessian is diagonal, 6 x.
-  const auto f = [](const Tensor& x) { return sum(x * square(x)); };
-  const Tensor x({2}, {1, 2}), v({2}, {1, -1});
-  CHECK(hvp(f, x, v).values()[1] == Approx(-12));
-  const auto g = [](const std::vector<Tensor>& in) { return square(in[0]) * in[1]; };
-  const auto products = vjp(g, {x, v}, ones({2}));
-  CHECK(products[0].values()[1] == Approx(-4));
-  CHECK(products[1].values()[1] == Approx(4));
-  CHECK(products[0].tape_id() == 0);
-  const Tape tape;
-  CHECK(vjp(g, {watch(x), v}, ones({2}))[0].tape_id() == tape.id());
-}
-
-TEST_CASE("what does not depend on x has derivatives of zero", "[tape]") {
-  const Tensor x({2}, {1, -2}), v({2}, {1, 1});
-  const auto check = [&] {
-    const auto linear = [](const Tensor& in) { return sum(in * 3.0); };
-    CHECK(sum(abs(hvp(linear, x, v))).item() == 0);
-    CHECK(sum(abs(hvp([](const Tensor& in) { return sum(relu(in)); }, x, v))).item() == 0);
-    CHECK(sum(abs(hvp([](const Tensor&) { return Tensor(1.0); }, x, v))).item() == 0);
-    CHECK(sum(abs(jacobian([](const Tensor& in) { return detach(in); }, x))).item() == 0);
-    CHECK(jacobian([](const Tensor& in) { return detach(in); }, x).shape() == Shape{2, 2});
-    CHECK(sum(abs(vjp([](const auto&) { return ones({3}); }, {x}, ones({3}))[0])).item() == 0);
-  };
-  check();
-  const Tape tape;
-  check();
-  CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, ones({3})),
-                    "vjp: the vector must have the shape (2): (3)");
-  CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, Tensor()), Contains("vjp"));
-  CHECK_THROWS_AS(hvp([](const Tensor& in) { return sum(in); }, x, ones({3})), ShapeError);
-  CHECK_THROWS_WITH(vjp(Function(), {x}, v), Contains("is empty"));
-  CHECK_THROWS_WITH(hvp({}, x, v), Contains("is empty"));
-  CHECK_THROWS_WITH(jacobian({}, x), Contains("is empty"));
-  CHECK_THROWS_WITH(check_gradient(Function(), {x}), Contains("is empty"));
-  CHECK(tape.parameter(-1) == nullptr);
-  CHECK(tape.label(1000).empty());
-  CHECK_FALSE(tape.gradient(-3).defined());
-}
-
-TEST_CASE("a Jacobian has the shapes of output and input", "[tape]") {
-  const Tensor w({2, 3}, {1, 2, 3, 4, 5, 6});
-  const auto f = [&](const Tensor& x) { return square(matmul(w, reshape(x, {3, 1}))); };
-  const Tensor x({3}, {1, 0, -1});
-  const Tensor j = jacobian(f, x);  // 2 (w x)_i w_ij with w x = (-2, -2)
-  CHECK(j.shape() == Shape{2, 1, 3});
-  const double expected[] = {-4, -8, -12, -16, -20, -24};
-  for (int i = 0; i < 6; ++i) CHECK(j.values()[i] == Approx(expected[i]));
-  CHECK(jacobian([](const Tensor& in) { return sum(in); }, x).shape() == Shape{3});
-  CHECK(jacobian(f, x).tape_id() == 0);
-  const Tape tape;
-  const Tensor leaf = watch(x);
-  const Tensor second = grad(sum(jacobian(f, leaf)), leaf);  // sum_ij 2 w_ij w_ik
-  CHECK(second.values()[0] == Approx(2 * (1 * 6 + 4 * 15)));
 }

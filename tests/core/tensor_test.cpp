@@ -28,21 +28,6 @@ TEST_CASE("values that something shares cannot be written", "[core]") {
   CHECK_THROWS_AS(own.mutable_data(), Error);
 }
 
-TEST_CASE("indices that something shares cannot be written", "[core]") {
-  const Tape tape;
-  const Tensor table = watch(ones({3, 1}));
-  Indices ids({2}, {0, 1});
-  const Tensor y = sum(embedding(table, ids) * 2.0);
-  CHECK_THROWS_WITH(ids.mutable_data(), Contains("mutable_data") && Contains("share"));
-  CHECK(grad(y, table).values()[2] == 0);
-  Indices copy({1}, {7});
-  const Indices other = copy;
-  CHECK_THROWS_AS(copy.mutable_data(), Error);
-  CHECK(other.values()[0] == 7);
-  CHECK_THROWS_WITH(Indices().mutable_data(), Contains("undefined"));
-  CHECK_THROWS_WITH(Indices().reshape({}), Contains("undefined"));
-}
-
 TEST_CASE("a view ends where the values end", "[core]") {
   const Tensor x({4}, {1, 2, 3, 4});
   CHECK(x.view({2}, 2).values()[1] == 4);

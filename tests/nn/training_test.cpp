@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "support/golden.h"
@@ -291,4 +292,20 @@ TEST_CASE("schedules and clippings are PyTorch's", "[nn]") {
   clip_by_value(gradients, 0.3);
   for (int i : {0, 1})
     CHECK(relative_error(gradients[i], by_value.gradients[i]) < golden_tolerance);
+}
+
+TEST_CASE("clipping passes on what is not a number, as PyTorch does", "[ops]") {
+  constexpr real infinity = std::numeric_limits<real>::infinity();
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  for (const real bad : {nan, infinity}) {
+    std::vector<Tensor> gradients{Tensor({2}, {bad, 1}), full({3}, 1000)};
+    clip_by_global_norm(gradients, 1);
+    CHECK(std::isnan(gradients[0].values()[0]));
+    // nan: everything; inf: the others are as nothing beside it
+    if (std::isnan(bad)) CHECK(std::isnan(gradients[1].values()[0]));
+    if (!std::isnan(bad)) CHECK(gradients[1].values()[0] == 0);
+    std::vector<Tensor> alone{Tensor({2}, {bad, 1})};
+    clip_by_norm(alone, 1);
+    CHECK(std::isnan(alone[0].values()[0]));
+  }
 }

@@ -1,12 +1,21 @@
 #include "support/options.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/init.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/divisive.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
+using Catch::Contains;
 
 TEST_CASE("operations refuse numbers that make no sense", "[ops][options]") {
   const Tensor x = ones({2, 4}), sequence = ones({1, 2, 4});
@@ -60,4 +69,36 @@ TEST_CASE("random numbers refuse distributions that are none", "[ops][options]")
        },
        "normal: needs a finite mean and deviation of at least 0: 0, -0.7071067811865476"},
   });
+}
+
+TEST_CASE("errors name the operation and the shapes", "[ops]") {
+  const Tensor a = zeros({2, 3}), b = zeros({4, 5});
+  CHECK_THROWS_WITH(a + b, "add: shapes do not broadcast: (2, 3) and (4, 5)");
+  CHECK_THROWS_WITH(matmul(a, b), "matmul: inner sizes differ: (2, 3) x (4, 5)");
+  CHECK_THROWS_WITH(matmul(a, Tensor(1.0)), Contains("matrices") && Contains("(2, 3) x ()"));
+  CHECK_THROWS_WITH(matmul(zeros({3}), a), Contains("inner sizes differ: (3) x (2, 3)"));
+  CHECK_THROWS_WITH(matmul(zeros({2}), a, {.a = true}), Contains("(2) transposed x (2, 3)"));
+  CHECK_THROWS_WITH(reshape(a, {4, 2}), "reshape: sizes differ: (2, 3) to (4, 2)");
+  CHECK_THROWS_WITH(reshape(a, {4, -1}), Contains("(2, 3)"));
+  CHECK_THROWS_WITH(permute(a, {0, 0}), Contains("(2, 3)"));
+  CHECK_THROWS_WITH(slice(a, 1, 2, 5), Contains("[2, 5)") && Contains("(2, 3)"));
+  CHECK_THROWS_WITH(concat({a, b}), Contains("(2, 3) and (4, 5)"));
+  CHECK_THROWS_WITH(stack({a, b}), Contains("(2, 3) and (4, 5)"));
+  CHECK_THROWS_WITH(broadcast_to(a, {2}), Contains("(2, 3)") && Contains("(2)"));
+  CHECK_THROWS_WITH(split(a, {1, 1}, 1), Contains("(2, 3)"));
+  CHECK_THROWS_WITH(sum(a, 2), Contains("axis 2") && Contains("(2, 3)"));
+  CHECK_THROWS_WITH(sum(a, {0, -2}), Contains("named twice"));
+  CHECK_THROWS_WITH(embedding(a, Indices({1}, {2})),
+                    Contains("embedding: index 2 is not in [0, 2)"));
+  CHECK_THROWS_WITH(gather(a, 1, Indices({1, 1}, {0})), Contains("(1, 1)") && Contains("(2, 3)"));
+  CHECK_THROWS_WITH(cross_entropy(a, Indices({2}, {0, 3})), Contains("index 3 is not in [0, 3)"));
+  CHECK_THROWS_WITH(cross_entropy(a, Indices({3}, {0, 0, 0})),
+                    Contains("(2, 3)") && Contains("(3)"));
+  CHECK_THROWS_WITH(mse(a, b), "mse: shapes differ: (2, 3) and (4, 5)");
+  CHECK_THROWS_WITH(conv2d(zeros({1, 2, 3, 3}), zeros({1, 1, 2, 2})), Contains("channels differ"));
+  CHECK_THROWS_WITH(conv2d(zeros({1, 1, 3, 3}), zeros({1, 1, 5, 5})), Contains("does not fit"));
+  CHECK_THROWS_WITH(max_pool2d(a), Contains("(N, C, H, W)") && Contains("(2, 3)"));
+  CHECK_THROWS_WITH(clamp(a, 1, 0), Contains("clamp"));
+  CHECK_THROWS_WITH(masked_fill(a, zeros({2, 2, 3}), 0), Contains("(2, 2, 3)"));
+  CHECK_THROWS_WITH(a.item(), Contains("(2, 3)"));
 }

@@ -144,3 +144,32 @@ TEST_CASE("attention refuses what does not fit", "[attention]") {
   CHECK(relative_error(attention(v, v, v), v) < 1e-6);
   CHECK(norm(attention(v, none, none)).item() == 0);
 }
+
+namespace {
+
+double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
+
+}  // namespace
+
+TEST_CASE("attention does not feel a common offset of its scores", "[ops]") {
+  constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
+  Random random(2);
+  const Tensor q = zeros({1, 3, 4}), k = random.normal({1, 5, 4}), v = random.normal({1, 5, 4});
+  const Tensor bias = arange(15).view({1, 1, 3, 5}) * 0.25;  // exact beside the offsets below
+  for (const bool readable : {false, true}) {
+    const auto gradients = [&](double offset) {
+      const Composite choice(readable);
+      const Tape tape;
+      const std::vector<Tensor> leaves{watch(q), watch(k), watch(v)};
+      const Tensor y = attention(leaves[0], leaves[1], leaves[2], {.bias = bias + offset});
+      std::vector<Tensor> found = grad(sum(square(y)), leaves);
+      found.push_back(detach(y));
+      return found;
+    };
+    const std::vector<Tensor> near = gradients(0);
+    for (const double offset : {1e3, -1e5, 1e6}) {
+      const std::vector<Tensor> far = gradients(offset);
+      for (std::size_t i = 0; i < near.size(); ++i) CHECK(distance(near[i], far[i]) < precision);
+    }
+  }
+}

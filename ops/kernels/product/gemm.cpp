@@ -32,12 +32,12 @@ Tiles tiles_for(Index m, Index n, Index k) {
   return {rows, columns, (m + rows - 1) / rows, (n + columns - 1) / columns};
 }
 
-bool is_thin(Index m, Index k, const Matrix& a, const Matrix& b) {
+bool is_thin(Index m, Index k, const MatrixView& a, const MatrixView& b) {
   return m <= thin && k > 0 && !a.transposed && b.transposed;
 }
 
-void multiply(bool thin_rows, Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
-              Index c_stride) {
+void multiply(bool thin_rows, Index m, Index n, Index k, MatrixView a, MatrixView b, Start start,
+              real* c, Index c_stride) {
   if (!thin_rows) return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
   const bool accumulate = start.values != nullptr;
   for (Index i = 0; i < m && accumulate && start.values != c; ++i)
@@ -53,13 +53,14 @@ void count_products(Index count, Index m, Index n, Index k) {
              all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
 }
 
-void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
+void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                  Index c_stride) {
   if (m == 0 || n == 0) return;
   multiply(is_thin(m, k, a, b), m, n, k, a, b, start, c, c_stride);
 }
 
-void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
+void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
+          Index c_stride) {
   count_products(1, m, n, k);
   if (m == 0 || n == 0) return;
   const bool thin_rows = is_thin(m, k, a, b);

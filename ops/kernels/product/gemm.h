@@ -54,13 +54,13 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// A row-major matrix in memory, read transposed if asked.
-struct Matrix {
+struct MatrixView {
   const real* values;
   Index stride;  ///< elements from one row to the next
   bool transposed = false;
 
   /// From an element on.
-  Matrix from(Index row, Index column) const {
+  MatrixView from(Index row, Index column) const {
     return {values + (transposed ? column * stride + row : row * stride + column), stride,
             transposed};
   }
@@ -81,10 +81,11 @@ void count_products(Index count, Index m, Index n, Index k);
 
 /// c (m, n) = start + a (m, k) b (k, n) on the calling thread. c is row-major with rows `c_stride`
 /// apart, and may be the start itself.
-void gemm_serial(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
+void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                  Index c_stride);
 
 /// The same in tiles of c on all threads, with the same bits for any number of them.
-void gemm(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride);
+void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
+          Index c_stride);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -5,7 +5,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-Packed::Packed(Index k, Index n, Matrix b)
+Packed::Packed(Index k, Index n, MatrixView b)
     : k_(k), n_(n), panels_(Storage::allocate(sizeof(real) * packed_size(k, n))) {
   parallel_ranges(n, panel_columns, [&](Index begin, Index end) {
     panel_loops().pack(k, end - begin, b.from(0, begin),
@@ -13,7 +13,7 @@ Packed::Packed(Index k, Index n, Matrix b)
   });
 }
 
-void Packed::multiply(Index m, Matrix a, Start start, real* c, Index c_stride,
+void Packed::multiply(Index m, MatrixView a, Start start, real* c, Index c_stride,
                       bool reversed) const {
   panel_loops().multiply_packed(m, n_, k_, a, static_cast<const real*>(panels_.data()), start, c,
                                 c_stride, reversed);

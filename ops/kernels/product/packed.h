@@ -10,13 +10,13 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 /// every call.
 class Packed {
  public:
-  Packed(Index k, Index n, Matrix b);
+  Packed(Index k, Index n, MatrixView b);
 
   /// c (m, n) = start (may be c) + a (m, k) times the matrix, on the calling thread. Each element
   /// is one chain of multiply-adds over k, whatever m: how rows are grouped does not change bits.
   /// Nor does it when the last columns come first (`reversed`): products that alternate find in the
   /// cache what the one before has read last.
-  void multiply(Index m, Matrix a, Start start, real* c, Index c_stride, bool reversed) const;
+  void multiply(Index m, MatrixView a, Start start, real* c, Index c_stride, bool reversed) const;
 
  private:
   Index k_, n_;

@@ -51,7 +51,7 @@ Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 struct Steps {
   Index k, a_row, a_term, b, start, c;
 };
-Steps steps_of(Index k, Matrix a, Index b_stride, Index start_stride, Index c_stride) {
+Steps steps_of(Index k, MatrixView a, Index b_stride, Index start_stride, Index c_stride) {
   return {.k = k,
           .a_row = a.transposed ? 1 : a.stride,
           .a_term = a.transposed ? a.stride : 1,
@@ -157,7 +157,7 @@ void transpose(Index rows, Index columns, const real* from, Index from_stride, r
 }
 
 // to (rows, width) = the first `columns` columns of b, and 0 in the others.
-void copy_columns(Index rows, Index columns, Matrix b, Index width, real* to) {
+void copy_columns(Index rows, Index columns, MatrixView b, Index width, real* to) {
   if (columns < width) std::fill_n(to, rows * width, real{0});
   if (b.transposed) return transpose(rows, columns, b.values, b.stride, to, width);
   if (columns < width) return blocks().copy(rows, columns, b.values, b.stride, to, width);
@@ -192,8 +192,8 @@ void multiply_padded(Index m, Index vectors, Index columns, Steps step, const re
 
 // c = start + a b, with no more terms than a panel has rows. Panels of b that do not stay where
 // they are go to `panels`; the last one does, unless its vectors are full.
-void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b, Start start,
-                    real* c, Index c_stride, real* panels) {
+void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool copies_b,
+                    Start start, real* c, Index c_stride, real* panels) {
   const Steps step = steps_of(k, a, b.stride, start.stride, c_stride);
   const auto stays = [=](Index vectors, Index columns) {
     return !copies_b && columns == vectors * lanes();
@@ -218,7 +218,7 @@ void multiply_terms(Index m, Index n, Index k, Matrix a, Matrix b, bool copies_b
   }
 }
 
-void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
+void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                        Index c_stride) {
   const Index pieces = std::max<Index>(1, (k + most_terms - 1) / most_terms);
   const Index depth = (k + pieces - 1) / pieces, wide = std::min(n, columns_at_a_time);
@@ -229,7 +229,7 @@ void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start star
   Index term = 0;
   do {  // without terms, too: c is the start then
     const Index terms = std::min(k - term, depth);
-    Matrix left = a.from(0, term);
+    MatrixView left = a.from(0, term);
     if (copies_a) {
       copy_columns(m, terms, left, terms, a_copy.data());
       left = {a_copy.data(), terms};
@@ -242,7 +242,8 @@ void multiply_directly(Index m, Index n, Index k, Matrix a, Matrix b, Start star
   } while (term < k);
 }
 
-void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c, Index c_stride) {
+void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
+              Index c_stride) {
   // A large matrix that would have to be turned is the left-hand one of the transposed product.
   if (!b.transposed || 2 * m * (n + k) > n * k)
     return multiply_directly(m, n, k, a, b, start, c, c_stride);
@@ -253,14 +254,14 @@ void multiply(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* 
   transpose(m, n, turned.data(), m, c, c_stride);
 }
 
-void pack(Index k, Index n, Matrix b, real* panels) {
+void pack(Index k, Index n, MatrixView b, real* panels) {
   for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
     copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
 }
 
-void multiply_packed(Index m, Index n, Index k, Matrix a, const real* panels, Start start, real* c,
-                     Index c_stride, bool reversed) {
+void multiply_packed(Index m, Index n, Index k, MatrixView a, const real* panels, Start start,
+                     real* c, Index c_stride, bool reversed) {
   const Steps step = steps_of(k, a, 0, start.stride, c_stride);
   const auto multiply = [&](Index j, Index vectors, Index columns) HWY_ATTR {
     multiply_padded(m, vectors, columns, step, a.values, panels + j * k, start.from(0, j).values,

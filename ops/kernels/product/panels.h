@@ -10,12 +10,12 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 /// the time that they take with it.
 struct PanelLoops {
   /// c (m, n) = start + a b
-  void (*multiply)(Index m, Index n, Index k, Matrix a, Matrix b, Start start, real* c,
+  void (*multiply)(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                    Index c_stride);
   /// b (k, n) rearranged: one panel after the other, row after row. Takes `packed_size(k, n)`.
-  void (*pack)(Index k, Index n, Matrix b, real* panels);
+  void (*pack)(Index k, Index n, MatrixView b, real* panels);
   /// c (m, n) = start + a (m, k) times what `pack` left; the last panel first if `reversed`
-  void (*multiply_packed)(Index m, Index n, Index k, Matrix a, const real* panels, Start start,
+  void (*multiply_packed)(Index m, Index n, Index k, MatrixView a, const real* panels, Start start,
                           real* c, Index c_stride, bool reversed);
 };
 

@@ -1,19 +1,15 @@
-#include <catch2/catch.hpp>
+#include "tapegrad/ops/kernels/product/gemm.h"
 
 #include <algorithm>
 #include <array>
+#include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tapegrad/core/random.h"
-#include "tapegrad/ops/kernels/product/gemm.h"
-#include "tapegrad/ops/kernels/reduce.h"
 
 using namespace tapegrad;
 using kernels::Start;
-
-// Loops that operations reach with some of their arguments only.
 
 TEST_CASE("a product begins from zeros, from one row or from what is there", "[kernels]") {
   constexpr double precision = sizeof(real) == 8 ? 1e-14 : 1e-5;
@@ -52,17 +48,4 @@ TEST_CASE("a product begins from zeros, from one row or from what is there", "[k
   check({before.data(), 0}, c);
   c.assign(before.values().begin(), before.values().end());
   check({c.data(), n}, c);
-}
-
-TEST_CASE("the greatest of a row is found wherever it is", "[kernels]") {
-  constexpr real infinity = std::numeric_limits<real>::infinity();
-  CHECK(kernels::reduce().max(nullptr, 0) == -infinity);
-  for (Index count = 1; count < 70; ++count)
-    for (Index at = 0; at < count; ++at) {
-      std::vector<real> x(count, -2);
-      x[at] = -1;
-      REQUIRE(kernels::reduce().max(x.data(), count) == -1);
-      x[at] = std::numeric_limits<real>::quiet_NaN();
-      REQUIRE(std::isnan(kernels::reduce().max(x.data(), count)));
-    }
 }

@@ -1,17 +1,18 @@
-#include <catch2/catch.hpp>
+#include "tapegrad/ops/matmul.h"
 
 #include <algorithm>
 #include <array>
+#include <catch2/catch.hpp>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
-#include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/check.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 
@@ -42,6 +43,11 @@ void check_products(Index m, Index n, Index k, Random& random) {
       INFO(m << " x " << n << " x " << k << ", transposed " << of_a << of_b);
       CHECK(error_of_product(a, b, {of_a, of_b}, matmul(a, b, {of_a, of_b})) < precision);
     }
+}
+
+double distance(const Tensor& a, const Tensor& b) {
+  REQUIRE(a.shape() == b.shape());
+  return a.size() == 0 ? 0 : max(abs(a - b)).item();
 }
 
 }  // namespace
@@ -108,41 +114,17 @@ TEST_CASE("products are the same for any number of threads", "[ops][threads]") {
   set_threads(before);
 }
 
-TEST_CASE("max pooling finds the first greatest element of every window", "[ops]") {
-  Random random(3);
-  for (const Index width : {9, 70})  // fewer and more windows than a vector has lanes
-    for (const Index size : {1, 2, 3, 5})
-      for (const Index stride : {1, 2, 3, 4})
-        for (const Index padding : {Index{0}, size / 2}) {
-          INFO("width " << width << ", size " << size << ", stride " << stride << ", padding "
-                        << padding);
-          // Few distinct values, so that there are ties; -inf among them.
-          Tensor x = random.uniform({2, 3, 11, width}, 0, 4);
-          for (Index i = 0; i < x.size(); ++i) {
-            real& value = x.mutable_data()[i];
-            value = value < 1 ? -std::numeric_limits<real>::infinity() : std::floor(value);
-          }
-          const Tape tape;
-          const Tensor in = watch(x);
-          const Tensor y = max_pool2d(in, {.size = size, .stride = stride, .padding = padding});
-          std::vector<real> wins(x.size());
-          Index at = 0, wrong = 0;
-          for (Index plane = 0; plane < 6; ++plane)
-            for (Index r = 0; r < y.shape()[2]; ++r)
-              for (Index c = 0; c < y.shape()[3]; ++c, ++at) {
-                Index winner = -1;
-                for (Index i = 0; i < size; ++i)
-                  for (Index j = 0; j < size; ++j) {
-                    const Index row = r * stride - padding + i, column = c * stride - padding + j;
-                    if (row < 0 || row >= 11 || column < 0 || column >= width) continue;
-                    const Index candidate = (plane * 11 + row) * width + column;
-                    if (winner < 0 || x.data()[candidate] > x.data()[winner]) winner = candidate;
-                  }
-                wrong += y.data()[at] != x.data()[winner];
-                wins[winner] += 1;
-              }
-          CHECK(wrong == 0);
-          const Tensor found = grad(y, in, {.seed = ones(y.shape())});
-          CHECK(std::equal(wins.begin(), wins.end(), found.data()));
-        }
+TEST_CASE("a vector is a row on the left and a column on the right", "[ops]") {
+  Random random(2);
+  const Tensor v = random.normal({3}), m = random.normal({3, 4}), batch = random.normal({2, 5, 3});
+  CHECK(distance(matmul(v, m), reshape(matmul(reshape(v, {1, 3}), m), {4})) == 0);
+  CHECK(distance(matmul(batch, v), reshape(matmul(batch, reshape(v, {3, 1})), {2, 5})) == 0);
+  CHECK(distance(matmul(v, random.normal({2, 3, 4})), zeros({2, 4})) > 0);
+  CHECK(matmul(v, v).shape() == Shape{});
+  CHECK(matmul(v, v).item() == Approx(sum(square(v)).item()));
+  for (const auto& [a, b] : {std::pair(v, m), {batch, v}, {v, v}}) {
+    const Function product = [](const auto& in) { return matmul(in[0], in[1]); };
+    CHECK(check_gradient(product, {a, b}));
+    CHECK(check_second_gradient(product, {a, b}));
+  }
 }

@@ -1,0 +1,28 @@
+#include "tapegrad/core/indices.h"
+
+#include <catch2/catch.hpp>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using Catch::Contains;
+
+TEST_CASE("indices that something shares cannot be written", "[core]") {
+  const Tape tape;
+  const Tensor table = watch(ones({3, 1}));
+  Indices ids({2}, {0, 1});
+  const Tensor y = sum(embedding(table, ids) * 2.0);
+  CHECK_THROWS_WITH(ids.mutable_data(), Contains("mutable_data") && Contains("share"));
+  CHECK(grad(y, table).values()[2] == 0);
+  Indices copy({1}, {7});
+  const Indices other = copy;
+  CHECK_THROWS_AS(copy.mutable_data(), Error);
+  CHECK(other.values()[0] == 7);
+  CHECK_THROWS_WITH(Indices().mutable_data(), Contains("undefined"));
+  CHECK_THROWS_WITH(Indices().reshape({}), Contains("undefined"));
+}

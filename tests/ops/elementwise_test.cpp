@@ -1,0 +1,135 @@
+#include "tapegrad/ops/elementwise.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+
+namespace {
+
+constexpr real infinity = std::numeric_limits<real>::infinity();
+const real nan_value = std::numeric_limits<real>::quiet_NaN();
+constexpr double epsilon = std::numeric_limits<real>::epsilon();
+
+struct Named {
+  const char* name;
+  Tensor (*f)(const Tensor&, Place);
+  double (*reference)(double);
+};
+const std::vector<Named> unary{
+    {"exp", exp, std::exp},
+    {"expm1", expm1, std::expm1},
+    {"log", log, std::log},
+    {"log1p", log1p, std::log1p},
+    {"sqrt", sqrt, std::sqrt},
+    {"sin", sin, std::sin},
+    {"cos", cos, std::cos},
+    {"tanh", tanh, std::tanh},
+    {"erf", erf, std::erf},
+    {"abs", abs, std::fabs},
+    {"sigmoid", sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"relu", relu, [](double x) { return x > 0 || std::isnan(x) ? x : 0; }},
+    {"softplus", softplus, [](double x) { return x > 30 ? x : std::log1p(std::exp(x)); }},
+    {"rsqrt", rsqrt, [](double x) { return 1 / std::sqrt(x); }},
+};
+
+double gradient_at(Tensor (*f)(const Tensor&, Place), double x) {
+  const Tape tape;
+  const Tensor at = watch(Tensor(x));
+  return grad(f(at, Place::here()), at).item();
+}
+
+}  // namespace
+
+TEST_CASE("functions follow the C++ library over all magnitudes", "[ops]") {
+  std::vector<real> points{0, 1, -1, infinity, -infinity, nan_value};
+  for (double magnitude = 1e-30; magnitude < 1e30; magnitude *= 1.7) {
+    points.push_back(static_cast<real>(magnitude));
+    points.push_back(static_cast<real>(-magnitude));
+  }
+  const Tensor x({static_cast<Index>(points.size())}, points);
+  for (const auto& [name, f, reference] : unary) {
+    DYNAMIC_SECTION(name) {
+      const Tensor y = f(x, Place::here());
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const auto expected = static_cast<real>(reference(points[i]));
+        const real found = y.data()[i];
+        INFO("at " << points[i] << ": " << found << ", expected " << expected);
+        if (std::isnan(expected) || std::isinf(expected))
+          CHECK((std::isnan(expected) ? std::isnan(found) : found == expected));
+        else
+          CHECK(std::abs(found - expected) <=
+                8 * epsilon * std::abs(expected) + std::numeric_limits<real>::min());
+      }
+    }
+  }
+}
+
+TEST_CASE("NaN is not lost", "[ops]") {
+  const Tensor x({3}, {1, nan_value, -1});
+  for (const Tensor& y : {neg(x), sign(x), square(x), reciprocal(x), gelu(x), silu(x), elu(x),
+                          leaky_relu(x), clamp(x, 0, 1), minimum(x, 0.0), maximum(0.0, x)}) {
+    INFO(text(y));
+    CHECK(std::isnan(y.data()[1]));
+    CHECK_FALSE(std::isnan(y.data()[0]));
+  }
+  CHECK(std::isnan(max(x).item()));
+  CHECK(std::isnan(min(x).item()));
+  CHECK(argmax(x, 0).data()[0] == 1);
+  CHECK(std::isnan(logsumexp(x).item()));
+  CHECK(std::isnan(max_pool2d(reshape(x, {1, 1, 1, 3}), {.size = 1}).data()[1]));
+  CHECK(where(Tensor({3}, {1, 0, 1}), x, 0.0).data()[1] == 0);
+}
+
+TEST_CASE("gradients at kinks and ties are PyTorch's", "[ops]") {
+  CHECK(gradient_at(relu, 0) == 0);
+  CHECK(gradient_at(abs, 0) == 0);
+  CHECK(gradient_at([](const Tensor& x, Place) { return leaky_relu(x, 0.1); }, 0) == Approx(0.1));
+  CHECK(gradient_at([](const Tensor& x, Place) { return elu(x, 0.7); }, 0) == Approx(0.7));
+  CHECK(gradient_at([](const Tensor& x, Place) { return clamp(x, -1, 1); }, 1) == 1);
+  CHECK(gradient_at([](const Tensor& x, Place) { return clamp(x, -1, 1); }, 1.5) == 0);
+  CHECK(gradient_at([](const Tensor& x, Place) { return maximum(x, 2.0); }, 2) == 0.5);
+  CHECK(gradient_at([](const Tensor& x, Place) { return norm(x); }, 0) == 0);
+  CHECK(gradient_at([](const Tensor& x, Place) { return pow(x, 0.0); }, 0) == 0);
+  CHECK(gradient_at([](const Tensor& x, Place) { return pow(0.0, x); }, 2) == 0);
+  const Tape tape;
+  const Tensor x = watch(Tensor({4}, {3, 1, 3, 3}));
+  CHECK(grad(max(x), x).values()[0] == Approx(1.0 / 3));
+  const Tensor image = watch(ones({1, 1, 2, 2}));
+  const Tensor pooled = grad(sum(max_pool2d(image)), image);
+  CHECK(pooled.values()[0] == 1);
+  CHECK(pooled.values()[3] == 0);
+}
+
+TEST_CASE("what was not chosen does not poison the gradient", "[ops]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor({2}, {0, 4}));
+  const Tensor dx = grad(sum(where(greater(x, 0.0), sqrt(where(greater(x, 0.0), x, 1.0)), 0.0)), x);
+  CHECK(dx.values()[0] == 0);
+  CHECK(dx.values()[1] == Approx(0.25));
+}
+
+TEST_CASE("comparisons are constants of ones and zeros", "[ops]") {
+  const Tensor a({3}, {1, 2, 3}), b(2.0);
+  const auto is = [](const Tensor& x, std::vector<real> expected) {
+    return std::equal(expected.begin(), expected.end(), x.data());
+  };
+  CHECK(is(equal(a, b), {0, 1, 0}));
+  CHECK(is(not_equal(a, b), {1, 0, 1}));
+  CHECK(is(less(a, b), {1, 0, 0}));
+  CHECK(is(less_equal(a, b), {1, 1, 0}));
+  CHECK(is(greater(a, b), {0, 0, 1}));
+  CHECK(is(greater_equal(a, b), {0, 1, 1}));
+  CHECK(is(one_hot(Indices({2}, {2, 0}), 3), {0, 0, 1, 1, 0, 0}));
+}

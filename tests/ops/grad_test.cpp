@@ -1,0 +1,82 @@
+#include "tapegrad/ops/grad.h"
+
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/check.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using Catch::Contains;
+
+TEST_CASE("gradients of gradients, and further", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor(2.0));
+  Tensor y = pow(x, 4.0);
+  for (const double expected : {32.0, 48.0, 48.0, 24.0}) {
+    y = grad(y, x, {.record = true});
+    CHECK(y.item() == Approx(expected));
+  }
+}
+
+TEST_CASE("Hessian-vector and vector-Jacobian products", "[tape]") {
+  // f = sum x^3: the Hessian is diagonal, 6 x.
+  const auto f = [](const Tensor& x) { return sum(x * square(x)); };
+  const Tensor x({2}, {1, 2}), v({2}, {1, -1});
+  CHECK(hvp(f, x, v).values()[1] == Approx(-12));
+  const auto g = [](const std::vector<Tensor>& in) { return square(in[0]) * in[1]; };
+  const auto products = vjp(g, {x, v}, ones({2}));
+  CHECK(products[0].values()[1] == Approx(-4));
+  CHECK(products[1].values()[1] == Approx(4));
+  CHECK(products[0].tape_id() == 0);
+  const Tape tape;
+  CHECK(vjp(g, {watch(x), v}, ones({2}))[0].tape_id() == tape.id());
+}
+
+TEST_CASE("what does not depend on x has derivatives of zero", "[tape]") {
+  const Tensor x({2}, {1, -2}), v({2}, {1, 1});
+  const auto check = [&] {
+    const auto linear = [](const Tensor& in) { return sum(in * 3.0); };
+    CHECK(sum(abs(hvp(linear, x, v))).item() == 0);
+    CHECK(sum(abs(hvp([](const Tensor& in) { return sum(relu(in)); }, x, v))).item() == 0);
+    CHECK(sum(abs(hvp([](const Tensor&) { return Tensor(1.0); }, x, v))).item() == 0);
+    CHECK(sum(abs(jacobian([](const Tensor& in) { return detach(in); }, x))).item() == 0);
+    CHECK(jacobian([](const Tensor& in) { return detach(in); }, x).shape() == Shape{2, 2});
+    CHECK(sum(abs(vjp([](const auto&) { return ones({3}); }, {x}, ones({3}))[0])).item() == 0);
+  };
+  check();
+  const Tape tape;
+  check();
+  CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, ones({3})),
+                    "vjp: the vector must have the shape (2): (3)");
+  CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, Tensor()), Contains("vjp"));
+  CHECK_THROWS_AS(hvp([](const Tensor& in) { return sum(in); }, x, ones({3})), ShapeError);
+  CHECK_THROWS_WITH(vjp(Function(), {x}, v), Contains("is empty"));
+  CHECK_THROWS_WITH(hvp({}, x, v), Contains("is empty"));
+  CHECK_THROWS_WITH(jacobian({}, x), Contains("is empty"));
+  CHECK_THROWS_WITH(check_gradient(Function(), {x}), Contains("is empty"));
+  CHECK(tape.parameter(-1) == nullptr);
+  CHECK(tape.label(1000).empty());
+  CHECK_FALSE(tape.gradient(-3).defined());
+}
+
+TEST_CASE("a Jacobian has the shapes of output and input", "[tape]") {
+  const Tensor w({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto f = [&](const Tensor& x) { return square(matmul(w, reshape(x, {3, 1}))); };
+  const Tensor x({3}, {1, 0, -1});
+  const Tensor j = jacobian(f, x);  // 2 (w x)_i w_ij with w x = (-2, -2)
+  CHECK(j.shape() == Shape{2, 1, 3});
+  const double expected[] = {-4, -8, -12, -16, -20, -24};
+  for (int i = 0; i < 6; ++i) CHECK(j.values()[i] == Approx(expected[i]));
+  CHECK(jacobian([](const Tensor& in) { return sum(in); }, x).shape() == Shape{3});
+  CHECK(jacobian(f, x).tape_id() == 0);
+  const Tape tape;
+  const Tensor leaf = watch(x);
+  const Tensor second = grad(sum(jacobian(f, leaf)), leaf);  // sum_ij 2 w_ij w_ik
+  CHECK(second.values()[0] == Approx(2 * (1 * 6 + 4 * 15)));
+}

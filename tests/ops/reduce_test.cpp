@@ -1,0 +1,61 @@
+#include "tapegrad/ops/reduce.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tapegrad/core/random.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/norm.h"
+
+using namespace tapegrad;
+
+namespace {
+
+constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
+
+}  // namespace
+
+TEST_CASE("sums keep their precision", "[ops]") {
+  const Index count = 3'000'001;
+  const Tensor x = full({count}, 0.1);
+  CHECK(sum(x).item() ==
+        Approx(static_cast<double>(count) * static_cast<double>(real(0.1))).epsilon(1e-5));
+  CHECK(var(full({1000}, 1e4) + Tensor(0.0)).item() == Approx(0).margin(1e-3));
+}
+
+TEST_CASE("the deviation of equal elements has gradient 0", "[ops]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor({2, 3}, {2, 2, 2, 1, 2, 6}));
+  for (const Variance divisor : {Variance::biased, Variance::unbiased}) {
+    const Tensor y = stddev(x, -1, Keep::no, divisor);
+    const Tensor g = grad(y, x, {.seed = ones({2}), .record = true});
+    for (int i = 0; i < 3; ++i) CHECK(g.values()[i] == 0);
+    CHECK(g.values()[5] > 0);
+    for (const real second : grad(sum(square(g)), x).values()) CHECK(std::isfinite(second));
+  }
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  CHECK(std::isnan(stddev(Tensor({2}, {nan, 1})).item()));
+  CHECK(std::isnan(
+      normalize(Tensor({2}, {nan, 1}), both({.axes = {-1}}), {.place = Epsilon::outside_root})
+          .values()[1]));
+}
+
+TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
+  const Tensor x = Random(3).normal({100000});
+  for (const double offset : {1e2, 1e3, 1e4}) {
+    const Tensor far = x + offset;  // rounded there: what the variance is to be of
+    double mean = 0, moment = 0;
+    for (const double value : far.values()) mean += value / 100000;
+    for (const double value : far.values()) moment += (value - mean) * (value - mean) / 100000;
+    INFO(offset);
+    CHECK(std::abs(var(far).item() / moment - 1) < 10 * precision);
+    // A column is summed one row after the other.
+    CHECK(std::abs(var(reshape(far, {100000, 1}), 0).item() / moment - 1) < 10 * precision);
+    const Tensor twice = concat({reshape(far, {100000, 1}), reshape(far, {100000, 1})}, 1);
+    CHECK(std::abs(var(twice, 0).values()[1] / moment - 1) < 10 * precision);
+  }
+}

@@ -1,0 +1,66 @@
+#include "tapegrad/ops/softmax.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+
+namespace {
+
+constexpr real infinity = std::numeric_limits<real>::infinity();
+constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
+
+double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
+
+// Value and gradient of f at x.
+std::vector<Tensor> both_of(const Function& f, const Tensor& x) {
+  const Tape tape;
+  const Tensor leaf = watch(x), y = f({leaf});
+  return {detach(y), grad(sum(y * cos(arange(y.size()).view(y.shape()))), leaf)};
+}
+
+}  // namespace
+
+TEST_CASE("softmax at the extremes", "[ops]") {
+  CHECK(softmax(Tensor({3}, {0, -infinity, 0})).values()[1] == 0);
+  const Tensor large = softmax(Tensor({2}, {10000, 9999}));
+  CHECK(large.values()[0] == Approx(1 / (1 + std::exp(-1.0))));
+  CHECK(logsumexp(Tensor({2}, {-infinity, -infinity})).item() == -infinity);
+  CHECK(logsumexp(Tensor({2}, {10000, 10000})).item() == Approx(10000 + std::log(2.0)));
+  CHECK(std::isnan(softmax(Tensor({2}, {-infinity, -infinity})).values()[0]));
+}
+
+TEST_CASE("probabilities do not feel a common offset of their logits", "[ops]") {
+  const Tensor logits({2, 4}, {0, 1, 2, 3, 5, 5, 5, 5});  // exact beside the offsets below
+  const Indices labels({2}, {1, 3});
+  const Tensor target = softmax(Random(1).normal({2, 4}));
+  const std::vector<Function> functions{
+      [](const auto& in) { return softmax(in[0]); },
+      [](const auto& in) { return log_softmax(in[0]); },
+      [](const auto& in) { return log_softmax(in[0], 0); },
+      [&](const auto& in) { return cross_entropy(in[0], labels); },
+      [&](const auto& in) { return cross_entropy(in[0], labels, {.label_smoothing = 0.1}); },
+      [&](const auto& in) { return cross_entropy(in[0], target); },
+      [&](const auto& in) { return kl_divergence(log_softmax(in[0]), target); }};
+  for (const bool readable : {false, true})
+    for (std::size_t i = 0; i < functions.size(); ++i)
+      for (const double offset : {1e3, -1e3, 1e5, -1e5, 4e6}) {
+        INFO("function " << i << (readable ? ", composite" : "") << " at " << offset);
+        const Composite choice(readable);
+        const std::vector<Tensor> near = both_of(functions[i], logits),
+                                  far = both_of(functions[i], logits + offset);
+        CHECK(distance(near[0], far[0]) < precision);
+        CHECK(distance(near[1], far[1]) < precision);
+      }
+}
