@@ -11,9 +11,9 @@
 #include <set>
 
 #include "support/report.h"
-#include "support/resume.h"
 #include "tapegrad/core/internal/storage.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/resume.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

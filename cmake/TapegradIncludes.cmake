@@ -1,10 +1,17 @@
 # One spelling of includes in the tree and installed: BUILD/include/tapegrad holds links to the
-# source folders and the generated umbrella header.
+# source folders and the generated headers for programs: tapegrad.h, and train.h for those that use the
+# training kit.
 function(tapegrad_includes)
   set(root ${PROJECT_BINARY_DIR}/include/tapegrad)
   file(MAKE_DIRECTORY ${root})
+  tapegrad_header(tapegrad core ops nn models)
+  tapegrad_header(train train)
+endfunction()
+
+# The header of this name, with all headers for users of these folders.
+function(tapegrad_header name)
   set(includes "")
-  foreach(folder core ops nn models)
+  foreach(folder IN LISTS ARGN)
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
          ${PROJECT_SOURCE_DIR}/${folder}/*.h)
@@ -14,5 +21,5 @@ function(tapegrad_includes)
     endforeach()
   endforeach()
   set(TAPEGRAD_INCLUDES "${includes}")
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/tapegrad.h.in ${root}/tapegrad.h @ONLY)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/${name}.h.in ${root}/${name}.h @ONLY)
 endfunction()

@@ -46,26 +46,31 @@ function(tapegrad_library name definition)
   # Only functions with buffers of bytes are protected here: the checks of all that have arrays would
   # be a tenth of the instructions of a small operation.
   target_compile_options(${name} PRIVATE -fstack-protector)
-  # Shared libraries and plugins may link it. So that programs pay nothing for it, calls within the
-  # library can still be inlined, and what is local to a thread is found without a call. A library
-  # that is loaded late, as part of a plugin, takes its few bytes for each thread from what the C
-  # library keeps for this.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${name} PRIVATE -fno-semantic-interposition -ftls-model=initial-exec)
+  tapegrad_linkable(${name})
+  # What is local to a thread is found without a call. A library that is loaded late, as part of a
+  # plugin, takes its few bytes for each thread from what the C library keeps for this.
+  target_compile_options(${name} PRIVATE -ftls-model=initial-exec)
   # A shared library shows what headers for users declare: no kernels, nothing of other libraries.
   if(BUILD_SHARED_LIBS)
     set_source_files_properties(${kernels} PROPERTIES
       COMPILE_OPTIONS -fvisibility=hidden SKIP_PRECOMPILE_HEADERS ON)
   endif()
-  set_target_properties(${name} PROPERTIES VISIBILITY_INLINES_HIDDEN ON
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    DEFINE_SYMBOL "" LINK_DEPENDS ${PROJECT_BINARY_DIR}/tapegrad.map)
-  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions
-    -Wl,--version-script=${PROJECT_BINARY_DIR}/tapegrad.map)
   # A target that links both would compile every file in double precision: CMake refuses it, and
   # $<LINK_ONLY:...> leaves the choice to each source file.
   set_target_properties(${name} PROPERTIES INTERFACE_TAPEGRAD_SCALAR ${name})
   set_property(TARGET ${name} APPEND PROPERTY COMPATIBLE_INTERFACE_STRING TAPEGRAD_SCALAR)
+endfunction()
+
+# A library that is installed. Shared libraries and plugins may link it; so that programs pay nothing
+# for it, calls within the library can still be inlined. As a shared library it exports namespace
+# tapegrad alone.
+function(tapegrad_linkable name)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    DEFINE_SYMBOL "" LINK_DEPENDS ${PROJECT_BINARY_DIR}/tapegrad.map)
+  target_compile_options(${name} PRIVATE -fno-semantic-interposition)
+  target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions
+    -Wl,--version-script=${PROJECT_BINARY_DIR}/tapegrad.map)
 endfunction()
 
 # Warnings, hardening and sanitizers, for everything that is built in this tree.

@@ -8,10 +8,10 @@
 #include <map>
 
 #include "support/grammar.h"
-#include "support/progress.h"
 #include "support/report.h"
 #include "support/spread.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/progress.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

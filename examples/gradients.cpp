@@ -8,8 +8,8 @@
 #include "support/grammar.h"
 #include "support/image_sets.h"
 #include "support/report.h"
-#include "support/training.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/training.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

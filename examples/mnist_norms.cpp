@@ -6,10 +6,10 @@
 #include <cmath>
 
 #include "support/image_sets.h"
-#include "support/progress.h"
 #include "support/report.h"
 #include "support/spread.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/progress.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

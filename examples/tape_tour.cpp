@@ -5,12 +5,11 @@
 
 #include <filesystem>
 
-#include "support/flags.h"
-#include "support/output.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/flags.h"
+#include "tapegrad/train/output.h"
 
 using namespace tapegrad;
-using namespace tapegrad::support;
 
 namespace {
 

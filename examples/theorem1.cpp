@@ -17,8 +17,8 @@
 #include "support/digits.h"
 #include "support/image_sets.h"
 #include "support/report.h"
-#include "support/training.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/training.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
 struct Point {
@@ -149,4 +149,4 @@ std::vector<std::uint8_t> draw_digit(int digit, Random& random) {
   return pixels;
 }
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/random.h"
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// The side of a drawn digit, in pixels.
 constexpr Index digit_side = 28;
@@ -14,4 +14,4 @@ constexpr Index digit_side = 28;
 /// place, thickness and noise. Returns 28 x 28 pixels in row-major order.
 std::vector<std::uint8_t> draw_digit(int digit, Random& random);
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -15,7 +15,7 @@
 //   predicate(n) -> intransitive(n) | transitive(n) object
 //   object -> determiner noun
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
 struct Word {
@@ -223,4 +223,4 @@ std::string text(const GrammarScore& s) {
       percent(s.far_agreeing, s.far_verbs), s.far_verbs);
 }
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

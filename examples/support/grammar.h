@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/random.h"
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// Sentences of a small language in which verbs agree with their subjects across clauses nested in
 /// one another, so that what a net has learnt of it can be measured:
@@ -30,4 +30,4 @@ GrammarScore score_grammar(std::string_view text);
 /// "97.1 % of 35 sentences are grammatical; ..."
 std::string text(const GrammarScore& score);
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

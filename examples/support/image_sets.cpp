@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "support/digits.h"
-#include "support/resume.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/train/resume.h"
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
 // Moves the images from `first` on to a set of their own.
@@ -73,4 +73,4 @@ double error_percent(const Layer& net, const ImageSet& set) {
   return 100 * static_cast<double>(wrong) / static_cast<double>(set.count());
 }
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

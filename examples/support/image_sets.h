@@ -5,7 +5,7 @@
 #include "tapegrad/nn/data/idx.h"
 #include "tapegrad/nn/layer.h"
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// Labelled images for training, for choosing between trainings and for the final test.
 struct ImageSets {
@@ -27,4 +27,4 @@ ImageSets draw_image_sets(std::uint64_t seed);
 /// The share of images that a network for them names wrongly, in percent.
 double error_percent(const Layer& net, const ImageSet& set);
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

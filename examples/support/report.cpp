@@ -7,11 +7,11 @@
 #include <map>
 #include <span>
 
-#include "support/output.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/train/output.h"
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
 constexpr const char* page = R"(<!doctype html>
@@ -191,4 +191,4 @@ std::string command_line(int argc, char** argv) {
   return words;
 }
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "support/flags.h"
-#include "support/plot.h"
+#include "tapegrad/train/flags.h"
+#include "tapegrad/train/plot.h"
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// A table of text and numbers, which are already words.
 struct Table {
@@ -50,4 +50,4 @@ class Report {
 /// The words of a command line.
 std::string command_line(int argc, char** argv);
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

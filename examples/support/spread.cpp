@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-namespace tapegrad::support {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 Spread::Spread(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
@@ -18,4 +18,4 @@ std::string Spread::text(int decimals) const {
   return fmt::format("{:.{}f} +- {:.{}f}", mean, decimals, deviation, decimals);
 }
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

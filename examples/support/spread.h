@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
-namespace tapegrad::support {
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// What several trainings with other seeds have in common, and how far they lie apart.
 struct Spread {
@@ -16,4 +18,4 @@ struct Spread {
   std::string text(int decimals = 3) const;
 };
 
-}  // namespace tapegrad::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

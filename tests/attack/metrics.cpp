@@ -3,9 +3,9 @@
 #include <fstream>
 
 #include "attack.h"
-#include "support/run_log.h"
 #include "support/scratch.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/train/run_log.h"
 
 namespace tapegrad::attack {
 
@@ -13,7 +13,7 @@ void attack(std::string_view input) {
   constexpr Index steps_done = 100;
   static const testing::Scratch folder;
   const auto resumed = [&] {
-    support::RunLog(folder.path, support::Json::object(), steps_done).write_rows();
+    RunLog(folder.path, Json::object(), steps_done).write_rows();
     return read_text(folder / "metrics.jsonl");
   };
   std::ofstream(folder / "metrics.jsonl", std::ios::binary) << input;

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "attack.h"
-#include "support/resume.h"
+#include "tapegrad/train/resume.h"
 #include "trainer_flags.h"
 
 namespace tapegrad::attack {
@@ -24,10 +24,10 @@ Notes changed(Notes notes, std::string_view input) {
   return notes;
 }
 
-std::string as_word(const support::Json& value) {
+std::string as_word(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   std::string list;
-  for (const support::Json& each : value) list += (list.empty() ? "" : ",") + each.dump();
+  for (const Json& each : value) list += (list.empty() ? "" : ",") + each.dump();
   return list;
 }
 
@@ -44,7 +44,7 @@ void adopt(const Notes& notes) {
   for (const auto& [name, value] : values) {
     expect_property(notes.at(name) == value, "what a checkpoint says of a flag is its value");
     if (name != "program")
-      words.push_back(fmt::format("--{}={}", name, as_word(support::Json::parse(value))));
+      words.push_back(fmt::format("--{}={}", name, as_word(Json::parse(value))));
   }
   TrainerFlags again;
   Notes given;
@@ -53,9 +53,9 @@ void adopt(const Notes& notes) {
 }
 
 void resume(const Notes& notes) {
-  const support::RunSteps steps{.total = 1000, .per_epoch = 30};
-  const support::RunState state = support::resumed_state(notes, "FILE", steps);
-  expect_property(support::resumed_state(state.notes(), "FILE", steps).notes() == state.notes(),
+  const RunSteps steps{.total = 1000, .per_epoch = 30};
+  const RunState state = resumed_state(notes, "FILE", steps);
+  expect_property(resumed_state(state.notes(), "FILE", steps).notes() == state.notes(),
                   "the state of a run survives a checkpoint");
 }
 
@@ -63,7 +63,7 @@ void resume(const Notes& notes) {
 
 void attack(std::string_view input) {
   Notes notes = TrainerFlags().flags.training_values();
-  notes.merge(support::RunState().notes());
+  notes.merge(RunState().notes());
   notes = changed(notes, input);
   adopt(notes);
   resume(notes);

@@ -1,13 +1,13 @@
 // What a probe has written, of norms or of weights, as the run that goes on reads it.
 
-#include "support/probe.h"
+#include "tapegrad/train/probe.h"
 
 #include <fstream>
 
 #include "attack.h"
-#include "support/run_log.h"
 #include "support/scratch.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/train/run_log.h"
 
 namespace tapegrad::attack {
 namespace {
@@ -17,7 +17,7 @@ void resume(std::string_view input, const char* name) {
   const testing::Scratch folder;
   std::ofstream(folder / name, std::ios::binary) << input;
   const auto resumed = [&] {
-    support::Probe probe{Fields()};
+    Probe probe{Fields()};
     probe.resume(folder.path, steps_done);
     probe.write(folder.path);
     return read_text(folder / name);
@@ -29,7 +29,7 @@ void resume(std::string_view input, const char* name) {
 }  // namespace
 
 void attack(std::string_view input) {
-  for (const char* name : {support::probe_norms_file, support::probe_weights_file})
+  for (const char* name : {probe_norms_file, probe_weights_file})
     refuses([&] { resume(input, name); });
 }
 

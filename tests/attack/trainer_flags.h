@@ -1,17 +1,21 @@
 #pragma once
 
-#include "support/char_trainer.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trainers/char_flags.h"
 
 namespace tapegrad::attack {
 
 /// Flags of all kinds that trainers have.
 struct TrainerFlags {
-  support::Flags flags{"trainer", "Learns to write."};
+  Flags flags{"trainer", "Learns to write."};
   support::CharFlags shared;
   std::vector<Index> hidden{3};
 
   TrainerFlags() {
-    flags.training("--hidden", hidden, "Sizes of layers")->check(support::between(1, 1 << 20));
+    flags.training("--hidden", hidden, "Sizes of layers")->check(between(1, 1 << 20));
     shared.add_to(flags);
   }
   TrainerFlags(const TrainerFlags&) = delete;  // the flags refer to it

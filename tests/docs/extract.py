@@ -16,7 +16,7 @@ def squeezed(code):
     return "\n".join(line.strip() for line in code.splitlines() if line.strip())
 
 
-folders = ("core", "ops", "nn", "models", "examples", "tests")
+folders = ("core", "ops", "nn", "models", "train", "examples", "tests")
 sources = [squeezed(path.read_text()) for folder in folders for ending in ("*.h", "*.cpp")
            for path in sorted((root / folder).rglob(ending))]
 wrong = []

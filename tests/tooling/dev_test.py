@@ -40,7 +40,7 @@ class Dev(unittest.TestCase):
         self.tool("id", "echo 1000")
         shutil.copy(ROOT / "dev", self.root)
         (self.root / "examples").mkdir()
-        (self.root / "examples/toy.cpp").touch()
+        (self.root / "examples/toy.cpp").write_text("int main() {}\n")
         self.program = self.build / "release/examples/toy"
         self.program.parent.mkdir(parents=True)
         self.program.write_text("#!/usr/bin/env bash\necho old\n")
@@ -66,6 +66,16 @@ class Dev(unittest.TestCase):
         self.assertEqual(result.stdout, "new\n")
         self.assertEqual(result.stderr, "dev: building release; log: build/release.log\n")
         self.assertIn("[2/2] Linking", (self.build / "release.log").read_text())
+
+    def test_programs_lie_in_folders_and_unknown_ones_are_named(self):
+        (self.root / "examples/toys").mkdir()
+        (self.root / "examples/toy.cpp").rename(self.root / "examples/toys/toy.cpp")
+        (self.root / "examples/toys/no_program.cpp").touch()
+        self.program.parent.joinpath("toys").mkdir()
+        self.program.rename(self.program.parent / "toys/toy")
+        self.tool("cmake", CMAKE.replace("examples", "examples/toys"))
+        self.assertEqual(self.dev(code=0).stdout, "new\n")
+        self.assertIn("no program no_program; there are: toy\n", self.dev("run", "no_program", code=2).stderr)
 
     def test_a_terminal_sees_the_progress_in_place(self):
         try:

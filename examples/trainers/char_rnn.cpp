@@ -1,0 +1,100 @@
+// Teaches a recurrent network to write, character after character.
+
+#include "tapegrad/tapegrad.h"
+#include "trainers/char_trainer.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct CharRnnFlags {
+  CharFlags shared;
+  std::string model = "lstm";
+  std::string wiring = "paper";
+  Index hidden = 256;
+  Index embedding = 64;
+
+  CharRnnFlags() {
+    shared.optimizer.rate = 2e-3;
+    shared.optimizer.clip_norm = 1;
+  }
+  void add_to(Flags& flags) {
+    flags.training("--model", model, "Recurrent cell")
+        ->check(CLI::IsMember({"rnn", "lstm", "gru"}));
+    flags.training("--hidden", hidden, "Channels of the state")->check(between(1, 1 << 16));
+    flags.training("--embedding", embedding, "Channels of a character")->check(between(1, 1 << 16));
+    flags
+        .training("--norm-wiring", wiring,
+                  "Where an lstm normalizes: both products and the cell as in the paper, the cell "
+                  "only, the sum and the cell, or each gate's sum and the cell")
+        ->check(CLI::IsMember({"paper", "cell", "sum", "per_gate"}));
+    shared.add_to(flags);
+  }
+
+  Cell cell() const {
+    return model == "lstm" ? Cell::lstm : model == "gru" ? Cell::gru : Cell::rnn_tanh;
+  }
+  RecurrentOptions recurrent() const {
+    const std::map<std::string, NormWiring> wirings{{"paper", NormWiring::paper},
+                                                    {"cell", NormWiring::cell},
+                                                    {"sum", NormWiring::sum},
+                                                    {"per_gate", NormWiring::per_gate}};
+    return {.layers = shared.layers,
+            .dropout = shared.dropout,
+            .norm = NormSpec(shared.norm),
+            .wiring = wirings.at(wiring)};
+  }
+};
+
+std::vector<RecurrentState> states_of(const Memory& memory, bool with_cells) {
+  std::vector<RecurrentState> states;
+  for (std::size_t i = 0; i < memory.size(); i += with_cells ? 2 : 1)
+    states.push_back({memory[i], with_cells ? memory[i + 1] : Tensor()});
+  return states;
+}
+
+Memory memory_of(const std::vector<RecurrentState>& states) {
+  Memory memory;
+  for (const RecurrentState& state : states) {
+    memory.push_back(state.h);
+    if (state.c.defined()) memory.push_back(state.c);
+  }
+  return memory;
+}
+
+CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random) {
+  const CharRnn net(vocabulary, random,
+                    {.cell = flags.cell(),
+                     .embedding = flags.embedding,
+                     .hidden = flags.hidden,
+                     .recurrent = flags.recurrent(),
+                     .dropout = flags.shared.dropout});
+  const bool with_cells = flags.cell().has_c;
+  const auto logits = [net, with_cells](const Indices& ids, Memory* memory, Mode mode) {
+    const auto states =
+        memory == nullptr ? std::vector<RecurrentState>() : states_of(*memory, with_cells);
+    const auto [values, last] = net(transposed(ids), states, mode);
+    if (memory != nullptr) *memory = memory_of(last);
+    return transpose(values, 0, 1);
+  };
+  const auto carried = [net, batch = flags.shared.batch_size](Index) {
+    std::vector<RecurrentState> states;
+    for (const RecurrentLayer& layer : net.recurrent.layers) states.push_back(layer.first(batch));
+    return memory_of(states);
+  };
+  return {fields(net), logits, carried};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("char_rnn", "Teaches a recurrent network to write, character after character.");
+  CharRnnFlags rnn;
+  rnn.add_to(flags);
+  return flags.run(argc, argv, [&] {
+    return run_char_model(rnn.shared, flags, rnn.model, [&](Index vocabulary, Random& random) {
+      return make_model(rnn, vocabulary, random);
+    });
+  });
+}

@@ -1,0 +1,146 @@
+// Teaches a Transformer to write, character after character. Its defaults are the small
+// configuration that nanoGPT publishes for Tiny Shakespeare.
+
+#include "tapegrad/tapegrad.h"
+#include "trainers/char_trainer.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct CharTransformerFlags {
+  CharFlags shared;
+  std::string model = "transformer";
+  std::string positions;  // "": learned, of a Transformer-XL relative
+  std::string feed_forward = "gelu";
+  std::string placement = "pre";
+  Index heads = 4;
+  Index channels = 128;
+  Index memory = 64;
+  bool bias = false;
+  bool recompute = false;
+
+  CharTransformerFlags() {
+    shared.norm = "layer";
+    shared.layers = 4;
+    shared.batch_size = 12;
+    shared.optimizer = {.optimizer = "adamw",
+                        .rate = 1e-3,
+                        .final_rate = 1e-4,
+                        .warmup = 100,
+                        .beta2 = 0.99,
+                        .weight_decay = 0.1,
+                        .clip_norm = 1};
+  }
+  void add_to(Flags& flags) {
+    flags.training("--model", model, "Each block of the text on its own, or with a memory")
+        ->check(CLI::IsMember({"transformer", "transformer_xl"}));
+    flags
+        .training("--positions", positions,
+                  "How it knows where a character stands (default: learned; relative for "
+                  "transformer_xl)")
+        ->check(CLI::IsMember({"", "learned", "sinusoidal", "rotary", "alibi", "relative"}));
+    flags.training("--feed-forward", feed_forward, "Activation of the feed-forward sub-layers")
+        ->check(CLI::IsMember({"relu", "gelu", "swiglu"}));
+    flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
+        ->check(CLI::IsMember({"pre", "post"}));
+    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+    flags.training("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
+    flags.training("--memory", memory, "Characters that a transformer_xl remembers")
+        ->check(between(0, 1 << 16));
+    flags.training("--bias", bias, "Give linear layers and norms a bias");
+    flags.setting(
+        "--recompute", recompute,
+        "Compute each block again on the way back, instead of keeping it: less memory, the "
+        "same results");
+    shared.add_to(flags);
+  }
+
+  /// Refuses flags that do not go together. Throws CLI::ValidationError.
+  void check(const Flags& given) const {
+    const bool xl = model == "transformer_xl";
+    if (xl ? positions != "" && positions != "relative" : positions == "relative")
+      throw CLI::ValidationError("--positions",
+                                 fmt::format("{} does not go with --model {}", positions, model));
+    if (!xl && given.given("--memory"))
+      throw CLI::ValidationError("--memory", "belongs to --model transformer_xl");
+    if (channels % heads != 0)
+      throw CLI::ValidationError("--heads",
+                                 fmt::format("{} do not divide {} channels", heads, channels));
+  }
+
+  TransformerOptions stack() const {
+    return {.layers = shared.layers,
+            .heads = heads,
+            .channels = channels,
+            .activation = feed_forward == "relu"   ? Activation::relu
+                          : feed_forward == "gelu" ? Activation::gelu
+                                                   : Activation::swiglu,
+            .norm = NormSpec(shared.norm),
+            .placement = placement == "pre" ? NormPlacement::pre : NormPlacement::post,
+            .bias = bias,
+            .dropout = shared.dropout,
+            .recompute = recompute};
+  }
+  Positions positions_used() const {
+    if (positions == "sinusoidal") return Positions::sinusoidal;
+    if (positions == "rotary") return Positions::rotary;
+    if (positions == "alibi") return Positions::alibi;
+    return Positions::learned;
+  }
+};
+
+CharModel make_transformer(const CharTransformerFlags& flags, Index vocabulary, Random& random) {
+  const TransformerLm net(vocabulary, random,
+                          {.stack = flags.stack(),
+                           .positions = flags.positions_used(),
+                           .length = flags.shared.seq_len});
+  const auto logits = [net](const Indices& ids, Memory* memory, Mode mode) {
+    if (memory == nullptr) return net(ids, mode);
+    std::vector<AttentionCache> caches;
+    for (std::size_t i = 0; i < memory->size(); i += 2)
+      caches.push_back({(*memory)[i], (*memory)[i + 1]});
+    const Tensor values = net(ids, mode, &caches);
+    memory->clear();
+    for (const AttentionCache& cache : caches) {
+      memory->push_back(cache.keys);
+      memory->push_back(cache.values);
+    }
+    return values;
+  };
+  return {fields(net), logits, nullptr, flags.shared.seq_len};
+}
+
+CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabulary, Random& random) {
+  const TransformerXl net(vocabulary, random, {.stack = flags.stack(), .memory = flags.memory});
+  const auto logits = [net](const Indices& ids, Memory* memory, Mode mode) {
+    const auto [values, kept] = net(ids, memory == nullptr ? Memory() : *memory, mode);
+    if (memory != nullptr) *memory = kept;
+    return values;
+  };
+  const auto carried = [shape = Shape{flags.shared.batch_size, 0, flags.channels},
+                        flags](Index blocks) {
+    const Index length = std::min(flags.memory, blocks * flags.shared.seq_len);
+    return Memory(length > 0 ? static_cast<std::size_t>(flags.shared.layers) : 0,
+                  zeros(shape.with(1, length)));
+  };
+  return {fields(net), logits, carried};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("char_transformer", "Teaches a Transformer to write, character after character.");
+  CharTransformerFlags transformer;
+  transformer.add_to(flags);
+  return flags.run(argc, argv, [&] {
+    return run_char_model(transformer.shared, flags, transformer.model,
+                          [&](Index vocabulary, Random& random) {
+                            transformer.check(flags);
+                            return transformer.model == "transformer"
+                                       ? make_transformer(transformer, vocabulary, random)
+                                       : make_transformer_xl(transformer, vocabulary, random);
+                          });
+  });
+}

@@ -1,0 +1,150 @@
+// Teaches a Transformer encoder to classify sentences, as in Xu et al. 2019, section 2.2; with
+// several seeds, says how far their accuracies spread.
+
+#include <optional>
+
+#include "support/spread.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+#include "trainers/classify_flags.h"
+#include "trainers/sentence_sets.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+double accuracy(const TransformerClassifier& net, const std::vector<SentenceBatch>& batches) {
+  Index right = 0, all = 0;
+  for (const auto& [words, lengths, labels] : batches)
+    right += count_equal(argmax(net(words, lengths)), labels), all += labels.size();
+  return static_cast<double>(right) / static_cast<double>(all);
+}
+
+/// The test accuracy of the epoch that was best on the validation set.
+struct Best {
+  double validation = -1, test = 0;
+
+  std::string text() const { return Json({validation, test}).dump(); }
+  static std::optional<Best> parse(const Json& note) {
+    const auto is_accuracy = [](const Json& value) {
+      return value.is_number() && value >= 0 && value <= 1;
+    };
+    if (!note.is_array() || note.size() != 2 || !is_accuracy(note[1])) return {};
+    if (!is_accuracy(note[0]) && note[0] != Best().validation) return {};
+    return Best{note[0].get<double>(), note[1].get<double>()};
+  }
+};
+
+/// A classifier in training with one seed.
+struct Classifier {
+  const ClassifyFlags& flags;
+  const SentenceSets& sets;
+  std::uint64_t seed;
+  Random random;  // weights, then dropout
+  Vocabulary vocabulary;
+  TransformerClassifier net;
+  Best best;
+  Index epoch_number = 0;
+  std::vector<SentenceBatch> epoch;  // the batches of the current one
+
+  Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed)
+      : flags(f),
+        sets(s),
+        seed(chosen_seed),
+        random(seed),
+        vocabulary(sets.train),
+        net(vocabulary.count(), sets.classes, random, f.model()),
+        epoch(batches(0)) {}
+
+  /// The batches of an epoch, in an order that follows from seed and epoch. Their number does not.
+  std::vector<SentenceBatch> batches(Index number) const {
+    Random order = Random(seed).stream(0).stream(static_cast<std::uint64_t>(number));
+    return sentence_batches(sets.train, vocabulary, flags.batch_tokens, &order);
+  }
+  Index per_epoch() const { return static_cast<Index>(epoch.size()); }
+
+  Tensor loss(Index step) {
+    if (const Index number = step / per_epoch(); number != epoch_number)
+      epoch = batches(epoch_number = number);
+    const auto& [words, lengths, labels] = epoch[static_cast<std::size_t>(step % per_epoch())];
+    return cross_entropy(net(words, lengths, training(random)), labels);
+  }
+
+  /// Looks at the validation set, and at the test set after the best epoch so far.
+  Json evaluate() {
+    const auto score = [&](const std::vector<Sentence>& sentences) {
+      return accuracy(net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
+    };
+    const double validation = score(sets.validation);
+    if (validation > best.validation) best = {validation, score(sets.test)};
+    return {{"validation_accuracy", validation}};
+  }
+
+  Json finish() {
+    if (flags.run.overfit_batch) evaluate();  // there were no epochs
+    write_result(
+        fmt::format("test accuracy {:.4f} after the epoch that was best in validation ({:.4f})\n",
+                    best.test, best.validation));
+    return {{"validation_accuracy", best.validation}, {"test_accuracy", best.test}};
+  }
+
+  int train(const Trainer& trainer) {
+    if (trainer.resumes()) best = trainer.resumed_note("best", Best::parse);
+    const auto steps = RunSteps::epochs(flags.epochs, per_epoch());
+    const auto notes = [&] { return std::map<std::string, std::string>{{"best", best.text()}}; };
+    return trainer.train(
+        {.net = fields(net),
+         .steps = steps,
+         .loss = [&](Index step) { return loss(step); },
+         .description = fmt::format(
+             "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
+             vocabulary.count(), parameter_count(net), steps.total, flags.batch_tokens, seed),
+         .evaluate = [&] { return evaluate(); },
+         .finish = [&](const Run&) { return finish(); },
+         .random = {{"training", &random}},
+         .notes = notes});
+  }
+};
+
+/// What the program does with its flags; returns its exit code.
+int run_classify(ClassifyFlags& flags, Flags& all) {
+  Trainer trainer(all, flags.run, flags.optimizer);
+  flags.check();
+  const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
+                                               : read_sentence_sets(flags.task, flags.data);
+  trainer.uses_data(sets.source, sets.digest());
+  write_result(fmt::format(
+      "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
+      sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
+  if (flags.seeds == 1) return Classifier(flags, sets, flags.seed).train(trainer);
+
+  std::optional<RunLog> log;  // of all seeds
+  if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
+  std::vector<double> accuracies;
+  for (Index i = 0; i < flags.seeds; ++i) {
+    const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
+    if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
+    Classifier classifier(flags, sets, seed);
+    if (const int code = classifier.train(trainer); code != 0) return code;
+    accuracies.push_back(classifier.best.test);
+  }
+  if (!log) return 0;
+  const auto [mean, deviation] = Spread(accuracies);
+  write_result(fmt::format("test accuracy of {} seeds: mean {:.4f}, standard deviation {:.4f}\n",
+                           flags.seeds, mean, deviation));
+  log->summary({{"test_accuracy", mean},
+                {"test_accuracy_deviation", deviation},
+                {"test_accuracies", accuracies}});
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("classify", "Teaches a Transformer encoder to classify sentences.");
+  ClassifyFlags classify;
+  classify.add_to(flags);
+  return flags.run(argc, argv, [&] { return run_classify(classify, flags); });
+}

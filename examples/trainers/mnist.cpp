@@ -1,0 +1,136 @@
+// Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
+// that the program draws itself.
+
+#include "support/image_sets.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/norm_flag.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct MnistFlags {
+  std::string model = "mlp";
+  std::vector<Index> hidden{1000, 1000};
+  std::string norm = "none";
+  double dropout = 0;
+  std::string data;
+  Index epochs = 5;
+  Index batch_size = 128;
+  std::uint64_t seed = 1;
+  OptimizerFlags optimizer;
+  RunFlags run;
+
+  void add_to(Flags& flags) {
+    flags.training("--model", model, "Network: linear layers or convolutions")
+        ->check(CLI::IsMember({"mlp", "cnn"}));
+    flags.training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
+        ->check(between(1, 1 << 20));
+    add_norm_flag(flags, norm, "Normalization before the activations");
+    flags.training("--dropout", dropout, "Share of hidden units to drop in training")
+        ->check(between(0.0, 0.99));
+    flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
+        ->envname("TAPEGRAD_MNIST");
+    flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+    flags.training("--batch-size", batch_size, "Images in a step")->check(between(1, 1 << 20));
+    optimizer.add_to(flags);
+    flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
+    run.add_to(flags);
+  }
+};
+
+Layer make_net(const MnistFlags& flags, const ImageSets& sets, Random& random) {
+  const NormSpec norm(flags.norm);
+  const bool images_only = norm.kind == NormKind::instance;
+  if (flags.model == "cnn")
+    return ConvNet(random, {norm, images_only ? NormSpec() : norm, flags.dropout});
+  std::vector<Index> sizes{sets.train.height * sets.train.width};
+  sizes.insert(sizes.end(), flags.hidden.begin(), flags.hidden.end());
+  sizes.push_back(sets.classes);
+  return Mlp(sizes, random, {norm, flags.dropout});
+}
+
+struct Score {
+  double loss = 0;      // mean, in nats
+  double accuracy = 0;  // share of images named rightly
+};
+
+Score evaluate(const Layer& net, const ImageSet& set) {
+  Score score;
+  for (const auto& [images, labels] : Batches(set, 1000)) {
+    const Tensor logits = net(images);
+    const double share = static_cast<double>(labels.size()) / static_cast<double>(set.count());
+    score.loss += share * cross_entropy(logits, labels).item();
+    score.accuracy += static_cast<double>(count_equal(argmax(logits), labels));
+  }
+  score.accuracy /= static_cast<double>(set.count());
+  return score;
+}
+
+/// Refuses flags that do not go together. Throws CLI::ValidationError.
+void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
+  if (flags.batch_size > sets.train.count())
+    throw CLI::ValidationError("--batch-size",
+                               fmt::format("{} is more than the {} training images of {}",
+                                           flags.batch_size, sets.train.count(), sets.source));
+  if (flags.model != "cnn") return;
+  if (given.given("--hidden"))
+    throw CLI::ValidationError("--hidden", "sizes layers of --model mlp; the cnn has its own");
+  if (sets.train.height != 28 || sets.train.width != 28 || sets.classes != 10)
+    throw CLI::ValidationError(
+        "--model",
+        fmt::format("the cnn reads images of 28 x 28 in 10 classes; {} has {} x {} in {}",
+                    sets.source, sets.train.height, sets.train.width, sets.classes));
+}
+
+/// What the program does with its flags; returns its exit code.
+int run_mnist(MnistFlags& flags, Flags& all) {
+  Trainer trainer(all, flags.run, flags.optimizer);
+  const ImageSets sets =
+      flags.data.empty() ? draw_image_sets(flags.seed) : read_image_sets(flags.data);
+  check(flags, all, sets);
+  trainer.uses_data(sets.source, sets.digest());
+
+  Random random(flags.seed);  // weights, then dropout
+  const Layer net = make_net(flags, sets, random);
+  EpochBatches batches(sets.train, flags.batch_size, flags.seed);
+  const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
+  const auto loss = [&](Index step) {
+    const auto& [images, labels] = batches.at(step);
+    return cross_entropy(net(images, training(random)), labels);
+  };
+  const auto validate = [&]() -> Json {
+    const Score score = evaluate(net, sets.validation);
+    return {{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}};
+  };
+  const auto test = [&](const Run&) -> Json {
+    const Score score = evaluate(net, sets.test);
+    write_result(
+        fmt::format("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss));
+    return {{"test_loss", score.loss}, {"test_accuracy", score.accuracy}};
+  };
+  return trainer.train(
+      {.net = fields(net),
+       .steps = steps,
+       .loss = loss,
+       .description =
+           fmt::format("data: {}; {} images to train on, {} for validation, {} for the test\n"
+                       "model: {} with {} parameters; {} steps of {} images\n",
+                       sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
+                       flags.model, parameter_count(net), steps.total, flags.batch_size),
+       .evaluate = validate,
+       .finish = test,
+       .random = {{"training", &random}}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("mnist", "Teaches a network to read handwritten digits.");
+  MnistFlags mnist;
+  mnist.add_to(flags);
+  return flags.run(argc, argv, [&] { return run_mnist(mnist, flags); });
+}

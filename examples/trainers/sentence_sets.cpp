@@ -1,0 +1,119 @@
+#include "trainers/sentence_sets.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "support/grammar.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/train/resume.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace {
+
+using Sentences = std::vector<Sentence>;
+
+// A file in the directory or in a folder of it, plain or gzipped.
+Sentences read(const std::string& directory, const std::string& folder, const std::string& file) {
+  const std::filesystem::path root(directory);
+  for (const auto& path :
+       {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
+    if (std::filesystem::exists(path)) return read_sentences(path);
+  throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, packed or not", directory,
+                              folder, file, file));
+}
+
+// The sentences from `first` on, taken away.
+Sentences split_off(Sentences& all, std::size_t first) {
+  Sentences rest(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  all.resize(first);
+  return rest;
+}
+
+void shuffle(Sentences& sentences, Random random) {
+  Sentences shuffled;
+  for (const Index i : random.permutation(static_cast<Index>(sentences.size())).values())
+    shuffled.push_back(sentences[static_cast<std::size_t>(i)]);
+  sentences = std::move(shuffled);
+}
+
+Index classes_of(const SentenceSets& sets, const std::string& directory) {
+  const auto greatest = [](const Sentences& sentences) {
+    Index label = 0;
+    for (const Sentence& each : sentences) label = std::max(label, each.label);
+    return label;
+  };
+  const Index classes = 1 + greatest(sets.train);
+  expect<DataError>(greatest(sets.test) < classes && greatest(sets.validation) < classes,
+                    "{}: there are labels that no sentence to train on has", directory);
+  return classes;
+}
+
+// Gives one word the form of the other number, if that is a verb's.
+bool spoil(Sentence& sentence, Random& random) {
+  for (int attempt = 0; attempt < 50; ++attempt) {
+    const auto at =
+        static_cast<std::size_t>(random.below(static_cast<Index>(sentence.words.size())));
+    if (const std::string other = other_form_of_verb(sentence.words[at]); !other.empty()) {
+      sentence.words[at] = other;
+      return true;
+    }
+  }
+  return false;
+}
+
+Sentences draw(Index count, Random random) {
+  Sentences sentences;
+  while (static_cast<Index>(sentences.size()) < count) {
+    const std::string text = grammar_text(1, random);
+    Sentence sentence{random.below(2), words_of(std::string_view(text).substr(0, text.find('.')))};
+    if (sentence.label == 0 || spoil(sentence, random)) sentences.push_back(sentence);
+  }
+  return sentences;
+}
+
+}  // namespace
+
+std::string SentenceSets::digest() const {
+  Digest digest;
+  for (const Sentences* set : {&train, &validation})
+    for (const Sentence& sentence : *set) {
+      digest.add(std::to_string(sentence.label));
+      for (const std::string& word : sentence.words) digest.add(word + " ");
+    }
+  return fmt::format("{} sentences, {}", train.size() + validation.size(), digest.text());
+}
+
+SentenceSets read_sentence_sets(const std::string& task, const std::string& directory) {
+  const Random random(1);  // of the split: the same for every seed of a training
+  SentenceSets sets{directory, {}, {}, {}, 0};
+  if (task == "sst5") {
+    sets.train = read(directory, "sst5", "stsa.fine.train");
+    sets.validation = read(directory, "sst5", "stsa.fine.dev");
+    sets.test = read(directory, "sst5", "stsa.fine.test");
+  } else if (task == "trec") {
+    sets.train = read(directory, "sentence-classification", "TREC.train.all");
+    sets.test = read(directory, "sentence-classification", "TREC.test.all");
+    shuffle(sets.train, random);
+    sets.validation = split_off(sets.train, sets.train.size() - sets.train.size() / 10);
+  } else {
+    sets.train = read(directory, "sentence-classification", "rt-polarity.all");
+    shuffle(sets.train, random);
+    const auto share = [n = static_cast<double>(sets.train.size())](double part) {
+      return static_cast<std::size_t>(n * part / 10661);
+    };
+    sets.test = split_off(sets.train, share(8608 + 964));
+    sets.validation = split_off(sets.train, share(8608));
+  }
+  sets.classes = classes_of(sets, directory);
+  return sets;
+}
+
+SentenceSets draw_sentence_sets(std::uint64_t seed) {
+  const Random random(seed);
+  return {"sentences drawn by this program", draw(6000, random.stream(11)),
+          draw(500, random.stream(12)), draw(1000, random.stream(13)), 2};
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

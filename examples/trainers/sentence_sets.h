@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tapegrad/nn/data/sentences.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+
+/// Labelled sentences for training, for choosing between epochs and for the final test.
+struct SentenceSets {
+  std::string source;  ///< where they come from, for people
+  std::vector<Sentence> train, validation, test;
+  Index classes;
+
+  /// A text that differs for other sentences or labels.
+  std::string digest() const;
+};
+
+/// Reads a task from a directory that holds its files, or a folder with them:
+///   rt     sentence-classification/rt-polarity.all[.gz], split at random as in Xu et al. 2019
+///   sst5   sst5/stsa.fine.{train,dev,test}[.gz]
+///   trec   sentence-classification/TREC.{train,test}.all[.gz], a tenth of the training for
+///   validation
+/// Throws DataError, naming the file that is missing or damaged.
+SentenceSets read_sentence_sets(const std::string& task, const std::string& directory);
+
+/// Draws sentences of a small grammar, of half of which one verb does not agree with its subject:
+/// class 1.
+SentenceSets draw_sentence_sets(std::uint64_t seed);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -1,0 +1,125 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/real.h"
+#include "tapegrad/train/flags.h"
+
+using namespace tapegrad;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Outcome {
+  int code;
+  std::string said;  // on standard error
+};
+
+// What a program with a few flags does with a command line.
+Outcome run(
+    std::vector<std::string> words, const std::function<int()>& body = [] { return 0; }) {
+  double rate = 1e-3, floor = 0;
+  Index count = 2;
+  std::vector<Index> sizes{3};
+  std::uint64_t seed = 1;
+  Index warmup = 0;
+  Flags flags("program", "A program.");
+  flags.training("--rate", rate, "")->check(positive());
+  flags.training("--floor", floor, "")->check(not_negative());
+  flags.training("--count", count, "")->check(between(1, 1 << 20));
+  flags.setting("--sizes", sizes, "")->check(between(1, 9));
+  flags.setting("--seed", seed, "");
+  flags.setting("--warmup", warmup, "")->check(not_negative());
+
+  words.insert(words.begin(), "program");
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  std::FILE* const caught = std::tmpfile();
+  const int saved = dup(fileno(stderr));
+  dup2(fileno(caught), fileno(stderr));
+  Outcome outcome{flags.run(static_cast<int>(arguments.size()), arguments.data(), body), ""};
+  std::fflush(stderr);
+  dup2(saved, fileno(stderr));
+  close(saved);
+  std::rewind(caught);
+  for (int c = std::fgetc(caught); c != EOF; c = std::fgetc(caught))
+    outcome.said += static_cast<char>(c);
+  std::fclose(caught);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("numbers that do not fit are refused in words", "[flags]") {
+  struct Row {
+    std::vector<std::string> words;
+    std::string message;
+  };
+  for (const auto& [words, message] : std::vector<Row>{
+           {{"--rate", "abc"}, "--rate: abc is not a number\n"},
+           {{"--rate", "0"}, "--rate: must be positive: 0\n"},
+           {{"--rate", "nan"}, "--rate: nan is not a finite number\n"},
+           {{"--rate", "1e999"}, "--rate: 1e999 is not a finite number\n"},
+           {{"--floor", "-1"}, "--floor: must be at least 0: -1\n"},
+           {{"--count", "many"}, "--count: many is not a whole number\n"},
+           {{"--count", "1.5"}, "--count: 1.5 is not a whole number\n"},
+           {{"--count", "0"}, "--count: must be from 1 to 1048576: 0\n"},
+           {{"--sizes", "1,x"}, "--sizes: x is not a whole number\n"},
+           {{"--sizes", "1,10"}, "--sizes: must be from 1 to 9: 10\n"},
+           {{"--count", "99999999999999999999"},
+            "--count: must be from 1 to 1048576: 99999999999999999999\n"},
+           {{"--sizes", "1,99999999999999999999"},
+            "--sizes: must be from 1 to 9: 99999999999999999999\n"},
+           {{"--seed", "18446744073709551616"},
+            "--seed: must be from 0 to 18446744073709551615: 18446744073709551616\n"},
+           {{"--seed", "-1"}, "--seed: must be from 0 to 18446744073709551615: -1\n"},
+           {{"--seed", "1e3"}, "--seed: 1e3 is not a whole number\n"},
+           {{"--seed", "010"}, "--seed: 010 is not a whole number\n"},
+           {{"--seed", "0x10"}, "--seed: 0x10 is not a whole number\n"},
+           {{"--seed", ""}, "--seed:  is not a whole number\n"},
+           {{"--warmup", "9223372036854775808"},
+            "--warmup: must be from -9223372036854775808 to 9223372036854775807: "
+            "9223372036854775808\n"},
+       }) {
+    const auto [code, said] = run(words);
+    INFO(said);
+    CHECK(code == 2);
+    CHECK_THAT(said, Catch::Matchers::StartsWith(message));
+  }
+  CHECK(run({"--rate", "1e-300", "--floor", "0", "--count", "1048576", "--sizes", "1,9", "--seed",
+             "18446744073709551615", "--warmup", "9223372036854775807"})
+            .code == 0);
+}
+
+TEST_CASE("messages stay short", "[flags]") {
+  const std::string text(1'000'000, 'x');
+  CHECK(run({"--rate", text}).said.size() < 5000);
+  CHECK(run({}, [&]() -> int { throw Error(text); }).said.size() < 5000);
+}
+
+TEST_CASE("a program that runs out of memory says what to do", "[flags]") {
+  const auto [code, said] = run({}, []() -> int { throw std::bad_alloc(); });
+  CHECK(code == 1);
+  CHECK_THAT(said, Contains("program: out of memory; take smaller"));
+}
+
+TEST_CASE("no file takes the place of a stream that is closed") {
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(stream);
+    Flags flags("program", "A program.");
+    std::string name = "program";
+    char* words[] = {name.data()};
+    _exit(flags.run(1, words, [] { return open("/dev/null", O_RDONLY) > STDERR_FILENO ? 0 : 3; }));
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 0);
+}

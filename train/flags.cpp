@@ -1,0 +1,141 @@
+#include "tapegrad/train/flags.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <sstream>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/output.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+namespace {
+
+constexpr const char* program_note = "program";
+
+// No message is longer, whatever a file or a command line holds.
+constexpr std::size_t longest_message = 4000;
+
+void write_message(std::string text) {
+  if (text.size() > longest_message) text = text.substr(0, longest_message) + "...\n";
+  write_diagnostic(text);
+}
+
+CLI::Validator bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
+  const auto problem = [=](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && inside(value)) return "";
+    return fmt::format("must be {}: {}", bounds, text);
+  };
+  return {problem, bounds};
+}
+
+// A flag's value as it stands on the command line.
+std::vector<std::string> words_of(const Json& value) {
+  std::vector<std::string> words;
+  for (const Json& each : value.is_array() ? value : Json::array({value}))
+    words.push_back(each.is_string() ? each.get<std::string>() : each.dump());
+  return words;
+}
+
+}  // namespace
+
+bool is_whole(const std::string& text) {
+  const std::string digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos &&
+         (digits.size() == 1 || digits[0] != '0');
+}
+
+CLI::Validator positive() {
+  return bounded("positive", [](double value) { return value > 0; });
+}
+
+CLI::Validator not_negative() {
+  return bounded("at least 0", [](double value) { return value >= 0; });
+}
+
+CLI::Validator not_empty() {
+  return {[](const std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
+}
+
+CLI::Validator between(double low, double high) {
+  return bounded(fmt::format("from {} to {}", low, high),
+                 [=](double value) { return low <= value && value <= high; });
+}
+
+Flags::Flags(const std::string& program, const std::string& description)
+    : app_(description, program) {
+  app_.set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
+}
+
+Json Flags::values() const {
+  Json result;
+  for (const Entry& entry : entries_) result[entry.name.substr(2)] = entry.get();
+  return result;
+}
+
+std::map<std::string, std::string> Flags::training_values() const {
+  std::map<std::string, std::string> result{{program_note, app_.get_name()}};
+  for (const Entry& entry : entries_)
+    if (entry.training) result[entry.name.substr(2)] = entry.get().dump();
+  return result;
+}
+
+void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file) {
+  const auto program = saved.find(program_note);
+  expect<DataError>(program != saved.end() && program->second == app_.get_name(),
+                    "{}: it is not a checkpoint of {}{}", file, app_.get_name(),
+                    program == saved.end() ? "" : " but of " + beginning(program->second));
+  for (const Entry& entry : entries_) {
+    if (!entry.training) continue;
+    const auto found = saved.find(entry.name.substr(2));
+    expect<DataError>(found != saved.end(), "{}: no value of {}", file, entry.name);
+    if (given(entry.name)) {
+      const std::string now = entry.get().dump();
+      if (now == found->second) continue;
+      throw CLI::ValidationError(
+          entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
+                                  "to resume it, or start anew without --resume",
+                                  now, file, beginning(found->second)));
+    }
+    const std::optional<Json> value = parse_json(found->second, 1);
+    if (value) try {
+        for (const std::string& word : words_of(*value)) entry.option->add_result(word);
+        if (entry.option->count() > 0) entry.option->run_callback();
+        entry.option->clear();  // it was not given
+      } catch (const CLI::Error& error) {
+        throw DataError(fmt::format("{}: {}", file, beginning(error.what())));
+      }
+    expect<DataError>(entry.get().dump() == found->second, "{}: its note {} is damaged", file,
+                      entry.name.substr(2));
+  }
+}
+
+int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
+  prepare_output();
+  // After the checks of a flag's own range, which says more than that of its type.
+  for (const Entry& entry : entries_) entry.option->check(entry.last_check);
+  app_.parse(argc, argv);
+  const int code = body();
+  return code == 0 && !results_are_written() ? 1 : code;
+} catch (const CLI::ParseError& error) {
+  constexpr int wrong_usage = 2;
+  std::ostringstream results, diagnostics;
+  const bool good = app_.exit(error, results, diagnostics) == 0;
+  write_result(results.str());
+  write_message(diagnostics.str());
+  if (!good) return wrong_usage;
+  return results_are_written() ? 0 : 1;
+} catch (const std::bad_alloc&) {
+  write_diagnostic(fmt::format("{}: out of memory; take smaller layers, batches or sequences\n",
+                               app_.get_name()));
+  return 1;
+} catch (const std::exception& error) {
+  write_message(fmt::format("{}: {}\n", app_.get_name(), error.what()));
+  return 1;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

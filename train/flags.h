@@ -1,0 +1,129 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "tapegrad/train/json.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// Whether text is a whole number in decimal digits, however large. A leading zero makes it none:
+/// others read it as octal.
+bool is_whole(const std::string& text);
+/// The whole number that text is, if T holds it.
+template <class T>
+std::optional<T> whole_number(const std::string& text) {
+  T value = 0;
+  const char* const end = text.data() + text.size();
+  if (!is_whole(text) || std::from_chars(text.data(), end, value).ec != std::errc()) return {};
+  return value;
+}
+
+/// Whether values of T are written as a list, with commas.
+template <class T>
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
+
+/// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
+CLI::Validator positive();
+CLI::Validator not_negative();
+/// For names of files: an empty one is a mistake of the caller's script.
+CLI::Validator not_empty();
+/// From `low` to `high`, both included.
+CLI::Validator between(double low, double high);
+
+/// The flags of a program, each bound to a variable whose value is its default. Those that shape
+/// the training are kept in checkpoints, so that resuming goes on with them.
+class Flags {
+ public:
+  Flags(const std::string& program, const std::string& description);
+
+  /// A flag on which the trained weights depend.
+  template <class T>
+  CLI::Option* training(const std::string& name, T& value, const std::string& help) {
+    return enter(name, value, help, true);
+  }
+  /// A flag on which they do not: where files go, what is printed.
+  template <class T>
+  CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
+    return enter(name, value, help, false);
+  }
+
+  /// Every flag and its value, by name.
+  Json values() const;
+  /// The flags that shape the training, as text.
+  std::map<std::string, std::string> training_values() const;
+  /// Takes over what `saved`, read from `file`, has for flags that the user did not give. Throws
+  /// CLI::ValidationError, naming the flag, for one that was given another value, and DataError for
+  /// a value that the command line would not take, and for the checkpoint of another program.
+  void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
+  bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
+
+  /// Reads the command line, then calls `body`. Returns the exit code of the program: that of
+  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception and for
+  /// results that could not be written.
+  int run(int argc, char** argv, const std::function<int()>& body);
+
+ private:
+  struct Entry {
+    std::string name;
+    bool training;
+    std::function<Json()> get;
+    CLI::Option* option;
+    std::function<std::string(const std::string&)> last_check;
+  };
+  template <class T>
+  CLI::Option* enter(const std::string& name, T& value, const std::string& help, bool training) {
+    CLI::Option* option = add(name, value, help);
+    entries_.push_back({name, training, [&value] { return Json(value); }, option, out_of_range<T>});
+    return option;
+  }
+  template <class T>
+  CLI::Option* add(const std::string& name, T& value, const std::string& help) {
+    if constexpr (std::is_same_v<T, bool>) return app_.add_flag(name, value, help);
+    CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
+    return (is_list<T> ? option->delimiter(',') : option->take_last())->check(no_number<T>);
+  }
+
+  // Both say what is wrong with text that should be a T, or an element of the list T.
+  template <class T>
+  static std::string no_number(const std::string& text) {
+    if constexpr (is_list<T>) {
+      return no_number<typename T::value_type>(text);
+    } else if constexpr (std::is_integral_v<T>) {
+      return is_whole(text) ? "" : text + " is not a whole number";
+    } else if constexpr (std::is_floating_point_v<T>) {
+      T value = 0;
+      if (!CLI::detail::lexical_cast(text, value)) return text + " is not a number";
+      if (!std::isfinite(value)) return text + " is not a finite number";
+    }
+    return "";
+  }
+  template <class T>
+  static std::string out_of_range(const std::string& text) {
+    if constexpr (is_list<T>) {
+      return out_of_range<typename T::value_type>(text);
+    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using Limits = std::numeric_limits<T>;
+      if (!whole_number<T>(text))
+        return fmt::format("must be from {} to {}: {}", Limits::min(), Limits::max(), text);
+    }
+    return "";
+  }
+
+  CLI::App app_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "tapegrad/train/flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// `--norm`: any text that a NormSpec can be made from.
+void add_norm_flag(Flags& flags, std::string& norm, const std::string& help);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

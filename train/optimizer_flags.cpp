@@ -1,0 +1,67 @@
+#include "tapegrad/train/optimizer_flags.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/nn/gradients.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+void OptimizerFlags::add_to(Flags& flags) {
+  flags.training("--optimizer", optimizer, "Rule of the updates")
+      ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
+  flags.training("--lr", rate, "Learning rate, at its highest")->check(positive());
+  flags
+      .training("--schedule", schedule,
+                "How the learning rate changes: cosine rises for --warmup steps, then falls to "
+                "--final-lr; warmup rises for a tenth of the steps, then falls as 1 / sqrt(step); "
+                "step falls tenfold after each third; exponential falls a hundredfold in all")
+      ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
+  flags.training("--final-lr", final_rate, "Learning rate at the end of cosine")
+      ->check(not_negative());
+  flags.training("--warmup", warmup, "Steps of rising learning rate before cosine, at most half")
+      ->check(not_negative());
+  flags.training("--beta2", beta2, "How much of the mean square stays in a step of adam and adamw")
+      ->check(between(0.0, 0.9999999));
+  flags
+      .training("--weight-decay", weight_decay,
+                "Weight decay (for adamw decoupled, of matrices only)")
+      ->check(not_negative());
+  flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
+      ->check(not_negative());
+}
+
+std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
+    const std::vector<Parameter>& parameters) const {
+  if (optimizer == "adam")
+    return std::make_unique<Adam>(
+        parameters, AdamOptions{.rate = rate, .beta2 = beta2, .weight_decay = weight_decay});
+  if (optimizer == "adamw")
+    return std::make_unique<AdamW>(
+        parameters,
+        AdamWOptions{
+            .rate = rate, .beta2 = beta2, .weight_decay = weight_decay, .matrices_only = true});
+  if (optimizer == "rmsprop")
+    return std::make_unique<RmsProp>(parameters,
+                                     RmsPropOptions{.rate = rate, .weight_decay = weight_decay});
+  return std::make_unique<Sgd>(parameters, SgdOptions{.rate = rate,
+                                                      .momentum = optimizer == "sgd" ? 0 : 0.9,
+                                                      .nesterov = optimizer == "nesterov",
+                                                      .weight_decay = weight_decay});
+}
+
+Schedule OptimizerFlags::make_schedule(Index steps) const {
+  if (schedule == "cosine") return cosine(rate, steps, final_rate, std::min(warmup, steps / 2));
+  if (schedule == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
+  if (schedule == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
+  if (schedule == "exponential")
+    return exponential(rate, std::pow(0.01, 1 / static_cast<double>(steps)));
+  return constant_rate(rate);
+}
+
+std::vector<Tensor> OptimizerFlags::clipped(std::vector<Tensor> gradients) const {
+  if (clip_norm > 0) clip_by_global_norm(gradients, clip_norm);
+  return gradients;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tapegrad/nn/optimizer.h"
+#include "tapegrad/nn/schedule.h"
+#include "tapegrad/train/flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// The flags that choose how weights are updated.
+struct OptimizerFlags {
+  std::string optimizer = "adam";
+  std::string schedule = "cosine";
+  double rate = 1e-3;
+  double final_rate = 0;
+  Index warmup = 0;
+  double beta2 = 0.999;
+  double weight_decay = 0;
+  double clip_norm = 0;
+
+  void add_to(Flags& flags);
+  std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters) const;
+  /// The learning rate at each of `steps` steps.
+  Schedule make_schedule(Index steps) const;
+  /// Gradients scaled to the limit of --clip-norm, if there is one and they exceed it.
+  std::vector<Tensor> clipped(std::vector<Tensor> gradients) const;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,209 @@
+#include "tapegrad/train/plot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// In pixels: the image, and the frame of each diagram in it.
+constexpr double width = 720, height = 320;
+constexpr double left = 72, right = 24, top = 40, bottom = 56;
+
+constexpr const char* style = R"(<style>
+  .back { fill: #ffffff }
+  text { fill: #24292f; font: 13px sans-serif }
+  .title { font-size: 15px; font-weight: bold }
+  .grid { stroke: #d8dee4 }
+  .frame { stroke: #57606a; fill: none }
+  .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
+  .color0 { stroke: #0969da } .color1 { stroke: #bc4c00 }
+  .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
+  .color4 { stroke: #cf222e } .color5 { stroke: #1b7c83 }
+  .color6 { stroke: #6e7781 } .color7 { stroke: #bf3989 }
+  .dots { stroke-width: 6 }
+  @media (prefers-color-scheme: dark) {
+    .back { fill: #0d1117 }
+    text { fill: #e6edf3 }
+    .grid { stroke: #30363d }
+    .frame { stroke: #8b949e }
+    .color0 { stroke: #58a6ff } .color1 { stroke: #f0883e }
+    .color2 { stroke: #3fb950 } .color3 { stroke: #bc8cff }
+    .color4 { stroke: #ff7b72 } .color5 { stroke: #39c5cf }
+    .color6 { stroke: #8b949e } .color7 { stroke: #f778ba }
+  }
+</style>
+)";
+
+// An axis between two of its ticks.
+struct Axis {
+  struct Tick {
+    double value;
+    std::string label;
+  };
+  std::vector<Tick> ticks;
+  bool logarithmic = false;
+
+  // How far along the axis, from 0 to 1.
+  double at(double value) const {
+    const auto place = [&](double v) { return logarithmic ? std::log(v) : v; };
+    const double first = place(ticks.front().value), last = place(ticks.back().value);
+    return (place(value) - first) / (last - first);
+  }
+};
+
+// What can be drawn: beyond it, differences overflow.
+bool is_drawable(double value) { return std::abs(value) < 1e100; }
+
+// Ticks 1, 2 or 5 times a power of ten apart; these differ, however close the ends are.
+Axis linear_axis(double least, double greatest) {
+  const double smallest_span = 1e-9 * std::max({std::abs(least), std::abs(greatest), 1e-90});
+  const double span = std::max(greatest > least ? greatest - least : 1, smallest_span);
+  const double power = std::pow(10, std::floor(std::log10(span / 5)));
+  const double count = span / 5 / power;
+  const double step = power * (count < 1.5 ? 1 : count < 3.5 ? 2 : count < 7.5 ? 5 : 10);
+  const double first = std::floor(least / step) * step;
+  const double last = std::max(std::ceil(greatest / step) * step, first + step);
+  const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+  Axis axis;
+  for (int i = 0; i <= std::lround((last - first) / step); ++i)
+    axis.ticks.push_back(
+        {first + i * step, fmt::format("{:.{}f}", first + i * step + 0.0, decimals)});
+  return axis;
+}
+
+// Ticks at powers of two, or at 1, 2 and 5 times powers of ten; over many decades at these alone.
+Axis logarithmic_axis(double least, double greatest, bool doublings) {
+  const bool between = !doublings && greatest / least <= 2000;
+  const double base = doublings ? 2 : 10, close = 1 + 1e-9;
+  std::vector<double> values;
+  for (double exponent = std::floor(std::log(least) / std::log(base) + 1e-9);
+       values.size() < 2 || values.back() * close < greatest; ++exponent)
+    for (const double factor : between ? std::vector<double>{1, 2, 5} : std::vector<double>{1})
+      values.push_back(factor * std::pow(base, exponent));
+  Axis axis{.ticks = {}, .logarithmic = true};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool before = i + 2 < values.size() && values[i + 1] <= least * close;
+    const bool behind = axis.ticks.size() >= 2 && axis.ticks.back().value * close >= greatest;
+    if (!before && !behind) axis.ticks.push_back({values[i], fmt::format("{:.12g}", values[i])});
+  }
+  return axis;
+}
+
+std::pair<Axis, Axis> axes(const Diagram& diagram) {
+  double least_x = INFINITY, greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
+  for (const Series& series : diagram.series)
+    for (const auto& [x, y] : series.points) {
+      if (!is_drawable(y)) continue;
+      least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
+      least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
+    }
+  if (least_y > greatest_y) return {linear_axis(0, 1), linear_axis(0, 1)};
+  if (diagram.logarithmic)
+    return {logarithmic_axis(least_x, greatest_x, true),
+            logarithmic_axis(least_y, greatest_y, false)};
+  return {linear_axis(0, greatest_x), linear_axis(least_y, greatest_y)};
+}
+
+std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
+  const auto [x_axis, y_axis] = axes(diagram);
+  // The legend stands on the title's line, from the right, or below it if both are too long.
+  constexpr double letter = 7, sample = 40;
+  double both = 1.2 * letter * static_cast<double>(diagram.title.size());
+  for (const Series& series : diagram.series)
+    both += letter * static_cast<double>(series.name.size()) + sample;
+  const double below = both < width - left - right ? 0 : 20;
+  const double frame_width = width - left - right, frame_height = height - top - below - bottom;
+  const double floor = offset + height - bottom;
+  const auto across = [&, &axis = x_axis](double x) { return left + axis.at(x) * frame_width; };
+  const auto up = [&, &axis = y_axis](double y) { return floor - axis.at(y) * frame_height; };
+
+  std::string result;
+  const auto out = std::back_inserter(result);
+  fmt::format_to(out, "<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left, offset + 24,
+                 escaped(diagram.title));
+  for (const Axis::Tick& tick : y_axis.ticks) {
+    const double y = up(tick.value);
+    fmt::format_to(out,
+                   "<path class=\"grid\" d=\"M{} {:.1f}h{}\"/>"
+                   "<text text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
+                   left, y, frame_width, left - 8, y + 4, tick.label);
+  }
+  for (const Axis::Tick& tick : x_axis.ticks) {
+    const double x = across(tick.value);
+    fmt::format_to(out,
+                   "<path class=\"frame\" d=\"M{:.1f} {}v5\"/>"
+                   "<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
+                   x, floor, x, floor + 20, tick.label);
+  }
+  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left, offset + top + below,
+                 floor, frame_width);
+  fmt::format_to(out, "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
+                 left + frame_width / 2, floor + 42, escaped(diagram.x_label));
+  const double middle = floor - frame_height / 2;
+  fmt::format_to(out,
+                 "<text text-anchor=\"middle\" transform=\"rotate(-90 18 {0})\" x=\"18\" "
+                 "y=\"{0}\">{1}</text>\n",
+                 middle, escaped(diagram.y_label));
+
+  double legend = width - right;
+  for (const Series& series : diagram.series) {
+    const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8;
+    std::string path, dots;
+    for (const auto& [x, y] : series.points) {
+      if (!is_drawable(y)) continue;
+      path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
+                           : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
+      if (diagram.logarithmic) dots += fmt::format("M{:.1f} {:.1f}h0", across(x), up(y));
+    }
+    fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
+    if (!dots.empty())
+      fmt::format_to(out, "<path class=\"curve dots color{}\" d=\"{}\"/>\n", color, dots);
+    legend -= letter * static_cast<double>(series.name.size());
+    fmt::format_to(out,
+                   "<text x=\"{0}\" y=\"{1}\">{2}</text>"
+                   "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
+                   legend, offset + below + 24, escaped(series.name), color, legend - 26,
+                   offset + below + 20);
+    legend -= sample;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+std::string svg(const std::vector<Diagram>& diagrams) {
+  const double total = height * static_cast<double>(diagrams.size());
+  std::string result = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\">\n{2}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n",
+      width, total, style);
+  std::vector<std::string> names;  // a name has one color in all diagrams
+  for (const Diagram& diagram : diagrams)
+    for (const Series& series : diagram.series)
+      if (std::find(names.begin(), names.end(), series.name) == names.end())
+        names.push_back(series.name);
+  for (std::size_t i = 0; i < diagrams.size(); ++i)
+    result += draw(diagrams[i], height * static_cast<double>(i), names);
+  return result + "</svg>\n";
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

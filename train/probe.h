@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "tapegrad/nn/norm.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// A normalization in one step of a training. A set is what it normalizes together: a row, a column
+/// of the batch, an image. Gradients are those of the loss, after it (with respect to its output,
+/// before gain and bias) and before it (with respect to its input), over those sets where neither
+/// the input nor the gradient after the norm is constant.
+struct NormRecord {
+  Index step;
+  std::string norm;
+  double input_mean, input_variance;  ///< means over the sets
+  double mean_after, mean_before;     ///< root mean square over the sets of a gradient's mean
+  double variance_after, variance_before;
+  /// variance before times s^2 over variance after, where s is what the norm divides by: mean over
+  /// the sets and largest. At most 1 for layer normalization (theorem 1 of Xu et al. 2019).
+  double variance_ratio, greatest_ratio;
+  double mean_scaled;  ///< root mean square over the sets of s times the mean before
+};
+
+/// A weight matrix or filter in one step.
+struct WeightRecord {
+  Index step;
+  std::string weight;
+  double norm, gradient_norm;
+  double radial;  ///< <W, dL/dW>
+  double angle;   ///< between W before and after the update, in radians
+};
+
+/// Records what the steps of a training do to gradients at normalizations, and to weights.
+class Probe {
+ public:
+  /// net: for the names of its norms.
+  explicit Probe(const Fields& net);
+
+  /// What a step does is seen while an AroundNorms of this is in scope.
+  AroundNorms::Around around();
+  /// Runs `update`, which changes `parameters` by their `gradients`, and closes the step.
+  void around_update(Index step, const std::vector<Parameter>& parameters,
+                     const std::vector<Tensor>& gradients, const std::function<void()>& update);
+
+  const std::vector<NormRecord>& norms() const { return norms_; }
+  const std::vector<WeightRecord>& weights() const { return weights_; }
+
+  /// Takes over what the run that this one resumes has left in `directory`, up to `steps_done`.
+  /// Throws DataError, naming file and line, for files that are not of that kind.
+  void resume(const std::string& directory, Index steps_done);
+  /// Writes probe_norms.csv and probe_weights.csv. Throws DataError when they cannot be written.
+  void write(const std::string& directory) const;
+
+ private:
+  /// Of one norm over its uses and their sets in the current step.
+  struct Sums {
+    double sets = 0, input_mean = 0, input_variance = 0;
+    double compared = 0;                                      // sets with a gradient
+    double mean_after = 0, mean_before = 0, mean_scaled = 0;  // of squares
+    double variance_after = 0, variance_before = 0, ratio = 0, greatest_ratio = 0;
+  };
+  std::vector<NamedNorm> names_;
+  std::unordered_map<const void*, Sums> sums_;
+  std::vector<NormRecord> norms_;
+  std::vector<WeightRecord> weights_;
+};
+
+/// The records of norms that a trainer with --probe has left in `directory`. Throws DataError,
+/// naming file and line, for a file that is missing or is not of that kind.
+std::vector<NormRecord> read_norm_records(const std::string& directory);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,97 @@
+#include "tapegrad/train/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "tapegrad/train/flags.h"
+#include "tapegrad/train/output.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+std::string clock_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+// Whether standard error is a terminal that can go back to the beginning of a line.
+bool redraws_lines() {
+  const char* const name = std::getenv("TERM");
+  return isatty(STDERR_FILENO) != 0 && name != nullptr && name != std::string_view("dumb");
+}
+
+// The columns of the terminal as it is now; those of the environment for one that does not say.
+std::size_t terminal_width() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  constexpr unsigned short usual = 80;
+  const char* const columns = std::getenv("COLUMNS");
+  return whole_number<unsigned short>(columns == nullptr ? "" : columns).value_or(usual);
+}
+
+// A bar of up to 24 cells with texts behind it, in `room` columns. The first of the texts that are
+// not needed go when there is no room for all.
+std::string bar(double part, std::vector<std::string> texts, std::size_t room) {
+  const std::string percent = fmt::format("{:3.0f}%", 100 * part);
+  std::string line;
+  const auto join = [&] { line = fmt::format("{}{}", percent, fmt::join(texts, "")); };
+  for (join(); line.size() > room && !texts.empty(); join()) texts.erase(texts.begin());
+
+  constexpr std::size_t most_cells = 24, around = 3;  // brackets and a space
+  if (line.size() + around >= room) return line.substr(0, room);
+  const std::size_t cells = std::min(most_cells, room - line.size() - around);
+  const auto full = static_cast<std::size_t>(part * static_cast<double>(cells));
+  return fmt::format("[{:.<{}}] {}", std::string(full, '#'), cells, line);
+}
+
+}  // namespace
+
+Progress::Progress(Index total, Index done, bool quiet)
+    : total_(total), first_(done), quiet_(quiet), has_bar_(!quiet && redraws_lines()) {}
+
+Progress::~Progress() { clear(); }
+
+void Progress::step(Index done, double loss) {
+  const auto now = Clock::now();
+  if (!has_bar_ || now - last_draw_ < std::chrono::milliseconds(100)) return;
+  last_draw_ = now;
+  const double rate = static_cast<double>(done - first_) / seconds();
+  // The last column stays free: a terminal that has filled it may begin the next line.
+  const std::size_t columns = std::max<std::size_t>(1, terminal_width()) - 1;
+  const std::string drawn =
+      bar(static_cast<double>(done) / static_cast<double>(total_),
+          {fmt::format("  {:.1f} steps/s", rate), fmt::format("  loss {:.4f}", loss),
+           fmt::format("  {} left", clock_text(static_cast<double>(total_ - done) / rate))},
+          columns);
+  // Spaces take the place of what was longer.
+  write_diagnostic(fmt::format("\r{:<{}}", drawn, std::min(drawn_, columns)));
+  drawn_ = drawn.size();
+}
+
+void Progress::line(const std::string& text) {
+  if (!quiet_) warning(text);
+}
+
+void Progress::warning(const std::string& text) {
+  clear();
+  write_diagnostic(fmt::format("{}\n", text));
+}
+
+double Progress::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - start_).count();
+}
+
+void Progress::clear() {
+  if (drawn_ > 0)
+    write_diagnostic(fmt::format("\r{:{}}\r", "", std::min(drawn_, terminal_width())));
+  drawn_ = 0;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

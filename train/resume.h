@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/checkpoint.h"
+#include "tapegrad/train/flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// A hash of data, to tell whether it is what a checkpoint was trained on (FNV-1a).
+class Digest {
+ public:
+  void add(const void* bytes, std::size_t count);
+  void add(std::string_view text) { add(text.data(), text.size()); }
+  std::string text() const;
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+/// The notes of the checkpoint that --resume names, whose flags take the place of those that were
+/// not given; nothing without --resume. Warns on standard error of a training that went with
+/// another instruction set. Throws DataError and CLI::ValidationError.
+std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
+
+/// A note of the checkpoint `resume`. Throws DataError, naming both, for one that is missing.
+const std::string& note_of(const std::map<std::string, std::string>& notes, const std::string& name,
+                           const std::string& resume);
+
+/// What `parse` makes of a note in JSON, a plain value or a list of such: a value, or nothing for a
+/// note that is damaged. Throws DataError, naming both, for that and for one that is missing.
+template <class Parse>
+auto parsed_note(const std::map<std::string, std::string>& notes, const std::string& name,
+                 const std::string& resume, const Parse& parse) {
+  const std::string& text = note_of(notes, name, resume);
+  const std::optional<Json> note = parse_json(text, 1);
+  decltype(parse(*note)) value;
+  if (note) value = parse(*note);
+  expect<DataError>(value.has_value(), "{}: its note {} is damaged: {}", resume, name,
+                    beginning(text));
+  return *value;
+}
+
+/// Throws CLI::ValidationError unless the notes, if there are any, are of this data.
+void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
+                      const std::string& source, const std::string& digest);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,247 @@
+#include "tapegrad/train/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/resume.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+constexpr const char* steps_note = "steps_done";
+constexpr const char* epoch_loss_note = "epoch_loss";
+constexpr const char* row_loss_note = "row_loss";
+
+std::optional<SaveInterval> parse_interval(std::string text) {
+  SaveInterval interval;
+  if (text.ends_with('m')) {
+    text.pop_back();
+    double minutes = 0;
+    if (!CLI::detail::lexical_cast(text, minutes) || !(minutes > 0)) return {};
+    interval.seconds = 60 * minutes;
+  } else {
+    interval.steps = whole_number<Index>(text).value_or(0);
+    if (interval.steps < 1) return {};
+  }
+  return interval;
+}
+
+std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
+
+std::optional<RunningMean> parse_mean(const Json& note, Index count) {
+  if (!note.is_array() || note.size() != 2 || !note[0].is_number() || note[1] != count) return {};
+  const auto sum = note[0].get<double>();
+  if (count == 0 && sum != 0) return {};
+  return RunningMean{sum, count};
+}
+
+// Calls each, also after another has failed. Throws DataError with all that has gone wrong.
+void write_all(const std::vector<std::function<void()>>& writes) {
+  std::string failures;
+  for (const auto& write : writes) try {
+      write();
+    } catch (const std::exception& error) {
+      failures += (failures.empty() ? "" : "; ") + std::string(error.what());
+    }
+  expect<DataError>(failures.empty(), "{}", failures);
+}
+
+}  // namespace
+
+void RunFlags::add_to(Flags& flags) {
+  threads = tapegrad::threads();
+  flags.setting("--threads", threads, "Threads to use; results do not depend on it")
+      ->check(between(1, 1024));
+  flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")
+      ->check(not_empty());
+  flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
+      ->check(not_empty());
+  flags
+      .setting("--save-every", save_every,
+               "Write it also after so many steps (500), or minutes (5m)")
+      ->needs("--save")
+      ->check([](const std::string& text) {
+        return parse_interval(text) ? ""
+                                    : "must be a number of steps or, as in 5m, minutes: " + text;
+      });
+  flags.setting("--resume", resume, "Checkpoint to go on from")->check(not_empty());
+  flags.setting("--quiet", quiet, "No progress on standard error");
+  flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
+  flags
+      .setting("--overfit-batch", overfit_batch,
+               "Train on one batch only until it is learnt: finds mistakes in a model")
+      ->excludes("--save", "--resume");
+  flags.setting("--check-nan", check_nan,
+                "Stop at the operation that makes the first NaN or infinity (slower)");
+  flags
+      .setting("--probe", probe,
+               "Write to --log-dir what each step does to gradients at normalizations, and to "
+               "weights (slower)")
+      ->needs("--log-dir");
+  flags.setting("--profile", profile,
+                "At the end, print where the time of a step went, operation by operation");
+}
+
+Index RunSteps::per_row() const {
+  constexpr Index rows = 200;  // over a whole run
+  return std::max<Index>(1, total / rows);
+}
+
+std::map<std::string, std::string> RunState::notes() const {
+  return {{steps_note, std::to_string(steps)},
+          {epoch_loss_note, note_text(epoch_loss)},
+          {row_loss_note, note_text(row_loss)}};
+}
+
+RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
+                       const RunSteps& steps) {
+  if (notes.empty()) return {};
+  RunState state;
+  state.steps = parsed_note(notes, steps_note, resume, [&](const Json& note) {
+    const Index done = note.is_number_unsigned() ? note.get<Index>() : -1;
+    return 0 <= done && done <= steps.total ? std::optional(done) : std::nullopt;
+  });
+  const Index of_epoch = state.steps == 0 ? 0 : (state.steps - 1) % steps.per_epoch + 1;
+  state.epoch_loss = parsed_note(notes, epoch_loss_note, resume,
+                                 [&](const Json& note) { return parse_mean(note, of_epoch); });
+  state.row_loss = parsed_note(notes, row_loss_note, resume, [&](const Json& note) {
+    return parse_mean(note, state.steps % steps.per_row());
+  });
+  return state;
+}
+
+Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
+         const RunState& state)
+    : steps_(steps),
+      state_(state),
+      first_step_(state.steps),
+      save_path_(flags.save),
+      log_(flags.log_dir, configuration, state.steps),
+      save_every_(parse_interval(flags.save_every).value_or(SaveInterval())),
+      saved_step_(state.steps),
+      tried_step_(state.steps),
+      progress_(steps.total, state.steps, flags.quiet) {}
+
+void Run::saves(std::function<void()> write) {
+  write();
+  saves_.push_back(std::move(write));
+}
+
+void Run::saves_checkpoint(std::function<Checkpoint()> make) {
+  if (save_path_.empty()) return;
+  saves([this, make = std::move(make)] {
+    Checkpoint checkpoint = make();
+    for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
+    checkpoint.notes["instruction_set"] = instruction_set();
+    save_checkpoint(save_path_, checkpoint);
+  });
+}
+
+void Run::log(const Json& row) {
+  try {
+    log_.row(row);
+    logged_ = true;
+  } catch (const std::exception& error) {
+    logged_ = false;
+    progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", error.what()));
+  }
+}
+
+void Run::save() {
+  tried_step_ = state_.steps;
+  tried_seconds_ = progress_.seconds();
+  try {
+    write_all(saves_);
+    saved_step_ = state_.steps;
+  } catch (const std::exception& error) {
+    progress_.warning(fmt::format("cannot save: {}; goes on, and tries again later", error.what()));
+  }
+}
+
+void Run::step(double loss, double rate) {
+  expect<Error>(
+      std::isfinite(loss),
+      "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
+      "operation with --check-nan",
+      state_.steps + 1, loss);
+  if (step_of_epoch() == 0) state_.epoch_loss = {};
+  ++state_.steps;
+  state_.epoch_loss.add(loss);
+  state_.row_loss.add(loss);
+  progress_.step(state_.steps, loss);
+  if (state_.steps % steps_.per_row() == 0) {
+    log({{"step", state_.steps},
+         {"seconds", seconds()},
+         {"learning_rate", rate},
+         {"train_loss", state_.row_loss.value()}});
+    state_.row_loss = {};
+  }
+  const bool due = state_.steps - tried_step_ >= save_every_.steps ||
+                   progress_.seconds() - tried_seconds_ >= save_every_.seconds;
+  if (due && step_of_epoch() != 0) save();  // at the end of an epoch, the report comes first
+}
+
+void Run::report(const Json& metrics) {
+  Json row{{"step", state_.steps}, {"seconds", seconds()}};
+  row.update(metrics);
+  log(row);
+  const Index unit = steps_.in_epochs ? steps_.per_epoch : 1;
+  std::string text =
+      fmt::format("{} {}/{}: training loss {:.4f}", steps_.in_epochs ? "epoch" : "step",
+                  state_.steps / unit, steps_.total / unit, state_.epoch_loss.value());
+  for (const auto& [name, value] : metrics.items()) {
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    text += fmt::format(", {} {:.4f}", words, value.get<double>());
+  }
+  progress_.line(fmt::format("{}, {:.1f} s", text, seconds()));
+  save();
+}
+
+void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>& step) {
+  constexpr double learnt = 0.01;
+  double loss = INFINITY;
+  while (!run.over() && loss >= learnt) {
+    loss = step();
+    run.step(loss, optimizer.rate());
+  }
+  expect<Error>(loss < learnt || run.interrupted(),
+                "--overfit-batch: the loss is still {:.4f} after {} steps; try more of them or "
+                "another --lr, or look for a mistake in the model",
+                loss, run.steps_done());
+  write_result(fmt::format("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done()));
+}
+
+double Run::steps_per_second() const {
+  return static_cast<double>(state_.steps - first_step_) / progress_.seconds();
+}
+
+void Run::finish(const Json& results) {
+  Json summary{{"steps", state_.steps},
+               {"seconds", seconds()},
+               {"steps_per_second", steps_per_second()},
+               {"train_loss", state_.epoch_loss.value()},
+               {"peak_rss_mb", peak_memory()}};
+  summary.update(results);
+  write_rest({[&] { log_.summary(summary); }});
+}
+
+void Run::stop() {
+  progress_.line(fmt::format("interrupted after {} of {} steps", state_.steps, steps_.total));
+  write_rest({});
+}
+
+void Run::write_rest(Writes writes) {
+  if (!logged_) writes.emplace_back([this] { log_.write_rows(); });
+  if (saved_step_ != state_.steps) writes.insert(writes.end(), saves_.begin(), saves_.end());
+  write_all(writes);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,76 @@
+#include "tapegrad/train/training.h"
+
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/output.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net,
+                   Index steps)
+    : flags_(optimizer),
+      net_(net),
+      check_nan_(run.check_nan),
+      dry_run_(run.dry_run),
+      directory_(run.log_dir),
+      optimizer_(optimizer.make_optimizer(parameters(net))),
+      schedule_(optimizer.make_schedule(steps)),
+      probe_(run.probe ? std::make_unique<Probe>(net) : nullptr) {
+  if (run.profile) profile_.emplace();
+}
+
+double Training::step(const std::function<Tensor()>& forward) {
+  std::optional<Profile::Scope> measured;
+  if (profile_) measured.emplace(*profile_);
+  const Tape tape({.check_finite = check_nan_});
+  std::optional<AroundNorms> seen;
+  if (probe_) seen.emplace(probe_->around());
+  const Tensor loss = forward();
+  if (dry_run_) {
+    expect_listed(tape, net_);
+    return loss.item();
+  }
+  optimizer_->set_rate(schedule_(optimizer_->steps()));
+  std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
+  if (probe_)
+    probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
+                          [&] { optimizer_->step(flags_.clipped(gradients)); });
+  else
+    optimizer_->step(flags_.clipped(std::move(gradients)));
+  return loss.item();
+}
+
+void Training::resume(const std::string& resume, Index steps_done) {
+  expect<DataError>(optimizer_->steps() == steps_done,
+                    "{}: it is damaged: a run of {} steps, {} of its optimizer", resume, steps_done,
+                    optimizer_->steps());
+  if (probe_) probe_->resume(directory_, steps_done);
+}
+
+void Training::write_probe() const {
+  if (probe_) probe_->write(directory_);
+}
+
+void Training::print_profile() const {
+  if (!profile_ || profile_->scopes() == 0) return;
+  write_result(fmt::format("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_)));
+}
+
+void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step) {
+  const Json values = flags.values();
+  for (const auto& [name, value] : values.items())
+    write_result(fmt::format("  {:16}{}\n", name,
+                             value.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  for (const auto& [name, parameter] : net.parameters())
+    write_result(fmt::format("  {:48}{}\n", name, text(parameter.shape())));
+  write_result(fmt::format("loss of the first batch: {:.4f}\n", step()));
+}
+
+Training probed_training(const Fields& net, Index steps) {
+  OptimizerFlags optimizer;
+  optimizer.schedule = "constant";
+  RunFlags run;
+  run.probe = true;
+  return Training(optimizer, run, net, steps);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
