@@ -196,12 +196,13 @@ double t_quantile(Index degrees) {
 double bootstrap_half_width(const std::vector<double>& items) {
   constexpr std::size_t resamples = 10000;
   if (items.empty()) return 0;
-  const auto count = static_cast<Index>(items.size());
+  const auto count = static_cast<double>(items.size());
   Random random = Random(1).stream(77);
   std::vector<double> means(resamples);
   for (double& mean : means) {
-    for (Index i = 0; i < count; ++i) mean += items[static_cast<std::size_t>(random.below(count))];
-    mean /= static_cast<double>(count);
+    const Tensor places = random.uniform({static_cast<Index>(items.size())});
+    for (const real place : places.values()) mean += items[static_cast<std::size_t>(place * count)];
+    mean /= count;
   }
   std::sort(means.begin(), means.end());
   return (means[resamples * 975 / 1000] - means[resamples * 25 / 1000]) / 2;
