@@ -146,7 +146,9 @@ Judgement equal(const Metric& metric, const Results& a, const Results& b, double
   if (const auto none = not_learnt(metric, a, b)) return *none;
   const Advantage found(metric, a, b);
   const double distance = std::abs(found.mean);
-  return found.judged(distance + found.half_width<margin, distance - found.half_width> margin);
+  const bool within = distance + found.half_width < margin;
+  const bool beyond = distance - found.half_width > margin;
+  return found.judged(within, beyond);
 }
 
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock) {

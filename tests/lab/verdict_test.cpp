@@ -97,6 +97,10 @@ TEST_CASE("equality has a margin") {
   CHECK(equal(loss, a, b, 0.025).verdict == Verdict::borne_out);
   CHECK(equal(loss, a, b, 0.024).verdict == Verdict::not_seen);
   CHECK(equal(loss, results("c", loss, {2, 2, 2}), b, 0.5).verdict == Verdict::contradicted);
+  // D = -1.1, -1, -0.9: h = 0.248
+  const Results c = results("c", loss, {2.1, 2, 1.9});
+  CHECK(equal(loss, c, b, 0.8).verdict == Verdict::not_seen);
+  CHECK(equal(loss, c, b, 0.7).verdict == Verdict::contradicted);
   CHECK(equal(loss, results("c", loss, {0, 0, 0}), b, 0.5).verdict == Verdict::contradicted);
 }
 
@@ -111,6 +115,13 @@ TEST_CASE("a training that diverged counts as the worst value") {
   CHECK(better(accuracy, results("a", accuracy, {0.5, 0.5, 0.5}),
                results("b", accuracy, {NAN, NAN, NAN}))
             .reason == "+0.5 +- 0 (3 seeds)");
+
+  // Its items count as the worst as well: they leave nothing open.
+  Metric of_items = accuracy;
+  of_items.of_items = true;
+  const Results sure = with_items(results("a", accuracy, {1, 1, 1}), {1, 1, 1, 1});
+  const Results lost = with_items(results("b", accuracy, {NAN, NAN, NAN}), {0, 0, 0, 8});
+  CHECK(better(of_items, sure, lost).reason == "+1 +- 0 (3 seeds)");
 
   Results risen = b;
   for (Outcome& training : risen.trainings) training.curve.back().training = 2.5;  // from 2
