@@ -10,13 +10,13 @@
 #include <optional>
 #include <set>
 
-#include "support/report.h"
+#include "lab/report.h"
 #include "tapegrad/core/internal/storage.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/resume.h"
 
 using namespace tapegrad;
-using namespace tapegrad::support;
+using namespace tapegrad::lab;
 
 namespace {
 

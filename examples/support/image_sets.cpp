@@ -44,6 +44,13 @@ std::string ImageSets::digest() const {
                      train.width, digest.text());
 }
 
+std::string ImageSets::test_digest() const {
+  Digest digest;
+  digest.add(test.pixels.data(), test.pixels.size());
+  digest.add(test.labels.data(), test.labels.size());
+  return digest.text();
+}
+
 ImageSets read_image_sets(const std::string& directory) {
   auto [train, test] = read_mnist(directory);
   expect<DataError>(train.count() >= 12 && test.count() > 0,
@@ -64,13 +71,24 @@ ImageSets draw_image_sets(std::uint64_t seed) {
           draw(1000, random.stream(2)), draw(2000, random.stream(3)), 10};
 }
 
-double error_percent(const Layer& net, const ImageSet& set) {
-  Index wrong = 0;
+ImageSet first_images(const ImageSet& set, Index count) {
+  if (count == 0 || count >= set.count()) return set;
+  const auto pixels = set.pixels.begin();
+  const auto labels = set.labels.begin();
+  return {set.height,
+          set.width,
+          {pixels, pixels + count * set.height * set.width},
+          {labels, labels + count}};
+}
+
+std::vector<double> misclassified(const Layer& net, const ImageSet& set) {
+  std::vector<double> wrong;
   for (const auto& [images, labels] : Batches(set, 500)) {
     const Indices guesses = argmax(net(images));
-    for (Index i = 0; i < labels.size(); ++i) wrong += guesses.data()[i] != labels.data()[i];
+    for (Index i = 0; i < labels.size(); ++i)
+      wrong.push_back(guesses.data()[i] != labels.data()[i] ? 1 : 0);
   }
-  return 100 * static_cast<double>(wrong) / static_cast<double>(set.count());
+  return wrong;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

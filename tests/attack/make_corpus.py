@@ -191,3 +191,15 @@ write("probe", "no_records", header)
 write("probe", "cut", header + record + record[:30])
 write("probe", "no_number", header + record.replace("0.5", "x"))
 write("probe", "step_too_large", header + "9" * 30 + record[1:])
+
+finished = {"configuration": {"steps": 20, "norms": ["layer", "rms"]}, "data": "89abcdef", "version": "0.1.0",
+            "seconds": 1.5, "values": {"loss": 0.25}, "curve": [[1, 2.5], [2, None, 0.5]], "items": [0, 1.5]}
+write("ledger", "good", json.dumps(finished))
+write("ledger", "empty", "")
+write("ledger", "cut", json.dumps(finished)[:-40])
+write("ledger", "no_object", "[1, 2]")
+write("ledger", "no_curve", json.dumps({**finished, "curve": [[1, "x"]]}))
+write("ledger", "step_too_large", json.dumps({**finished, "curve": [[2**63, 1]]}))
+write("ledger", "number_out_of_range", json.dumps(finished).replace("0.25", "1e999"))
+write("ledger", "nested", json.dumps(finished).replace("2.5", "[" * 5000 + "]" * 5000))
+write("ledger", "not_utf8", json.dumps(finished).encode().replace(b"89ab", b"\xff\xfe"))

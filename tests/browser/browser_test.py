@@ -1,4 +1,4 @@
-"""The pages in a real browser: browser_test.py PAGES TAPE_TOUR
+"""The pages in a real browser: browser_test.py PAGES LAB
 
 PAGES: a directory for each experiment, as the tests of the laboratory leave it. Needs Chromium, its driver and Selenium (Debian: chromium-driver, python3-selenium)."""
 
@@ -16,7 +16,7 @@ from selenium.webdriver.common.keys import Keys
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
 from lab_scales import FLAGS
 
-PAGES, TAPE_TOUR = map(pathlib.Path, (sys.argv.pop(1), sys.argv.pop(1)))
+PAGES, LAB = map(pathlib.Path, (sys.argv.pop(1), sys.argv.pop(1)))
 DESKTOP, PHONE = 1280, 400
 
 
@@ -36,7 +36,7 @@ class Pages(unittest.TestCase):
         cls.path = pathlib.Path(folder.name)
         for program in FLAGS:
             shutil.copy(PAGES / program / f"{program}.html", cls.path)
-        subprocess.run([TAPE_TOUR, "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([LAB, "tape_tour", "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
         cls.driver = browser()
         cls.addClassCleanup(cls.driver.quit)
 

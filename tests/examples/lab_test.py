@@ -1,21 +1,23 @@
-"""The programs of the laboratory: every claim holds, and the page is whole. lab_test.py PROGRAM PAGES
+"""An experiment of the laboratory: every claim holds, and the page is whole. lab_test.py LAB EXPERIMENT PAGES
 
 What it draws stays in the directory PAGES, for the tests of the browser."""
 
 import csv
 import html.parser
+import json
 import pathlib
 import re
 import shutil
 import sys
+import tempfile
 import unittest
 
 from lab_scales import FLAGS as SCALES
-from program import PROGRAM, run
+from program import run
 
-NAME = pathlib.Path(PROGRAM).name
+NAME = sys.argv.pop(1)
 PAGES = pathlib.Path(sys.argv.pop(1)) / NAME
-FLAGS = SCALES[NAME]
+FLAGS = [NAME, *SCALES[NAME]]
 
 
 class Page(html.parser.HTMLParser):
@@ -44,11 +46,16 @@ class Laboratory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shutil.rmtree(PAGES, ignore_errors=True)
-        cls.result = run(*FLAGS, "--report", PAGES)
+        cls.has_ledger = "--runs" in run(NAME, "--help").stdout
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.runs = pathlib.Path(folder.name)
+        cls.ledger = ["--runs", cls.runs] if cls.has_ledger else []
+        cls.result = run(*FLAGS, *cls.ledger, "--report", PAGES)
 
     def test_help(self):
-        self.assertIn("--report", run("--help").stdout)
-        self.assertIn("--nonsense", run("--nonsense", code=2).stderr)
+        self.assertIn("--report", run(NAME, "--help").stdout)
+        self.assertIn("--nonsense", run(NAME, "--nonsense", code=2).stderr)
         run(*FLAGS, "--report", "/dev/null/page", code=1)
 
     def test_claims_hold_and_the_page_is_whole(self):
@@ -61,6 +68,11 @@ class Laboratory(unittest.TestCase):
         self.assertEqual(page.links, [])
         self.assertEqual(page.counts["h1"], 1)
         self.assertEqual(text.count('class="claim holds"'), int(claims[1]))
+        self.assertIn(f"Made by <code>lab {NAME}", text)
+        published = re.search(r"(\d+) published claims tested: (\d+) borne out, (\d+) contradicted, (\d+) not seen",
+                              self.result.stdout)
+        looks = [text.count(f'class="claim published {look}"') for look in ("holds", "fails", "open")]
+        self.assertEqual(looks, [int(published[i]) for i in (2, 3, 4)] if published else [0, 0, 0])
         self.assertNotIn("FAILS", text)
         self.assertNotIn("nan", text.lower().replace("nanogpt", ""))
         tables = list(PAGES.glob("*.csv"))
@@ -72,6 +84,33 @@ class Laboratory(unittest.TestCase):
 
     def test_reproducible(self):
         self.assertEqual(run(*FLAGS).stdout, self.result.stdout)
+
+    def test_no_training_is_repeated(self):
+        if not self.has_ledger:
+            self.skipTest("nothing is trained that a ledger keeps")
+        kept = self.records()
+        self.assertGreater(len(kept), 10)
+        self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
+        self.assertEqual(self.records(), kept)
+        # One that is missing is trained again, with the same result but for its seconds.
+        lost = next(iter(kept))
+        lost.unlink()
+        self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
+        self.assertEqual({path for path in self.records()}, set(kept))
+        found, expected = json.loads(lost.read_text()), json.loads(kept[lost][0])
+        self.assertGreater(found.pop("seconds"), 0)
+        expected.pop("seconds")
+        self.assertEqual(found, expected)
+        for damage, error in {"{": "no training of the laboratory",
+                              json.dumps({**found, "seconds": 1, "data": "others"}): "trained on other data"}.items():
+            lost.write_text(damage)
+            refused = run(*FLAGS, *self.ledger, code=1).stderr
+            self.assertIn(f"{lost}: ", refused)
+            self.assertIn(error, refused)
+
+    def records(self):
+        """What the files of the ledger say, and when they were written."""
+        return {path: (path.read_text(), path.stat().st_mtime_ns) for path in sorted(self.runs.rglob("seed_*.json"))}
 
 
 if __name__ == "__main__":

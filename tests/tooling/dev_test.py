@@ -14,7 +14,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1))
 
 # What ./dev needs of the system; whatever else a machine has, such as sudo, it does not find.
-TOOLS = "awk bash cat dirname env mkdir mktemp nproc rm sed tail tee".split()
+TOOLS = "awk bash cat dirname env grep mkdir mktemp mv nproc rm sed tail tee".split()
 
 # Configures without a word and builds the program anew.
 CMAKE = """
@@ -76,6 +76,35 @@ class Dev(unittest.TestCase):
         self.tool("cmake", CMAKE.replace("examples", "examples/toys"))
         self.assertEqual(self.dev(code=0).stdout, "new\n")
         self.assertIn("no program no_program; there are: toy\n", self.dev("run", "no_program", code=2).stderr)
+
+    def add_experiments(self, *names):
+        """A program lab that writes a page with claims of every kind."""
+        (self.root / "examples/lab/float64").mkdir(parents=True)
+        for name in names:
+            (self.root / f"examples/lab/float64/{name}.cpp").touch()
+        lab = self.build / "release/examples/lab/lab"
+        lab.parent.mkdir()
+        kinds = ["holds", "holds", "fails", "published holds", "published fails", "published open", "published open"]
+        page = "<h1>Toys</h1>\n" + "".join(f'<div class="claim {kind}">\n' for kind in kinds)
+        lab.write_text(f"""#!{shutil.which('bash')}
+echo "$@"
+[[ $1 == tape_tour || ${{2:-}} != --report ]] || echo '{page}' >"$3/$1.html"
+""")
+        lab.chmod(0o755)
+
+    def test_experiments_run_by_their_names(self):
+        self.add_experiments("toys", "tape_tour")
+        self.assertEqual(self.dev("run", "toys", "--seed", "3", code=0).stdout, "toys --seed 3\n")
+        self.assertIn("there are: toy tape_tour toys\n", self.dev("run", "to", code=2).stderr)
+
+    def test_the_laboratory_counts_claims_in_its_index(self):
+        self.add_experiments("toys", "tape_tour")
+        self.assertEqual(self.dev("lab", code=0).stdout, "== toys\ntoys\n")
+        pages = self.root / "pages"
+        pages.mkdir()
+        self.assertIn("== tape_tour\n", self.dev("lab", "--report", str(pages), code=0).stdout)
+        self.assertIn('<a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 borne out, 1 contradicted, '
+                      "2 not seen at this scale</li>", (pages / "index.html").read_text())
 
     def test_a_terminal_sees_the_progress_in_place(self):
         try:

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/report.h"
+#include "lab/registry.h"
+#include "lab/report.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
-using namespace tapegrad::support;
+using namespace tapegrad::lab;
 
 namespace {
 
@@ -232,16 +233,14 @@ void epsilon_curve(Report& report, Random& random) {
       largest < 1e-9 && recentred < 1e-9 && measured.points[8].second > 0.01);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("invariance", "Measures which normalizations undo which changes.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   Report report;
   std::uint64_t seed = 1;
   flags.setting("--seed", seed, "Seed of weights and data");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("invariance", "Which normalizations undo which changes", command_line(argc, argv));
+    report.begin(self.name, "Which normalizations undo which changes", command_line(argc, argv));
     report.paragraph(
         "Every cell is measured: the largest change of the outputs, relative to the largest "
         "output, when weights or data are scaled by 3 or moved; \"invariant\" is below 1e-9. "
@@ -253,3 +252,8 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"invariance", "Measures which normalizations undo which changes.",
+                             run});
+
+}  // namespace

@@ -14,13 +14,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/registry.h"
+#include "lab/report.h"
 #include "support/digits.h"
 #include "support/image_sets.h"
-#include "support/report.h"
-#include "tapegrad/tapegrad.h"
-#include "tapegrad/train/training.h"
+#include "tapegrad/train.h"
 
 using namespace tapegrad;
+using namespace tapegrad::lab;
 using namespace tapegrad::support;
 
 namespace {
@@ -203,10 +204,8 @@ void in_training(Report& report, Index steps, std::uint64_t seed) {
           std::abs(totals[2].ratio - 1) + std::abs(totals[3].ratio - 1) < 1e-9);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("theorem1", "Measures what detached statistics do to gradients.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   Report report;
   Index rows = 100, steps = 100;
   std::uint64_t seed = 1;
@@ -215,7 +214,7 @@ int main(int argc, char** argv) {
   flags.setting("--seed", seed, "Seed of rows, weights and digits");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("theorem1", "What normalization does to gradients: Theorem 1, measured",
+    report.begin(self.name, "What normalization does to gradients: Theorem 1, measured",
                  command_line(argc, argv));
     report.paragraph(
         "Layer normalization re-centres and re-scales the gradient that flows back through it. "
@@ -227,3 +226,8 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"theorem1", "Measures what detached statistics do to gradients.",
+                             run});
+
+}  // namespace

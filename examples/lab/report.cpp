@@ -1,4 +1,4 @@
-#include "support/report.h"
+#include "lab/report.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "tapegrad/core/file.h"
 #include "tapegrad/train/output.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
 constexpr const char* page = R"(<!doctype html>
@@ -33,7 +33,7 @@ table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabu
 th, td {{ border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: right; white-space: nowrap }}
 th:first-child, td:first-child {{ text-align: left }}
 .claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
-.noted {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
+.open {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
 figure {{ margin: 1.5rem 0; overflow-x: auto }}
@@ -114,6 +114,20 @@ void print(const Table& table) {
   write_result(text);
 }
 
+// The words of a verdict, and its class on the page.
+std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict) {
+  if (!verdict) return {"not learnt at this size", "open"};
+  switch (*verdict) {
+    case Verdict::borne_out:
+      return {"borne out", "holds"};
+    case Verdict::contradicted:
+      return {"contradicted", "fails"};
+    case Verdict::not_seen:
+      break;
+  }
+  return {"not seen at this scale", "open"};
+}
+
 }  // namespace
 
 void Report::add_to(Flags& flags) {
@@ -163,15 +177,25 @@ void Report::claim(const std::string& statement, const std::string& measured, bo
                        holds ? "holds" : "fails", verdict, escaped(statement), escaped(measured));
 }
 
-void Report::published(const std::string& statement, const std::string& measured, bool holds) {
-  const char* verdict = holds ? "seen here too" : "not seen here";
-  write_result(fmt::format("\npublished, {}: {}\n  measured: {}\n", verdict, statement, measured));
-  body_ +=
-      fmt::format("<div class=\"claim noted\"><b>published, {}</b>: {}<br>Measured: {}</div>\n",
-                  verdict, escaped(statement), escaped(measured));
+void Report::published(const std::string& statement, const std::string& measured,
+                       const Judgement& judgement) {
+  const auto [words, look] = shown(judgement.verdict);
+  if (judgement.verdict) ++published_;
+  borne_out_ += judgement.verdict == Verdict::borne_out ? 1 : 0;
+  contradicted_ += judgement.verdict == Verdict::contradicted ? 1 : 0;
+  write_result(fmt::format("\npublished, {}: {}\n  measured: {}; {}\n", words, statement, measured,
+                           judgement.reason));
+  body_ += fmt::format(
+      "<div class=\"claim published {}\"><b>published, {}</b>: {}<br>Measured: {}; {}</div>\n",
+      look, words, escaped(statement), escaped(measured), escaped(judgement.reason));
 }
 
 int Report::finish() const {
+  if (published_ > 0)
+    write_result(fmt::format(
+        "\n{} published claims tested: {} borne out, {} contradicted, {} not seen at this scale; "
+        "at 5 % each, one in 20 is a false alarm\n",
+        published_, borne_out_, contradicted_, published_ - borne_out_ - contradicted_));
   write_result(fmt::format("\n{} of {} claims hold\n", claims_ - failed_, claims_));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {
@@ -191,4 +215,4 @@ std::string command_line(int argc, char** argv) {
   return words;
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -5,9 +5,8 @@
 
 #include <filesystem>
 
-#include "tapegrad/tapegrad.h"
-#include "tapegrad/train/flags.h"
-#include "tapegrad/train/output.h"
+#include "lab/registry.h"
+#include "tapegrad/train.h"
 
 using namespace tapegrad;
 
@@ -38,10 +37,8 @@ std::string second_derivative() {
   return as_json(tape);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("tape_tour", "Writes pages that step through a tape, to be opened in a browser.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   std::string directory = ".";
   flags.setting("--report", directory, "Directory for the pages");
   return flags.run(argc, argv, [&] {
@@ -58,3 +55,9 @@ int main(int argc, char** argv) {
     return 0;
   });
 }
+
+const registry::Entry entry({"tape_tour",
+                             "Writes pages that step through a tape, to be opened in a browser.",
+                             run});
+
+}  // namespace

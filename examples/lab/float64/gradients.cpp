@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/registry.h"
+#include "lab/report.h"
 #include "support/grammar.h"
 #include "support/image_sets.h"
-#include "support/report.h"
-#include "tapegrad/tapegrad.h"
-#include "tapegrad/train/training.h"
+#include "tapegrad/train.h"
 
 using namespace tapegrad;
+using namespace tapegrad::lab;
 using namespace tapegrad::support;
 
 namespace {
@@ -211,7 +212,7 @@ void compare_runs(Report& report, const std::vector<std::string>& directories) {
       expect<Error>(
           std::any_of(courses.begin(), courses.end(),
                       [&](const Course& each) { return attached(each.norm) == wanted; }),
-          "--runs: a comparison needs means and deviations both attached and detached, as "
+          "--probed: a comparison needs means and deviations both attached and detached, as "
           "in a run with layer_simple and one with detach");
   judge(report, "runs", "Runs", courses, 1e-3);
   report.figure("runs_depth", depth_diagram("Runs", courses));
@@ -250,21 +251,19 @@ Task transformer(const Characters& characters, const Indices& ids, const std::st
           }};
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("gradients", "Shows what normalizations do to the gradients of nets in training.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   Report report;
   Index steps = 30;
   std::uint64_t seed = 1;
   std::vector<std::string> runs;
-  flags.setting("--runs", runs,
+  flags.setting("--probed", runs,
                 "Compare what trainers with --probe have left in these directories, instead");
   flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("gradients", "Re-centring and re-scaling in training", command_line(argc, argv));
+    report.begin(self.name, "Re-centring and re-scaling in training", command_line(argc, argv));
     if (!runs.empty()) {
       compare_runs(report, runs);
       return report.finish();
@@ -311,3 +310,9 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"gradients",
+                             "Shows what normalizations do to the gradients of nets in training.",
+                             run});
+
+}  // namespace

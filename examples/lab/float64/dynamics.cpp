@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/report.h"
+#include "lab/registry.h"
+#include "lab/report.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
-using namespace tapegrad::support;
+using namespace tapegrad::lab;
 
 namespace {
 
@@ -141,10 +142,8 @@ void lengths(Report& report, Random random) {
       fmt::format("largest difference {:.1e}", difference), difference < 1e-12);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("dynamics", "Follows states and gradients of recurrent nets through time.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   Report report;
   Index steps = 100;
   std::uint64_t seed = 1;
@@ -152,7 +151,7 @@ int main(int argc, char** argv) {
   flags.setting("--seed", seed, "Seed of weights and inputs");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("dynamics", "Recurrent nets through time, plain and normalized",
+    report.begin(self.name, "Recurrent nets through time, plain and normalized",
                  command_line(argc, argv));
     report.paragraph(
         "A ReLU net that gets no input repeats one matrix. Its state and its gradient are shown "
@@ -163,3 +162,8 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"dynamics",
+                             "Follows states and gradients of recurrent nets through time.", run});
+
+}  // namespace

@@ -1,4 +1,4 @@
-#include "tapegrad/core/philox.h"
+#include "tapegrad/core/internal/philox.h"
 
 #include <algorithm>
 #include <array>

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 
+#include "lab/comparison.h"
+#include "lab/registry.h"
+#include "lab/report.h"
+#include "support/char_text.h"
 #include "support/grammar.h"
-#include "support/report.h"
-#include "support/spread.h"
-#include "tapegrad/tapegrad.h"
-#include "tapegrad/train/progress.h"
+#include "tapegrad/train.h"
 
 using namespace tapegrad;
+using namespace tapegrad::lab;
 using namespace tapegrad::support;
 
 namespace {
@@ -42,14 +43,14 @@ struct DepthFlags {
         ->check(CLI::IsMember({"pre", "post"}));
     flags.setting("--norms", norms, "Normalizations")->check(readable);
     flags.setting("--seeds", seeds, "Trainings of each network")->check(between(1, 1000));
-    flags.setting("--steps", steps, "Optimizer steps of a training")->check(between(1, 1 << 30));
-    flags.setting("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
-    flags.setting("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-    flags.setting("--seq-len", seq_len, "Characters in a row of a batch")
+    flags.training("--steps", steps, "Optimizer steps of a training")->check(between(1, 1 << 30));
+    flags.training("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
+    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+    flags.training("--seq-len", seq_len, "Characters in a row of a batch")
         ->check(between(1, 1 << 16));
-    flags.setting("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
-    flags.setting("--lr", rate, "Learning rate at the end of its warmup");
-    flags.setting("--warmup", warmup, "Steps until then; from there on 1 / sqrt(step)")
+    flags.training("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
+    flags.training("--lr", rate, "Learning rate at the end of its warmup");
+    flags.training("--warmup", warmup, "Steps until then; from there on 1 / sqrt(step)")
         ->check(between(1, 1 << 30));
     flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences");
     flags.setting("--seed", seed, "First seed of weights and batches; seed of the drawn text");
@@ -89,49 +90,33 @@ struct DepthFlags {
 
 double bits(double nats) { return nats / std::log(2.0); }
 
-/// A text to learn, its last tenth held out.
+/// A text to learn, and where it comes from.
 struct Corpus {
   std::string source;
-  Index characters;
-  Indices train, rest;
-
-  Corpus(const DepthFlags& flags, const std::string& text, std::string from)
-      : source(std::move(from)), characters(0) {
-    expect<DataError>(!text.empty(), "{}: it is empty", source);
-    const Characters known(text);
-    characters = known.count();
-    const Indices ids = known.encode(text);
-    const Index split = ids.size() * 9 / 10;
-    train = part(ids, 0, split);
-    rest = part(ids, split, ids.size());
-    expect<DataError>(train.size() > flags.seq_len && rest.size() >= 2,
-                      "{}: {} characters are too few for --seq-len {}", source, ids.size(),
-                      flags.seq_len);
-  }
+  CharText text;
 };
 
 Corpus make_corpus(const DepthFlags& flags) {
-  if (flags.data.empty()) {
-    constexpr Index sentences = 4000;
-    Random random = Random(flags.seed).stream(7);
-    return {flags, grammar_text(sentences, random),
-            "sentences that this program draws from a small grammar"};
-  }
-  return {flags, read_text(flags.data), flags.data};
+  Random random = Random(flags.seed).stream(7);
+  const bool drawn = flags.data.empty();
+  const std::string source =
+      drawn ? "sentences that this program draws from a small grammar" : flags.data;
+  const std::string text = drawn ? grammar_text(4000, random) : read_text(flags.data);
+  expect<DataError>(!text.empty(), "{}: it is empty", source);
+  Corpus corpus{source, CharText(text)};
+  expect<DataError>(corpus.text.training.size() > flags.seq_len && corpus.text.rest.size() >= 2,
+                    "{}: {} characters are too few for --seq-len {}", source, text.size(),
+                    flags.seq_len);
+  return corpus;
 }
 
-/// The trainings of one network with several seeds.
-struct Outcome {
-  std::vector<double> losses = {};  // of the validation, in bits a character, by seed
-  std::vector<double> curve = {};   // mean training loss of each step
+const Metric validation{.value = "validation"};  // the loss, in bits a character
 
-  double mean() const { return Spread(losses).mean; }
-  double variance() const { return std::pow(Spread(losses).deviation, 2); }
-  std::string text() const {
-    if (!std::isfinite(mean())) return "diverges";
-    return losses.size() == 1 ? fmt::format("{:.3f}", mean()) : Spread(losses).text();
-  }
-};
+std::string text(const Results& results) {
+  const Spread spread = results.spread(validation);
+  if (!std::isfinite(spread.mean)) return "diverges";
+  return results.trainings.size() == 1 ? fmt::format("{:.3f}", spread.mean) : spread.text();
+}
 
 double validation_loss(const TransformerLm& net, const Indices& text, Index length) {
   constexpr Index rows = 64;
@@ -157,64 +142,73 @@ TransformerLm make_net(Index vocabulary, const TransformerModelOptions& model, R
 /// Trains one network after another; the bar counts the steps of all.
 class Laboratory {
  public:
-  Laboratory(const DepthFlags& flags, const Corpus& corpus, Index trainings)
-      : flags_(flags), corpus_(corpus), progress_(trainings * flags.steps, 0, flags.quiet) {}
+  Laboratory(const DepthFlags& flags, const Corpus& corpus, const Comparison& comparison,
+             const Json& configuration, Index networks)
+      : flags_(flags),
+        corpus_(corpus),
+        comparison_(comparison),
+        configuration_(configuration),
+        progress_(networks * flags.seeds * flags.steps, 0, flags.quiet) {}
 
-  Outcome train(const std::string& placement, Index depth, const std::string& norm) {
-    Outcome outcome;
-    outcome.curve.resize(static_cast<std::size_t>(flags_.steps));
-    for (Index i = 0; i < flags_.seeds; ++i)
-      train_once(flags_.model(placement, depth, norm), flags_.seed + static_cast<std::uint64_t>(i),
-                 outcome);
+  Results train(const std::string& placement, Index depth, const std::string& norm) {
+    const TransformerModelOptions model = flags_.model(placement, depth, norm);
+    const Results results =
+        comparison_.train({.name = fmt::format("{}_{}_{}", placement, depth, norm),
+                           .configuration = configuration_,
+                           .train = [&](const Trial& trial) { return train_once(model, trial); }});
+    done_ = ++networks_ * flags_.seeds * flags_.steps;
     progress_.line(fmt::format("{}, {} layers, {}: {} bits a character, {:.0f} s", placement, depth,
-                               norm, outcome.text(), progress_.seconds()));
-    return outcome;
+                               norm, text(results), progress_.seconds()));
+    return results;
   }
 
  private:
-  void train_once(const TransformerModelOptions& model, std::uint64_t seed, Outcome& outcome) {
-    Random random(seed), order = Random(seed).stream(0);
-    const TransformerLm net = make_net(corpus_.characters, model, random);
+  Outcome train_once(const TransformerModelOptions& model, const Trial& trial) {
+    Random random = trial.weights(), order = trial.batches();
+    const TransformerLm net = make_net(corpus_.text.characters.count(), model, random);
     Adam adam(parameters(net), {.beta2 = 0.98});
     const Schedule rate = warmup_inverse_sqrt(flags_.rate, flags_.warmup);
-    for (double& point : outcome.curve) {
+    Outcome outcome;
+    for (Index step = 1; step <= flags_.steps; ++step) {
       const auto [inputs, targets] =
-          random_rows(corpus_.train, flags_.batch_size, flags_.seq_len, order);
+          random_rows(corpus_.text.training, flags_.batch_size, flags_.seq_len, order);
       const Tape tape;
       const Tensor loss = cross_entropy(net(inputs, training(random)), targets);
       adam.set_rate(rate(adam.steps()));
       adam.step(grad(loss, adam.parameters()));
-      point += bits(loss.item()) / static_cast<double>(flags_.seeds);
+      outcome.curve.push_back({step, bits(loss.item())});
       progress_.step(++done_, loss.item());
     }
-    const double loss = validation_loss(net, corpus_.rest, flags_.seq_len);
-    outcome.losses.push_back(std::isfinite(loss) ? loss : INFINITY);
+    outcome.values[validation.value] = validation_loss(net, corpus_.text.rest, flags_.seq_len);
+    return outcome;
   }
 
   const DepthFlags& flags_;
   const Corpus& corpus_;
+  const Comparison& comparison_;
+  Json configuration_;
   Progress progress_;
-  Index done_ = 0;
+  Index networks_ = 0, done_ = 0;
 };
 
 /// Where the norms of a network stand, and how deep it is: a column of the table.
 struct Column {
   std::string placement;
   Index depth;
-  std::map<std::string, Outcome> outcomes = {};  // by norm
+  std::map<std::string, Results> results = {};  // by norm
 
   std::string name() const { return fmt::format("{}, {} layers", placement, depth); }
+  double mean(const std::string& norm) const { return results.at(norm).spread(validation).mean; }
   /// What a norm loses against layer_simple, in bits a character.
-  double cost(const std::string& norm) const {
-    return outcomes.at(norm).mean() - outcomes.at("layer_simple").mean();
-  }
+  double cost(const std::string& norm) const { return mean(norm) - mean("layer_simple"); }
   /// What detaching the scale costs at the least, with or without the mean.
   double scale_cost() const { return std::min(cost("detach"), cost("detach_variance")); }
   /// The root of the mean variance over seeds, of all systems that converge.
   double spread() const {
     double sum = 0, count = 0;
-    for (const auto& [norm, outcome] : outcomes)
-      if (std::isfinite(outcome.mean())) sum += outcome.variance(), ++count;
+    for (const auto& [norm, found] : results)
+      if (const Spread spread = found.spread(validation); std::isfinite(spread.mean))
+        sum += std::pow(spread.deviation, 2), ++count;
     return std::sqrt(sum / count);
   }
 };
@@ -236,25 +230,13 @@ void tables(Report& report, const std::vector<Column>& columns, const DepthFlags
     losses.rows.push_back({norm});
     costs.rows.push_back({norm});
     for (const Column& column : columns) {
-      losses.rows.back().push_back(column.outcomes.at(norm).text());
-      if (column.outcomes.contains("layer_simple"))
+      losses.rows.back().push_back(text(column.results.at(norm)));
+      if (column.results.contains("layer_simple"))
         costs.rows.back().push_back(fmt::format("{:+.3f}", column.cost(norm)));
     }
   }
   report.table(losses);
-  if (columns.front().outcomes.contains("layer_simple")) report.table(costs);
-}
-
-/// A curve as means over about fifty stretches of equal length.
-Series thinned(const std::string& name, const std::vector<double>& curve) {
-  const std::size_t stretch = std::max<std::size_t>(1, curve.size() / 50);
-  Series series{name, {}};
-  for (std::size_t end = stretch; end <= curve.size(); end += stretch) {
-    double sum = 0;
-    for (std::size_t i = end - stretch; i < end; ++i) sum += curve[i];
-    series.points.emplace_back(static_cast<double>(end), sum / static_cast<double>(stretch));
-  }
-  return series;
+  if (columns.front().results.contains("layer_simple")) report.table(costs);
 }
 
 void figures(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
@@ -267,7 +249,7 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
       Series series{norm, {}};
       for (const Column& column : columns)
         if (column.placement == placement)
-          series.points.emplace_back(column.depth, column.outcomes.at(norm).mean());
+          series.points.emplace_back(column.depth, column.mean(norm));
       diagram.series.push_back(series);
     }
     report.figure(placement + "_depth", diagram);
@@ -279,9 +261,16 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
         "bits a character",
         {}};
     for (const std::string& norm : flags.norms)
-      diagram.series.push_back(thinned(norm, column.outcomes.at(norm).curve));
+      diagram.series.push_back(
+          {norm, thinned(mean_training_curve(column.results.at(norm))).points});
     report.figure(fmt::format("{}_{}", column.placement, column.depth), diagram);
   }
+}
+
+/// Those with norms at one place.
+std::vector<Column> placed(std::vector<Column> columns, const std::string& placement) {
+  std::erase_if(columns, [&](const Column& c) { return c.placement != placement; });
+  return columns;
 }
 
 /// "pre, 2 layers 0.79; ..."
@@ -307,9 +296,7 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
 
   if (flags.layers.size() > 1)
     for (const std::string& placement : flags.placements) {
-      std::vector<Column> depths;
-      std::copy_if(columns.begin(), columns.end(), std::back_inserter(depths),
-                   [&](const Column& c) { return c.placement == placement; });
+      const std::vector<Column> depths = placed(columns, placement);
       const Column &shallow = depths.front(), &deep = depths.back();
       const double growth = deep.scale_cost() - shallow.scale_cost();
       const double spread = std::max(deep.spread(), shallow.spread());
@@ -345,9 +332,7 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
                return fmt::format("{:.3f} ({:.0f} %)", apart(c), 100 * apart(c) / c.scale_cost());
              }),
       all([&](const Column& c) { return apart(c) < c.scale_cost() / 5; }));
-  std::vector<Column> post;
-  std::copy_if(columns.begin(), columns.end(), std::back_inserter(post),
-               [](const Column& c) { return c.placement == "post"; });
+  const std::vector<Column> post = placed(columns, "post");
   if (!post.empty())
     report.paragraph(fmt::format(
         "Not claimed: that ada is close to layer_simple in post-norm. Against it, it loses, in "
@@ -358,18 +343,18 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
         })));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("depth", "Measures what detached statistics cost Transformers of several depths.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   DepthFlags depth;
   Report report;
+  Ledger ledger;
   depth.add_to(flags);
   report.add_to(flags);
+  ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     depth.check();
     set_threads(depth.threads);
-    report.begin("depth", "What detached statistics cost, shallow and deep",
+    report.begin(self.name, "What detached statistics cost, shallow and deep",
                  command_line(argc, argv));
     const Corpus corpus = make_corpus(depth);
     report.paragraph(fmt::format(
@@ -378,23 +363,26 @@ int main(int argc, char** argv) {
         "characters. Systems of one seed see the same batches from the same initial weights. In "
         "values detach, detach_mean and detach_variance are layer_simple; what differs is the "
         "gradient (Xu et al. 2019, tables 2 and 3).",
-        corpus.source, corpus.train.size(), corpus.characters, corpus.rest.size(), depth.channels,
-        depth.heads, depth.steps, depth.batch_size, depth.seq_len));
+        corpus.source, corpus.text.training.size(), corpus.text.characters.count(),
+        corpus.text.rest.size(), depth.channels, depth.heads, depth.steps, depth.batch_size,
+        depth.seq_len));
 
-    const auto networks =
-        static_cast<Index>(depth.placements.size() * depth.layers.size() * depth.norms.size());
-    Laboratory laboratory(depth, corpus, networks * depth.seeds);
+    ledger.begin(self.name, corpus.text.digest());
+    const Comparison comparison(ledger, depth.seed, depth.seeds);
+    Laboratory laboratory(
+        depth, corpus, comparison, training_configuration(flags),
+        static_cast<Index>(depth.placements.size() * depth.layers.size() * depth.norms.size()));
     std::vector<Column> columns;
     for (const std::string& placement : depth.placements)
       for (const Index layers : depth.layers) {
         columns.push_back({placement, layers});
         for (const std::string& norm : depth.norms)
-          columns.back().outcomes[norm] = laboratory.train(placement, layers, norm);
+          columns.back().results[norm] = laboratory.train(placement, layers, norm);
       }
     tables(report, columns, depth);
     figures(report, columns, depth);
 
-    const auto trained = [&](const char* norm) { return columns.front().outcomes.contains(norm); };
+    const auto trained = [&](const char* norm) { return columns.front().results.contains(norm); };
     if (depth.seeds > 1 && trained("layer") && trained("layer_simple") && trained("ada") &&
         trained("detach") && trained("detach_mean") && trained("detach_variance"))
       claims(report, columns, depth);
@@ -403,3 +391,10 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"depth",
+                             "Measures what detached statistics cost Transformers of several "
+                             "depths.",
+                             run});
+
+}  // namespace

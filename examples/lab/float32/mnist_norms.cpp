@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/comparison.h"
+#include "lab/registry.h"
+#include "lab/report.h"
+#include "lab/verdict.h"
 #include "support/image_sets.h"
-#include "support/report.h"
-#include "support/spread.h"
-#include "tapegrad/tapegrad.h"
-#include "tapegrad/train/progress.h"
+#include "tapegrad/train.h"
 
 using namespace tapegrad;
+using namespace tapegrad::lab;
 using namespace tapegrad::support;
 
 namespace {
@@ -55,26 +57,15 @@ struct MnistNormsFlags {
   }
 };
 
-/// The first images of a set; all for a count of 0.
-ImageSet first_images(const ImageSet& set, Index count) {
-  if (count == 0 || count >= set.count()) return set;
-  const auto pixels = set.pixels.begin();
-  const auto labels = set.labels.begin();
-  return {set.height,
-          set.width,
-          {pixels, pixels + count * set.height * set.width},
-          {labels, labels + count}};
-}
-
-/// A network in training with one seed.
+/// A network in training.
 struct Trainer {
   Random random;
   Layer net;
   Adam adam;
 
   template <class Make>
-  Trainer(std::uint64_t seed, const Make& make)
-      : random(seed), net(make(random)), adam(parameters(net)) {}
+  Trainer(const Trial& trial, const Make& make)
+      : random(trial.weights()), net(make(random)), adam(parameters(net)) {}
 
   /// Returns the loss of the batch.
   double step(const Batch& batch) {
@@ -85,28 +76,24 @@ struct Trainer {
   }
 };
 
-/// The order of the images in an epoch.
-Random order(std::uint64_t seed, Index epoch) {
-  return Random(seed).stream(0).stream(static_cast<std::uint64_t>(epoch));
-}
-
-/// Points of a curve: the mean over seeds, x by x.
-Series mean_curve(const std::string& name, const std::vector<Series>& runs) {
-  Series mean{name, runs.front().points};
-  for (std::size_t i = 0; i < mean.points.size(); ++i) {
-    double sum = 0;
-    for (const Series& run : runs) sum += run.points[i].second;
-    mean.points[i].second = sum / static_cast<double>(runs.size());
-  }
-  return mean;
-}
-
-/// The mean of y over the points from `first` on.
-double mean_from(const Series& series, Index first) {
+/// The mean training loss of a curve from its point `first` on.
+double mean_loss(const std::vector<CurvePoint>& curve, Index first) {
   double sum = 0, count = 0;
-  for (auto point = series.points.begin() + first; point != series.points.end(); ++point)
-    sum += point->second, ++count;
+  for (auto point = curve.begin() + first; point != curve.end(); ++point)
+    sum += point->training, ++count;
   return sum / count;
+}
+
+/// Adds 100 for each image that a net classifies wrongly; returns the mean of what it adds.
+double add_errors(std::vector<double>& percents, const Layer& net, const ImageSet& set) {
+  const std::vector<double> wrong = misclassified(net, set);
+  percents.resize(wrong.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    percents[i] += 100 * wrong[i];
+    sum += wrong[i];
+  }
+  return 100 * sum / static_cast<double>(wrong.size());
 }
 
 // Large and small batches.
@@ -122,52 +109,33 @@ Layer make_mlp(const std::string& name, Random& random) {
                     activation, Linear(1000, 10, random),   Norm(batch ? norm : NormSpec(), 10)};
 }
 
-struct MlpRun {
-  Series losses, errors;  // the training loss since the last point; the test error there
-};
-
-/// What all seeds found for one norm and batch size.
-struct MlpResult {
-  std::string norm;
-  std::vector<Series> losses = {}, errors = {};
-
-  /// The training loss over the last half of the updates.
-  Spread loss() const {
-    std::vector<double> values;
-    for (const Series& run : losses) values.push_back(mean_from(run, measures / 2));
-    return Spread(values);
-  }
-  /// And over all of them.
-  Spread whole_loss() const {
-    std::vector<double> values;
-    for (const Series& run : losses) values.push_back(mean_from(run, 0));
-    return Spread(values);
-  }
-  /// The test error over the last quarter.
-  Spread test_error() const {
-    std::vector<double> values;
-    for (const Series& run : errors) values.push_back(mean_from(run, measures * 3 / 4));
-    return Spread(values);
-  }
-};
+const Metric late_loss{.value = "late_loss"};    // over the last half of the updates
+const Metric whole_loss{.value = "whole_loss"};  // over all
+const Metric test_error{                         // over the last quarter
+                        .value = "test_error",
+                        .worst = 100,
+                        .of_items = true};
 
 // The convolutional network.
 
 constexpr Index cnn_batch = 32;
+const Metric first_epoch_loss{.value = "first_epoch_loss"};
+const Metric test_accuracy{
+    .value = "test_accuracy", .higher_is_better = true, .worst = 0, .of_items = true};
 
-struct CnnResult {
-  std::string norm;
-  std::vector<Series> losses = {};         // of the first epoch, step by step
-  std::vector<double> first_epoch = {};    // mean loss
-  std::vector<double> test_accuracy = {};  // in percent
-};
+/// Instance normalization has no positions to look at in the hidden layer.
+Layer make_cnn(const std::string& norm, Random& random) {
+  const NormSpec hidden = norm == "instance" ? NormSpec() : NormSpec(norm);
+  return ConvNet(random, {.norm = NormSpec(norm), .hidden_norm = hidden});
+}
 
 /// All trainings; the bar counts their steps.
 class Laboratory {
  public:
-  Laboratory(const MnistNormsFlags& flags, const ImageSets& sets)
+  Laboratory(const MnistNormsFlags& flags, const ImageSets& sets, const Comparison& comparison)
       : flags_(flags),
         sets_(sets),
+        comparison_(comparison),
         cnn_images_(first_images(sets.train, flags.limit)),
         watched_(first_images(sets.test, 500)),
         epoch_steps_((cnn_images_.count() + cnn_batch - 1) / cnn_batch),
@@ -176,82 +144,102 @@ class Laboratory {
   Index cnn_images() const { return cnn_images_.count(); }
   Index watched() const { return watched_.count(); }
 
-  MlpResult mlp(const std::string& norm, Index batch_size, Index updates) {
-    MlpResult result{norm};
-    for (Index i = 0; i < flags_.seeds; ++i) {
-      const MlpRun run = train_mlp(norm, batch_size, updates, seed(i));
-      result.losses.push_back(run.losses);
-      result.errors.push_back(run.errors);
-    }
-    progress_.line(fmt::format(
-        "mlp, batches of {}, {}: training loss {}, test error {} %, {:.0f} s", batch_size, norm,
-        result.loss().text(), result.test_error().text(2), progress_.seconds()));
-    return result;
+  Results mlp(const std::string& norm, Index batch_size, Index updates) {
+    const Results results = comparison_.train(
+        {.name = fmt::format("mlp_{}_{}", batch_size, norm),
+         .configuration = {{"updates", updates}},
+         .train = [&](const Trial& trial) { return train_mlp(norm, batch_size, updates, trial); }});
+    finished(updates, fmt::format("mlp, batches of {}, {}: training loss {}, test error {} %",
+                                  batch_size, norm, results.spread(late_loss).text(),
+                                  results.spread(test_error).text(2)));
+    return named(norm, results);
   }
 
-  CnnResult cnn(const std::string& norm, Index epochs) {
-    CnnResult result{norm};
-    for (Index i = 0; i < flags_.seeds; ++i) {
-      // Instance normalization has no positions to look at in the hidden layer.
-      const NormSpec hidden = norm == "instance" ? NormSpec() : NormSpec(norm);
-      Trainer trainer(seed(i), [&](Random& random) {
-        return ConvNet(random, {.norm = NormSpec(norm), .hidden_norm = hidden});
-      });
-      Series losses{norm, {}};
-      for (Index epoch = 0; epoch < epochs; ++epoch) {
-        Random shuffled = order(seed(i), epoch);
-        for (const Batch& batch : Batches(cnn_images_, cnn_batch, shuffled)) {
-          const double loss = trainer.step(batch);
-          if (epoch == 0) losses.points.emplace_back(losses.points.size() + 1, loss);
-          progress_.step(++done_, loss);
-        }
-      }
-      result.losses.push_back(losses);
-      result.first_epoch.push_back(mean_from(losses, 0));
-      result.test_accuracy.push_back(100 - error_percent(trainer.net, sets_.test));
-    }
-    progress_.line(fmt::format("cnn, {}: first epoch {}, test accuracy {} %, {:.0f} s", norm,
-                               Spread(result.first_epoch).text(),
-                               Spread(result.test_accuracy).text(2), progress_.seconds()));
-    return result;
+  Results cnn(const std::string& norm, Index epochs) {
+    const Results results = comparison_.train(
+        {.name = "cnn_" + norm,
+         .configuration = {{"epochs", epochs}, {"images", cnn_images_.count()}},
+         .train = [&](const Trial& trial) { return train_cnn(norm, epochs, trial); }});
+    finished(epochs * epoch_steps_, fmt::format("cnn, {}: first epoch {}, test accuracy {} %", norm,
+                                                results.spread(first_epoch_loss).text(),
+                                                results.spread(test_accuracy).text(2)));
+    return named(norm, results);
   }
 
  private:
-  std::uint64_t seed(Index i) const { return flags_.seed + static_cast<std::uint64_t>(i); }
   /// Three mlps for both batch sizes, seven cnns to the end and three for an epoch.
   Index total_steps() const {
     return flags_.seeds * (3 * flags_.updates * (1 + small_batch_updates) +
                            (7 * flags_.epochs + 3) * epoch_steps_);
   }
 
-  MlpRun train_mlp(const std::string& norm, Index batch_size, Index updates, std::uint64_t seed) {
-    Trainer trainer(seed, [&](Random& random) { return make_mlp(norm, random); });
-    MlpRun run{{norm, {}}, {norm, {}}};
+  /// A system with so many steps for each seed, some of which the ledger may have had.
+  void finished(Index steps, const std::string& line) {
+    done_ = finished_ += steps * flags_.seeds;
+    progress_.line(fmt::format("{}, {:.0f} s", line, progress_.seconds()));
+  }
+
+  /// Tables and curves are about one network, and name the norm alone.
+  static Results named(const std::string& norm, Results results) {
+    results.system = norm;
+    return results;
+  }
+
+  Outcome train_mlp(const std::string& norm, Index batch_size, Index updates, const Trial& trial) {
+    Trainer trainer(trial, [&](Random& random) { return make_mlp(norm, random); });
+    Outcome outcome;
     const Index stretch = updates / measures;
-    double sum = 0;
+    double sum = 0, late_errors = 0;
     Index done = 0;
     for (Index epoch = 0; done < updates; ++epoch) {
-      Random shuffled = order(seed, epoch);
+      Random shuffled = trial.batches().stream(static_cast<std::uint64_t>(epoch));
       for (const Batch& batch : Batches(sets_.train, batch_size, shuffled)) {
         const double loss = trainer.step(batch);
         sum += loss;
         progress_.step(++done_, loss);
         if (++done % stretch != 0) continue;
-        run.losses.points.emplace_back(done, sum / static_cast<double>(stretch));
-        run.errors.points.emplace_back(done, error_percent(trainer.net, watched_));
+        const bool late = done > updates * 3 / 4;
+        std::vector<double> unused;
+        const double error = add_errors(late ? outcome.items : unused, trainer.net, watched_);
+        if (late) late_errors += error;
+        outcome.curve.push_back({done, sum / static_cast<double>(stretch), error});
         sum = 0;
         if (done == updates) break;
       }
     }
-    return run;
+    outcome.values = {{late_loss.value, mean_loss(outcome.curve, measures / 2)},
+                      {whole_loss.value, mean_loss(outcome.curve, 0)},
+                      {test_error.value, late_errors / (measures / 4)}};
+    for (double& item : outcome.items) item /= measures / 4;
+    return outcome;
+  }
+
+  Outcome train_cnn(const std::string& norm, Index epochs, const Trial& trial) {
+    Trainer trainer(trial, [&](Random& random) { return make_cnn(norm, random); });
+    Outcome outcome;
+    Index done = 0;
+    for (Index epoch = 0; epoch < epochs; ++epoch) {
+      Random shuffled = trial.batches().stream(static_cast<std::uint64_t>(epoch));
+      for (const Batch& batch : Batches(cnn_images_, cnn_batch, shuffled)) {
+        const double loss = trainer.step(batch);
+        if (epoch == 0) outcome.curve.push_back({++done, loss});
+        progress_.step(++done_, loss);
+      }
+    }
+    const double error = add_errors(outcome.items, trainer.net, sets_.test);
+    outcome.values = {{first_epoch_loss.value, mean_loss(outcome.curve, 0)},
+                      {test_accuracy.value, 100 - error}};
+    for (double& item : outcome.items) item = 100 - item;
+    return outcome;
   }
 
   const MnistNormsFlags& flags_;
   const ImageSets& sets_;
+  const Comparison& comparison_;
   ImageSet cnn_images_, watched_;
   Index epoch_steps_;
   Progress progress_;
-  Index done_ = 0;
+  Index done_ = 0, finished_ = 0;
 };
 
 void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
@@ -260,7 +248,7 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
       "over their last quarter",
       {"norm", "loss, batches of 128", "test error", "loss, batches of 4", "test error"},
       {}};
-  std::vector<MlpResult> results[2];  // batches of 128, and of 4
+  std::vector<Results> results[2];  // batches of 128, and of 4
   for (const std::size_t small : {0, 1}) {
     const Index size = small == 1 ? 4 : 128;
     Diagram losses{fmt::format("Training loss, batches of {}", size), "updates", "nats", {}};
@@ -268,63 +256,66 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
     for (const char* norm : {"none", "layer", "batch"}) {
       results[small].push_back(
           laboratory.mlp(norm, size, small == 1 ? small_batch_updates * updates : updates));
-      losses.series.push_back(mean_curve(norm, results[small].back().losses));
-      errors.series.push_back(mean_curve(norm, results[small].back().errors));
+      losses.series.push_back(mean_training_curve(results[small].back()));
+      errors.series.push_back(mean_validation_curve(results[small].back()));
     }
     report.figure(fmt::format("loss_{}", size), losses);
     report.figure(fmt::format("error_{}", size), errors);
   }
   const auto& [large, small] = results;
   for (std::size_t i = 0; i < large.size(); ++i)
-    table.rows.push_back({large[i].norm, large[i].loss().text(), large[i].test_error().text(2),
-                          small[i].loss().text(), small[i].test_error().text(2)});
+    table.rows.push_back({large[i].system, large[i].spread(late_loss).text(),
+                          large[i].spread(test_error).text(2), small[i].spread(late_loss).text(),
+                          small[i].spread(test_error).text(2)});
   report.table(table);
 
-  const Spread none = large[0].whole_loss(), layer = large[1].whole_loss();
+  const Spread none = large[0].spread(whole_loss), layer = large[1].spread(whole_loss);
   report.claim(
       "With batches of 128 layer normalization learns faster than none: its training loss is lower "
       "on average over all updates, by more than both spreads.",
       fmt::format("{} against {}", layer.text(), none.text()),
       none.mean - layer.mean > none.deviation + layer.deviation);
   double worst = 0;
-  for (const MlpResult& each : large) worst = std::max(worst, each.test_error().mean);
+  for (const Results& each : large) worst = std::max(worst, each.spread(test_error).mean);
   report.claim("With batches of 128 all three learn: their test errors are below 15 %.",
                fmt::format("at most {:.2f} %", worst), worst < 15);
-  const Spread layer_loss = small[1].loss(), batch_loss = small[2].loss();
+  const Spread layer_loss = small[1].spread(late_loss), batch_loss = small[2].spread(late_loss);
   report.claim(
       "With batches of 4 layer normalization is ahead of batch normalization in training: its "
       "training loss over the last half of the updates is lower by more than both spreads.",
       fmt::format("{} against {}", layer_loss.text(), batch_loss.text()),
       batch_loss.mean - layer_loss.mean > batch_loss.deviation + layer_loss.deviation);
-  const double layer_rise = small[1].loss().mean - large[1].loss().mean;
-  const double batch_rise = small[2].loss().mean - large[2].loss().mean;
+  const double layer_rise = layer_loss.mean - large[1].spread(late_loss).mean;
+  const double batch_rise = batch_loss.mean - large[2].spread(late_loss).mean;
   report.claim(
       "Small batches cost batch normalization more: from batches of 128 to batches of 4 its "
       "training loss rises by more than twice as much as that of layer normalization.",
       fmt::format("by {:.3f}, and by {:.3f}", batch_rise, layer_rise), batch_rise > 2 * layer_rise);
-  const double layer_error = small[1].test_error().mean, batch_error = small[2].test_error().mean;
   report.published(
       "With batches of 4 layer normalization is ahead in test error, too, where running averages "
       "take the place of the noisy statistics (figure 6).",
-      fmt::format("{:.2f} % against {:.2f} %", layer_error, batch_error),
-      layer_error < batch_error);
+      fmt::format("{:.2f} % against {:.2f} %", small[1].spread(test_error).mean,
+                  small[2].spread(test_error).mean),
+      better(test_error, small[1], small[2]));
 }
 
-void systems(Report& report, const std::vector<CnnResult>& results) {
+void systems(Report& report, const std::vector<Results>& results) {
   Table table{"The cnn: test accuracy in percent, mean and spread over seeds",
               {"norm", "test accuracy", "published, on MNIST after 20 epochs"},
               {}};
   const char* published[] = {"99.14", "99.13", "99.09", "99.10", "99.25", "99.10", "99.35"};
   double least = 100, greatest = 0;
-  double furthest = 0;  // of the detached systems, behind layer_simple
+  std::vector<std::pair<std::string, Judgement>>
+      level;  // each of the detached systems with layer_simple
   std::string detached;
   for (std::size_t i = 0; i < 7; ++i) {
-    const Spread accuracy(results[i].test_accuracy);
-    table.rows.push_back({results[i].norm, accuracy.text(2), published[i]});
-    if (results[i].norm.starts_with("detach")) {
-      const double behind = Spread(results[2].test_accuracy).mean - accuracy.mean;
-      furthest = std::max(furthest, behind);
-      detached += fmt::format("{}{} {:.2f}", detached.empty() ? "" : ", ", results[i].norm, behind);
+    const Spread accuracy = results[i].spread(test_accuracy);
+    table.rows.push_back({results[i].system, accuracy.text(2), published[i]});
+    if (results[i].system.starts_with("detach")) {
+      const double behind = results[2].spread(test_accuracy).mean - accuracy.mean;
+      level.emplace_back(results[i].system, equal(test_accuracy, results[i], results[2], 2));
+      detached +=
+          fmt::format("{}{} {:.2f}", detached.empty() ? "" : ", ", results[i].system, behind);
     } else {
       least = std::min(least, accuracy.mean), greatest = std::max(greatest, accuracy.mean);
     }
@@ -337,24 +328,25 @@ void systems(Report& report, const std::vector<CnnResult>& results) {
   report.published(
       "The detached systems are level with the others too, after many more steps: within two "
       "points of layer_simple.",
-      fmt::format("behind it by {} points", detached), furthest < 2);
+      fmt::format("behind it by {} points", detached), all_of(level));
 }
 
-void first_epoch(Report& report, const std::vector<CnnResult>& results) {
+void first_epoch(Report& report, const std::vector<Results>& results) {
   Table table{"The cnn: training loss over the first epoch", {"norm", "loss"}, {}};
   Diagram diagram{"The cnn in its first epoch", "updates", "training loss", {}};
-  const auto result = [&](const std::string& norm) -> const CnnResult& {
+  const auto result = [&](const std::string& norm) -> const Results& {
     return *std::find_if(results.begin(), results.end(),
-                         [&](const CnnResult& each) { return each.norm == norm; });
+                         [&](const Results& each) { return each.system == norm; });
   };
   for (const char* norm : {"none", "layer", "batch", "instance", "group"}) {
-    table.rows.push_back({norm, Spread(result(norm).first_epoch).text()});
-    diagram.series.push_back(mean_curve(norm, result(norm).losses));
+    table.rows.push_back({norm, result(norm).spread(first_epoch_loss).text()});
+    diagram.series.push_back(mean_training_curve(result(norm)));
   }
   report.table(table);
   report.figure("first_epoch", diagram);
-  const Spread none(result("none").first_epoch), layer(result("layer").first_epoch),
-      batch(result("batch").first_epoch);
+  const Spread none = result("none").spread(first_epoch_loss),
+               layer = result("layer").spread(first_epoch_loss),
+               batch = result("batch").spread(first_epoch_loss);
   report.claim(
       "On the cnn layer normalization learns faster than none, and batch normalization faster than "
       "layer normalization: losses of the first epoch, apart by more than their larger spread.",
@@ -363,23 +355,25 @@ void first_epoch(Report& report, const std::vector<CnnResult>& results) {
           layer.mean - batch.mean > std::max(layer.deviation, batch.deviation));
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("mnist_norms", "Compares normalizations on handwritten digits.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   MnistNormsFlags mnist;
   Report report;
+  Ledger ledger;
   mnist.add_to(flags);
   report.add_to(flags);
+  ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     mnist.check();
     set_threads(mnist.threads);
-    report.begin("mnist_norms", "Normalizations on handwritten digits", command_line(argc, argv));
+    report.begin(self.name, "Normalizations on handwritten digits", command_line(argc, argv));
     const ImageSets sets =
         mnist.data.empty() ? draw_image_sets(mnist.seed) : read_image_sets(mnist.data);
     expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                       "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
-    Laboratory laboratory(mnist, sets);
+    ledger.begin(self.name, fmt::format("{}, test {}", sets.digest(), sets.test_digest()));
+    const Comparison comparison(ledger, mnist.seed, mnist.seeds);
+    Laboratory laboratory(mnist, sets, comparison);
     report.paragraph(fmt::format(
         "Data: {}. An mlp 784-1000-1000-10 makes {} updates with batches of 128, {} with batches "
         "of 4; its test error is that of {} images. A cnn with batches of {} makes {} epochs of {} "
@@ -387,7 +381,7 @@ int main(int argc, char** argv) {
         sets.source, mnist.updates, small_batch_updates * mnist.updates, laboratory.watched(),
         cnn_batch, mnist.epochs, laboratory.cnn_images(), sets.test.count(), mnist.seeds));
     batch_sizes(report, laboratory, mnist.updates);
-    std::vector<CnnResult> results;
+    std::vector<Results> results;
     for (const char* norm :
          {"none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"})
       results.push_back(laboratory.cnn(norm, mnist.epochs));
@@ -398,3 +392,7 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"mnist_norms", "Compares normalizations on handwritten digits.", run});
+
+}  // namespace

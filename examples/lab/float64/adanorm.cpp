@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "support/report.h"
+#include "lab/registry.h"
+#include "lab/report.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
-using namespace tapegrad::support;
+using namespace tapegrad::lab;
 
 namespace {
 
@@ -146,16 +147,14 @@ void gradients(Report& report, Random& random) {
       worst < 1e-9 && least_gap > 1e-3);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("adanorm", "Measures what AdaNorm's factor does.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   Report report;
   std::uint64_t seed = 1;
   flags.setting("--seed", seed, "Seed of rows and gradients");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("adanorm", "AdaNorm: a factor that adapts to the value", command_line(argc, argv));
+    report.begin(self.name, "AdaNorm: a factor that adapts to the value", command_line(argc, argv));
     report.paragraph(
         "AdaNorm multiplies normalized values y by C (1 - k y), which gradients do not see. "
         "Everything here is without epsilon.");
@@ -167,3 +166,7 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"adanorm", "Measures what AdaNorm's factor does.", run});
+
+}  // namespace

@@ -9,11 +9,12 @@
 #include <cmath>
 #include <limits>
 
-#include "support/report.h"
+#include "lab/registry.h"
+#include "lab/report.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
-using namespace tapegrad::support;
+using namespace tapegrad::lab;
 
 namespace {
 
@@ -358,10 +359,8 @@ void angles(Report& report, Random& random) {
       end > start && std::abs(end - predicted.points.back().second) < 1e-9 * end);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Flags flags("geometry", "Measures the Fisher information of normalized linear models.");
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
   Report report;
   Index draws = 10;
   std::uint64_t seed = 1;
@@ -369,7 +368,7 @@ int main(int argc, char** argv) {
   flags.setting("--seed", seed, "Seed of weights and inputs");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin("geometry", "The geometry of normalized linear models", command_line(argc, argv));
+    report.begin(self.name, "The geometry of normalized linear models", command_line(argc, argv));
     report.paragraph(
         "Fisher information by automatic differentiation, next to the equations of Ba et al. 2016, "
         "section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are those of all cases.");
@@ -382,3 +381,8 @@ int main(int argc, char** argv) {
     return report.finish();
   });
 }
+
+const registry::Entry entry({"geometry",
+                             "Measures the Fisher information of normalized linear models.", run});
+
+}  // namespace

@@ -3,10 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "lab/verdict.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/plot.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// A table of text and numbers, which are already words.
 struct Table {
@@ -35,7 +36,8 @@ class Report {
   void claim(const std::string& statement, const std::string& measured, bool holds);
   /// The same of what was published about larger trainings: a small one need not bear it out, so
   /// that its verdict does not make the program fail.
-  void published(const std::string& statement, const std::string& measured, bool holds);
+  void published(const std::string& statement, const std::string& measured,
+                 const Judgement& judgement);
 
   /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError
   /// when a file cannot be written.
@@ -45,9 +47,10 @@ class Report {
   std::string directory_, name_, title_, command_, body_;
   std::vector<std::pair<std::string, std::string>> files_;  // name and contents
   int claims_ = 0, failed_ = 0, tables_ = 0;
+  int published_ = 0, borne_out_ = 0, contradicted_ = 0;
 };
 
 /// The words of a command line.
 std::string command_line(int argc, char** argv);
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

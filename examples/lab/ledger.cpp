@@ -1,0 +1,178 @@
+#include "lab/ledger.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <span>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+bool is_number(const Json& value) { return value.is_number() || value.is_null(); }
+
+bool are_numbers(const Json& values) {
+  return std::all_of(values.begin(), values.end(), is_number);
+}
+
+// Those that are not finite are written as null.
+double number(const Json& value) { return value.is_null() ? NAN : value.get<double>(); }
+
+bool is_point(const Json& value) {
+  return value.is_array() && (value.size() == 2 || value.size() == 3) &&
+         value[0].is_number_integer() && value[0] >= 0 &&
+         value[0] <= std::numeric_limits<Index>::max() && are_numbers(value);
+}
+
+bool is_curve(const Json& value) {
+  return value.is_array() && std::all_of(value.begin(), value.end(), is_point);
+}
+
+Json json(const CurvePoint& point) {
+  Json value = {point.step, point.training};
+  if (point.validation) value.push_back(*point.validation);
+  return value;
+}
+
+CurvePoint curve_point(const Json& value) {
+  CurvePoint point{value[0].get<Index>(), number(value[1])};
+  if (value.size() == 3) point.validation = number(value[2]);
+  return point;
+}
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// "steps 120, not 200": the first part in which a configuration is not what it should be.
+std::string difference(const Json& found, const Json& expected) {
+  const auto value = [](const Json& of, const std::string& name) {
+    return of.contains(name)
+               ? beginning(of[name].dump(-1, ' ', false, Json::error_handler_t::replace))
+               : "nothing";
+  };
+  for (const Json& names : {expected, found})
+    for (const auto& [name, unused] : names.items())
+      if (!found.contains(name) || !expected.contains(name) || found[name] != expected[name])
+        return fmt::format("{} {}, not {}", beginning(name), value(found, name),
+                           value(expected, name));
+  return "its parts in another order";
+}
+
+}  // namespace
+
+bool CurvePoint::operator==(const CurvePoint& other) const {
+  return step == other.step && same(training, other.training) &&
+         validation.has_value() == other.validation.has_value() &&
+         same(validation.value_or(0), other.validation.value_or(0));
+}
+
+bool Outcome::diverged() const {
+  const auto finite = [](const auto& value) { return std::isfinite(value.second); };
+  if (!std::all_of(values.begin(), values.end(), finite)) return true;
+  const std::size_t tenth = (curve.size() + 9) / 10;
+  const auto sum = [&](std::size_t from) {
+    double losses = 0;
+    for (std::size_t i = from; i < from + tenth; ++i) losses += curve[i].training;
+    return losses;
+  };
+  return !(sum(curve.size() - tenth) <= sum(0));
+}
+
+std::string text(const Record& record) {
+  Json curve = Json::array();
+  for (const CurvePoint& point : record.outcome.curve) curve.push_back(json(point));
+  const Json all = {{"configuration", record.configuration},
+                    {"data", record.data},
+                    {"version", record.version},
+                    {"seconds", record.outcome.seconds},
+                    {"values", record.outcome.values},
+                    {"curve", curve},
+                    {"items", record.outcome.items}};
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Record read_record(const std::string& path) {
+  constexpr int depth = 3;  // the file, the curve, a point
+  const std::optional<Json> file = parse_json(read_text(path), depth);
+  expect<DataError>(file && file->is_object(), "{}: it is no training of the laboratory; remove it",
+                    path);
+  const auto part = [&](const char* name, bool (*fits)(const Json&)) -> const Json& {
+    const auto found = file->find(name);
+    expect<DataError>(found != file->end() && fits(*found),
+                      "{}: it is no training of the laboratory: its {} is missing or damaged; "
+                      "remove it",
+                      path, name);
+    return *found;
+  };
+  const auto is_text = [](const Json& value) { return value.is_string(); };
+  Record record;
+  record.configuration = part("configuration", [](const Json& value) { return value.is_object(); });
+  record.data = part("data", is_text);
+  record.version = part("version", is_text);
+  record.outcome.seconds = number(part("seconds", is_number));
+  for (const auto& [name, value] :
+       part("values", [](const Json& v) { return v.is_object() && are_numbers(v); }).items())
+    record.outcome.values[name] = number(value);
+  for (const Json& point : part("curve", is_curve))
+    record.outcome.curve.push_back(curve_point(point));
+  for (const Json& item :
+       part("items", [](const Json& v) { return v.is_array() && are_numbers(v); }))
+    record.outcome.items.push_back(number(item));
+  return record;
+}
+
+Json training_configuration(const Flags& flags) {
+  Json configuration = Json::object();
+  for (const auto& [name, value] : flags.training_values())
+    if (name != "program") configuration[name] = Json::parse(value);
+  return configuration;
+}
+
+void Ledger::add_to(Flags& flags) {
+  flags.setting("--runs", runs_, "Directory of finished trainings: none is repeated")
+      ->check(not_empty());
+}
+
+void Ledger::begin(const std::string& experiment, const std::string& data) {
+  experiment_ = experiment;
+  data_ = data;
+}
+
+Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
+                        const std::function<Outcome()>& train) const {
+  if (runs_.empty()) return train();
+  expect<Error>(!system.empty() && system[0] != '.' && system.find('/') == std::string::npos,
+                "ledger: a system whose name is no name of a folder: \"{}\"", system);
+  const std::filesystem::path folder = std::filesystem::path(runs_) / experiment_ / system;
+  const std::string path = folder / fmt::format("seed_{}.json", seed);
+  if (std::filesystem::exists(path)) {
+    const Record found = read_record(path);
+    expect<DataError>(found.configuration == configuration,
+                      "{}: it was trained with another configuration: {}; choose another --runs, "
+                      "or remove it",
+                      path, difference(found.configuration, configuration));
+    expect<DataError>(found.data == data_,
+                      "{}: it was trained on other data: digest {}, not {}; choose another --runs, "
+                      "or remove it",
+                      path, beginning(found.data), data_);
+    return found.outcome;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  expect<DataError>(!error, "{}: cannot make this directory: {}", folder.string(), error.message());
+  const auto begin = std::chrono::steady_clock::now();
+  Record record{configuration, data_, TAPEGRAD_VERSION, train()};
+  record.outcome.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::string contents = text(record);
+  write_file(path, std::as_bytes(std::span(contents)));
+  return record.outcome;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

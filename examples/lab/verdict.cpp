@@ -1,0 +1,213 @@
+#include "lab/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "tapegrad/core/error.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+constexpr std::size_t least_seeds = 3;
+
+// The probability of |T| <= t: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+double t_probability(double t, Index degrees) {
+  const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? cosine : 1, sum = degrees == 1 ? 0 : term;
+  for (Index k = odd ? 3 : 2; k < degrees; k += 2) {
+    term *= cosine * cosine * static_cast<double>(k - 1) / static_cast<double>(k);
+    sum += term;
+  }
+  return odd ? 2 / std::numbers::pi * (angle + sine * sum) : sine * sum;
+}
+
+// The advantages of a over b, seed by seed.
+std::vector<double> advantages(const Metric& metric, const Results& a, const Results& b) {
+  expect<DataError>(a.trainings.size() == b.trainings.size() && !a.trainings.empty(),
+                    "{} and {}: {} and {} trainings do not pair", a.system, b.system,
+                    a.trainings.size(), b.trainings.size());
+  const std::vector<double> of_a = a.values(metric), of_b = b.values(metric);
+  std::vector<double> result;
+  for (std::size_t i = 0; i < of_a.size(); ++i)
+    result.push_back(metric.advantage(of_a[i], of_b[i]));
+  return result;
+}
+
+// The advantages of a over b, item by item the mean over seeds; none of a metric without items.
+std::vector<double> item_advantages(const Metric& metric, const Results& a, const Results& b) {
+  if (!metric.of_items) return {};
+  const std::size_t items = a.trainings.front().items.size();
+  std::vector<double> result(items);
+  const auto item = [&](const Outcome& training, std::size_t i) {
+    return training.diverged() ? metric.worst : training.items[i];
+  };
+  for (std::size_t seed = 0; seed < a.trainings.size(); ++seed) {
+    const Outcome &of_a = a.trainings[seed], &of_b = b.trainings[seed];
+    expect<DataError>(of_a.items.size() == items && of_b.items.size() == items,
+                      "{} and {}: {} and {} test items do not pair", a.system, b.system,
+                      of_a.items.size(), of_b.items.size());
+    for (std::size_t i = 0; i < items; ++i)
+      result[i] +=
+          metric.advantage(item(of_a, i), item(of_b, i)) / static_cast<double>(a.trainings.size());
+  }
+  return result;
+}
+
+/// What is known of the advantage of a system.
+struct Advantage {
+  double mean, half_width;
+  std::size_t seeds;
+
+  Advantage(const Metric& metric, const Results& a, const Results& b)
+      : mean(0), half_width(0), seeds(a.trainings.size()) {
+    const std::vector<double> by_seed = advantages(metric, a, b);
+    const Spread spread(by_seed);
+    mean = spread.mean;
+    if (!std::isfinite(mean)) {  // some diverged, or all
+      const bool all = std::all_of(by_seed.begin(), by_seed.end(),
+                                   [&](double each) { return each == by_seed.front(); });
+      half_width = all ? 0 : INFINITY;
+    } else if (seeds > 1) {
+      const double n = static_cast<double>(seeds);
+      const double h = t_quantile(static_cast<Index>(seeds) - 1) * spread.deviation / std::sqrt(n);
+      half_width = std::max(h, bootstrap_half_width(item_advantages(metric, a, b)));
+    }
+  }
+
+  Judgement judged(bool for_it, bool against_it) const {
+    if (seeds < least_seeds)
+      return {Verdict::not_seen,
+              fmt::format("{:+.3g} (a verdict needs {} seeds)", mean, least_seeds)};
+    return {for_it       ? Verdict::borne_out
+            : against_it ? Verdict::contradicted
+                         : Verdict::not_seen,
+            fmt::format("{:+.3g} +- {:.2g} ({} seeds)", mean, half_width, seeds)};
+  }
+};
+
+// Says of a system that does no better than a rule without a net that it has not learnt its task.
+std::optional<Judgement> not_learnt(const Metric& metric, const Results& a, const Results& b) {
+  if (!metric.baseline) return {};
+  for (const Results& each : {a, b})
+    if (const double mean = each.spread(metric).mean;
+        !(metric.advantage(mean, *metric.baseline) > 0))
+      return Judgement{{},
+                       fmt::format("{} has not learnt at this size: {:.3g}; without a net {:.3g}",
+                                   each.system, mean, *metric.baseline)};
+  return {};
+}
+
+// The means of three successive validations, by the time at the last of them.
+std::vector<std::pair<double, double>> windows(const Results& of, const Outcome& training,
+                                               Clock clock) {
+  std::vector<std::pair<double, double>> points, result;
+  for (const CurvePoint& point : training.curve)
+    if (point.validation) points.emplace_back(point.step, *point.validation);
+  expect<DataError>(points.size() >= 3, "{}: {} validations are too few to see when it learns",
+                    of.system, points.size());
+  const double update = clock == Clock::updates
+                            ? 1
+                            : training.seconds / static_cast<double>(training.curve.back().step);
+  for (std::size_t i = 2; i < points.size(); ++i)
+    result.emplace_back(points[i].first * update,
+                        (points[i - 2].second + points[i - 1].second + points[i].second) / 3);
+  return result;
+}
+
+// How long a takes to come as far as b ever does, over how long b takes.
+double time_ratio(const Metric& metric, const Results& a, const Results& b, std::size_t seed,
+                  Clock clock) {
+  if (a.trainings[seed].diverged()) return INFINITY;
+  if (b.trainings[seed].diverged()) return 0;
+  const auto of_a = windows(a, a.trainings[seed], clock),
+             of_b = windows(b, b.trainings[seed], clock);
+  const auto best = std::max_element(of_b.begin(), of_b.end(), [&](const auto& x, const auto& y) {
+    return metric.advantage(y.second, x.second) > 0;
+  });
+  const auto reached = std::find_if(of_a.begin(), of_a.end(), [&](const auto& x) {
+    return metric.advantage(x.second, best->second) >= 0;
+  });
+  return reached == of_a.end() ? INFINITY : reached->first / best->first;
+}
+
+}  // namespace
+
+Judgement better(const Metric& metric, const Results& a, const Results& b) {
+  if (const auto none = not_learnt(metric, a, b)) return *none;
+  const Advantage found(metric, a, b);
+  return found.judged(found.mean > found.half_width, found.mean < -found.half_width);
+}
+
+Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin) {
+  if (const auto none = not_learnt(metric, a, b)) return *none;
+  const Advantage found(metric, a, b);
+  const double distance = std::abs(found.mean);
+  const bool within = distance + found.half_width < margin;
+  const bool beyond = distance - found.half_width > margin;
+  return found.judged(within, beyond);
+}
+
+Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock) {
+  if (const auto none = not_learnt(metric, a, b)) return *none;
+  const std::size_t seeds = advantages(metric, a, b).size();
+  std::vector<double> ratios;
+  double logarithms = 0;
+  for (std::size_t seed = 0; seed < seeds; ++seed) {
+    ratios.push_back(time_ratio(metric, a, b, seed, clock));
+    logarithms += std::log(ratios.back()) / static_cast<double>(seeds);
+  }
+  const double mean = std::exp(logarithms);
+  const auto [least, greatest] = std::minmax_element(ratios.begin(), ratios.end());
+  const std::string measured =
+      fmt::format("{:.3g} of its {} in the geometric mean, from {:.3g} to {:.3g}", mean,
+                  clock == Clock::updates ? "updates" : "seconds", *least, *greatest);
+  if (seeds < least_seeds)
+    return {Verdict::not_seen, fmt::format("{} (a verdict needs {} seeds)", measured, least_seeds)};
+  return {*greatest < 1 && mean <= 0.8 ? Verdict::borne_out
+          : *least > 1.25              ? Verdict::contradicted
+                                       : Verdict::not_seen,
+          fmt::format("{} ({} seeds)", measured, seeds)};
+}
+
+Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {
+  Judgement whole{Verdict::borne_out, ""};
+  for (const auto& [name, part] : parts) {
+    whole.reason += fmt::format("{}{} {}", whole.reason.empty() ? "" : ", ", name, part.reason);
+    if (!part.verdict || !whole.verdict)
+      whole.verdict = {};
+    else if (whole.verdict != Verdict::contradicted && part.verdict != Verdict::borne_out)
+      whole.verdict = part.verdict;
+  }
+  return whole;
+}
+
+double t_quantile(Index degrees) {
+  expect(degrees >= 1, "t_quantile: it needs degrees of freedom: {}", degrees);
+  double low = 0, high = 13;  // above that of one degree
+  for (int halving = 0; halving < 60; ++halving) {
+    const double middle = (low + high) / 2;
+    (t_probability(middle, degrees) < 0.95 ? low : high) = middle;
+  }
+  return high;
+}
+
+double bootstrap_half_width(const std::vector<double>& items) {
+  constexpr std::size_t resamples = 10000;
+  if (items.empty()) return 0;
+  const auto count = static_cast<double>(items.size());
+  Random random = Random(1).stream(77);
+  std::vector<double> means(resamples);
+  for (double& mean : means) {
+    const Tensor places = random.uniform({static_cast<Index>(items.size())});
+    for (const real place : places.values()) mean += items[static_cast<std::size_t>(place * count)];
+    mean /= count;
+  }
+  std::sort(means.begin(), means.end());
+  return (means[resamples * 975 / 1000] - means[resamples * 25 / 1000]) / 2;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

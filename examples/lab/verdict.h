@@ -1,0 +1,54 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/comparison.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// What trainings of another size say about a published claim.
+enum class Verdict { borne_out, contradicted, not_seen };
+
+/// A verdict, and what it rests on.
+struct Judgement {
+  std::optional<Verdict> verdict;  ///< none if a system has not learnt its task
+  std::string reason;
+};
+
+/// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
+/// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
+/// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen; with fewer than three
+/// seeds never more. w is 0 for a metric without items, else the `bootstrap_half_width` of what a
+/// is ahead item by item, in the mean over seeds. A training that diverged counts as the worst
+/// value of the metric, and so do its items. Throws DataError for results that do not pair.
+Judgement better(const Metric& metric, const Results& a, const Results& b);
+
+/// The claim that both are equal but for a margin: borne out if |D| + max(h, w) < margin,
+/// contradicted if |D| - max(h, w) > margin.
+Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin);
+
+/// How the time of a training is told.
+enum class Clock { updates, seconds };
+
+/// The claim that `a` learns faster than `b`. Curves of validation are averaged over windows of
+/// three; q is the time until a's reaches the best of b, over that until b's does, infinite if
+/// never, and by seeds. Borne out if every q < 1 and their geometric mean is at most 0.8,
+/// contradicted if every q > 1.25. metric: of the validation   Throws DataError for curves with
+/// fewer than three points of it.
+Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock);
+
+/// A claim of several parts, each with its name: borne out if all are, contradicted if one is, and
+/// without a verdict if one has none.
+Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);
+
+/// The 0.975 quantile of Student's t distribution. degrees: of freedom, 1 or more
+double t_quantile(Index degrees);
+
+/// Half the width of the 95 % interval of the mean over items: 10,000 resamples with replacement,
+/// stream 77.
+double bootstrap_half_width(const std::vector<double>& items);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

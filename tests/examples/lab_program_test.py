@@ -1,0 +1,46 @@
+"""The program that has the experiments: what it lists and refuses. lab_program_test.py LAB EXPERIMENT..."""
+
+import sys
+import unittest
+
+from program import run, run_redirected
+
+EXPERIMENTS = sys.argv[1:]
+del sys.argv[1:]
+
+
+class Program(unittest.TestCase):
+    def test_help_lists_every_experiment_with_a_summary(self):
+        for flag in "--help", "-h":
+            listed = dict(line.split(maxsplit=1)
+                          for line in run(flag).stdout.partition("Experiments:\n")[2].splitlines())
+            self.assertEqual(sorted(listed), sorted(EXPERIMENTS))
+            for name, summary in listed.items():
+                self.assertTrue(summary.endswith("."), summary)
+                help_text = run(name, flag).stdout
+                self.assertTrue(help_text.startswith(summary), help_text)
+                self.assertIn(f"lab {name} [OPTIONS]", help_text)
+
+    def test_version(self):
+        self.assertRegex(run("--version").stdout, r"^lab of tapegrad \d+\.\d+\.\d+\n$")
+
+    def test_an_unknown_experiment_is_refused_and_the_others_are_named(self):
+        for word in "depths", "", "--depth":
+            error = run(word, code=2).stderr
+            for name in EXPERIMENTS:
+                self.assertIn(name, error)
+        self.assertIn("no experiment depths; there are: ", run("depths", code=2).stderr)
+        self.assertIn("Usage: lab", run(code=2).stderr)
+        self.assertLess(len(run("x" * 5000, code=2).stderr), 1000)
+
+    def test_an_error_names_the_experiment(self):
+        error = run("depth", "--data", "/dev/null/text", code=1).stderr
+        self.assertTrue(error.startswith("lab depth: "), error)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        for words in (), ("--version",), ("adanorm", "--help"):
+            self.assertEqual(run_redirected(">/dev/full", *(words or ("--help",))).returncode, 1, words)
+
+
+if __name__ == "__main__":
+    unittest.main()

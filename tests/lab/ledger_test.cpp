@@ -1,0 +1,142 @@
+#include "lab/ledger.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+
+#include "support/scratch.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using Catch::Contains;
+
+namespace {
+
+const Json configuration = {{"steps", 20}, {"rate", 0.002}, {"hidden", {4, 5}}};
+
+const Outcome found{.curve = {{1, 2.5}, {2, 1.0 / 3, 0.1}, {3, NAN, NAN}},
+                    .values = {{"loss", 0.1}, {"test", NAN}},
+                    .items = {1, 0, NAN}};
+
+/// A ledger as a program sets it up.
+Ledger ledger(const std::string& runs, const std::string& data = "the data") {
+  Ledger ledger;
+  Flags flags("lab", "");
+  ledger.add_to(flags);
+  std::string words[] = {"lab", "--runs=" + runs};
+  char* argv[] = {words[0].data(), words[1].data()};
+  flags.run(2, argv, [] { return 0; });
+  ledger.begin("experiment", data);
+  return ledger;
+}
+
+Outcome never() { throw std::logic_error("a training is repeated"); }
+
+}  // namespace
+
+TEST_CASE("a training that the ledger has is not repeated") {
+  const testing::Scratch folder;
+  const std::string runs = folder / "runs";
+  const Outcome first =
+      ledger(runs).outcome("ada:c=1,k=0.1", 7, configuration, [] { return found; });
+  const Outcome again = ledger(runs).outcome("ada:c=1,k=0.1", 7, configuration, never);
+  CHECK(again.curve == found.curve);
+  CHECK(again.values.at("loss") == 0.1);
+  CHECK(std::isnan(again.values.at("test")));
+  REQUIRE(again.items.size() == 3);
+  CHECK(again.items[0] == 1);
+  CHECK(std::isnan(again.items[2]));
+  CHECK(again.seconds == first.seconds);
+  CHECK(read_record(folder / "runs/experiment/ada:c=1,k=0.1/seed_7.json").version ==
+        TAPEGRAD_VERSION);
+
+  for (const auto& [system, seed] : {std::pair{"ada:c=1,k=0.1", 8}, {"layer", 7}}) {
+    bool trained = false;
+    ledger(runs).outcome(system, seed, configuration, [&] {
+      trained = true;
+      return found;
+    });
+    CHECK(trained);
+  }
+}
+
+TEST_CASE("without --runs nothing is kept") {
+  int trained = 0;
+  Ledger none;
+  none.begin("experiment", "the data");
+  for (int i = 0; i < 2; ++i)
+    none.outcome("layer", 1, configuration, [&] {
+      ++trained;
+      return found;
+    });
+  CHECK(trained == 2);
+}
+
+TEST_CASE("a training of another configuration or on other data is refused by name") {
+  const testing::Scratch folder;
+  ledger(folder.path).outcome("layer", 1, configuration, [] { return found; });
+  Json other = configuration;
+  other["rate"] = 0.001;
+  CHECK_THROWS_WITH(
+      ledger(folder.path).outcome("layer", 1, other, never),
+      Contains("experiment/layer/seed_1.json") &&
+          Contains("another configuration: rate 0.002, not 0.001; choose another --runs"));
+  other = configuration;
+  other["norm"] = "rms";
+  CHECK_THROWS_WITH(ledger(folder.path).outcome("layer", 1, other, never),
+                    Contains("norm nothing, not \"rms\""));
+  CHECK_THROWS_WITH(ledger(folder.path, "others").outcome("layer", 1, configuration, never),
+                    Contains("layer/seed_1.json") && Contains("digest the data, not others"));
+}
+
+TEST_CASE("a system whose name leads out of the ledger is refused") {
+  const testing::Scratch folder;
+  for (const char* name : {"", ".", "..", "a/b", "/tmp"})
+    CHECK_THROWS_WITH(ledger(folder.path).outcome(name, 1, configuration, never),
+                      Contains("no name of a folder"));
+}
+
+TEST_CASE("a training that throws leaves nothing in the ledger") {
+  const testing::Scratch folder;
+  CHECK_THROWS(ledger(folder.path).outcome("layer", 1, configuration, never));
+  CHECK_NOTHROW(ledger(folder.path).outcome("layer", 1, configuration, [] { return found; }));
+}
+
+TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
+  const testing::Scratch folder;
+  const std::string path = folder / "seed_1.json";
+  const std::string good = text({configuration, "the data", "0.1.0", found});
+  const auto refusal = [&](const std::string& contents) {
+    std::ofstream(path) << contents;
+    try {
+      read_record(path);
+      return std::string();
+    } catch (const DataError& error) {
+      CHECK_THAT(error.what(), Contains(path));
+      return std::string(error.what());
+    }
+  };
+  CHECK(refusal(good).empty());
+  for (const std::string& each :
+       {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("3"),
+        std::string(100000, '['), "{\"curve\":" + std::string(100000, '[')})
+    CHECK_THAT(refusal(each), Contains("it is no training of the laboratory; remove it"));
+  for (const auto& [part, values] : std::map<std::string, std::vector<Json>>{
+           {"configuration", {1, Json::array()}},
+           {"data", {1}},
+           {"version", {nullptr}},
+           {"seconds", {"1"}},
+           {"values", {Json::array(), {{"loss", "x"}}, {{"loss", Json::array()}}}},
+           {"curve",
+            {1, {1}, {{1}}, {{1, 2, 3, 4}}, {{-1, 2}}, {{0.5, 2}}, {{1, "x"}}, {{1ull << 63, 2}}}},
+           {"items", {1, {"x"}}}}) {
+    Json file = Json::parse(good);
+    for (const Json& value : values) {
+      file[part] = value;
+      CHECK_THAT(refusal(file.dump()), Contains("its " + part + " is missing or damaged"));
+    }
+    file.erase(part);
+    CHECK_THAT(refusal(file.dump()), Contains("its " + part + " is missing or damaged"));
+  }
+}
