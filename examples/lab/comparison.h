@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lab/ledger.h"
-#include "lab/spread.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/train/plot.h"
+#include "tapegrad/train/spread.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

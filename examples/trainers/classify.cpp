@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "support/spread.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
+#include "tapegrad/train/spread.h"
 #include "tapegrad/train/trainer.h"
 #include "trainers/classify_flags.h"
 #include "trainers/sentence_sets.h"

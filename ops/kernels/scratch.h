@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tapegrad/core/real.h"
 #include "tapegrad/core/internal/storage.h"
+#include "tapegrad/core/real.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 

@@ -1,10 +1,10 @@
-#include "lab/spread.h"
+#include "tapegrad/train/spread.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 Spread::Spread(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
@@ -18,4 +18,4 @@ std::string Spread::text(int decimals) const {
   return fmt::format("{:.{}f} +- {:.{}f}", mean, decimals, deviation, decimals);
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What several trainings with other seeds have in common, and how far they lie apart.
 struct Spread {
@@ -18,4 +18,4 @@ struct Spread {
   std::string text(int decimals = 3) const;
 };
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
+}  // namespace tapegrad::TAPEGRAD_SCALAR
