@@ -102,6 +102,57 @@ class Reader {
   std::set<std::string> used_;
 };
 
+struct OptimizerState {
+  Index steps = 0;
+  double rate = 0;
+  std::vector<Moments> moments;
+};
+
+OptimizerState optimizer_state(Reader& reader, const std::string& path, const Optimizer& optimizer,
+                               const Fields& net) {
+  const std::vector<std::string> names = names_of(optimizer, net);
+  OptimizerState state{.steps = reader.number<Index>("optimizer.steps"), .rate = 0, .moments = {}};
+  expect<DataError>(state.steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}", path,
+                    state.steps);
+  state.rate = reader.number<double>("optimizer.rate");
+  expect<DataError>(state.rate >= 0 && std::isfinite(state.rate),
+                    "load_checkpoint: {}: optimizer.rate is negative or not finite: {}", path,
+                    state.rate);
+  for (const Moments& moments : optimizer.moments()) {
+    state.moments.push_back({moments.name, {}});
+    for (std::size_t i = 0; i < names.size(); ++i)
+      state.moments.back().values.push_back(
+          reader.tensor(moment_name(moments, names[i]), optimizer.parameters()[i].shape()));
+  }
+  return state;
+}
+
+// What a checkpoint holds, read and checked before anything changes.
+struct Loaded {
+  std::vector<Tensor> values, buffers;  // of the net
+  OptimizerState optimizer;
+  std::map<std::string, std::array<std::uint64_t, 2>> random;
+  std::map<std::string, std::string> notes;
+};
+
+Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  Reader reader(path);
+  Loaded loaded;
+  for (const auto& [name, parameter] : checkpoint.net.parameters())
+    loaded.values.push_back(reader.tensor(name, parameter.shape()));
+  for (const auto& [name, buffer] : checkpoint.net.buffers())
+    loaded.buffers.push_back(reader.tensor(name, buffer.value().shape()));
+  if (const Optimizer* optimizer = checkpoint.optimizer)
+    loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
+  reader.expect_nothing_left(checkpoint.optimizer == nullptr);
+  for (const auto& [name, random] : checkpoint.random)
+    loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
+                           reader.number<std::uint64_t>("random." + name + ".position")};
+  loaded.notes = reader.notes();
+  loaded.notes.insert(checkpoint.notes.begin(), checkpoint.notes.end());
+  return loaded;
+}
+
 }  // namespace
 
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
@@ -136,57 +187,22 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 }
 
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) {
-  Reader reader(path);
-  const auto& parameters = checkpoint.net.parameters();
-
-  // Everything is read and checked before anything changes.
-  std::vector<Tensor> values, buffers;
-  for (const auto& [name, parameter] : parameters)
-    values.push_back(reader.tensor(name, parameter.shape()));
-  for (const auto& [name, buffer] : checkpoint.net.buffers())
-    buffers.push_back(reader.tensor(name, buffer.value().shape()));
-  Index steps = 0;
-  double rate = 0;
-  std::vector<Moments> restored;
-  if (const Optimizer* optimizer = checkpoint.optimizer) {
-    const std::vector<std::string> names = names_of(*optimizer, checkpoint.net);
-    steps = reader.number<Index>("optimizer.steps");
-    expect<DataError>(steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}",
-                      path.string(), steps);
-    rate = reader.number<double>("optimizer.rate");
-    expect<DataError>(rate >= 0 && std::isfinite(rate),
-                      "load_checkpoint: {}: optimizer.rate is negative or not finite: {}",
-                      path.string(), rate);
-    for (const Moments& moments : optimizer->moments()) {
-      restored.push_back({moments.name, {}});
-      for (std::size_t i = 0; i < names.size(); ++i)
-        restored.back().values.push_back(
-            reader.tensor(moment_name(moments, names[i]), optimizer->parameters()[i].shape()));
-    }
-  }
-  reader.expect_nothing_left(checkpoint.optimizer == nullptr);
-  std::map<std::string, std::array<std::uint64_t, 2>> states;
-  for (const auto& [name, random] : checkpoint.random)
-    states[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
-                    reader.number<std::uint64_t>("random." + name + ".position")};
-  std::map<std::string, std::string> notes = reader.notes();
-  notes.insert(checkpoint.notes.begin(), checkpoint.notes.end());
-
+  Loaded loaded = load(path, checkpoint);
   // The optimizer first: it needs memory, what follows needs none.
   if (Optimizer* optimizer = checkpoint.optimizer) {
-    optimizer->restore(steps, restored);
-    optimizer->set_rate(rate);
+    optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
+    optimizer->set_rate(loaded.optimizer.rate);
   }
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Parameter parameter = parameters[i].parameter;
-    parameter.set(values[i]);
+  for (std::size_t i = 0; i < loaded.values.size(); ++i) {
+    Parameter parameter = checkpoint.net.parameters()[i].parameter;
+    parameter.set(loaded.values[i]);
   }
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
+  for (std::size_t i = 0; i < loaded.buffers.size(); ++i) {
     Buffer buffer = checkpoint.net.buffers()[i].buffer;
-    buffer.set(buffers[i]);
+    buffer.set(loaded.buffers[i]);
   }
-  for (const auto& [name, random] : checkpoint.random) random->restore(states[name]);
-  checkpoint.notes = std::move(notes);
+  for (const auto& [name, random] : checkpoint.random) random->restore(loaded.random.at(name));
+  checkpoint.notes = std::move(loaded.notes);
 }
 
 std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path) {

@@ -91,6 +91,7 @@ struct Option {
   Setter set;
 };
 
+// One entry an option, hence longer than functions are.
 const std::map<std::string, Option, std::less<>>& options() {
   using S = NormSpec&;
   using V = std::string_view;

@@ -50,6 +50,17 @@ bool same(const Tensor& a, const Tensor& b) {
           std::memcmp(a.data(), b.data(), static_cast<std::size_t>(a.size()) * sizeof(real)) == 0);
 }
 
+// What is wrong with a tensor that the net needs, "" if nothing is.
+std::string fault(const TensorFile& file, const std::string& name, const Shape& needed) {
+  if (const auto found = file.tensors.find(name); found != file.tensors.end())
+    return found->second.shape() == needed ? ""
+                                           : fmt::format("{} has shape {}, the net needs {}", name,
+                                                         found->second.shape(), needed);
+  if (const auto unread = file.unread.find(name); unread != file.unread.end())
+    return fmt::format("{} {}", name, unread->second);
+  return fmt::format("{} {}", name, file.indices.count(name) > 0 ? "holds integers" : "is missing");
+}
+
 }  // namespace
 
 void PyTorchState::transposed(const std::string& name, Parameter parameter) {
@@ -96,16 +107,8 @@ void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions&
   const std::map<std::string, const Entry*> wanted = named(options);
   std::vector<std::string> wrong;
   for (const auto& [name, entry] : wanted) {
-    if (const auto found = file.tensors.find(name); found != file.tensors.end()) {
-      if (found->second.shape() != entry->value.shape())
-        wrong.push_back(fmt::format("{} has shape {}, the net needs {}", name,
-                                    found->second.shape(), entry->value.shape()));
-    } else if (const auto unread = file.unread.find(name); unread != file.unread.end()) {
-      wrong.push_back(fmt::format("{} {}", name, unread->second));
-    } else {
-      wrong.push_back(fmt::format("{} {}", name,
-                                  file.indices.count(name) > 0 ? "holds integers" : "is missing"));
-    }
+    const std::string reason = fault(file, name, entry->value.shape());
+    if (!reason.empty()) wrong.push_back(reason);
   }
   std::map<const void*, std::pair<std::string, Tensor>> slots;
   for (const auto& [name, entry] : wanted) {

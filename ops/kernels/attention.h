@@ -31,6 +31,8 @@ struct Attention {
   real kept_factor;             ///< of those that are kept
 };
 
+// A task takes one head of one sequence, there and back.
+
 /// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0.
 /// rows (batch, heads, queries): for the way back.
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,

@@ -26,11 +26,13 @@ struct ConvSizes {
   Index group_weights() const { return group_filters() * patch(); }
 };
 
+// A task takes four images, in all three.
+
 /// y = x * w
 void conv_forward(const ConvSizes& sizes, const real* x, const real* w, real* y);
 /// The gradient of x, given that of y.
 void conv_input(const ConvSizes& sizes, const real* g, const real* w, real* dx);
-/// The gradient of w, given that of y.
+/// The gradient of w, given that of y. The sums of the tasks are added in order.
 void conv_weight(const ConvSizes& sizes, const real* x, const real* g, real* dw);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

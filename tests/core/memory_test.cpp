@@ -1,0 +1,150 @@
+#include <catch2/catch.hpp>
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+
+namespace {
+
+// Bytes of a tensor's block, as the pool rounds them.
+std::size_t block(const Shape& shape) {
+  return Storage::allocate(static_cast<std::size_t>(shape.size()) * sizeof(real)).capacity();
+}
+
+// The memory of this process that is in use, in bytes.
+double resident() {
+  double pages = 0;
+  std::ifstream("/proc/self/statm") >> pages >> pages;
+  return static_cast<double>(sysconf(_SC_PAGESIZE)) * pages;
+}
+
+struct Net {
+  Parameter first, second;
+  explicit Net(Random& random)
+      : first(random.normal({64, 128}, 0, 0.1)), second(random.normal({128, 10}, 0, 0.1)) {}
+  Tensor operator()(const Tensor& x) const {
+    return matmul(relu(layer_norm(matmul(x, first))), second);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a tape holds what its rules need and no more", "[memory]") {
+  Random random(1);
+  const Parameter weight(random.normal({64, 128})), bias(random.normal({128}));
+  const Tensor input = random.normal({32, 64});
+  const Tape tape;
+  SECTION("a linear layer: its input and its weight") {
+    const Tensor y = matmul(watch(input), weight) + bias;
+    CHECK(tape.bytes() == block({32, 64}) + block({64, 128}));
+  }
+  SECTION("a linear layer on data: only its input") {
+    const Tensor y = matmul(input, weight) + bias;
+    CHECK(tape.bytes() == block({32, 64}));
+  }
+  SECTION("layer_norm: its input for second derivatives, its output and two factors a row") {
+    const Tensor y = layer_norm(watch(input));
+    CHECK(tape.bytes() == 2 * block({32, 64}) + block({32, 2}));
+  }
+  SECTION("a chain of products: each factor once") {
+    Tensor y = watch(random.normal({16, 16}));
+    const Tensor x = y;
+    for (int i = 0; i < 4; ++i) y = matmul(y, x);
+    CHECK(tape.bytes() == 4 * block({16, 16}));
+  }
+  SECTION("nothing after the sweep") {
+    const Tensor loss = sum(matmul(input, weight));
+    grad(loss, std::vector{weight});
+    CHECK(tape.bytes() == 0);
+  }
+}
+
+TEST_CASE("a training loop asks the system for nothing once it is warm", "[memory]") {
+  const int before = threads(), count = GENERATE(1, 2);
+  set_threads(count);
+  Random random(1);
+  Net net(random);
+  std::vector<Parameter> parameters{net.first, net.second};
+  const Tensor x = random.normal({32, 64});
+  const Indices labels({32}, std::vector<Index>(32, 3));
+  const auto heap = [] { return mallinfo2().arena + mallinfo2().hblkhd; };
+  std::int32_t nodes = 0;
+  const real* address = nullptr;
+  // A second thread warms up with its first tile, whenever it gets one; one alone within 30 steps.
+  constexpr int enough = 20;
+  int idle_steps = 0, step = 0;
+  while (step < 50 || (idle_steps < enough && count > 1 && step < 1000)) {
+    ++step;
+    const std::int64_t allocations = memory_use().allocations;
+    const std::size_t heap_before = heap();
+    const Tape tape;
+    const std::vector<Tensor> gradients = grad(cross_entropy(net(x), labels), parameters);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      real* values = parameters[i].mutable_data();
+      for (Index j = 0; j < gradients[i].size(); ++j)
+        values[j] -= real{0.01} * gradients[i].data()[j];
+    }
+    const bool idle = memory_use().allocations == allocations && heap() == heap_before;
+    idle_steps = idle ? idle_steps + 1 : 0;
+    if (step == 2) {
+      nodes = tape.size();
+      address = net.second.value().data();  // which a rule held
+    }
+    if (step > 2) REQUIRE(tape.size() == nodes);
+  }
+  set_threads(before);
+  CHECK(idle_steps >= enough);
+  CHECK(net.second.value().data() == address);  // updated in place, not copied
+}
+
+TEST_CASE("a tensor takes the memory that its values need", "[memory]") {
+  // Three megabytes: with nothing but huge pages of two megabytes it would be four.
+  constexpr Index count = 3 * (Index{1} << 20) / static_cast<Index>(sizeof(real));
+  std::vector<Tensor> tensors;
+  const double before = resident();
+  for (int i = 0; i < 20; ++i) tensors.push_back(ones({count}));
+  CHECK((resident() - before) / (20 * count * sizeof(real)) == Approx(1.0).margin(0.2));
+}
+
+TEST_CASE("costs grow linearly with the length of a sequence", "[memory]") {
+  // Bytes asked for in total would grow with the square if each slice's gradient were a whole one;
+  // node counts would if an inner sweep walked all of the tape.
+  const auto nodes_of_recorded_sweep = [](Index steps) {
+    const Tape tape;
+    const Tensor x = watch(ones({4, 8}));
+    Tensor y = x;
+    for (Index i = 0; i < steps; ++i) y = layer_norm(y + x);
+    const Tensor dx = grad(sum(square(y)), x, {.record = true});
+    return tape.size();
+  };
+  const std::int32_t n10 = nodes_of_recorded_sweep(10), n20 = nodes_of_recorded_sweep(20),
+                     n40 = nodes_of_recorded_sweep(40);
+  CHECK(n40 - n20 == 2 * (n20 - n10));
+
+  const auto nodes_of_slices = [](Index steps) {
+    const Tape tape;
+    const Tensor x = watch(ones({steps, 8}));
+    Tensor total = zeros({8});
+    for (Index i = 0; i < steps; ++i) total = total + square(select(x, i));
+    const Tensor dx = grad(sum(total), x, {.record = true});
+    CHECK(dx.values()[0] == 2);
+    return std::pair(tape.size(), tape.bytes());
+  };
+  const auto s10 = nodes_of_slices(100), s20 = nodes_of_slices(200), s40 = nodes_of_slices(400);
+  CHECK(s40.first - s20.first == 2 * (s20.first - s10.first));
+  CHECK(static_cast<double>(s40.second) < 2.2 * static_cast<double>(s20.second));
+}
