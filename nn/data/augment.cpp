@@ -25,7 +25,8 @@ Tensor windows(const Tensor& images, Index height, Index width, const Corner& co
   std::fill_n(out, result.size(), real{0});
   for (Index image = 0; image < count; ++image) {
     const auto [top, left] = corner();
-    const Index first = std::max<Index>(0, -left), last = std::clamp(columns - left, first, std::max(first, width));
+    const Index first = std::max<Index>(0, -left),
+                last = std::clamp(columns - left, first, std::max(first, width));
     for (Index channel = 0; channel < channels; ++channel) {
       const real* from = images.data() + (image * channels + channel) * rows * columns;
       real* to = out + (image * channels + channel) * height * width;
