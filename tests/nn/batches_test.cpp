@@ -48,7 +48,7 @@ TEST_CASE("columns of different lengths are refused", "[data]") {
 }
 
 TEST_CASE("batches of a training follow from seed and step alone", "[data][threads]") {
-  const RestoreThreads restore;
+  const testing::RestoreThreads restore;
   const Examples set(numbered({10, 1, 2, 2}));
   const auto noise = [](std::tuple<Tensor> batch, Random& random) {
     return std::tuple(noisy(std::get<0>(batch), 0.5, random));

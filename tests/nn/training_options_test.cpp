@@ -2,6 +2,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/average.h"
 #include "tapegrad/nn/data/batches.h"
+#include "tapegrad/nn/data/idx.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/nn/data/text.h"
 #include "tapegrad/nn/gradients.h"
