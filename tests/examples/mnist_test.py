@@ -290,14 +290,14 @@ class Mnist(TrainerTest):
         self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
 
     def test_runs_are_compared(self):
-        gradients = pathlib.Path(PROGRAM).parent.with_name("gradients")
+        lab = pathlib.Path(PROGRAM).parent.with_name("lab") / "lab"
         runs = []
         for norm in "layer_simple", "detach_mean", "detach_variance", "detach":
             runs.append(str(self.path / norm))
             run(*self.train, "--norm", norm, "--probe", "--log-dir", runs[-1])
 
         def compare(*directories):
-            return subprocess.run([gradients, "--runs", ",".join(directories)], capture_output=True, text=True)
+            return subprocess.run([lab, "gradients", "--probed", ",".join(directories)], capture_output=True, text=True)
 
         result = compare(*runs)
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)

@@ -1,4 +1,4 @@
-#include "tapegrad/core/storage.h"
+#include "tapegrad/core/internal/storage.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
