@@ -238,7 +238,8 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
       sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
   std::optional<RunLog> log;  // of all seeds
-  if (flags.seeds > 1 && !flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
+  if (flags.seeds > 1 && !flags.run.dry_run)
+    log.emplace(flags.run.log_dir, all.values(), 0).start();
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
     const auto found =

@@ -26,7 +26,7 @@ ALLOWED = {
     "note.epoch_loss": set(),
     "note.best": {"[-1, 0]", "[1, 0.5]"},
     "note.data": set(),
-    "note.instruction_set": set(TEXTS),  # a remark: with another name than here, the run warns
+    "note.instruction_set": set(),
     "note.memory": {"0", "2"},  # of another --model
     "note.program": set(),
     "note.row_loss": set(),
