@@ -95,4 +95,10 @@ void expect_listed(const Tape& tape, const Fields& found) {
                 missing);
 }
 
+Index parameter_count(const Fields& found) {
+  Index count = 0;
+  for (const auto& [name, parameter] : found.parameters()) count += parameter.shape().size();
+  return count;
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR

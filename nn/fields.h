@@ -122,13 +122,12 @@ std::vector<Parameter> parameters(const Module& module) {
 ///     expect_listed(tape, fields(net));
 void expect_listed(const Tape& tape, const Fields& found);
 
-/// The number of trained values of a module.
+/// The number of trained values among these fields.
+Index parameter_count(const Fields& found);
+/// Those of a module.
 template <class Module>
 Index parameter_count(const Module& module) {
-  Index count = 0;
-  for (const auto& [name, parameter] : fields(module).parameters())
-    count += parameter.shape().size();
-  return count;
+  return parameter_count(fields(module));
 }
 
 /// A copy whose parameters and buffers are its own; slots that were shared within the module stay

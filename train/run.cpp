@@ -231,11 +231,14 @@ void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>
   write_result(fmt::format("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done()));
 }
 
+double Run::steps_per_second() const {
+  return static_cast<double>(state_.steps - first_step_) / progress_.seconds();
+}
+
 void Run::finish(const Json& results) {
-  const double steps_here = static_cast<double>(state_.steps - first_step_);
   Json summary{{"steps", state_.steps},
                {"seconds", seconds()},
-               {"steps_per_second", steps_here / progress_.seconds()},
+               {"steps_per_second", steps_per_second()},
                {"train_loss", state_.epoch_loss.value()},
                {"peak_rss_mb", peak_memory()}};
   summary.update(results);

@@ -10,6 +10,7 @@
 #include "tapegrad/nn/optimizer.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/interrupt.h"
+#include "tapegrad/train/metrics.h"
 #include "tapegrad/train/progress.h"
 #include "tapegrad/train/run_log.h"
 
@@ -28,20 +29,15 @@ struct RunFlags {
   void add_to(Flags& flags);
 };
 
-/// A mean over the steps so far.
-struct RunningMean {
-  double sum = 0;
-  Index count = 0;
-
-  void add(double value) { sum += value, ++count; }
-  double value() const { return sum / static_cast<double>(count); }
-};
-
 /// The steps of a training run.
 struct RunSteps {
   Index total;
   Index per_epoch;        ///< or between two reports, of a training that counts steps
   bool in_epochs = true;  ///< or in steps: how a report says where the run is
+
+  static RunSteps epochs(Index count, Index per_epoch) {
+    return {.total = count * per_epoch, .per_epoch = per_epoch};
+  }
 
   /// Steps between two rows of the log with the training loss.
   Index per_row() const;
@@ -100,6 +96,8 @@ class Run {
   bool interrupted() const { return interrupt_.requested(); }
   /// Of training; a run that resumes another counts on from the last row in its log.
   double seconds() const { return log_.seconds_before() + progress_.seconds(); }
+  /// Of this run alone.
+  double steps_per_second() const;
 
  private:
   using Writes = std::vector<std::function<void()>>;

@@ -83,7 +83,7 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
     for (const RecurrentLayer& layer : net.recurrent.layers) states.push_back(layer.first(batch));
     return memory_of(states);
   };
-  return {fields(net), parameter_count(net), logits, carried};
+  return {fields(net), logits, carried};
 }
 
 }  // namespace

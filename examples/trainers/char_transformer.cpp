@@ -109,7 +109,7 @@ CharModel make_transformer(const CharTransformerFlags& flags, Index vocabulary, 
     }
     return values;
   };
-  return {fields(net), parameter_count(net), logits, nullptr, flags.shared.seq_len};
+  return {fields(net), logits, nullptr, flags.shared.seq_len};
 }
 
 CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabulary, Random& random) {
@@ -125,7 +125,7 @@ CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabular
     return Memory(length > 0 ? static_cast<std::size_t>(flags.shared.layers) : 0,
                   zeros(shape.with(1, length)));
   };
-  return {fields(net), parameter_count(net), logits, carried};
+  return {fields(net), logits, carried};
 }
 
 }  // namespace

@@ -1,21 +1,32 @@
 #pragma once
 
-#include <condition_variable>
-#include <exception>
+#include <concepts>
+#include <functional>
 #include <iterator>
-#include <mutex>
+#include <memory>
 #include <optional>
-#include <thread>
 
 #include "tapegrad/core/random.h"
-#include "tapegrad/nn/data/idx.h"
+#include "tapegrad/nn/data/examples.h"
+#include "tapegrad/nn/data/read_ahead.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-struct Batch {
-  Tensor images;   ///< (N, 1, H, W) in [0, 1]
-  Indices labels;  ///< (N)
+/// What batches are taken from: `Examples`, an `ImageSet`, or any type that counts its examples and
+/// puts those that are chosen into a batch.
+template <class Set>
+concept ExampleSet = requires(const Set& set, std::span<const Index> chosen) {
+  { set.count() } -> std::convertible_to<Index>;
+  set.batch(chosen);
 };
+
+namespace detail {
+/// How many batches of `size` an epoch of `count` examples has. Throws ShapeError for an empty set
+/// and for a size below 1.
+Index batch_count(Index count, Index size);
+/// The positions of an epoch, in random order or from 0 on. Throws ShapeError for an empty set.
+Indices batch_order(Index count, Random* random);
+}  // namespace detail
 
 /// The batches of one pass over a set, to be walked once, prepared one ahead in the background:
 ///
@@ -23,23 +34,27 @@ struct Batch {
 ///
 /// The order follows from `random` alone; `first` batches are skipped, to resume a pass. The last
 /// batch may be smaller. The set must outlive the batches.
+template <ExampleSet Set>
 class Batches {
  public:
-  /// In random order. Throws ShapeError for an empty set, a size below 1 or a negative
-  /// `first`.
-  Batches(const ImageSet& set, Index size, Random& random, Index first = 0);
+  using Batch = decltype(std::declval<const Set&>().batch(std::span<const Index>()));
+  /// What is done to each batch, in the background; `number` counts from 0.
+  using Transform = std::function<Batch(Batch batch, Index number)>;
+
+  /// In random order. Throws ShapeError for an empty set, a size below 1 or a negative `first`.
+  Batches(const Set& set, Index size, Random& random, Index first = 0, Transform transform = {})
+      : Batches(set, size, detail::batch_order(set.count(), &random), first, std::move(transform)) {
+  }
   /// In order, for evaluation.
-  Batches(const ImageSet& set, Index size);
-  Batches(const Batches&) = delete;  // the background thread works for this object
-  Batches& operator=(const Batches&) = delete;
-  ~Batches();
+  Batches(const Set& set, Index size)
+      : Batches(set, size, detail::batch_order(set.count(), nullptr), 0, {}) {}
 
   /// How many batches a whole pass has.
-  Index count() const;
+  Index count() const { return count_; }
 
   class Iterator {
    public:
-    explicit Iterator(Batches* batches) : batches_(batches) { ++*this; }
+    explicit Iterator(ReadAhead<Batch>* batches) : batches_(batches) { ++*this; }
     const Batch& operator*() const { return *current_; }
     Iterator& operator++() {
       current_ = batches_->next();
@@ -48,31 +63,90 @@ class Batches {
     bool operator!=(std::default_sentinel_t) const { return current_.has_value(); }
 
    private:
-    Batches* batches_;
+    ReadAhead<Batch>* batches_;
     std::optional<Batch> current_;
   };
-  Iterator begin() { return Iterator(this); }
+  Iterator begin() { return Iterator(&batches_); }
   static std::default_sentinel_t end() { return {}; }
 
  private:
-  Batches(const ImageSet& set, Index size, Indices order, Index first);
-  Batch prepare(Index batch) const;
-  void prepare_all(Index first);
-  /// The next batch, or none after the last. Throws what its preparation threw.
-  std::optional<Batch> next();
+  Batches(const Set& set, Index size, const Indices& order, Index first, Transform transform)
+      : count_(detail::batch_count(order.size(), size)),
+        batches_([&set, size, order, count = count_,
+                  next = expect_not_negative("batches", "first", first),
+                  transform = std::move(transform)]() mutable -> std::optional<Batch> {
+          if (next >= count) return {};
+          const Index number = next++, begin = number * size;
+          const Index end = std::min(begin + size, order.size());
+          Batch batch = set.batch(order.values().subspan(static_cast<std::size_t>(begin),
+                                                         static_cast<std::size_t>(end - begin)));
+          return transform ? transform(std::move(batch), number) : std::move(batch);
+        }) {}
 
-  const ImageSet& set_;
+  Index count_;
+  ReadAhead<Batch> batches_;
+};
+
+/// The batches of a whole training, by step. Each epoch has an order of its own, and each batch a
+/// stream of random numbers for its transform; both follow from the seed and the step alone, so
+/// that a training that is resumed sees what it would have seen:
+///
+///     EpochBatches batches(train, 64, seed, [](auto batch, Random& random) { ... });
+///     const auto& [images, labels] = batches.at(step);
+///
+/// The set must outlive the batches.
+template <ExampleSet Set>
+class EpochBatches {
+ public:
+  using Batch = typename Batches<Set>::Batch;
+  using Transform = std::function<Batch(Batch batch, Random& random)>;
+
+  /// Throws ShapeError for an empty set and for a size below 1.
+  EpochBatches(const Set& set, Index size, std::uint64_t seed, Transform transform = {})
+      : set_(set),
+        size_(size),
+        random_(seed),
+        transform_(std::move(transform)),
+        per_epoch_(detail::batch_count(set.count(), size)) {}
+
+  Index per_epoch() const { return per_epoch_; }
+
+  /// The batch of a step, counted from 0: quick for the same step again and for the next one; valid
+  /// until another is asked for. Throws ShapeError for a step below 0.
+  const Batch& at(Index step) {
+    expect_not_negative("batches", "step", step);
+    if (step == step_) return **batch_;
+    if (step == step_ + 1 && step % per_epoch_ != 0)
+      ++*batch_;
+    else
+      begin_at(step);
+    step_ = step;
+    return **batch_;
+  }
+
+ private:
+  void begin_at(Index step) {
+    step_ = -1;
+    const auto epoch = static_cast<std::uint64_t>(step / per_epoch_);
+    Random order = random_.stream(0).stream(epoch);
+    typename Batches<Set>::Transform transform;
+    if (transform_)
+      transform = [transform_batch = transform_, random = random_.stream(1).stream(epoch)](
+                      Batch batch, Index number) {
+        Random own = random.stream(static_cast<std::uint64_t>(number));
+        return transform_batch(std::move(batch), own);
+      };
+    epoch_ = std::make_unique<Batches<Set>>(set_, size_, order, step % per_epoch_, transform);
+    batch_.emplace(epoch_->begin());
+  }
+
+  const Set& set_;
   Index size_;
-  Indices order_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::optional<Batch> ready_;
-  std::exception_ptr failure_;
-  bool finished_ = false;  // the worker has nothing more to prepare
-  bool stopping_ = false;  // nobody waits for more
-  std::thread worker_;     // last: it uses what stands above
+  Random random_;
+  Transform transform_;
+  Index per_epoch_, step_ = -1;
+  std::unique_ptr<Batches<Set>> epoch_;
+  std::optional<typename Batches<Set>::Iterator> batch_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,6 +8,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// Images and their labels.
+struct Batch {
+  Tensor images;   ///< (N, 1, H, W) in [0, 1]
+  Indices labels;  ///< (N)
+};
+
 /// Grey images as bytes, and a label for each: MNIST or any set in its format.
 struct ImageSet {
   Index height = 0, width = 0;
@@ -15,11 +21,12 @@ struct ImageSet {
   std::vector<std::uint8_t> labels;  ///< (count)
 
   Index count() const { return static_cast<Index>(labels.size()); }
-  /// The chosen images, of shape (N, 1, height, width), scaled to [0, 1]. Both throw ShapeError for
-  /// one that there is not.
+  /// The chosen images, of shape (N, 1, height, width), scaled to [0, 1]. All three throw
+  /// ShapeError for one that there is not.
   Tensor images(std::span<const Index> chosen) const;
   /// Their labels, of shape (N).
   Indices labels_of(std::span<const Index> chosen) const;
+  Batch batch(std::span<const Index> chosen) const { return {images(chosen), labels_of(chosen)}; }
 };
 
 /// Reads an IDX file of images and one of labels, each plain or gzipped

@@ -1,6 +1,10 @@
 #pragma once
 
-#include "trainers/char_trainer.h"
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "trainers/char_flags.h"
 
 namespace tapegrad::attack {
 

@@ -194,7 +194,7 @@ class Log(TrainerTest):
             result = subprocess.run([PROGRAM, *QUICK, *files, b"--" + flag, b"\xff"], capture_output=True)
             self.assertEqual(result.returncode, 2)
             self.assertIn(flag, result.stderr)
-        gradients = pathlib.Path(PROGRAM).with_name("gradients")
+        gradients = pathlib.Path(PROGRAM).parent.with_name("gradients")
         command = [gradients, b"--report", folder + b"/page", b"--runs", folder + b"/log"]
         result = subprocess.run(command, capture_output=True)
         self.assertIn(b"attached and detached", result.stderr)

@@ -286,7 +286,7 @@ class Mnist(TrainerTest):
         self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
 
     def test_runs_are_compared(self):
-        gradients = pathlib.Path(PROGRAM).with_name("gradients")
+        gradients = pathlib.Path(PROGRAM).parent.with_name("gradients")
         runs = []
         for norm in "layer_simple", "detach_mean", "detach_variance", "detach":
             runs.append(str(self.path / norm))

@@ -263,7 +263,7 @@ class TrainerTest(unittest.TestCase):
             self.assertIn(f"interrupted after {saved_steps(part)} of", rest)
         resumed = run(*self.data_flags, "--resume", part, "--save", part, *log)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
-        self.assertEqual(whole.stdout.splitlines()[-1], resumed.stdout.splitlines()[-1])
+        self.assertEqual(whole.stdout.splitlines()[-1:], resumed.stdout.splitlines()[-1:])
         rows, seconds = logged(self.path / "part_log")
         self.assertEqual(rows, logged(self.path / "whole_log")[0])
         self.assertEqual(seconds, sorted(seconds))

@@ -12,6 +12,7 @@
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/data/batches.h"
+#include "tapegrad/nn/data/idx.h"
 #include "tapegrad/nn/linear.h"
 #include "tapegrad/nn/safetensors.h"
 #include "tapegrad/ops/elementwise.h"

@@ -2,6 +2,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/average.h"
 #include "tapegrad/nn/data/batches.h"
+#include "tapegrad/nn/data/idx.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/nn/data/text.h"
 #include "tapegrad/nn/gradients.h"
@@ -180,7 +181,7 @@ TEST_CASE("batches refuse an empty set and sizes that make no sense", "[nn][opti
   const ImageSet one = images(1), none = images(0);
   check({
       {[&] { Batches(one, 1); }, ""},
-      {[&] { Batches(none, 1); }, "batches: the set is empty: 0 images"},
+      {[&] { Batches(none, 1); }, "batches: the set is empty: 0 examples"},
       {[&] { Batches(one, 0); }, "batches: size must be at least 1: 0"},
       {[&] { Batches(one, 1, draws(), -1); }, "batches: first must not be negative: -1"},
   });

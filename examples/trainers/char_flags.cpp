@@ -1,0 +1,29 @@
+#include "trainers/char_flags.h"
+
+#include "tapegrad/train/norm_flag.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+
+void CharFlags::add_to(Flags& flags) {
+  add_norm_flag(flags, norm, "Normalization");
+  flags.training("--layers", layers, "Layers")->check(between(1, 1000));
+  flags.training("--seq-len", seq_len, "Characters in a row of a batch")
+      ->check(between(1, 1 << 16));
+  flags.training("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
+  flags.training("--steps", steps, "Optimizer steps")->check(between(1, 1 << 30));
+  flags.training("--dropout", dropout, "Share of values to drop in training")
+      ->check(between(0.0, 0.99));
+  flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences");
+  flags.training("--seed", seed, "Seed of weights, order, dropout, drawn text and samples");
+  optimizer.add_to(flags);
+  run.add_to(flags);
+  flags.setting("--sample", sample, "Characters to write when the training is over")
+      ->check(not_negative());
+  flags.setting("--prompt", prompt, "What the sample begins with");
+  flags.setting("--temperature", temperature, "Of the sample: lower is safer")
+      ->check(between(1e-3, 1e3));
+  flags.setting("--top-k", top_k, "Sample from that many likeliest characters only; 0: from all")
+      ->check(not_negative());
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

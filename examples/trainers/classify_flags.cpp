@@ -1,0 +1,58 @@
+#include "trainers/classify_flags.h"
+
+#include <fmt/format.h>
+
+#include "tapegrad/train/norm_flag.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+
+void ClassifyFlags::add_to(Flags& flags) {
+  flags.training("--task", task, "What to classify: verbs of drawn sentences, or a set of --data")
+      ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
+  flags.setting("--data", data, "Directory of the task's files");
+  add_norm_flag(flags, norm, "Normalization");
+  flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
+      ->check(CLI::IsMember({"pre", "post"}));
+  flags.training("--layers", layers, "Layers")->check(between(1, 1000));
+  flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+  flags.training("--channels", channels, "Channels of a word")->check(between(4, 1 << 16));
+  flags.training("--hidden", hidden, "Channels within the feed-forward sub-layers")
+      ->check(between(1, 1 << 16));
+  flags.training("--batch-tokens", batch_tokens, "Words in a step, padding included")
+      ->check(between(1, 1 << 24));
+  flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+  flags.training("--dropout", dropout, "Share of values to drop in training")
+      ->check(between(0.0, 0.99));
+  flags.training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
+  flags.setting("--seeds", seeds, "Trainings, with that many seeds from --seed on")
+      ->check(between(1, 1000));
+  optimizer.add_to(flags);
+  run.add_to(flags);
+}
+
+void ClassifyFlags::check() const {
+  if (task == "agreement" && !data.empty())
+    throw CLI::ValidationError("--data", "--task agreement draws its sentences itself");
+  if (task != "agreement" && data.empty())
+    throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
+  if (channels % heads != 0 || channels % 2 != 0)
+    throw CLI::ValidationError(
+        "--heads", fmt::format("{} do not divide {} channels, or these are odd", heads, channels));
+  if (seeds > 1 && (!run.save.empty() || !run.resume.empty() || run.overfit_batch))
+    throw CLI::ValidationError(
+        "--seeds", "several trainings go with none of --save, --resume and --overfit-batch");
+}
+
+TransformerModelOptions ClassifyFlags::model() const {
+  return {.stack = {.layers = layers,
+                    .heads = heads,
+                    .channels = channels,
+                    .feed_forward = hidden,
+                    .activation = Activation::relu,
+                    .norm = NormSpec(norm),
+                    .placement = placement == "pre" ? NormPlacement::pre : NormPlacement::post,
+                    .dropout = dropout},
+          .positions = Positions::sinusoidal};
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <span>
+#include <tuple>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/tensor.h"
+#include "tapegrad/nn/options.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// The chosen rows of x, of shape (N, ...): x[chosen], of shape (chosen, ...), on no tape. Both
+/// throw ShapeError for scalars and for a row that there is not.
+Tensor take_rows(const Tensor& x, std::span<const Index> chosen);
+Indices take_rows(const Indices& x, std::span<const Index> chosen);
+
+/// Tensors and indices whose rows belong together: row i of each is example i.
+///
+///     const Examples train(images, labels);
+///     for (const auto& [x, y] : Batches(train, 64, random)) ...
+template <class... Columns>
+class Examples {
+ public:
+  /// columns: of shape (N, ...). Throws ShapeError unless all have as many rows.
+  explicit Examples(const Columns&... columns) : columns_(columns...) {
+    expect_defined("examples", columns...);
+    for (const Shape& shape : {columns.shape()...}) {
+      expect(shape.rank() >= 1, "examples: a scalar has no rows: {}", shape);
+      expect(shape[0] == count(), "examples: the columns differ in rows: {} and {}", count(),
+             shape[0]);
+    }
+  }
+
+  Index count() const { return std::get<0>(columns_).shape()[0]; }
+  const std::tuple<Columns...>& columns() const { return columns_; }
+  /// The chosen examples, a tuple of tensors and indices. Throws ShapeError for one that there is
+  /// not.
+  std::tuple<Columns...> batch(std::span<const Index> chosen) const {
+    return std::apply(
+        [&](const Columns&... columns) { return std::tuple(take_rows(columns, chosen)...); },
+        columns_);
+  }
+
+ private:
+  std::tuple<Columns...> columns_;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

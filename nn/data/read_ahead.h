@@ -1,0 +1,78 @@
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// Values that a function makes one after the other, one ahead of their use.
+///
+/// One thread makes them all, so that its buffers are used again. It is no task of oneTBB: a step
+/// that waits for its kernels would take up such a task and wait for the whole of it, and behind
+/// kernels that keep all workers busy the task would not begin.
+template <class T>
+class ReadAhead {
+ public:
+  /// make: the next value, or nothing after the last; called in the background only
+  explicit ReadAhead(std::function<std::optional<T>()> make) : make_(std::move(make)) {
+    worker_ = std::thread([this] { make_all(); });
+  }
+  ReadAhead(const ReadAhead&) = delete;  // the thread works for this object
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  ~ReadAhead() {
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+
+  /// The next value, or nothing after the last. Throws what making it threw.
+  std::optional<T> next() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return ready_ || finished_; });
+    std::optional<T> value = std::exchange(ready_, std::nullopt);
+    changed_.notify_all();
+    if (!value && failure_) std::rethrow_exception(failure_);
+    return value;
+  }
+
+ private:
+  void make_all() {
+    try {
+      while (std::optional<T> made = make_()) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return stopping_ || !ready_; });
+        if (stopping_) return;
+        ready_ = std::move(made);
+        changed_.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      failure_ = std::current_exception();
+    }
+    const std::lock_guard lock(mutex_);
+    finished_ = true;
+    changed_.notify_all();
+  }
+
+  std::function<std::optional<T>()> make_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::optional<T> ready_;
+  std::exception_ptr failure_;
+  bool finished_ = false;  // there is nothing more to make
+  bool stopping_ = false;  // nobody waits for more
+  std::thread worker_;     // last: it uses what stands above
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,79 @@
+#include "tapegrad/train/trainer.h"
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/train/output.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+void train_epochs(const Task& task, Run& run, const std::function<double(Index)>& step,
+                  const Optimizer& optimizer) {
+  while (!run.over()) {
+    const double loss = step(run.steps_done());
+    run.step(loss, optimizer.rate());
+    const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
+    if (ends_epoch) run.report(task.evaluate ? task.evaluate() : Json::object());
+  }
+}
+
+}  // namespace
+
+Trainer::Trainer(Flags& flags, const RunFlags& run, const OptimizerFlags& optimizer)
+    : flags_(flags),
+      resumed_(notes_to_resume(run.resume, flags)),
+      run_(run),
+      optimizer_(optimizer) {
+  set_threads(run_.threads);
+}
+
+void Trainer::uses_data(const std::string& source, const std::string& digest) {
+  expect_same_data(resumed_, run_.resume, source, digest);
+  data_ = digest;
+}
+
+Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
+  Checkpoint saved{task.net, &updates.optimizer(), task.random, flags_.training_values()};
+  if (!data_.empty()) saved.notes["data"] = data_;
+  if (task.notes)
+    for (const auto& [name, text] : task.notes()) saved.notes[name] = text;
+  if (task.carried) task.carried(saved.net);
+  return saved;
+}
+
+void Trainer::resume(const Task& task, Training& updates, Index steps_done) const {
+  if (task.prepare) task.prepare(steps_done);
+  Checkpoint into = checkpoint(task, updates);
+  load_checkpoint(run_.resume, into);
+  updates.resume(run_.resume, steps_done);
+}
+
+int Trainer::train(const Task& task) const {
+  Training updates(optimizer_, run_, task.net, task.steps.total);
+  const RunState state = resumed_state(resumed_, run_.resume, task.steps);
+  if (resumes()) resume(task, updates, state.steps);
+  write_result(task.description);
+  const auto step = [&](Index i) { return updates.step([&] { return task.loss(i); }); };
+  if (run_.dry_run) {
+    dry_run(flags_, task.net, [&] { return step(0); });
+    return 0;
+  }
+
+  Run run(run_, flags_.values(), task.steps, state);
+  run.saves([&] { updates.write_probe(); });
+  run.saves_checkpoint([&] { return checkpoint(task, updates); });
+  if (run_.overfit_batch)
+    overfit(run, updates.optimizer(), [&] { return step(0); });
+  else
+    train_epochs(task, run, step, updates.optimizer());
+  updates.print_profile();
+  if (run.interrupted()) {
+    run.stop();
+    return exit_interrupted;
+  }
+  Json results{{"parameters", parameter_count(task.net)}};
+  if (task.finish) results.update(task.finish(run));
+  run.finish(results);
+  return 0;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,18 @@
+#include "tapegrad/train/training_flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+TrainingFlags::TrainingFlags(const std::string& program, const std::string& description,
+                             const TrainingDefaults& defaults)
+    : Flags(program, description),
+      epochs(defaults.epochs),
+      batch_size(defaults.batch_size),
+      optimizer(defaults.optimizer) {
+  training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+  training("--batch-size", batch_size, "Examples in a step")->check(between(1, 1 << 20));
+  training("--seed", seed, "Seed of weights, order and whatever else is drawn");
+  optimizer.add_to(*this);
+  run_flags.add_to(*this);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
