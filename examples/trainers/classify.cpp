@@ -112,8 +112,9 @@ struct Classifier {
 int run_classify(ClassifyFlags& flags, Flags& all) {
   Trainer trainer(all, flags.run, flags.optimizer);
   flags.check();
-  const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
-                                               : read_sentence_sets(flags.task, flags.data);
+  const SentenceSets sets = flags.data.empty()
+                                ? draw_sentence_sets(flags.seed)
+                                : read_sentence_sets(flags.task, flags.data, flags.batch_tokens);
   trainer.uses_data(sets.source, sets.digest());
   write_result(fmt::format(
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
