@@ -57,16 +57,6 @@ CLI::Validator not_negative() {
   return bounded("at least 0", [](double value) { return value >= 0; });
 }
 
-CLI::Validator file_name() {
-  return {[](const std::string& text) -> std::string {
-            if (text.empty()) return "the name is empty";
-            if (!text.starts_with("--")) return "";
-            return fmt::format("the name is missing: {0} is a flag; write ./{0} for such a file",
-                               beginning(text));
-          },
-          ""};
-}
-
 CLI::Validator between(double low, double high) {
   return bounded(fmt::format("from {} to {}", low, high),
                  [=](double value) { return low <= value && value <= high; });

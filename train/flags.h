@@ -39,9 +39,6 @@ constexpr bool is_list<std::vector<T>> = true;
 /// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
 CLI::Validator positive();
 CLI::Validator not_negative();
-/// For names of files: an empty one is a mistake of the caller's script, one that begins with "--"
-/// a flag behind a name that was forgotten.
-CLI::Validator file_name();
 /// From `low` to `high`, both included.
 CLI::Validator between(double low, double high);
 

@@ -10,8 +10,8 @@
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
-#include "tapegrad/train/outputs.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -97,7 +97,7 @@ void RunFlags::add_to(Flags& flags) {
       ->needs("--log-dir");
   flags.setting("--profile", profile,
                 "At the end, print where the time of a step went, operation by operation");
-  flags.checks([&flags] { check_outputs(flags); });
+  flags.checks([&flags] { check_file_flags(flags); });
 }
 
 Index RunSteps::per_row() const {
@@ -157,10 +157,11 @@ void Run::saves_checkpoint(std::function<Checkpoint()> make) {
 void Run::log(const std::function<void()>& write) {
   try {
     write();
-    logged_ = true;
+    log_failure_.clear();
   } catch (const std::exception& error) {
-    logged_ = false;
-    progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", error.what()));
+    if (log_failure_ == error.what()) return;  // it has been told
+    log_failure_ = error.what();
+    progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", log_failure_));
   }
 }
 
@@ -253,7 +254,7 @@ void Run::stop() {
 }
 
 void Run::write_rest(Writes writes) {
-  if (!logged_) writes.emplace_back([this] { log_.write_rows(); });
+  if (!log_failure_.empty()) writes.emplace_back([this] { log_.write_rows(); });
   if (saved_step_ != state_.steps) writes.insert(writes.end(), saves_.begin(), saves_.end());
   write_all(writes);
 }

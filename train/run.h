@@ -111,7 +111,7 @@ class Run {
   Index first_step_;
   std::string save_path_;
   RunLog log_;
-  bool logged_ = true;  // all rows
+  std::string log_failure_;  // of the last attempt to log
   SaveInterval save_every_;
   Writes saves_;
   Index saved_step_;  // at the last save

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from mnist_test import QUICK, write_images, write_idx
-from program import PROGRAM, TrainerTest, run, saved_steps, start, weights, with_note
+from program import PROGRAM, TrainerTest, run, run_redirected, weights, with_note
 
 
 class Outputs(TrainerTest):
@@ -60,13 +60,27 @@ class Outputs(TrainerTest):
         self.assertFalse(saved.exists())
 
     def test_names_that_were_forgotten(self):
-        for flag in "--save", "--log-dir", "--resume":
+        for flag in "--save", "--log-dir", "--resume", "--data":
+            self.assertIn(f"{flag}: the name is empty", run(*self.train, flag, "", code=2).stderr)
             message = run(*self.train, flag, "--dry-run", code=2).stderr
             self.assertIn(f"{flag}: the name is missing: --dry-run is a flag; write ./--dry-run", message)
         file = self.path / "--x"
         command = [PROGRAM, *map(str, self.train), "--save", "./--x"]
         self.assertEqual(subprocess.run(command, cwd=self.path, capture_output=True).returncode, 0)
         self.assertTrue(file.exists())
+
+    def test_a_pipe_to_resume_from(self):
+        self.saved("saved")
+        flags = [*self.data_flags, "--resume", "/dev/stdin"]
+        result = run_redirected(f"< {self.path / 'saved'}", *flags)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(self.path / "saved", "rb") as file:
+            pipe = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+            result = subprocess.run([PROGRAM, *map(str, flags)], stdin=pipe.stdout, capture_output=True, text=True)
+            pipe.stdout.close()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--resume: /dev/stdin is a pipe", result.stderr)
+        pipe.wait()
 
     def test_weights_that_are_no_numbers(self):
         saved = self.saved("saved")

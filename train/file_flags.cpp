@@ -1,4 +1,4 @@
-#include "tapegrad/train/outputs.h"
+#include "tapegrad/train/file_flags.h"
 
 #include <filesystem>
 
@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string named_by(const Json& values, const char* flag) {
-  return values.contains(flag) ? values[flag].get<std::string>() : "";
+  return values.contains(flag) && values[flag].is_string() ? values[flag].get<std::string>() : "";
 }
 
 // mktemp makes an empty file, of which nothing can be lost.
@@ -22,6 +22,16 @@ bool holds_something(const std::string& path) {
 
 }  // namespace
 
+CLI::Validator file_name() {
+  return {[](const std::string& text) -> std::string {
+            if (text.empty()) return "the name is empty";
+            if (!text.starts_with("--")) return "";
+            return fmt::format("the name is missing: {0} is a flag; write ./{0} for such a file",
+                               beginning(text));
+          },
+          ""};
+}
+
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return true;
@@ -29,9 +39,13 @@ bool same_file(const std::string& a, const std::string& b) {
   return first == fs::weakly_canonical(fs::absolute(b, error), error) && !error;
 }
 
-void check_outputs(const Flags& flags) {
+void check_file_flags(const Flags& flags) {
   const Json values = flags.values();
   const std::string save = named_by(values, "save"), resume = named_by(values, "resume");
+  std::error_code error;
+  if (fs::is_fifo(resume, error))
+    throw CLI::ValidationError(
+        "--resume", fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
   if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
     throw CLI::ValidationError(
         "--save", fmt::format("{} exists, and this training would replace it; go on with it by "
