@@ -4,9 +4,17 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tapegrad)
 install(TARGETS tapegrad tapegrad64 EXPORT tapegradTargets)
 install(EXPORT tapegradTargets NAMESPACE tapegrad:: DESTINATION ${package})
-install(DIRECTORY core ops nn models DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
+set(folders core ops nn models)
+set(programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h)
+if(TAPEGRAD_BUILD_TRAIN)
+  install(TARGETS tapegrad_train tapegrad_train64 EXPORT tapegradTrainTargets)
+  install(EXPORT tapegradTrainTargets NAMESPACE tapegrad:: DESTINATION ${package})
+  list(APPEND folders train)
+  list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/train.h)
+endif()
+install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
         FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)
-install(FILES ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h
+install(FILES ${programs_headers}
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad)
 
 # Who links a static library also links what it is made of.
@@ -39,11 +47,15 @@ set(CPACK_PACKAGE_NAME libtapegrad-dev)
 set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers,
 optimizers and whole networks in C++20. This package has the headers and
-libraries in single and double precision, for CMake and pkg-config.")
+libraries in single and double precision, for CMake and pkg-config, and
+the training kit.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "libfmt-dev, libtbb-dev, libhwy-dev, zlib1g-dev, nlohmann-json3-dev")
+if(TAPEGRAD_BUILD_TRAIN)
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libcli11-dev")
+endif()
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
     GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_INSTALLED_DIRECTORIES ${PROJECT_BINARY_DIR}/debian /usr/share/doc/libtapegrad-dev)

@@ -31,6 +31,17 @@ void OptimizerFlags::add_to(Flags& flags) {
       ->check(not_negative());
 }
 
+void OptimizerFlags::check(const Flags& given) const {
+  const auto expect_effect = [&](const char* flag, bool has_effect, const std::string& other) {
+    if (given.given(flag) && !has_effect)
+      throw CLI::ValidationError(flag, fmt::format("has no effect with {}; leave it out", other));
+  };
+  const bool is_adam = optimizer == "adam" || optimizer == "adamw";
+  expect_effect("--warmup", schedule == "cosine", "--schedule " + schedule);
+  expect_effect("--final-lr", schedule == "cosine", "--schedule " + schedule);
+  expect_effect("--beta2", is_adam, "--optimizer " + optimizer);
+}
+
 std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
     const std::vector<Parameter>& parameters) const {
   if (optimizer == "adam")

@@ -22,6 +22,9 @@ struct OptimizerFlags {
   double clip_norm = 0;
 
   void add_to(Flags& flags);
+  /// Refuses what is given though another flag leaves it without effect. Throws
+  /// CLI::ValidationError.
+  void check(const Flags& given) const;
   std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters) const;
   /// The learning rate at each of `steps` steps.
   Schedule make_schedule(Index steps) const;

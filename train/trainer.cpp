@@ -23,6 +23,7 @@ Trainer::Trainer(Flags& flags, const RunFlags& run, const OptimizerFlags& optimi
       resumed_(notes_to_resume(run.resume, flags)),
       run_(run),
       optimizer_(optimizer) {
+  optimizer_.check(flags);
   set_threads(run_.threads);
 }
 

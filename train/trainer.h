@@ -44,7 +44,7 @@ struct Task {
 class Trainer {
  public:
   /// To be made before data and net, which depend on flags that --resume may set. Throws DataError
-  /// and CLI::ValidationError for a checkpoint that does not go with the flags.
+  /// and CLI::ValidationError for flags that do not go together, or not with the checkpoint.
   Trainer(Flags& flags, const RunFlags& run, const OptimizerFlags& optimizer);
   explicit Trainer(TrainingFlags& flags) : Trainer(flags, flags.run_flags, flags.optimizer) {}
 

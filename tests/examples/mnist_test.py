@@ -166,6 +166,12 @@ class Mnist(TrainerTest):
         for value in ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"):
             run(*self.train, "--optimizer", value)
 
+    def test_flags_without_effect_are_refused(self):
+        for flag, *others in (("--warmup", "5", "--schedule", "warmup"), ("--final-lr", "1e-4", "--schedule", "step"),
+                              ("--beta2", "0.9", "--optimizer", "sgd")):
+            error = run(*self.train, flag, *others, code=2).stderr
+            self.assertIn(f"{flag}: has no effect with {others[1]} {others[2]}; leave it out", error)
+
     def test_overfit_batch(self):
         result = run(*self.train, "--overfit-batch", "--lr", "1e-2", "--epochs", "9")
         self.assertIn("one batch: loss 0.00", result.stdout)

@@ -1,5 +1,5 @@
 # Builds the project in outside/ as a user would: against an installed tapegrad, and with its sources
-# in a subdirectory. A plugin with tapegrad inside must load, and one program may use both libraries.
+# in a subdirectory; and the training program of the README with the training kit. A plugin with tapegrad inside must load, and one program may use both libraries.
 # Headers of one with the library of the other must not link, and a target whose every file would be
 # compiled in double precision because it links both is refused.
 
@@ -9,11 +9,25 @@ set(outside -S ${SOURCE}/tests/install/outside)
 set(configure ${CMAKE_COMMAND} ${release} ${outside})
 
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+file(GLOB pages ${BUILD}/tests/docs/code/README_*.cpp)
+foreach(page IN LISTS pages)
+  file(STRINGS ${page} trains REGEX "<tapegrad/train.h>")
+  if(trains)
+    set(trainer ${page})
+  endif()
+endforeach()
+run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix -DTRAINER=${trainer})
 run(${CMAKE_COMMAND} --build ${WORK}/found)
 run(${WORK}/found/outside)
 run(${WORK}/found/outside64)
 run(${WORK}/found/both)
+foreach(name trainer trainer64)
+  run(${WORK}/found/${name} --epochs 1 --log-dir ${WORK}/log_${name} --save ${WORK}/${name}.safetensors)
+  run(${WORK}/found/${name} --resume ${WORK}/${name}.safetensors --quiet)
+  if(NOT EXISTS ${WORK}/log_${name}/curves.svg)
+    message(FATAL_ERROR "${name} has drawn no curves")
+  endif()
+endforeach()
 run(${WORK}/found/host ${WORK}/found/libplugin.so)
 
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/found --target mistaken
@@ -30,4 +44,11 @@ execute_process(COMMAND ${configure} -B ${WORK}/both -DCMAKE_PREFIX_PATH=${WORK}
                 RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
 if(NOT status OR NOT output MATCHES "TAPEGRAD_SCALAR")
   message(FATAL_ERROR "a program that links both libraries was not refused: ${output}")
+endif()
+
+execute_process(COMMAND ${configure} -B ${WORK}/without_cli11 -DCMAKE_PREFIX_PATH=${WORK}/prefix
+                        -DTRAINER=${trainer} -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON
+                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+if(NOT status OR NOT output MATCHES "CLI11")
+  message(FATAL_ERROR "the training kit was found without CLI11: ${output}")
 endif()
