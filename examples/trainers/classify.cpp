@@ -122,12 +122,13 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   if (flags.seeds == 1) return Classifier(flags, sets, flags.seed).train(trainer);
 
   std::optional<RunLog> log;  // of all seeds
-  if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0).start();
+  if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
     const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
     if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
     Classifier classifier(flags, sets, seed);
+    if (log) log->start();
     if (const int code = classifier.train(trainer); code != 0) return code;
     accuracies.push_back(classifier.best.test);
   }

@@ -70,6 +70,10 @@ class Classify(TrainerTest):
         self.assertIn("standard deviation", result.stdout)
         one = json.loads((log / "seed_2" / "summary.json").read_text())
         self.assertEqual(one["test_accuracy"], summary["test_accuracies"][1])
+        before = (log / "summary.json").read_text()
+        run(*self.train, "--norm", "batch", "--seeds", "2", "--log-dir", log, code=1)
+        self.assertEqual((log / "summary.json").read_text(), before)
+        self.assertTrue((log / "seed_2" / "summary.json").exists())
         run(*self.train, "--log-dir", log)
         self.assertFalse(list(log.glob("seed_*")))
 
