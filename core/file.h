@@ -44,12 +44,17 @@ FileBytes read_file(const std::filesystem::path& path,
 std::string read_text(const std::filesystem::path& path);
 
 /// Writes a file whole or not at all: to a temporary file beside it, which then takes its name.
-/// Symlinks are followed, the permissions of a file that is replaced are kept, and temporary files
-/// of writers that were killed are removed. Throws DataError when that fails, also for what is no
-/// regular file, such as a device; what was there before is kept.
+/// Symlinks are followed, and temporary files of writers that were killed are removed. A file that
+/// is replaced hands on its permissions and its access control list, where the process may also its
+/// owner and group; where it may not, nobody gains access. Other hard links keep the old content.
+/// Throws DataError when that fails, also for a file that the process may not write and for what is
+/// no regular file, such as a device; what was there before is kept.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 /// The same for a file of several parts, which need not lie side by side in memory.
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
+/// Throws the DataError that write_file would end with, as far as it can be known before: writes a
+/// temporary file beside it, and removes it again. What is there stays as it is.
+void expect_writable(const std::filesystem::path& path);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -30,11 +31,11 @@ std::string choose() {
   std::vector<std::string> names(targets.size());
   std::transform(targets.begin(), targets.end(), names.begin(), name_of);
   const char* variable = std::getenv("TAPEGRAD_TARGET");
-  if (variable == nullptr) return names.front();
+  if (variable == nullptr || *variable == '\0') return names.front();
   const auto found = std::find(names.begin(), names.end(), variable);
   expect<Error>(found != names.end(),
                 "TAPEGRAD_TARGET={}: this processor has no such instruction set; choose one of: {}",
-                variable, fmt::format("{}", fmt::join(names, ", ")));
+                beginning(variable), fmt::format("{}", fmt::join(names, ", ")));
   hwy::DisableTargets(~targets[static_cast<std::size_t>(found - names.begin())]);
   return *found;
 }

@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,8 @@
 #include <cstring>
 #include <ctime>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -37,6 +40,42 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
     target = target.parent_path() / next;
   }
   return target;
+}
+
+// Where a write leads, and the file that is there, if there is one.
+struct Target {
+  std::filesystem::path name;
+  std::optional<struct stat> old;
+};
+
+// Throws DataError for what cannot be replaced.
+Target target_of(const std::filesystem::path& path) {
+  expect<DataError>(!path.empty(), "write_file: the name of the file is empty");
+  struct stat old {};
+  const bool replaces = ::stat(path.c_str(), &old) == 0;
+  expect_done(replaces || errno == ENOENT, path);
+  expect<DataError>(!replaces || S_ISREG(old.st_mode),
+                    "write_file: cannot write {}: it is {}; name a regular file or a new one",
+                    path.string(), kind_of(old.st_mode));
+  // The folder alone would let a process replace files that it may not write.
+  expect_done(!replaces || ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0, path);
+  return {behind_links(path), replaces ? std::optional(old) : std::nullopt};
+}
+
+constexpr const char* acl_attribute = "system.posix_acl_access";
+
+// Whether the last call has failed because the file has no such attribute.
+bool without_attribute() { return errno == ENODATA || errno == ENOTSUP; }
+
+// The access control list of a file as the kernel keeps it, empty for a file without one; nothing
+// if it cannot be read.
+std::optional<std::string> acl_of(const std::filesystem::path& file) {
+  constexpr std::size_t longest = 65536;  // as in the kernel
+  std::string acl(longest, '\0');
+  const ssize_t size = ::getxattr(file.c_str(), acl_attribute, acl.data(), acl.size());
+  if (size < 0 && !without_attribute()) return {};
+  acl.resize(size < 0 ? 0 : static_cast<std::size_t>(size));
+  return acl;
 }
 
 std::filesystem::path folder_of(const std::filesystem::path& file) {
@@ -86,13 +125,14 @@ void remove_stale(const std::filesystem::path& target) {
 class Temporary {
  public:
   // Throws DataError, which names `path`.
-  Temporary(const std::filesystem::path& target, mode_t mode, const std::filesystem::path& path) {
+  Temporary(const Target& target, const std::filesystem::path& path) {
+    const mode_t mode = target.old ? S_IRUSR | S_IWUSR : 0666;
     constexpr int attempts = 100;
     for (int i = 0; i < attempts; ++i) {
       std::uint64_t digits = 0;
       expect_done(::getentropy(&digits, sizeof digits) == 0, path);
-      name_ =
-          folder_of(target) / fmt::format("{}{:016x}{}", temporary_prefix(target), digits, ending);
+      name_ = folder_of(target.name) /
+              fmt::format("{}{:016x}{}", temporary_prefix(target.name), digits, ending);
       file_ = Descriptor(
           ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
       if (!file_.is_open() && errno == EEXIST) continue;
@@ -109,12 +149,18 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  // Gives the file the permissions, owner and group of another, as far as this process may.
-  void adopt(const struct stat& other) {
-    mode_t mode = other.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
-    if (::fchown(file_.number(), other.st_uid, other.st_gid) != 0 &&
-        ::fchown(file_.number(), static_cast<uid_t>(-1), other.st_gid) != 0)
-      mode = (mode & ~static_cast<mode_t>(S_IRWXG)) | (mode & S_IRWXO) << 3;  // not its group
+  // Gives the file the permissions, access control list, owner and group of the one that it is to
+  // replace, as far as this process may, and access to nobody who had none.
+  void adopt(const Target& target) {
+    const struct stat& old = *target.old;
+    const bool keeps_group = ::fchown(file_.number(), old.st_uid, old.st_gid) == 0 ||
+                             ::fchown(file_.number(), static_cast<uid_t>(-1), old.st_gid) == 0;
+    const std::optional<std::string> acl = acl_of(target.name);
+    mode_t mode = old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+    if (!acl || !(keeps_group || acl->empty()) || !take_acl(*acl))
+      mode &= S_IRWXU;
+    else if (!keeps_group)
+      mode = (mode & ~static_cast<mode_t>(S_IRWXG)) | (mode & S_IRWXO) << 3;
     ::fchmod(file_.number(), mode);
   }
 
@@ -143,6 +189,13 @@ class Temporary {
   }
 
  private:
+  // An empty list takes away what a new file has from its folder.
+  bool take_acl(const std::string& acl) {
+    if (acl.empty())
+      return ::fremovexattr(file_.number(), acl_attribute) == 0 || without_attribute();
+    return ::fsetxattr(file_.number(), acl_attribute, acl.data(), acl.size(), 0) == 0;
+  }
+
   // False if a writer that cleans up came between the file and its lock.
   bool lock() {
     if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
@@ -183,26 +236,26 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts) {
-  expect<DataError>(!path.empty(), "write_file: the name of the file is empty");
-  struct stat old {};
-  const bool replaces = ::stat(path.c_str(), &old) == 0;
-  expect_done(replaces || errno == ENOENT, path);
-  expect<DataError>(!replaces || S_ISREG(old.st_mode),
-                    "write_file: cannot write {}: it is {}; name a regular file or a new one",
-                    path.string(), kind_of(old.st_mode));
-
-  const std::filesystem::path target = behind_links(path);
-  remove_stale(target);
+  const Target target = target_of(path);
+  remove_stale(target.name);
   const WithoutSizeSignal quiet;
-  Temporary file(target, replaces ? S_IRUSR | S_IWUSR : 0666, path);
-  if (replaces) file.adopt(old);
+  Temporary file(target, path);
+  if (target.old) file.adopt(target);
   for (const auto& part : parts) expect_done(file.write(part), path);
   expect_done(file.flush(), path);
-  expect_done(file.take_name(target), path);
+  expect_done(file.take_name(target.name), path);
 
   // So that the new name survives a power failure. The file is in place, so a failure is no error.
-  const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const Descriptor folder(
+      ::open(folder_of(target.name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.is_open()) ::fsync(folder.number());
+}
+
+void expect_writable(const std::filesystem::path& path) {
+  const WithoutSizeSignal quiet;
+  Temporary file(target_of(path), path);
+  constexpr std::byte some{};
+  expect_done(file.write(std::span(&some, 1)) && file.flush(), path);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -28,7 +28,7 @@ CLI::Validator bounded(const std::string& bounds, const std::function<bool(doubl
   const auto problem = [=](const std::string& text) -> std::string {
     double value = 0;
     if (CLI::detail::lexical_cast(text, value) && inside(value)) return "";
-    return fmt::format("must be {}: {}", bounds, text);
+    return fmt::format("must be {}: {}", bounds, beginning(text));
   };
   return {problem, bounds};
 }
@@ -57,10 +57,6 @@ CLI::Validator not_negative() {
   return bounded("at least 0", [](double value) { return value >= 0; });
 }
 
-CLI::Validator not_empty() {
-  return {[](const std::string& text) { return text.empty() ? "the name is empty" : ""; }, ""};
-}
-
 CLI::Validator between(double low, double high) {
   return bounded(fmt::format("from {} to {}", low, high),
                  [=](double value) { return low <= value && value <= high; });
@@ -69,6 +65,9 @@ CLI::Validator between(double low, double high) {
 Flags::Flags(const std::string& program, const std::string& description)
     : app_(description, program) {
   app_.set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
+  app_.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return printable(error.what()) + "\nRun with --help for more information.\n";
+  });
 }
 
 Json Flags::values() const {
@@ -119,6 +118,7 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   // After the checks of a flag's own range, which says more than that of its type.
   for (const Entry& entry : entries_) entry.option->check(entry.last_check);
   app_.parse(argc, argv);
+  for (const auto& check : checks_) check();
   const int code = body();
   return code == 0 && !results_are_written() ? 1 : code;
 } catch (const CLI::ParseError& error) {
@@ -134,7 +134,7 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
                                app_.get_name()));
   return 1;
 } catch (const std::exception& error) {
-  write_message(fmt::format("{}: {}\n", app_.get_name(), error.what()));
+  write_message(fmt::format("{}: {}\n", app_.get_name(), printable(error.what())));
   return 1;
 }
 

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/train/json.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -38,8 +39,6 @@ constexpr bool is_list<std::vector<T>> = true;
 /// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
 CLI::Validator positive();
 CLI::Validator not_negative();
-/// For names of files: an empty one is a mistake of the caller's script.
-CLI::Validator not_empty();
 /// From `low` to `high`, both included.
 CLI::Validator between(double low, double high);
 
@@ -69,6 +68,9 @@ class Flags {
   /// a value that the command line would not take, and for the checkpoint of another program.
   void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
+  /// Has `check` look at the values of all flags before the program begins. It throws
+  /// CLI::ValidationError for those that do not go together.
+  void checks(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
   /// Reads the command line, then calls `body`. Returns the exit code of the program: that of
   /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception and for
@@ -102,11 +104,11 @@ class Flags {
     if constexpr (is_list<T>) {
       return no_number<typename T::value_type>(text);
     } else if constexpr (std::is_integral_v<T>) {
-      return is_whole(text) ? "" : text + " is not a whole number";
+      return is_whole(text) ? "" : beginning(text) + " is not a whole number";
     } else if constexpr (std::is_floating_point_v<T>) {
       T value = 0;
-      if (!CLI::detail::lexical_cast(text, value)) return text + " is not a number";
-      if (!std::isfinite(value)) return text + " is not a finite number";
+      if (!CLI::detail::lexical_cast(text, value)) return beginning(text) + " is not a number";
+      if (!std::isfinite(value)) return beginning(text) + " is not a finite number";
     }
     return "";
   }
@@ -117,13 +119,15 @@ class Flags {
     } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
       using Limits = std::numeric_limits<T>;
       if (!whole_number<T>(text))
-        return fmt::format("must be from {} to {}: {}", Limits::min(), Limits::max(), text);
+        return fmt::format("must be from {} to {}: {}", Limits::min(), Limits::max(),
+                           beginning(text));
     }
     return "";
   }
 
   CLI::App app_;
   std::vector<Entry> entries_;
+  std::vector<std::function<void()>> checks_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,22 +2,60 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
 #include "tapegrad/core/beginning.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/train/output.h"
+#include "tapegrad/train/run_log.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
+
+// What instruction_set() may say, on this processor or another.
+constexpr std::array<std::string_view, 9> instruction_sets{
+    "avx512", "avx3_dl", "avx3_zen4",        "avx3_spr", "avx2",
+    "sse2",   "neon",    "neon_without_aes", "neon_bf16"};
 
 // Checkpoints of earlier versions do not say what they were trained with.
 void warn_of_other_bits(const std::map<std::string, std::string>& notes,
                         const std::string& resume) {
   const auto trained = notes.find("instruction_set");
   if (trained == notes.end() || trained->second == instruction_set()) return;
+  expect<DataError>(std::find(instruction_sets.begin(), instruction_sets.end(), trained->second) !=
+                        instruction_sets.end(),
+                    "{}: its note instruction_set is damaged: {}", resume,
+                    beginning(trained->second));
   write_diagnostic(
       fmt::format("{0}: trained with {1}, goes on with {2}: the bits will differ; where the "
                   "processor has it, TAPEGRAD_TARGET={1} keeps them the same\n",
-                  resume, beginning(trained->second), instruction_set()));
+                  resume, trained->second, instruction_set()));
+}
+
+// Throws CLI::ValidationError unless --log-dir is empty or has the log of a run with the same
+// flags.
+void expect_own_log(const Flags& flags) {
+  const Json values = flags.values();
+  const std::string directory =
+      values.contains("log-dir") ? values["log-dir"].get<std::string>() : "";
+  if (directory.empty() || !std::filesystem::exists(directory + "/" + rows_file)) return;
+  const std::string path = directory + "/" + config_file;
+  constexpr int depth = 2;  // flags, some of them with lists
+  const std::optional<Json> logged =
+      std::filesystem::exists(path) ? parse_json(read_text(path), depth) : std::nullopt;
+  const bool is_configuration = logged && logged->is_object();
+  for (const auto& [name, value] : flags.training_values()) {
+    if (!values.contains(name)) continue;  // that of the program
+    if (is_configuration && logged->contains(name) && (*logged)[name].dump() == value) continue;
+    throw CLI::ValidationError(
+        "--log-dir",
+        fmt::format("{} has the log of another run than the one to resume: its {} does "
+                    "not say that {} is {}; choose another",
+                    directory, config_file, name, value));
+  }
 }
 
 }  // namespace
@@ -34,6 +72,7 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
   if (resume.empty()) return {};
   const std::map<std::string, std::string> notes = checkpoint_notes(resume);
   flags.adopt(notes, resume);
+  expect_own_log(flags);
   warn_of_other_bits(notes, resume);
   return notes;
 }

@@ -7,8 +7,10 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/resume.h"
 
@@ -42,6 +44,14 @@ std::optional<RunningMean> parse_mean(const Json& note, Index count) {
   return RunningMean{sum, count};
 }
 
+// The last step whose checkpoint lies in the file that is saved to.
+Index already_saved(const RunFlags& flags, Index steps_done) {
+  constexpr Index none = -1;
+  const bool elsewhere =
+      !flags.save.empty() && !flags.resume.empty() && !same_file(flags.save, flags.resume);
+  return elsewhere ? none : steps_done;
+}
+
 // Calls each, also after another has failed. Throws DataError with all that has gone wrong.
 void write_all(const std::vector<std::function<void()>>& writes) {
   std::string failures;
@@ -60,9 +70,9 @@ void RunFlags::add_to(Flags& flags) {
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
       ->check(between(1, 1024));
   flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")
-      ->check(not_empty());
+      ->check(file_name());
   flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
-      ->check(not_empty());
+      ->check(file_name());
   flags
       .setting("--save-every", save_every,
                "Write it also after so many steps (500), or minutes (5m)")
@@ -71,7 +81,7 @@ void RunFlags::add_to(Flags& flags) {
         return parse_interval(text) ? ""
                                     : "must be a number of steps or, as in 5m, minutes: " + text;
       });
-  flags.setting("--resume", resume, "Checkpoint to go on from")->check(not_empty());
+  flags.setting("--resume", resume, "Checkpoint to go on from")->check(file_name());
   flags.setting("--quiet", quiet, "No progress on standard error");
   flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
   flags
@@ -87,6 +97,7 @@ void RunFlags::add_to(Flags& flags) {
       ->needs("--log-dir");
   flags.setting("--profile", profile,
                 "At the end, print where the time of a step went, operation by operation");
+  flags.checks([&flags] { check_file_flags(flags); });
 }
 
 Index RunSteps::per_row() const {
@@ -125,17 +136,16 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       save_path_(flags.save),
       log_(flags.log_dir, configuration, state.steps),
       save_every_(parse_interval(flags.save_every).value_or(SaveInterval())),
-      saved_step_(state.steps),
+      saved_step_(already_saved(flags, state.steps)),
       tried_step_(state.steps),
-      progress_(steps.total, state.steps, flags.quiet) {}
+      progress_(steps.total, state.steps, flags.quiet),
+      interrupt_(flags.quiet) {}
 
-void Run::saves(std::function<void()> write) {
-  write();
-  saves_.push_back(std::move(write));
-}
+void Run::saves(std::function<void()> write) { saves_.push_back(std::move(write)); }
 
 void Run::saves_checkpoint(std::function<Checkpoint()> make) {
   if (save_path_.empty()) return;
+  expect_writable(save_path_);
   saves([this, make = std::move(make)] {
     Checkpoint checkpoint = make();
     for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
@@ -144,13 +154,14 @@ void Run::saves_checkpoint(std::function<Checkpoint()> make) {
   });
 }
 
-void Run::log(const Json& row) {
+void Run::log(const std::function<void()>& write) {
   try {
-    log_.row(row);
-    logged_ = true;
+    write();
+    log_failure_.clear();
   } catch (const std::exception& error) {
-    logged_ = false;
-    progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", error.what()));
+    if (log_failure_ == error.what()) return;  // it has been told
+    log_failure_ = error.what();
+    progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", log_failure_));
   }
 }
 
@@ -171,16 +182,18 @@ void Run::step(double loss, double rate) {
       "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
       "operation with --check-nan",
       state_.steps + 1, loss);
+  if (state_.steps == first_step_) log([this] { log_.start(); });
   if (step_of_epoch() == 0) state_.epoch_loss = {};
   ++state_.steps;
   state_.epoch_loss.add(loss);
   state_.row_loss.add(loss);
   progress_.step(state_.steps, loss);
   if (state_.steps % steps_.per_row() == 0) {
-    log({{"step", state_.steps},
-         {"seconds", seconds()},
-         {"learning_rate", rate},
-         {"train_loss", state_.row_loss.value()}});
+    const Json row{{"step", state_.steps},
+                   {"seconds", seconds()},
+                   {"learning_rate", rate},
+                   {"train_loss", state_.row_loss.value()}};
+    log([&] { log_.row(row); });
     state_.row_loss = {};
   }
   const bool due = state_.steps - tried_step_ >= save_every_.steps ||
@@ -191,7 +204,7 @@ void Run::step(double loss, double rate) {
 void Run::report(const Json& metrics) {
   Json row{{"step", state_.steps}, {"seconds", seconds()}};
   row.update(metrics);
-  log(row);
+  log([&] { log_.row(row); });
   const Index unit = steps_.in_epochs ? steps_.per_epoch : 1;
   std::string text =
       fmt::format("{} {}/{}: training loss {:.4f}", steps_.in_epochs ? "epoch" : "step",
@@ -230,7 +243,9 @@ void Run::finish(const Json& results) {
                {"train_loss", state_.epoch_loss.value()},
                {"peak_rss_mb", peak_memory()}};
   summary.update(results);
-  write_rest({[&] { log_.summary(summary); }});
+  Writes writes;
+  if (state_.steps > first_step_) writes.emplace_back([&] { log_.summary(summary); });
+  write_rest(writes);
 }
 
 void Run::stop() {
@@ -239,7 +254,7 @@ void Run::stop() {
 }
 
 void Run::write_rest(Writes writes) {
-  if (!logged_) writes.emplace_back([this] { log_.write_rows(); });
+  if (!log_failure_.empty()) writes.emplace_back([this] { log_.write_rows(); });
   if (saved_step_ != state_.steps) writes.insert(writes.end(), saves_.begin(), saves_.end());
   write_all(writes);
 }

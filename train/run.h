@@ -71,18 +71,18 @@ class Run {
   Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
       const RunState& state);
 
-  /// Adds to what is saved after each report, by --save-every and at the end. Saves it at once, so
-  /// that a file that cannot be written is known before the training. Throws DataError.
+  /// Adds to what is saved after each report, by --save-every and at the end.
   void saves(std::function<void()> write);
   /// The same with what `make` gives, if there is --save; adds the state of the run to its notes.
+  /// Throws DataError, before the training, for a file that cannot be written.
   void saves_checkpoint(std::function<Checkpoint()> make);
 
   /// After every optimizer step. Throws Error for a loss that is not finite.
   void step(double loss, double rate);
   /// At the end of an epoch: logs and tells `metrics` beside the mean loss of the epoch.
   void report(const Json& metrics);
-  /// Logs the summary: the state of the run and `results`. Throws DataError for what still cannot
-  /// be written.
+  /// Logs the summary: the state of the run and `results`. A run that has done no step leaves the
+  /// log as it is. Throws DataError for what still cannot be written.
   void finish(const Json& results);
   /// The end of a run that was interrupted: saves it. Throws DataError.
   void stop();
@@ -101,7 +101,7 @@ class Run {
 
  private:
   using Writes = std::vector<std::function<void()>>;
-  void log(const Json& row);
+  void log(const std::function<void()>& write);
   void save();
   // At the end of the run: `writes`, and what the last attempt has not written. Throws DataError.
   void write_rest(Writes writes);
@@ -111,7 +111,7 @@ class Run {
   Index first_step_;
   std::string save_path_;
   RunLog log_;
-  bool logged_ = true;  // all rows
+  std::string log_failure_;  // of the last attempt to log
   SaveInterval save_every_;
   Writes saves_;
   Index saved_step_;  // at the last save

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <span>
 #include <sstream>
@@ -17,9 +18,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr const char* config_file = "config.json";
 constexpr const char* table_file = "metrics.csv";
-constexpr const char* rows_file = "metrics.jsonl";
 constexpr const char* curves_file = "curves.svg";
 constexpr const char* summary_file = "summary.json";
 constexpr const char* seed_prefix = "seed_";
@@ -75,38 +74,62 @@ std::string curves(const std::vector<Json>& rows) {
   return svg(diagrams);
 }
 
-// What a run leaves, but for its configuration and what it leaves for each of several seeds.
-void remove_results(const std::filesystem::path& directory) {
+// A symlink stays, and what is written next goes where it leads.
+void remove_file(const std::filesystem::path& file) {
   std::error_code failure;  // of no matter: what cannot be removed cannot be replaced either
-  for (const char* file :
-       {table_file, rows_file, curves_file, summary_file, probe_norms_file, probe_weights_file})
-    std::filesystem::remove(directory / file, failure);
+  const std::filesystem::path target = std::filesystem::canonical(file, failure);
+  if (!failure) std::filesystem::remove(target, failure);
+}
+
+// What a run leaves, but for what it leaves for each of several seeds.
+void remove_log(const std::string& directory) {
+  for (const std::string& file : log_files(directory)) remove_file(file);
 }
 
 void remove_seeds(const std::filesystem::path& directory) {
   std::error_code failure;
   for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
     if (!entry.path().filename().string().starts_with(seed_prefix)) continue;
-    remove_results(entry.path());
-    std::filesystem::remove(entry.path() / config_file, failure);
+    remove_log(entry.path());
     std::filesystem::remove(entry.path(), failure);  // unless something else lies there
   }
 }
 
 // A row as RunLog writes them: a step, and numbers by name; what is not finite is null.
 bool is_row(const Json& value) {
+  constexpr std::uint64_t last_step = std::numeric_limits<Index>::max();
   return value.is_object() && value.contains("step") && value["step"].is_number_unsigned() &&
+         value["step"].get<std::uint64_t>() <= last_step &&
          std::all_of(value.begin(), value.end(),
                      [](const Json& each) { return each.is_number() || each.is_null(); });
+}
+
+std::string text_if_exists(const std::string& path) {
+  return std::filesystem::exists(path) ? read_text(path) : "";
+}
+
+// Throws DataError for a table with more rows up to a step than the file of rows has lines.
+void expect_no_more_rows(const std::string& table, const std::string& rows, Index last_step) {
+  Index in_table = 0, in_rows = 0;
+  std::istringstream table_lines(text_if_exists(table)), row_lines(text_if_exists(rows));
+  for (std::string line; std::getline(table_lines, line);) {
+    const auto step = whole_number<Index>(line.substr(0, line.find(',')));
+    in_table += step && *step <= last_step;
+  }
+  for (std::string line; std::getline(row_lines, line);) ++in_rows;
+  expect<DataError>(in_table <= in_rows,
+                    "{}: it has {} rows up to step {}, {} has {}: a run that goes on with these "
+                    "would lose the others; restore them, or choose another --log-dir",
+                    table, in_table, last_step, rows, in_rows);
 }
 
 // The rows of an earlier run up to a step.
 std::vector<Json> read_rows(const std::string& path, Index last_step) {
   constexpr std::size_t most_columns = 100;  // of all rows
   std::vector<Json> rows;
-  if (!std::filesystem::exists(path)) return rows;
   std::set<std::string> names;
-  std::istringstream lines(read_text(path));
+  Json before{{"step", 0}};
+  std::istringstream lines(text_if_exists(path));
   std::string line;
   for (Index number = 1; std::getline(lines, line); ++number) {
     const std::optional<Json> row = parse_json(line, 1);
@@ -117,6 +140,11 @@ std::vector<Json> read_rows(const std::string& path, Index last_step) {
     expect<DataError>(row && is_row(*row),
                       "{}: line {} is no row of a run; remove it, or choose another --log-dir",
                       path, number);
+    expect<DataError>(before["step"] <= (*row)["step"] && before != *row,
+                      "{}: line {} does not follow the one before: step {} after {}; remove it, or "
+                      "choose another --log-dir",
+                      path, number, (*row)["step"].dump(), before["step"].dump());
+    before = *row;
     for (const auto& [name, value] : row->items()) names.insert(name);
     expect<DataError>(names.size() <= most_columns, "{}: line {}: more than {} columns", path,
                       number, most_columns);
@@ -126,6 +154,14 @@ std::vector<Json> read_rows(const std::string& path, Index last_step) {
 }
 
 }  // namespace
+
+std::vector<std::string> log_files(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const char* file : {config_file, table_file, rows_file, curves_file, summary_file,
+                           probe_norms_file, probe_weights_file})
+    files.push_back(fmt::format("{}/{}", directory, file));
+  return files;
+}
 
 std::string seed_directory(const std::string& directory, std::uint64_t seed) {
   return fmt::format("{}/{}{}", directory, seed_prefix, seed);
@@ -138,24 +174,38 @@ double peak_memory() {
 }
 
 RunLog::RunLog(std::string directory, const Json& configuration, Index steps_done)
-    : directory_(std::move(directory)) {
+    : directory_(std::move(directory)),
+      configuration_(configuration.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"),
+      resumes_(steps_done > 0) {
   if (directory_.empty()) return;
+  make_directory();
+  for (const std::string& file : log_files(directory_)) expect_writable(file);
+  if (!resumes_) return;
+  rows_ = read_rows(path(rows_file), steps_done);
+  expect_no_more_rows(path(table_file), path(rows_file), steps_done);
+  if (rows_.empty()) return;
+  if (const Json& last = rows_.back(); last.contains("seconds") && last["seconds"].is_number())
+    seconds_before_ = last["seconds"];
+}
+
+void RunLog::make_directory() const {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
-  write(path(config_file),
-        configuration.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
-  if (steps_done == 0) {
-    remove_results(directory_);
+}
+
+void RunLog::start() {
+  if (started_ || directory_.empty()) return;
+  if (resumes_) {
+    remove_file(path(summary_file));
+  } else {
+    remove_log(directory_);
     remove_seeds(directory_);
-    return;
   }
-  std::filesystem::remove(path(summary_file), error);
-  rows_ = read_rows(path(rows_file), steps_done);
-  if (rows_.empty()) return;
-  write_rows();
-  if (const Json& last = rows_.back(); last.contains("seconds") && last["seconds"].is_number())
-    seconds_before_ = last["seconds"];
+  make_directory();
+  write(path(config_file), configuration_);
+  started_ = true;
+  if (!rows_.empty()) write_rows();
 }
 
 void RunLog::row(const Json& metrics) {
@@ -163,15 +213,19 @@ void RunLog::row(const Json& metrics) {
   write_rows();
 }
 
-void RunLog::write_rows() const {
+void RunLog::write_rows() {
   if (directory_.empty()) return;
-  write(path(table_file), csv(rows_));
+  start();
+  // First what a run that resumes this one reads.
   write(path(rows_file), json_lines(rows_));
+  write(path(table_file), csv(rows_));
   write(path(curves_file), curves(rows_));
 }
 
-void RunLog::summary(const Json& results) const {
-  if (!directory_.empty()) write(path(summary_file), results.dump(2) + "\n");
+void RunLog::summary(const Json& results) {
+  if (directory_.empty()) return;
+  start();
+  write(path(summary_file), results.dump(2) + "\n");
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

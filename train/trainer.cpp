@@ -74,7 +74,7 @@ int Trainer::train(const Task& task) const {
   Json results{{"parameters", parameter_count(task.net)}};
   if (task.finish) results.update(task.finish(run));
   run.finish(results);
-  return 0;
+  return run.interrupted() ? exit_interrupted : 0;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

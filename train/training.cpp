@@ -1,9 +1,30 @@
 #include "tapegrad/train/training.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+
+namespace {
+
+// Throws DataError for weights and buffers of the checkpoint `resume` that are no numbers.
+void expect_finite(const Fields& net, const std::string& resume) {
+  const auto check = [&](const std::string& name, const Tensor& tensor) {
+    const auto values = tensor.values();
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [](real value) { return !std::isfinite(value); });
+    if (found == values.end()) return;
+    throw DataError(
+        fmt::format("{}: tensor {} has a value that is not finite: {}", resume, name, *found));
+  };
+  for (const auto& [name, parameter] : net.parameters()) check(name, parameter.value());
+  for (const auto& [name, buffer] : net.buffers()) check(name, buffer.value());
+}
+
+}  // namespace
 
 Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net,
                    Index steps)
@@ -43,6 +64,7 @@ void Training::resume(const std::string& resume, Index steps_done) {
   expect<DataError>(optimizer_->steps() == steps_done,
                     "{}: it is damaged: a run of {} steps, {} of its optimizer", resume, steps_done,
                     optimizer_->steps());
+  expect_finite(net_, resume);
   if (probe_) probe_->resume(directory_, steps_done);
 }
 

@@ -39,13 +39,13 @@ void check_prompt(const CharFlags& flags, const Characters& characters) {
 }
 
 std::string sample(const CharFlags& flags, const CharModel& model, const Characters& characters,
-                   const std::function<void(const std::string&)>& write) {
+                   const std::function<bool(const std::string&)>& write) {
   Random random = Random(flags.seed).stream(9);
   Memory memory;
   std::string text = flags.prompt;
   Indices next = characters.encode(text);
-  write(text);
-  for (Index i = 0; i < flags.sample; ++i) {
+  bool goes_on = write(text);
+  for (Index i = 0; goes_on && i < flags.sample; ++i) {
     if (model.context > 0 && held(memory) + next.size() > model.context) {
       memory.clear();  // read the last half again
       const Index half =
@@ -57,7 +57,7 @@ std::string sample(const CharFlags& flags, const CharModel& model, const Charact
     const Tensor last = select(select(logits, 0), next.size() - 1);
     next = Indices({1}, {choose(last, flags, random)});
     text += characters.decode(next);
-    write(characters.decode(next));
+    goes_on = write(characters.decode(next));
   }
   return text;
 }

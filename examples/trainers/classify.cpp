@@ -112,8 +112,9 @@ struct Classifier {
 int run_classify(ClassifyFlags& flags, Flags& all) {
   Trainer trainer(all, flags.run, flags.optimizer);
   flags.check();
-  const SentenceSets sets = flags.data.empty() ? draw_sentence_sets(flags.seed)
-                                               : read_sentence_sets(flags.task, flags.data);
+  const SentenceSets sets = flags.data.empty()
+                                ? draw_sentence_sets(flags.seed)
+                                : read_sentence_sets(flags.task, flags.data, flags.batch_tokens);
   trainer.uses_data(sets.source, sets.digest());
   write_result(fmt::format(
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
@@ -127,6 +128,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
     const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
     if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
     Classifier classifier(flags, sets, seed);
+    if (log) log->start();
     if (const int code = classifier.train(trainer); code != 0) return code;
     accuracies.push_back(classifier.best.test);
   }

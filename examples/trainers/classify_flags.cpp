@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -9,7 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 void ClassifyFlags::add_to(Flags& flags) {
   flags.training("--task", task, "What to classify: verbs of drawn sentences, or a set of --data")
       ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
-  flags.setting("--data", data, "Directory of the task's files");
+  flags.setting("--data", data, "Directory of the task's files")->check(file_name());
   add_norm_flag(flags, norm, "Normalization");
   flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
       ->check(CLI::IsMember({"pre", "post"}));

@@ -14,15 +14,30 @@ namespace {
 
 using Sentences = std::vector<Sentence>;
 
-// A file in the directory or in a folder of it, plain or gzipped.
-Sentences read(const std::string& directory, const std::string& folder, const std::string& file) {
-  const std::filesystem::path root(directory);
-  for (const auto& path :
-       {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
-    if (std::filesystem::exists(path)) return read_sentences(path);
-  throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, packed or not", directory,
-                              folder, file, file));
+// Throws DataError for a sentence that no batch has room for.
+Sentences read_short(const std::filesystem::path& path, Index most_words) {
+  Sentences sentences = read_sentences(path);  // one a line
+  for (std::size_t i = 0; i < sentences.size(); ++i)
+    expect<DataError>(static_cast<Index>(sentences[i].words.size()) <= most_words,
+                      "{}: line {} has {} words, --batch-tokens allows {}; cut it, or allow more",
+                      path.string(), i + 1, sentences[i].words.size(), most_words);
+  return sentences;
 }
+
+// Files of a task, plain or gzipped, in its directory or in a folder of it.
+struct Files {
+  std::string directory;
+  Index most_words;
+
+  Sentences read(const std::string& folder, const std::string& file) const {
+    const std::filesystem::path root(directory);
+    for (const auto& path :
+         {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
+      if (std::filesystem::exists(path)) return read_short(path, most_words);
+    throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, packed or not", directory,
+                                folder, file, file));
+  }
+};
 
 // The sentences from `first` on, taken away.
 Sentences split_off(Sentences& all, std::size_t first) {
@@ -85,20 +100,22 @@ std::string SentenceSets::digest() const {
   return fmt::format("{} sentences, {}", train.size() + validation.size(), digest.text());
 }
 
-SentenceSets read_sentence_sets(const std::string& task, const std::string& directory) {
+SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
+                                Index most_words) {
+  const Files files{directory, most_words};
   const Random random(1);  // of the split: the same for every seed of a training
   SentenceSets sets{directory, {}, {}, {}, 0};
   if (task == "sst5") {
-    sets.train = read(directory, "sst5", "stsa.fine.train");
-    sets.validation = read(directory, "sst5", "stsa.fine.dev");
-    sets.test = read(directory, "sst5", "stsa.fine.test");
+    sets.train = files.read("sst5", "stsa.fine.train");
+    sets.validation = files.read("sst5", "stsa.fine.dev");
+    sets.test = files.read("sst5", "stsa.fine.test");
   } else if (task == "trec") {
-    sets.train = read(directory, "sentence-classification", "TREC.train.all");
-    sets.test = read(directory, "sentence-classification", "TREC.test.all");
+    sets.train = files.read("sentence-classification", "TREC.train.all");
+    sets.test = files.read("sentence-classification", "TREC.test.all");
     shuffle(sets.train, random);
     sets.validation = split_off(sets.train, sets.train.size() - sets.train.size() / 10);
   } else {
-    sets.train = read(directory, "sentence-classification", "rt-polarity.all");
+    sets.train = files.read("sentence-classification", "rt-polarity.all");
     shuffle(sets.train, random);
     const auto share = [n = static_cast<double>(sets.train.size())](double part) {
       return static_cast<std::size_t>(n * part / 10661);

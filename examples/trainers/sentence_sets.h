@@ -22,8 +22,10 @@ struct SentenceSets {
 ///   sst5   sst5/stsa.fine.{train,dev,test}[.gz]
 ///   trec   sentence-classification/TREC.{train,test}.all[.gz], a tenth of the training for
 ///   validation
-/// Throws DataError, naming the file that is missing or damaged.
-SentenceSets read_sentence_sets(const std::string& task, const std::string& directory);
+/// Throws DataError, naming the file that is missing or damaged, and for a sentence of more than
+/// `most_words`, its line.
+SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
+                                Index most_words);
 
 /// Draws sentences of a small grammar, of half of which one verb does not agree with its subject:
 /// class 1.

@@ -92,17 +92,23 @@ ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::pa
   Idx pictures = read_array(images, 3), names = read_array(labels, 1);
   expect<DataError>(pictures.extents[0] == names.extents[0], "idx: {} has {} images, {} {} labels",
                     images.string(), pictures.extents[0], labels.string(), names.extents[0]);
+  expect<DataError>(!pictures.values.empty(), "idx: {} has no pixels: {} images of {} x {}",
+                    images.string(), pictures.extents[0], pictures.extents[1], pictures.extents[2]);
   return {pictures.extents[1], pictures.extents[2], std::move(pictures.values),
           std::move(names.values)};
 }
 
 TrainAndTest read_mnist(const std::filesystem::path& folder) {
-  const auto set = [&](const char* images, const char* labels) {
-    const std::filesystem::path image_file = plain_or_gzipped(folder, images);
-    return read_idx(image_file, plain_or_gzipped(folder, labels));
-  };
-  return {set("train-images-idx3-ubyte", "train-labels-idx1-ubyte"),
-          set("t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")};
+  const auto file = [&](const char* name) { return plain_or_gzipped(folder, name); };
+  const auto train_images = file("train-images-idx3-ubyte");
+  const auto test_images = file("t10k-images-idx3-ubyte");
+  TrainAndTest sets{read_idx(train_images, file("train-labels-idx1-ubyte")),
+                    read_idx(test_images, file("t10k-labels-idx1-ubyte"))};
+  const auto& [train, test] = sets;
+  expect<DataError>(train.height == test.height && train.width == test.width,
+                    "idx: {} has images of {} x {}, {} of {} x {}", train_images.string(),
+                    train.height, train.width, test_images.string(), test.height, test.width);
+  return sets;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -43,11 +44,11 @@ Call* real(const char* name) {
 }
 
 // A call that fails with -1.
-template <class... Arguments>
-int run(const char* name, Arguments... arguments) {
+template <class Result = int, class... Arguments>
+Result run(const char* name, Arguments... arguments) {
   const Act now = act_on(name);
   if (now == Act::kill) end_process();
-  return now == Act::fail ? -1 : real<int(Arguments...)>(name)(arguments...);
+  return now == Act::fail ? -1 : real<Result(Arguments...)>(name)(arguments...);
 }
 
 [[maybe_unused]] const bool preloaded = [] {
@@ -86,6 +87,16 @@ int fchown(int file, uid_t owner, gid_t group) noexcept {
   return run("fchown", file, owner, group);
 }
 int fchmod(int file, mode_t mode) noexcept { return run("fchmod", file, mode); }
+int faccessat(int folder, const char* path, int mode, int flags) noexcept {
+  return run("faccessat", folder, path, mode, flags);
+}
+ssize_t getxattr(const char* path, const char* name, void* value, std::size_t size) noexcept {
+  return run<ssize_t>("getxattr", path, name, value, size);
+}
+int fsetxattr(int file, const char* name, const void* value, std::size_t size, int flags) noexcept {
+  return run("fsetxattr", file, name, value, size, flags);
+}
+int fremovexattr(int file, const char* name) noexcept { return run("fremovexattr", file, name); }
 int fsync(int file) { return run("fsync", file); }
 int rename(const char* from, const char* to) noexcept { return run("rename", from, to); }
 int unlink(const char* path) noexcept { return run("unlink", path); }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "failing_files.h"
+#include "support/acl.h"
 #include "support/scratch.h"
 #include "tapegrad/tapegrad.h"
 
@@ -22,8 +23,9 @@ constexpr int all = 1000;
 // How many calls of each kind a save cannot do without, from the first on. The others close files,
 // keep the owner of the old one, or wait for the folder.
 const std::map<std::string, int> essential{
-    {"lstat", 1},  {"stat", 1},  {"getentropy", 1}, {"open", 1},   {"write", all}, {"fsync", 1},
-    {"rename", 1}, {"flock", 0}, {"fstat", 0},      {"fchown", 0}, {"fchmod", 0},  {"close", 0}};
+    {"lstat", 1},  {"stat", 1},   {"getentropy", 1}, {"open", 1},         {"write", all},
+    {"fsync", 1},  {"rename", 1}, {"faccessat", 1},  {"flock", 0},        {"fstat", 0},
+    {"fchown", 0}, {"fchmod", 0}, {"getxattr", 0},   {"fremovexattr", 0}, {"close", 0}};
 
 // The message of a save that has failed, or "".
 std::string failure_of_save(const fs::path& file, const Linear& net) {
@@ -78,8 +80,29 @@ TEST_CASE("a save whose n-th call fails keeps the old file or leaves the new one
     }
     CHECK(files_in(folder.path).empty());
   }
-  const bool only_of_old_files = call == "fchown" || call == "fchmod";
+  const bool only_of_old_files = call == "faccessat" || call == "fchown" || call == "fchmod" ||
+                                 call == "getxattr" || call == "fremovexattr";
   CHECK((number > 1) == (replaces || !only_of_old_files));
+}
+
+TEST_CASE("an access control list that cannot be kept gives nobody access") {
+  const Scratch folder;
+  const fs::path file = folder / "checkpoint";
+  Random random(1);
+  const Linear net(30, 20, random);
+  for (const char* call : {"getxattr", "fsetxattr"}) {
+    fs::remove(file);
+    save_checkpoint(file, {fields(net)});
+    if (!give_access(file, 1234)) {
+      WARN("skipped: no access control lists here");
+      return;
+    }
+    const FileFault fault(fmt::format("{}:1:{}", call, ENOSPC));
+    save_checkpoint(file, {fields(net)});
+    CHECK(file_fault_struck());
+    CHECK(acl_of(file).empty());
+    CHECK((fs::status(file).permissions() == fs::perms(0600)));
+  }
 }
 
 TEST_CASE("a save goes on after writing a part") {

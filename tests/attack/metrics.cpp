@@ -1,5 +1,6 @@
 // What a run has logged, as the run that resumes it reads it.
 
+#include <filesystem>
 #include <fstream>
 
 #include "attack.h"
@@ -16,6 +17,7 @@ void attack(std::string_view input) {
     RunLog(folder.path, Json::object(), steps_done).write_rows();
     return read_text(folder / "metrics.jsonl");
   };
+  std::filesystem::remove(folder / "metrics.csv");  // that of another input
   std::ofstream(folder / "metrics.jsonl", std::ios::binary) << input;
   const std::string first = resumed();
   expect_property(resumed() == first, "rows that have been read once can be read again");

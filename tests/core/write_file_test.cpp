@@ -22,12 +22,13 @@
 #include <optional>
 #include <thread>
 
+#include "support/acl.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
 using Catch::Matchers::Contains;
-using tapegrad::testing::Scratch;
+using namespace tapegrad::testing;
 namespace fs = std::filesystem;
 
 namespace {
@@ -116,7 +117,7 @@ TEST_CASE("a file that is written keeps the permissions of the one before", "[fi
   write(folder / "new", "1");
   ::umask(before);
   CHECK(mode(folder / "new") == 0640);
-  for (const mode_t kept : {0600, 0444, 0664}) {
+  for (const mode_t kept : {0600, 0644, 0664}) {
     fs::permissions(folder / "new", fs::perms(kept));
     write(folder / "new", "22");
     CHECK(mode(folder / "new") == kept);
@@ -138,7 +139,7 @@ TEST_CASE("a file that is written keeps the owner of the one before", "[files]")
   CHECK(status.st_gid == 34);
 
   // A user who may not keep the group does not open the file to his own.
-  fs::permissions(folder / "x", fs::perms(0660));
+  fs::permissions(folder / "x", fs::perms(0676));
   fs::permissions(folder.path, fs::perms::all);
   check_outcome(
       in_child([&] {
@@ -147,7 +148,52 @@ TEST_CASE("a file that is written keeps the owner of the one before", "[files]")
         write(folder / "x", "3");
       }),
       "done");
-  CHECK(mode(folder / "x") == 0600);
+  CHECK(mode(folder / "x") == 0666);
+}
+
+TEST_CASE("a file that the process may not write is not replaced", "[files]") {
+  const Scratch folder;
+  fs::permissions(folder.path, fs::perms::all);
+  write(folder / "x", "before");
+  for (const mode_t kept : {0400, 0644}) {  // of his own, another's
+    REQUIRE(::chown((folder / "x").c_str(), kept == 0400 ? nobody : ::getuid(), gid_t(-1)) == 0);
+    fs::permissions(folder / "x", fs::perms(kept));
+    check_outcome(in_child_without_privileges([&] { write(folder / "x", "after"); }),
+                  fmt::format("{}: {}", (folder / "x").string(), std::strerror(EACCES)));
+  }
+  CHECK(read_text(folder / "x") == "before");
+}
+
+TEST_CASE("a file that is written keeps the access control list of the one before", "[files]") {
+  const Scratch folder;
+  write(folder / "listed", "1");
+  write(folder / "plain", "1");
+  fs::permissions(folder / "plain", fs::perms(0660));
+  if (!give_access(folder / "listed", 1234) ||
+      !give_access(folder.path, 1235, "system.posix_acl_default")) {
+    WARN("skipped: no access control lists here");
+    return;
+  }
+  const std::string before = acl_of(folder / "listed");
+  write(folder / "listed", "2");
+  CHECK(acl_of(folder / "listed") == before);
+  CHECK(mode(folder / "listed") == 0660);
+  // That of the folder is for new files.
+  write(folder / "plain", "2");
+  CHECK(acl_of(folder / "plain").empty());
+  CHECK(mode(folder / "plain") == 0660);
+
+  // A user who may not keep the group does not open the file to his own.
+  if (::chown((folder / "listed").c_str(), 12, 34) != 0) return;
+  fs::permissions(folder.path, fs::perms::all);
+  check_outcome(in_child([&] {
+                  allowed(
+                      ::setgroups(0, nullptr) == 0 && ::setgid(nobody) == 0 && ::setuid(1234) == 0,
+                      "cannot become a plain user");
+                  write(folder / "listed", "3");
+                }),
+                "done");
+  CHECK(mode(folder / "listed") == 0600);
 }
 
 TEST_CASE("writing follows symlinks", "[files]") {
@@ -335,6 +381,16 @@ TEST_CASE("a folder that is read-only is an error that names the file", "[files]
                 fmt::format("{}: {}", (folder / "x").string(), std::strerror(EACCES)));
   fs::permissions(folder.path, fs::perms(0755));
   CHECK(read_text(folder / "x") == "before");
+  CHECK(names_in(folder.path) == std::vector<std::string>{"x"});
+}
+
+TEST_CASE("whether a file can be written is known without writing it", "[files]") {
+  const Scratch folder;
+  write(folder / "x", "before");
+  for (const char* name : {"x", "new"}) CHECK_NOTHROW(expect_writable(folder / name));
+  CHECK(read_text(folder / "x") == "before");
+  CHECK_THROWS_WITH(expect_writable(folder.path), Contains("a directory"));
+  CHECK_THROWS_WITH(expect_writable(folder.path / "no" / "x"), Contains(std::strerror(ENOENT)));
   CHECK(names_in(folder.path) == std::vector<std::string>{"x"});
 }
 

@@ -6,9 +6,10 @@ import math
 import os
 import pathlib
 import signal
+import subprocess
 import unittest
 
-from program import PROGRAM, TrainerTest, run
+from program import PROGRAM, TrainerTest, run, run_redirected, start
 
 NAME = pathlib.Path(PROGRAM).name
 IS_RNN = NAME == "char_rnn"
@@ -136,7 +137,6 @@ class CharModels(TrainerTest):
     def test_interrupt(self):
         models = ("lstm", "gru", "rnn") if IS_RNN else ("transformer", "transformer_xl")
         for model in models:
-            (self.path / "part").unlink(missing_ok=True)
             self.check_interrupts(
                 [*SMALL, *self.data_flags, "--steps", "2500", "--dropout", "0.1", "--model", model],
                 ("step 250/", signal.SIGINT), ("step 1000/", signal.SIGTERM))
@@ -168,6 +168,32 @@ class CharModels(TrainerTest):
         greedy = sample("--top-k", "1")
         self.assertEqual(greedy, sample("--top-k", "1", "--temperature", "3"))
         self.assertNotEqual(text, greedy)
+
+    def test_a_sample_ends_at_a_signal_and_where_nobody_reads(self):
+        self.saved("net")
+        resume = [*self.data_flags, "--resume", self.path / "net", "--prompt", "ab", "--sample", "1000000000"]
+
+        def start_sampling():
+            process = start(*resume, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            while not process.stdout.readline().endswith(b"bits\n"):
+                pass
+            process.stdout.read(5)
+            return process
+
+        for number in signal.SIGINT, signal.SIGTERM:
+            process = start_sampling()
+            process.send_signal(number)
+            errors = process.communicate(timeout=60)[1]
+            self.assertEqual(process.returncode, 130, errors)
+            self.assertIn(b"again to end at once", errors)
+        with start_sampling() as process:
+            process.stdout.close()
+            self.assertIn(b"standard output", process.stderr.read())
+            self.assertEqual(process.wait(timeout=60), 1)
+        full = run_redirected(">/dev/full", *resume)
+        self.assertEqual(full.returncode, 1)
+        self.assertIn("standard output", full.stderr)
 
     def test_learns_its_own_grammar(self):
         sizes = (["--hidden", "128", "--steps", "500"] if IS_RNN else

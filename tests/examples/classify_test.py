@@ -55,6 +55,11 @@ class Classify(TrainerTest):
         file.write_text("1 who\nx who\n")
         self.assertIn("line 2", run(*self.train, code=1).stderr)
 
+    def test_a_sentence_that_no_batch_has_room_for(self):
+        file = self.data / "sentence-classification" / "TREC.test.all"
+        file.write_text("1 who\n2 when" + " a" * 64 + "\n")
+        self.assertIn(f"{file}: line 2 has 65 words, --batch-tokens allows 64", run(*self.train, code=1).stderr)
+
     def test_log_and_seeds(self):
         log = self.path / "log"
         result = run(*self.train, "--lr", "1e-2", "--epochs", "8", "--seeds", "2", "--log-dir", log)
@@ -65,6 +70,10 @@ class Classify(TrainerTest):
         self.assertIn("standard deviation", result.stdout)
         one = json.loads((log / "seed_2" / "summary.json").read_text())
         self.assertEqual(one["test_accuracy"], summary["test_accuracies"][1])
+        before = (log / "summary.json").read_text()
+        run(*self.train, "--norm", "batch", "--seeds", "2", "--log-dir", log, code=1)
+        self.assertEqual((log / "summary.json").read_text(), before)
+        self.assertTrue((log / "seed_2" / "summary.json").exists())
         run(*self.train, "--log-dir", log)
         self.assertFalse(list(log.glob("seed_*")))
 

@@ -257,6 +257,7 @@ class Mnist(TrainerTest):
         run(*self.train, "--epochs", "200", "--save", self.path / "whole")
         part, log = self.path / "part", self.path / "log"
         for file, flags in (part, []), (log / "metrics.csv", ["--log-dir", log]):
+            part.unlink(missing_ok=True)
             with self.start_blocked(file, *flags, "--save", part) as process:
                 file.rmdir()
                 process.stderr.read()
@@ -269,6 +270,7 @@ class Mnist(TrainerTest):
         part, log = self.path / "part", self.path / "log"
         for file, flags in (part, []), (log / "metrics.csv", ["--log-dir", log]):
             for stop in True, False:
+                part.unlink(missing_ok=True)
                 with self.start_blocked(file, *flags, "--save", part) as process:
                     if stop:
                         process.send_signal(signal.SIGINT)

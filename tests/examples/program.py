@@ -113,7 +113,8 @@ class TrainerTest(unittest.TestCase):
         self.path = pathlib.Path(folder.name)
 
     def saved(self, name, *arguments):
-        """The bytes of the checkpoint that a training leaves."""
+        """The bytes of the checkpoint that a new training leaves."""
+        (self.path / name).unlink(missing_ok=True)
         run(*self.train, *arguments, "--save", self.path / name)
         return (self.path / name).read_bytes()
 
@@ -251,11 +252,14 @@ class TrainerTest(unittest.TestCase):
 
     def check_interrupts(self, train, *moments):
         """Interrupted and resumed trainings end with the bytes and the rows of one that never stopped."""
+        for name in "whole", "part":
+            (self.path / name).unlink(missing_ok=True)
         whole = run(*train, "--save", self.path / "whole", "--log-dir", self.path / "whole_log")
         part, log = self.path / "part", ["--log-dir", self.path / "part_log"]
         for line, number in moments:
             resume = ["--resume", part] if part.exists() else []
             rest = interrupt_at(line, number, *train, "--save", part, *log, *resume)
+            self.assertIn("stopping after this step; again to end at once\n", rest)
             self.assertIn(f"interrupted after {saved_steps(part)} of", rest)
         resumed = run(*self.data_flags, "--resume", part, "--save", part, *log)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
