@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // (numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Readers throw DataError, naming
 // file and byte, for files that are missing, damaged, or of another type than they take.
 
-/// Reads numbers of type f2, f4, f8, i1 to i8, u1 to u4 or bool, rounded to `real`.
+/// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, rounded to `real`.
 Tensor read_npy(const std::filesystem::path& path);
 /// Reads whole numbers of type i1 to i8, u1 to u4 or bool.
 Indices read_npy_indices(const std::filesystem::path& path);
