@@ -7,6 +7,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/nn/data/augment.h"
+#include "tapegrad/nn/data/idx.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 
@@ -39,6 +40,12 @@ TEST_CASE("batches of several columns keep rows together", "[data]") {
   CHECK(seen.size() == 7);
 }
 
+TEST_CASE("rows are those that are chosen", "[data]") {
+  const Tensor x = numbered({3, 2});
+  CHECK(values_of(take_rows(x, std::vector<Index>{2, 0})) == std::vector<real>{4, 5, 0, 1});
+  CHECK(take_rows(x, {}).shape() == Shape{0, 2});
+}
+
 TEST_CASE("columns of different lengths are refused", "[data]") {
   CHECK_THROWS_WITH(Examples(zeros({3, 2}), Indices({2}, {0, 1})),
                     Contains("examples: the columns differ in rows: 3 and 2"));
@@ -69,6 +76,28 @@ TEST_CASE("batches of a training follow from seed and step alone", "[data][threa
   }
   CHECK_THROWS_WITH(straight.at(-1), Contains("batches: step must not be negative: -1"));
   CHECK(values_of(std::get<0>(straight.at(0))) == all[0]);
+}
+
+TEST_CASE("every step has noise of its own", "[data]") {
+  const Examples set(zeros({4, 1}));
+  EpochBatches batches(set, 2, 1, [](std::tuple<Tensor> batch, Random& random) {
+    return std::tuple(noisy(std::get<0>(batch), 1, random));
+  });
+  std::set<std::vector<real>> seen;
+  for (Index step = 0; step < 6; ++step) seen.insert(values_of(std::get<0>(batches.at(step))));
+  CHECK(seen.size() == 6);
+}
+
+TEST_CASE("images are augmented as they are taken", "[data]") {
+  const ImageSet images{3, 3, std::vector<std::uint8_t>(90, 255), std::vector<std::uint8_t>(10)};
+  const std::uint64_t seed = 1;
+  EpochBatches batches(images, 64, seed, [](Batch batch, Random& random) {
+    batch.images = flipped(shifted(batch.images, 2, random), random);
+    return batch;
+  });
+  const Batch& batch = batches.at(0);
+  CHECK(batch.images.shape() == Shape{10, 1, 3, 3});
+  CHECK(range(batch.images).least == 0);
 }
 
 TEST_CASE("what a transform throws reaches the training", "[data]") {

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <filesystem>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/tensor.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+// Arrays in NumPy's format, versions 1 to 3, in C order and little endian, plain or gzipped
+// (numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Readers throw DataError, naming
+// file and byte, for files that are missing, damaged, or of another type than they take.
+
+/// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, rounded to `real`.
+Tensor read_npy(const std::filesystem::path& path);
+/// Reads whole numbers of type i1 to i8, u1 to u4 or bool.
+Indices read_npy_indices(const std::filesystem::path& path);
+
+/// Writes x with the type of `real` (f4 or f8), whole or not at all. Both throw DataError when that
+/// fails, and ShapeError for what is undefined.
+void write_npy(const std::filesystem::path& path, const Tensor& x);
+/// Writes x as i8.
+void write_npy(const std::filesystem::path& path, const Indices& x);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
