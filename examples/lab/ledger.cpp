@@ -12,6 +12,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -136,7 +137,7 @@ Json training_configuration(const Flags& flags) {
 
 void Ledger::add_to(Flags& flags) {
   flags.setting("--runs", runs_, "Directory of finished trainings: none is repeated")
-      ->check(not_empty());
+      ->check(file_name());
 }
 
 void Ledger::begin(const std::string& experiment, const std::string& data) {

@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -131,7 +132,8 @@ std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict)
 }  // namespace
 
 void Report::add_to(Flags& flags) {
-  flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts");
+  flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts")
+      ->check(file_name());
 }
 
 void Report::begin(const std::string& name, const std::string& title, const std::string& command) {

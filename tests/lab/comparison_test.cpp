@@ -18,7 +18,7 @@ TEST_CASE("every system trains with the same seeds, from the same numbers") {
                   .train = [&, which](const Trial& trial) {
                     Random weights = trial.weights(), batches = trial.batches();
                     seen[which].push_back({trial.seed, {weights.uniform(), batches.uniform()}});
-                    return ending(loss, static_cast<double>(trial.seed));
+                    return ending(by_loss, static_cast<double>(trial.seed));
                   }};
   };
   const Ledger ledger;
@@ -26,8 +26,8 @@ TEST_CASE("every system trains with the same seeds, from the same numbers") {
   const Results a = comparison.train(system(0));
   comparison.train(system(1));
   CHECK(seen[0] == seen[1]);
-  CHECK(a.values(loss) == std::vector<double>{5, 6, 7});
-  CHECK(a.spread(loss).text(0) == "6 +- 1");
+  CHECK(a.values(by_loss) == std::vector<double>{5, 6, 7});
+  CHECK(a.spread(by_loss).text(0) == "6 +- 1");
   for (const auto& [seed, numbers] : seen[0]) CHECK(numbers[0] != numbers[1]);
 }
 
@@ -37,18 +37,18 @@ TEST_CASE("a system trains at the rate that is best for it with seed 101") {
     trained.clear();
     return System{.name = "a", .configuration = {}, .train = [&, endings](const Trial& trial) {
                     trained.emplace_back(trial.seed, trial.rate);
-                    return ending(loss, endings.at(trial.rate));
+                    return ending(by_loss, endings.at(trial.rate));
                   }};
   };
   const Ledger ledger;
   const Comparison comparison(ledger, 1, 2);
   using Trained = std::vector<std::pair<std::uint64_t, double>>;
-  const Results lower = comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.25}}), {1, 3}, loss);
+  const Results lower = comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.25}}), {1, 3}, by_loss);
   CHECK(lower.rate == 3);
   CHECK(trained == Trained{{101, 1}, {101, 3}, {1, 3}, {2, 3}});
-  CHECK(comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.5}}), {1, 3}, loss).rate == 1);
-  CHECK(comparison.train_at_best_rate(at({{1, 0.5}, {3, NAN}}), {1, 3}, loss).rate == 1);
-  CHECK(comparison.train_at_best_rate(at({{1, NAN}, {3, 9}}), {1, 3}, loss).rate == 3);
+  CHECK(comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.5}}), {1, 3}, by_loss).rate == 1);
+  CHECK(comparison.train_at_best_rate(at({{1, 0.5}, {3, NAN}}), {1, 3}, by_loss).rate == 1);
+  CHECK(comparison.train_at_best_rate(at({{1, NAN}, {3, 9}}), {1, 3}, by_loss).rate == 3);
   CHECK(rates_text({lower, {"b", 0.5}}) == "a 3, b 0.5");
 }
 

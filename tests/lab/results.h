@@ -7,8 +7,8 @@
 
 namespace tapegrad::testing {
 
-inline const lab::Metric loss{.value = "loss"};
-inline const lab::Metric accuracy{.value = "accuracy", .higher_is_better = true, .worst = 0};
+inline const lab::Metric by_loss{.value = "loss"};
+inline const lab::Metric by_accuracy{.value = "accuracy", .higher_is_better = true, .worst = 0};
 
 /// A training that ends with this value of the metric.
 inline lab::Outcome ending(const lab::Metric& metric, double value) {

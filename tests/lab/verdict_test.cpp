@@ -49,14 +49,14 @@ TEST_CASE("quantiles of the t distribution are those of SciPy") {
 TEST_CASE(
     "the interval over seeds is that of SciPy, the one over items that of NumPy's bootstrap") {
   const Json found = golden();
-  const Results a = results("a", loss, found["a"]), b = results("b", loss, found["b"]);
-  const Judgement judgement = better(loss, a, b);
+  const Results a = results("a", by_loss, found["a"]), b = results("b", by_loss, found["b"]);
+  const Judgement judgement = better(by_loss, a, b);
   CHECK(judgement.verdict == Verdict::borne_out);
   CHECK(judgement.reason == fmt::format("{:+.3g} +- {:.2g} (3 seeds)",
                                         found["advantage"].get<double>(),
                                         found["half_width"].get<double>()));
-  CHECK(better(loss, b, a).verdict == Verdict::contradicted);
-  CHECK(better(accuracy, results("a", accuracy, found["a"]), results("b", accuracy, found["b"]))
+  CHECK(better(by_loss, b, a).verdict == Verdict::contradicted);
+  CHECK(better(by_accuracy, results("a", by_accuracy, found["a"]), results("b", by_accuracy, found["b"]))
             .verdict == Verdict::contradicted);
 
   const double width = bootstrap_half_width(found["items"]);
@@ -68,64 +68,64 @@ TEST_CASE(
 
 TEST_CASE("what seeds or items leave open is not seen") {
   // D = 0.1, 0.2, 0.3: mean 0.2, sd 0.1, h = 4.303 * 0.1 / sqrt(3) = 0.248
-  const Results b = results("b", loss, {1, 1, 1});
-  CHECK(better(loss, results("a", loss, {0.9, 0.8, 0.7}), b).verdict == Verdict::not_seen);
+  const Results b = results("b", by_loss, {1, 1, 1});
+  CHECK(better(by_loss, results("a", by_loss, {0.9, 0.8, 0.7}), b).verdict == Verdict::not_seen);
   // The same for every seed: h = 0, and only items can leave it open.
-  const Results a = results("a", loss, {0.5, 0.5, 0.5});
-  CHECK(better(loss, a, b).verdict == Verdict::borne_out);
-  Metric of_items = loss;
+  const Results a = results("a", by_loss, {0.5, 0.5, 0.5});
+  CHECK(better(by_loss, a, b).verdict == Verdict::borne_out);
+  Metric of_items = by_loss;
   of_items.of_items = true;
   const Results uneven = with_items(a, {0, 0, 0, 2}), even = with_items(a, {0.4, 0.4, 0.6, 0.6});
   const Results four = with_items(b, {1, 1, 1, 1});
   CHECK(better(of_items, uneven, four).verdict == Verdict::not_seen);
   CHECK(better(of_items, even, four).verdict == Verdict::borne_out);
-  CHECK(better(loss, uneven, four).verdict == Verdict::borne_out);
+  CHECK(better(by_loss, uneven, four).verdict == Verdict::borne_out);
   CHECK_THROWS_WITH(better(of_items, even, with_items(b, {1})), Contains("4 and 1 test items"));
-  CHECK_THROWS_WITH(better(loss, a, results("b", loss, {1, 1})), Contains("3 and 2 trainings"));
-  CHECK_THROWS_WITH(better(accuracy, a, b), Contains("no training has such a value"));
+  CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})), Contains("3 and 2 trainings"));
+  CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("no training has such a value"));
 }
 
 TEST_CASE("fewer than three seeds give no more than an open verdict") {
-  const Judgement judgement = better(loss, results("a", loss, {0, 0}), results("b", loss, {1, 1}));
+  const Judgement judgement = better(by_loss, results("a", by_loss, {0, 0}), results("b", by_loss, {1, 1}));
   CHECK(judgement.verdict == Verdict::not_seen);
   CHECK_THAT(judgement.reason, Contains("+1 (a verdict needs 3 seeds)"));
 }
 
 TEST_CASE("equality has a margin") {
   // D = -0.01, 0, 0.01: h = 4.303 * 0.01 / sqrt(3) = 0.0248
-  const Results b = results("b", loss, {1, 1, 1}), a = results("a", loss, {1.01, 1, 0.99});
-  CHECK(equal(loss, a, b, 0.025).verdict == Verdict::borne_out);
-  CHECK(equal(loss, a, b, 0.024).verdict == Verdict::not_seen);
-  CHECK(equal(loss, results("c", loss, {2, 2, 2}), b, 0.5).verdict == Verdict::contradicted);
+  const Results b = results("b", by_loss, {1, 1, 1}), a = results("a", by_loss, {1.01, 1, 0.99});
+  CHECK(equal(by_loss, a, b, 0.025).verdict == Verdict::borne_out);
+  CHECK(equal(by_loss, a, b, 0.024).verdict == Verdict::not_seen);
+  CHECK(equal(by_loss, results("c", by_loss, {2, 2, 2}), b, 0.5).verdict == Verdict::contradicted);
   // D = -1.1, -1, -0.9: h = 0.248
-  const Results c = results("c", loss, {2.1, 2, 1.9});
-  CHECK(equal(loss, c, b, 0.8).verdict == Verdict::not_seen);
-  CHECK(equal(loss, c, b, 0.7).verdict == Verdict::contradicted);
-  CHECK(equal(loss, results("c", loss, {0, 0, 0}), b, 0.5).verdict == Verdict::contradicted);
+  const Results c = results("c", by_loss, {2.1, 2, 1.9});
+  CHECK(equal(by_loss, c, b, 0.8).verdict == Verdict::not_seen);
+  CHECK(equal(by_loss, c, b, 0.7).verdict == Verdict::contradicted);
+  CHECK(equal(by_loss, results("c", by_loss, {0, 0, 0}), b, 0.5).verdict == Verdict::contradicted);
 }
 
 TEST_CASE("a training that diverged counts as the worst value") {
   const double infinity = std::numeric_limits<double>::infinity();
-  const Results b = results("b", loss, {1, 1, 1});
-  CHECK(better(loss, b, results("none", loss, {NAN, infinity, NAN})).verdict == Verdict::borne_out);
-  CHECK(better(loss, results("none", loss, {NAN, NAN, NAN}), b).verdict == Verdict::contradicted);
-  CHECK(better(loss, b, results("none", loss, {NAN, 2, 2})).verdict == Verdict::not_seen);
-  CHECK(better(loss, results("both", loss, {NAN, NAN, NAN}), results("none", loss, {NAN, NAN, NAN}))
+  const Results b = results("b", by_loss, {1, 1, 1});
+  CHECK(better(by_loss, b, results("none", by_loss, {NAN, infinity, NAN})).verdict == Verdict::borne_out);
+  CHECK(better(by_loss, results("none", by_loss, {NAN, NAN, NAN}), b).verdict == Verdict::contradicted);
+  CHECK(better(by_loss, b, results("none", by_loss, {NAN, 2, 2})).verdict == Verdict::not_seen);
+  CHECK(better(by_loss, results("both", by_loss, {NAN, NAN, NAN}), results("none", by_loss, {NAN, NAN, NAN}))
             .verdict == Verdict::not_seen);
-  CHECK(better(accuracy, results("a", accuracy, {0.5, 0.5, 0.5}),
-               results("b", accuracy, {NAN, NAN, NAN}))
+  CHECK(better(by_accuracy, results("a", by_accuracy, {0.5, 0.5, 0.5}),
+               results("b", by_accuracy, {NAN, NAN, NAN}))
             .reason == "+0.5 +- 0 (3 seeds)");
 
   // Its items count as the worst as well: they leave nothing open.
-  Metric of_items = accuracy;
+  Metric of_items = by_accuracy;
   of_items.of_items = true;
-  const Results sure = with_items(results("a", accuracy, {1, 1, 1}), {1, 1, 1, 1});
-  const Results lost = with_items(results("b", accuracy, {NAN, NAN, NAN}), {0, 0, 0, 8});
+  const Results sure = with_items(results("a", by_accuracy, {1, 1, 1}), {1, 1, 1, 1});
+  const Results lost = with_items(results("b", by_accuracy, {NAN, NAN, NAN}), {0, 0, 0, 8});
   CHECK(better(of_items, sure, lost).reason == "+1 +- 0 (3 seeds)");
 
   Results risen = b;
   for (Outcome& training : risen.trainings) training.curve.back().training = 2.5;  // from 2
-  CHECK(better(loss, results("a", loss, {9, 9, 9}), risen).verdict == Verdict::borne_out);
+  CHECK(better(by_loss, results("a", by_loss, {9, 9, 9}), risen).verdict == Verdict::borne_out);
 }
 
 TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.25") {
@@ -134,29 +134,29 @@ TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.2
   const auto a = [](const std::vector<double>& losses) {
     return validated("a", std::vector(3, losses));
   };
-  const Judgement faster_one = faster(loss, a({6, 3, 0, 3, 3, 3}), base, Clock::updates);
+  const Judgement faster_one = faster(by_loss, a({6, 3, 0, 3, 3, 3}), base, Clock::updates);
   CHECK(faster_one.verdict == Verdict::borne_out);  // at step 30
   CHECK(faster_one.reason == "0.6 of its updates in the geometric mean, from 0.6 to 0.6 (3 seeds)");
-  CHECK(faster(loss, a({8, 6, 4, 2, 3, 3}), base, Clock::updates).verdict == Verdict::not_seen);
-  CHECK(faster(loss, a({9, 9, 9, 9, 9, 9}), base, Clock::updates).verdict == Verdict::contradicted);
-  CHECK(faster(loss, a({9, 9, 9, 9, 0, 0, 0}), base, Clock::updates).verdict == Verdict::not_seen);
+  CHECK(faster(by_loss, a({8, 6, 4, 2, 3, 3}), base, Clock::updates).verdict == Verdict::not_seen);
+  CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9}), base, Clock::updates).verdict == Verdict::contradicted);
+  CHECK(faster(by_loss, a({9, 9, 9, 9, 0, 0, 0}), base, Clock::updates).verdict == Verdict::not_seen);
   // 90 of 100 steps are fewer, but not few enough.
-  CHECK(faster(loss, a({9, 9, 9, 9, 9, 9, 3, 3, 3}), a({9, 9, 9, 9, 9, 9, 9, 3, 3, 3}),
+  CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9, 3, 3, 3}), a({9, 9, 9, 9, 9, 9, 9, 3, 3, 3}),
                Clock::updates)
             .verdict == Verdict::not_seen);
 
   Results slow = a({6, 3, 0, 3, 3, 3});
   for (Outcome& training : slow.trainings) training.seconds = 3;
-  CHECK(faster(loss, slow, base, Clock::seconds).verdict == Verdict::contradicted);
+  CHECK(faster(by_loss, slow, base, Clock::seconds).verdict == Verdict::contradicted);
   slow.trainings[0].values["loss"] = NAN;
-  CHECK(faster(loss, slow, base, Clock::updates).verdict == Verdict::not_seen);
-  CHECK(faster(loss, base, a({NAN}), Clock::updates).verdict == Verdict::borne_out);
-  CHECK_THROWS_WITH(faster(loss, a({1, 2}), base, Clock::updates),
+  CHECK(faster(by_loss, slow, base, Clock::updates).verdict == Verdict::not_seen);
+  CHECK(faster(by_loss, base, a({NAN}), Clock::updates).verdict == Verdict::borne_out);
+  CHECK_THROWS_WITH(faster(by_loss, a({1, 2}), base, Clock::updates),
                     Contains("2 validations are too few"));
 }
 
 TEST_CASE("a system that no more than matches a rule without a net gets no verdict") {
-  Metric metric = accuracy;
+  Metric metric = by_accuracy;
   metric.baseline = 0.5;
   const Results weak = results("weak", metric, {0.4, 0.5, 0.6});
   const Results good = results("good", metric, {0.8, 0.8, 0.8});

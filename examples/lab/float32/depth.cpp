@@ -49,10 +49,11 @@ struct DepthFlags {
     flags.training("--seq-len", seq_len, "Characters in a row of a batch")
         ->check(between(1, 1 << 16));
     flags.training("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
-    flags.training("--lr", rate, "Learning rate at the end of its warmup");
+    flags.training("--lr", rate, "Learning rate at the end of its warmup")->check(positive());
     flags.training("--warmup", warmup, "Steps until then; from there on 1 / sqrt(step)")
         ->check(between(1, 1 << 30));
-    flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences");
+    flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")
+        ->check(file_name());
     flags.setting("--seed", seed, "First seed of weights and batches; seed of the drawn text");
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
         ->check(between(1, 1024));

@@ -298,10 +298,13 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Scale scale;
   std::string data;
   flags.setting("--seeds", scale.seeds, "Trainings of each system")->check(between(1, 100));
-  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each network for images");
-  flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model");
+  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each network for images")
+      ->check(between(4, 1 << 30));
+  flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
+      ->check(between(4, 1 << 30));
   flags.setting("--seed", scale.seed, "First seed of data, weights and order");
-  flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits");
+  flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
+      ->check(file_name());
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {

@@ -41,7 +41,8 @@ struct MnistNormsFlags {
         ->check(between(1, 1 << 20));
     flags.setting("--limit", limit, "Training images of the cnn; 0: all")->check(not_negative());
     flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST");
+        ->envname("TAPEGRAD_MNIST")
+        ->check(file_name());
     flags.setting("--seed", seed, "First seed of weights and order; seed of the drawn digits");
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
         ->check(between(1, 1024));

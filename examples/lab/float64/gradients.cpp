@@ -257,8 +257,10 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Index steps = 30;
   std::uint64_t seed = 1;
   std::vector<std::string> runs;
-  flags.setting("--probed", runs,
-                "Compare what trainers with --probe have left in these directories, instead");
+  flags
+      .setting("--probed", runs,
+               "Compare what trainers with --probe have left in these directories, instead")
+      ->check(file_name());
   flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
