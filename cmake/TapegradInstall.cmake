@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tapegrad)
 install(TARGETS tapegrad tapegrad64 EXPORT tapegradTargets)
 install(EXPORT tapegradTargets NAMESPACE tapegrad:: DESTINATION ${package})
-set(folders core ops nn models)
+set(folders ops nn models)
 set(programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h)
 if(TAPEGRAD_BUILD_TRAIN)
   install(TARGETS tapegrad_train tapegrad_train64 EXPORT tapegradTrainTargets)
@@ -12,6 +12,8 @@ if(TAPEGRAD_BUILD_TRAIN)
   list(APPEND folders train)
   list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/train.h)
 endif()
+# What headers for users are built from lies in core/internal.
+install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
         FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)
 install(FILES ${programs_headers}

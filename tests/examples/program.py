@@ -232,8 +232,9 @@ class TrainerTest(unittest.TestCase):
     def check_save_every(self, train, steps_between_reports):
         """A training that was killed goes on from the last save, and ends with the bytes of one that
         never stopped."""
-        run(*train, "--save", self.path / "whole")
-        part = self.path / "part"
+        whole, part = self.path / "whole", self.path / "part"
+        whole.unlink(missing_ok=True)
+        run(*train, "--save", whole)
         for flag, multiple in ("5", 5), ("0.00001m", 1):
             part.unlink(missing_ok=True)
             process = start(*train, "--save", part, "--save-every", flag,
@@ -244,7 +245,7 @@ class TrainerTest(unittest.TestCase):
             process.wait()
             self.assertEqual(saved_steps(part) % steps_between_reports % multiple, 0)
             run(*self.data_flags, "--resume", part, "--save", part)
-            self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())
+            self.assertEqual(whole.read_bytes(), part.read_bytes())
         self.assertIn("--save", run(*train, "--save-every", "5", code=2).stderr)
         for wrong in "0", "-1", "5s", "m", "0m", "nanm", "1.5", "":
             flags = ["--save", self.path / "none", "--save-every", wrong]
