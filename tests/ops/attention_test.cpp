@@ -152,7 +152,7 @@ double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(
 }  // namespace
 
 TEST_CASE("attention does not feel a common offset of its scores", "[ops]") {
-  constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
+  constexpr double tolerance = sizeof(real) == 8 ? 1e-12 : 2e-6;
   Random random(2);
   const Tensor q = zeros({1, 3, 4}), k = random.normal({1, 5, 4}), v = random.normal({1, 5, 4});
   const Tensor bias = arange(15).view({1, 1, 3, 5}) * 0.25;  // exact beside the offsets below
@@ -169,7 +169,7 @@ TEST_CASE("attention does not feel a common offset of its scores", "[ops]") {
     const std::vector<Tensor> near = gradients(0);
     for (const double offset : {1e3, -1e5, 1e6}) {
       const std::vector<Tensor> far = gradients(offset);
-      for (std::size_t i = 0; i < near.size(); ++i) CHECK(distance(near[i], far[i]) < precision);
+      for (std::size_t i = 0; i < near.size(); ++i) CHECK(distance(near[i], far[i]) < tolerance);
     }
   }
 }
