@@ -12,8 +12,8 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 /// Throws DataError, naming what is wrong, for a prompt that no sample can begin with.
 void check_prompt(const CharFlags& flags, const Characters& characters);
 
-/// A text of --sample characters that continues the prompt. Calls `write` with each new piece, which
-/// returns whether to go on.
+/// A text of --sample characters that continues the prompt. Calls `write` with each new piece,
+/// which returns whether to go on.
 std::string sample(const CharFlags& flags, const CharModel& model, const Characters& characters,
                    const std::function<bool(const std::string&)>& write);
 

@@ -56,7 +56,8 @@ TEST_CASE(
                                         found["advantage"].get<double>(),
                                         found["half_width"].get<double>()));
   CHECK(better(by_loss, b, a).verdict == Verdict::contradicted);
-  CHECK(better(by_accuracy, results("a", by_accuracy, found["a"]), results("b", by_accuracy, found["b"]))
+  CHECK(better(by_accuracy, results("a", by_accuracy, found["a"]),
+               results("b", by_accuracy, found["b"]))
             .verdict == Verdict::contradicted);
 
   const double width = bootstrap_half_width(found["items"]);
@@ -81,12 +82,14 @@ TEST_CASE("what seeds or items leave open is not seen") {
   CHECK(better(of_items, even, four).verdict == Verdict::borne_out);
   CHECK(better(by_loss, uneven, four).verdict == Verdict::borne_out);
   CHECK_THROWS_WITH(better(of_items, even, with_items(b, {1})), Contains("4 and 1 test items"));
-  CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})), Contains("3 and 2 trainings"));
+  CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})),
+                    Contains("3 and 2 trainings"));
   CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("no training has such a value"));
 }
 
 TEST_CASE("fewer than three seeds give no more than an open verdict") {
-  const Judgement judgement = better(by_loss, results("a", by_loss, {0, 0}), results("b", by_loss, {1, 1}));
+  const Judgement judgement =
+      better(by_loss, results("a", by_loss, {0, 0}), results("b", by_loss, {1, 1}));
   CHECK(judgement.verdict == Verdict::not_seen);
   CHECK_THAT(judgement.reason, Contains("+1 (a verdict needs 3 seeds)"));
 }
@@ -107,10 +110,13 @@ TEST_CASE("equality has a margin") {
 TEST_CASE("a training that diverged counts as the worst value") {
   const double infinity = std::numeric_limits<double>::infinity();
   const Results b = results("b", by_loss, {1, 1, 1});
-  CHECK(better(by_loss, b, results("none", by_loss, {NAN, infinity, NAN})).verdict == Verdict::borne_out);
-  CHECK(better(by_loss, results("none", by_loss, {NAN, NAN, NAN}), b).verdict == Verdict::contradicted);
+  CHECK(better(by_loss, b, results("none", by_loss, {NAN, infinity, NAN})).verdict ==
+        Verdict::borne_out);
+  CHECK(better(by_loss, results("none", by_loss, {NAN, NAN, NAN}), b).verdict ==
+        Verdict::contradicted);
   CHECK(better(by_loss, b, results("none", by_loss, {NAN, 2, 2})).verdict == Verdict::not_seen);
-  CHECK(better(by_loss, results("both", by_loss, {NAN, NAN, NAN}), results("none", by_loss, {NAN, NAN, NAN}))
+  CHECK(better(by_loss, results("both", by_loss, {NAN, NAN, NAN}),
+               results("none", by_loss, {NAN, NAN, NAN}))
             .verdict == Verdict::not_seen);
   CHECK(better(by_accuracy, results("a", by_accuracy, {0.5, 0.5, 0.5}),
                results("b", by_accuracy, {NAN, NAN, NAN}))
@@ -138,8 +144,10 @@ TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.2
   CHECK(faster_one.verdict == Verdict::borne_out);  // at step 30
   CHECK(faster_one.reason == "0.6 of its updates in the geometric mean, from 0.6 to 0.6 (3 seeds)");
   CHECK(faster(by_loss, a({8, 6, 4, 2, 3, 3}), base, Clock::updates).verdict == Verdict::not_seen);
-  CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9}), base, Clock::updates).verdict == Verdict::contradicted);
-  CHECK(faster(by_loss, a({9, 9, 9, 9, 0, 0, 0}), base, Clock::updates).verdict == Verdict::not_seen);
+  CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9}), base, Clock::updates).verdict ==
+        Verdict::contradicted);
+  CHECK(faster(by_loss, a({9, 9, 9, 9, 0, 0, 0}), base, Clock::updates).verdict ==
+        Verdict::not_seen);
   // 90 of 100 steps are fewer, but not few enough.
   CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9, 3, 3, 3}), a({9, 9, 9, 9, 9, 9, 9, 3, 3, 3}),
                Clock::updates)

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/random.h"
 #include "tapegrad/core/internal/storage.h"
+#include "tapegrad/core/random.h"
 #include "tapegrad/models/char_rnn.h"
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/models/transformer.h"
