@@ -95,7 +95,7 @@ std::string digest(const std::vector<Tensor>& tensors) {
   Digest digest;
   for (const Tensor& tensor : tensors)
     digest.add(tensor.values().data(), tensor.values().size_bytes());
-  return digest.text();
+  return digest.to_string();
 }
 
 // What a tape keeps beside the weights, in megabytes. (Tape::bytes counts the weights as well.)

@@ -15,7 +15,7 @@ function(tapegrad_header name)
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
          ${PROJECT_SOURCE_DIR}/${folder}/*.h)
-    list(FILTER headers EXCLUDE REGEX "^(core|ops|nn)/(kernels|internal)/")
+    list(FILTER headers EXCLUDE REGEX "/(kernels|internal)/")
     foreach(header IN LISTS headers)
       string(APPEND includes "#include \"tapegrad/${header}\"\n")
     endforeach()

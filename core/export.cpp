@@ -108,7 +108,7 @@ Json nodes_of(const Tape& tape) {
                      {"sweep", sweeps[static_cast<std::size_t>(i)]},
                      {"inputs", std::span(node.inputs, node.inputs + node.input_count)},
                      {"shape", shape_of(node.shape)},
-                     {"place", node.place.line > 0 ? text(node.place) : ""},
+                     {"place", node.place.line > 0 ? to_string(node.place) : ""},
                      {"source", sources.line(node.place)},
                      {"value", described(tape.value(i))}});
   }
@@ -136,8 +136,8 @@ std::string escaped(const std::string& label) {
 }
 
 std::string short_text(const Tensor& tensor) {
-  if (tensor.size() > graph_values) return text(range(tensor));
-  std::string values = text(tensor);
+  if (tensor.size() > graph_values) return to_string(range(tensor));
+  std::string values = to_string(tensor);
   return values.substr(values.find(") ") + 2);  // without the shape
 }
 
@@ -157,7 +157,7 @@ std::string as_dot(const Tape& tape) {
     const Node& node = tape.node(i);
     std::string label = fmt::format("%{} {}", i, escaped(node.name));
     if (!tape.label(i).empty()) label += ' ' + escaped(tape.label(i));
-    label += "\\n" + text(node.shape);
+    label += "\\n" + to_string(node.shape);
     if (tape.value(i).defined()) label += "\\nvalue " + short_text(tape.value(i));
     if (const Tensor gradient = tape.gradient(i); gradient.defined())
       label += "\\ngradient " + short_text(gradient);

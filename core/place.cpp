@@ -6,7 +6,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-std::string text(const Place& place) {
+std::string to_string(const Place& place) {
   const std::string_view file = place.file;
   return fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), place.line);
 }

@@ -20,7 +20,7 @@ struct Place {
 };
 
 /// "train.cpp:42": the file without its folders, and the line.
-std::string text(const Place& place);
+std::string to_string(const Place& place);
 
 /// While in scope, every operation recorded on this thread is attributed to one place: layers and
 /// composite operations use it to point at their caller, a sweep to point at the operation that it
@@ -45,7 +45,7 @@ template <>
 struct fmt::formatter<tapegrad::Place> {
   constexpr auto parse(format_parse_context& context) { return context.begin(); }
   auto format(const tapegrad::Place& place, format_context& context) const {
-    const std::string written = tapegrad::text(place);
+    const std::string written = tapegrad::to_string(place);
     return std::copy(written.begin(), written.end(), context.out());
   }
 };

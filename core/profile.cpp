@@ -61,7 +61,7 @@ std::vector<Profile::Kernel> Profile::kernels() const {
   return list;
 }
 
-std::string text(const Profile& profile) {
+std::string to_string(const Profile& profile) {
   const std::vector<Profile::Entry> entries = profile.entries();
   const auto scopes = static_cast<double>(profile.scopes());
   double total = 0;

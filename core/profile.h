@@ -25,7 +25,7 @@ struct Work {
 ///       const Profile::Scope measured(profile);
 ///       step();
 ///     }
-///     fmt::print("{}", text(profile));
+///     fmt::print("{}", to_string(profile));
 ///
 /// An operation is given the time since the one before it ended, so that times add up to the whole.
 /// Work for which a kernel uses other threads counts for the operation that asked for it.
@@ -87,7 +87,7 @@ class Profile {
 
 /// The rows of a profile as a table, in the mean of its scopes: calls, milliseconds, share of the
 /// time, GFLOP/s and GB/s.
-std::string text(const Profile& profile);
+std::string to_string(const Profile& profile);
 
 /// Until its end, time and work count for one name, whatever operations run.
 class ProfileSpan {

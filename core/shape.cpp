@@ -60,7 +60,7 @@ Shape Shape::insert(int axis, Index extent) const {
   return changed;
 }
 
-std::string text(const Shape& shape) {
+std::string to_string(const Shape& shape) {
   std::string extents;
   for (const Index extent : shape)
     extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);

@@ -69,7 +69,7 @@ class Shape {
 };
 
 /// "(64, 784)"; "()" for a scalar.
-std::string text(const Shape& shape);
+std::string to_string(const Shape& shape);
 
 /// The shape that two operands broadcast to (NumPy's rule: axes are aligned at the last one, and an
 /// extent of 1 stretches). Throws ShapeError in the name of `operation`.
@@ -99,7 +99,7 @@ template <>
 struct fmt::formatter<tapegrad::Shape> {
   constexpr auto parse(format_parse_context& context) { return context.begin(); }
   auto format(const tapegrad::Shape& shape, format_context& context) const {
-    const std::string written = tapegrad::text(shape);
+    const std::string written = tapegrad::to_string(shape);
     return std::copy(written.begin(), written.end(), context.out());
   }
 };

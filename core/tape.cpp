@@ -177,12 +177,13 @@ void Tape::rewind(std::int32_t size) {
 void Tape::check_finite(const char* name, const Place& place, const Tensor& value,
                         std::span<const Tensor* const> inputs) const {
   if (range(value).non_finite == 0) return;
-  std::string message = fmt::format("{}: the result is not finite at {}: {} {}", name, text(place),
-                                    text(value.shape()), text(range(value)));
+  std::string message =
+      fmt::format("{}: the result is not finite at {}: {} {}", name, to_string(place),
+                  to_string(value.shape()), to_string(range(value)));
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]->defined()) continue;
-    message +=
-        fmt::format("\n  input {}: {} {}", i, text(inputs[i]->shape()), text(range(*inputs[i])));
+    message += fmt::format("\n  input {}: {} {}", i, to_string(inputs[i]->shape()),
+                           to_string(range(*inputs[i])));
     if (holds(*inputs[i]) && !label(inputs[i]->node()).empty())
       message += fmt::format(" ({})", label(inputs[i]->node()));
   }
@@ -214,7 +215,7 @@ Tensor detach(const Tensor& x) {
   return x.view(x.shape());
 }
 
-std::string text(const Tape& tape) {
+std::string to_string(const Tape& tape) {
   std::string program;
   for (std::int32_t i = 0; i < tape.size(); ++i) {
     const Node& node = tape.node(i);
@@ -222,13 +223,13 @@ std::string text(const Tape& tape) {
     if (!tape.label(i).empty()) line += ' ' + tape.label(i);
     for (int input = 0; input < node.input_count; ++input)
       line += node.inputs[input] < 0 ? " constant" : fmt::format(" %{}", node.inputs[input]);
-    line += " : " + text(node.shape);
-    if (node.place.line > 0) line = fmt::format("{:<48}  # {}", line, text(node.place));
+    line += " : " + to_string(node.shape);
+    if (node.place.line > 0) line = fmt::format("{:<48}  # {}", line, to_string(node.place));
     program += line + '\n';
   }
   return program;
 }
 
-void print(const Tape& tape) { std::fputs(text(tape).c_str(), stdout); }
+void print(const Tape& tape) { std::fputs(to_string(tape).c_str(), stdout); }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

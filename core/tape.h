@@ -187,8 +187,8 @@ Tensor watch(const Tensor& x, Place place = Place::here());
 Tensor detach(const Tensor& x);
 
 /// The tape as a numbered program, one line a node: number, operation, inputs, shape, place.
-std::string text(const Tape& tape);
-/// Writes `text(tape)` to standard output.
+std::string to_string(const Tape& tape);
+/// Writes `to_string(tape)` to standard output.
 void print(const Tape& tape);
 
 /// Whether operations on this thread are being written down.

@@ -113,11 +113,11 @@ Tensor eye(Index count) {
   return tensor;
 }
 
-std::string text(const Tensor& tensor) {
+std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "undefined";
   std::string values;
   write_values(tensor, 0, 0, values);
-  return fmt::format("{} {}", text(tensor.shape()), values);
+  return fmt::format("{} {}", to_string(tensor.shape()), values);
 }
 
 Range range(const Tensor& tensor) {
@@ -137,7 +137,7 @@ Range range(const Tensor& tensor) {
   return found;
 }
 
-std::string text(const Range& range) {
+std::string to_string(const Range& range) {
   if (range.least > range.greatest)
     return fmt::format("no finite value, {} not finite", range.non_finite);
   std::string line =

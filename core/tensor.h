@@ -95,7 +95,7 @@ Tensor arange(Index count);
 Tensor eye(Index count);
 
 /// Shape and values in NumPy's nested form; long axes are shortened.
-std::string text(const Tensor& tensor);
+std::string to_string(const Tensor& tensor);
 
 /// The smallest and largest value, the mean and the number of values that are not finite.
 struct Range {
@@ -103,6 +103,6 @@ struct Range {
   Index non_finite;
 };
 Range range(const Tensor& tensor);
-std::string text(const Range& range);
+std::string to_string(const Range& range);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

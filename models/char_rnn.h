@@ -1,8 +1,8 @@
 #pragma once
 
-#include "tapegrad/nn/dropout.h"
-#include "tapegrad/nn/embedding.h"
-#include "tapegrad/nn/recurrent.h"
+#include "tapegrad/nn/layers/dropout.h"
+#include "tapegrad/nn/layers/embedding.h"
+#include "tapegrad/nn/layers/recurrent.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -1,9 +1,9 @@
 #pragma once
 
-#include "tapegrad/nn/conv.h"
-#include "tapegrad/nn/dropout.h"
-#include "tapegrad/nn/linear.h"
-#include "tapegrad/nn/norm.h"
+#include "tapegrad/nn/layers/conv.h"
+#include "tapegrad/nn/layers/dropout.h"
+#include "tapegrad/nn/layers/linear.h"
+#include "tapegrad/nn/layers/norm.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

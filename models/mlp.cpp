@@ -1,9 +1,9 @@
 #include "tapegrad/models/mlp.h"
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/conv.h"
-#include "tapegrad/nn/dropout.h"
-#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/layers/conv.h"
+#include "tapegrad/nn/layers/dropout.h"
+#include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 

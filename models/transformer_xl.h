@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tapegrad/nn/embedding.h"
-#include "tapegrad/nn/transformer.h"
+#include "tapegrad/nn/layers/embedding.h"
+#include "tapegrad/nn/layers/transformer.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

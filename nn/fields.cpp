@@ -4,7 +4,7 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/pytorch.h"
+#include "tapegrad/nn/files/pytorch.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

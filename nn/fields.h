@@ -10,7 +10,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-class PyTorchState;  // nn/pytorch.h
+class PyTorchState;  // nn/files/pytorch.h
 
 struct NamedParameter {
   std::string name;

@@ -83,7 +83,7 @@ struct AffineNorm {
 
  private:
   kernels::RowNorm norm_of(const Tensor& x) const {
-    return row_norm(fields.centre.has_value(), options, x.shape()[-1]);
+    return row_norm(fields.center.has_value(), options, x.shape()[-1]);
   }
 };
 
@@ -105,7 +105,7 @@ Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain
   expect_channels("affine_norm", x, gain, bias);
   expect_norm(fields, options, x, {});
   const PlaceScope caller(place);
-  const bool rows = fields.scale == row && (!fields.centre || *fields.centre == row);
+  const bool rows = fields.scale == row && (!fields.center || *fields.center == row);
   if (!rows) return affine(normalize(x, fields, options), gain, bias);
   return fused(AffineNorm{fields, options}, Operands<3>{x, gain, bias}, place);
 }

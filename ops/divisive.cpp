@@ -23,8 +23,8 @@ Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& sup
   return matmul(x, summation, {.b = true}) / (p == 2 ? sqrt(pool) : pow(pool, 1 / p));
 }
 
-Tensor centred_l1(const Tensor& x, const Field& field, Place place) {
-  expect_defined("centred_l1", x);
+Tensor centered_l1(const Tensor& x, const NormField& field, Place place) {
+  expect_defined("centered_l1", x);
   expect_field(field, x.shape());
   const PlaceScope caller(place);
   return mean(abs(x - mean_over(field, x)));

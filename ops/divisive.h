@@ -18,6 +18,6 @@ Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& sup
                      const DivisiveOptions& options = {}, Place = Place::here());
 
 /// The mean of |x - mean x| over a field: the L1 regularizer of Ren et al. 2017, eq. 7.
-Tensor centred_l1(const Tensor& x, const Field& field, Place = Place::here());
+Tensor centered_l1(const Tensor& x, const NormField& field, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

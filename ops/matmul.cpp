@@ -20,7 +20,7 @@ std::string described(const Tensor& x) {
   const Tape* tape = Tape::active();
   const bool on_tape = tape != nullptr && tape->holds(x);
   const std::string name = on_tape ? tape->label(x.node()) : "";
-  return name.empty() ? text(x.shape()) : text(x.shape()) + " of " + name;
+  return name.empty() ? to_string(x.shape()) : to_string(x.shape()) + " of " + name;
 }
 
 void expect_product(const Tensor& a, const Tensor& b, Transposed t) {

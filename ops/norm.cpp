@@ -21,8 +21,8 @@ Tensor composite::layer_norm(const Tensor& x, double epsilon, bool detach_mean, 
 
 Tensor composite::normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
                             const Tensor& smoothing) {
-  const Tensor mu = fields.centre ? mean_over(*fields.centre, x) : Tensor(0);
-  Tensor moment = mean_over(fields.scale, square(fields.centre ? x - mu : x));
+  const Tensor mu = fields.center ? mean_over(*fields.center, x) : Tensor(0);
+  Tensor moment = mean_over(fields.scale, square(fields.center ? x - mu : x));
   if (options.variance == Variance::unbiased) {
     const double size = field_size(fields.scale, x.shape());
     moment = moment * (size / (size - 1));
@@ -34,13 +34,13 @@ Tensor composite::normalize(const Tensor& x, const NormFields& fields, const Nor
     scale = sqrt(moment + options.epsilon);
   else
     scale = root(moment) + options.epsilon;
-  return (fields.centre ? x - (options.detach_mean ? detach(mu) : mu) : x) /
+  return (fields.center ? x - (options.detach_mean ? detach(mu) : mu) : x) /
          (options.detach_scale ? detach(scale) : scale);
 }
 
 void expect_norm(const NormFields& fields, const NormOptions& options, const Tensor& x,
                  const Tensor& smoothing) {
-  if (fields.centre) expect_field(*fields.centre, x.shape());
+  if (fields.center) expect_field(*fields.center, x.shape());
   expect_field(fields.scale, x.shape());
   expect(options.epsilon >= 0 && std::isfinite(options.epsilon),
          "normalize: epsilon must be finite and at least 0: {}", options.epsilon);
@@ -50,9 +50,9 @@ void expect_norm(const NormFields& fields, const NormOptions& options, const Ten
          "normalize: a learned smoothing term stands inside the root");
 }
 
-kernels::RowNorm row_norm(bool centred, const NormOptions& options, Index length) {
+kernels::RowNorm row_norm(bool centered, const NormOptions& options, Index length) {
   const Index divisor = length - (options.variance == Variance::unbiased ? 1 : 0);
-  return {.centred = centred,
+  return {.centered = centered,
           .outside_root = options.place == Epsilon::outside_root,
           .detached_mean = options.detach_mean,
           .detached_scale = options.detach_scale,
@@ -69,13 +69,13 @@ struct NormalizeLines {
   static constexpr const char* name = "normalize";
 
   Lines lines;
-  bool centred;
+  bool centered;
   NormOptions options;
   Tensor inverses = {}, slopes = {};  // of each line, as kernels::RowScale
 
   Tensor definition(const Operands<1>& in) const {
-    const Field line{.axes = {lines == Lines::rows ? -1 : 0}};
-    const NormFields fields{centred ? std::optional(line) : std::nullopt, line};
+    const NormField line{.axes = {lines == Lines::rows ? -1 : 0}};
+    const NormFields fields{centered ? std::optional(line) : std::nullopt, line};
     return composite::normalize(in[0], fields, options);
   }
   Tensor value(const Operands<1>& in) {
@@ -98,12 +98,12 @@ struct NormalizeLines {
 
  private:
   kernels::RowNorm row_norm(const kernels::Matrix& shape) const {
-    return tapegrad::row_norm(centred, options, lines == Lines::rows ? shape.columns : shape.rows);
+    return tapegrad::row_norm(centered, options, lines == Lines::rows ? shape.columns : shape.rows);
   }
 };
 
 // Whether a field is that of batch normalization of features.
-bool all_but_last(const Field& field, const Shape& shape) {
+bool all_but_last(const NormField& field, const Shape& shape) {
   std::vector<int> axes;
   for (const int axis : field.axes) axes.push_back(shape.resolve(axis));
   std::sort(axes.begin(), axes.end());
@@ -138,21 +138,21 @@ Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& o
   expect_defined("normalize", x);
   expect_norm(fields, options, x, smoothing);
   const PlaceScope caller(place);
-  const bool one_field = !fields.centre || *fields.centre == fields.scale;
+  const bool one_field = !fields.center || *fields.center == fields.scale;
   const bool rows = one_field && fields.scale.window.empty() && fields.scale.share == 1;
   if (Composite::active() || smoothing.defined() || !rows)
     return composite::normalize(x, fields, options, smoothing);
 
-  const bool centred = fields.centre.has_value();
-  const Field& field = fields.scale;
+  const bool centered = fields.center.has_value();
+  const NormField& field = fields.scale;
   const auto rows_of = [&](const Tensor& in) {
-    return fused(NormalizeLines{Lines::rows, centred, options}, Operands<1>{in}, place,
-                 centred ? "layer_norm" : "rms_norm");
+    return fused(NormalizeLines{Lines::rows, centered, options}, Operands<1>{in}, place,
+                 centered ? "layer_norm" : "rms_norm");
   };
   if (field == row) return rows_of(x);
   if (all_but_last(field, x.shape())) {
     const Shape matrix{x.shape().count(0, x.rank() - 1), x.shape()[-1]};
-    const Tensor y = fused(NormalizeLines{Lines::columns, centred, options},
+    const Tensor y = fused(NormalizeLines{Lines::columns, centered, options},
                            Operands<1>{reshape(x, matrix)}, place, "batch_norm");
     return reshape(y, x.shape());
   }
@@ -168,7 +168,7 @@ Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
   expect_defined("rms_norm", x);
-  return normalize(x, {.centre = {}, .scale = row}, options, {}, place);
+  return normalize(x, {.center = {}, .scale = row}, options, {}, place);
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {

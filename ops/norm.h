@@ -13,24 +13,24 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///     {.axes = {-1}}                                  a row
 ///     {.axes = {1, 2, 3}, .groups = 4}                four groups of channels
 ///     {.axes = {1}, .window = {2, 3}, .radius = 2}    all channels within 5 x 5 positions
-struct Field {
+struct NormField {
   std::vector<int> axes = {};
   Index groups = 1;              ///< the first of the axes is cut into that many equal groups
   double share = 1;              ///< only this leading share of the last of the axes counts
   std::vector<int> window = {};  ///< along these axes only positions within `radius` count; at the
   Index radius = 0;              ///< borders the mean is over those that there are
 
-  bool operator==(const Field&) const = default;
+  bool operator==(const NormField&) const = default;
 };
 
 /// What a normalization is made of: subtract the mean over one field (if there is one), divide by
 /// the root of the mean square over another.
 struct NormFields {
-  std::optional<Field> centre;
-  Field scale;
+  std::optional<NormField> center;
+  NormField scale;
 };
 /// The same field for both.
-inline NormFields both(const Field& field) { return {field, field}; }
+inline NormFields both(const NormField& field) { return {field, field}; }
 
 enum class Epsilon { inside_root, outside_root };
 
@@ -42,7 +42,7 @@ struct NormOptions {
   Variance variance = Variance::biased;
 };
 
-/// The general form of normalization: y = v / s with v = x - mean(x) over the centre field and
+/// The general form of normalization: y = v / s with v = x - mean(x) over the center field and
 /// s = sqrt(mean(v^2) + epsilon) or sqrt(mean(v^2)) + epsilon over the scale field (Ren et al.
 /// 2017, table 1; Ba et al. 2016, eq. 5). A defined `smoothing` takes the place of epsilon: s =
 /// sqrt(mean(v^2) + smoothing^2), differentiable in it.

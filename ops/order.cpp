@@ -99,14 +99,14 @@ Tensor cumsum(const Tensor& x, int axis, Place place) {
   return cumulated(x, x.shape().resolve(axis), false, place);
 }
 
-Ordered sort(const Tensor& x, int axis, bool descending, Place place) {
+Sorted sort(const Tensor& x, int axis, bool descending, Place place) {
   expect_defined("sort", x);
   axis = x.shape().resolve(axis);
   const Indices positions = ordered_positions(x, axis, x.shape()[axis], descending);
   return {gather(x, axis, positions, place), positions};
 }
 
-Ordered top_k(const Tensor& x, Index k, int axis, Place place) {
+Sorted top_k(const Tensor& x, Index k, int axis, Place place) {
   expect_defined("top_k", x);
   axis = x.shape().resolve(axis);
   expect(k >= 0 && k <= x.shape()[axis], "top_k: axis {} of {} has no {} elements", axis, x.shape(),

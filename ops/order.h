@@ -11,20 +11,20 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 Tensor cumsum(const Tensor& x, int axis = -1, Place = Place::here());
 
 /// Elements along an axis in some order, and their positions along that axis in the tensor they
-/// come from: values = gather(x, axis, positions).
-struct Ordered {
+/// come from: values = gather(x, axis, indices).
+struct Sorted {
   Tensor values;
-  Indices positions;
+  Indices indices;
 };
 /// The elements along an axis from the least to the greatest, or the other way round. Stable: equal
 /// elements keep their order. NaN counts as greatest, as in PyTorch.
-///   x: one axis or more   returns values and positions of x's shape
+///   x: one axis or more   returns values and indices of x's shape
 /// Throws ShapeError for an axis that x does not have.
-Ordered sort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
+Sorted sort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
 /// The k greatest elements along an axis, the greatest first; of equal ones those at lower
 /// positions. NaN counts as greatest.
-///   returns values and positions of x's shape, with k along the axis
+///   returns values and indices of x's shape, with k along the axis
 /// Throws ShapeError unless the axis has k elements or more.
-Ordered top_k(const Tensor& x, Index k, int axis = -1, Place = Place::here());
+Sorted top_k(const Tensor& x, Index k, int axis = -1, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

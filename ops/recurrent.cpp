@@ -75,7 +75,7 @@ kernels::RowTransform transform(const RowNormalization& norm, Index channels) {
   if (norm.bias.defined()) result.bias = norm.bias.data();
   if (!norm.statistics) return result;
   const NormOptions& options = *norm.statistics;
-  result.norm = {.centred = norm.centred,
+  result.norm = {.centered = norm.centered,
                  .outside_root = options.place == Epsilon::outside_root,
                  .detached_mean = options.detach_mean,
                  .detached_scale = options.detach_scale,
@@ -215,8 +215,8 @@ Tensor RowNormalization::operator()(const Tensor& x) const {
   expect_defined("row_normalization", x);
   Tensor y = x;
   if (statistics) {
-    const Field row{.axes = {-1}};
-    const NormFields fields{centred ? std::optional(row) : std::nullopt, row};
+    const NormField row{.axes = {-1}};
+    const NormFields fields{centered ? std::optional(row) : std::nullopt, row};
     std::vector<Tensor> segments{x};
     if (parts.size() > 1) segments = split(x, parts, -1);
     for (Tensor& segment : segments) segment = normalize(segment, fields, *statistics);

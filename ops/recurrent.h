@@ -12,7 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// then gain and bias. A row that is not normalized may have a bias.
 struct RowNormalization {
   std::optional<NormOptions> statistics = {};
-  bool centred = true;            ///< otherwise over the root mean square
+  bool centered = true;           ///< otherwise over the root mean square
   std::vector<Index> parts = {};  ///< lengths of the segments; one segment if empty
   bool over_sum = false;          ///< of inputs + product rather than of the product
   Tensor gain = {}, bias = {};

@@ -81,11 +81,11 @@ Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
   expect_defined("var", x);
   const PlaceScope caller(place);
-  const auto centred_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
+  const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
   // Twice: the mean of values far from 0 is not exact, but that of what it leaves is.
-  const Tensor centred = centred_at(centred_at(x));
+  const Tensor centered = centered_at(centered_at(x));
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
-  return sum(square(centred), axes, keep) /
+  return sum(square(centered), axes, keep) /
          static_cast<double>(divisor == Variance::biased ? count : count - 1);
 }
 

@@ -75,7 +75,7 @@ double Confusion::f1(Index label) const {
   return 2 * static_cast<double>(at(label, label)) / static_cast<double>(both);
 }
 
-std::string text(const Confusion& confusion) {
+std::string to_string(const Confusion& confusion) {
   Index greatest = confusion.classes() - 1;
   for (Index label = 0; label < confusion.classes(); ++label)
     for (Index guess = 0; guess < confusion.classes(); ++guess)

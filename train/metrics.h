@@ -62,6 +62,6 @@ class Confusion {
 };
 
 /// A row for each label and a column for each guess.
-std::string text(const Confusion& confusion);
+std::string to_string(const Confusion& confusion);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/norm.h"
+#include "tapegrad/nn/layers/norm.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

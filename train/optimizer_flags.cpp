@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tapegrad/nn/gradients.h"
+#include "tapegrad/nn/optimizers/gradients.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 void OptimizerFlags::add_to(Flags& flags) {
   flags.training("--optimizer", optimizer, "Rule of the updates")
       ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
-  flags.training("--lr", rate, "Learning rate, at its highest")->check(positive());
+  flags.training("--lr", learning_rate, "Learning rate, at its highest")->check(positive());
   flags
       .training("--schedule", schedule,
                 "How the learning rate changes: cosine rises for --warmup steps, then falls to "
@@ -46,28 +46,31 @@ std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
     const std::vector<Parameter>& parameters) const {
   if (optimizer == "adam")
     return std::make_unique<Adam>(
-        parameters, AdamOptions{.rate = rate, .beta2 = beta2, .weight_decay = weight_decay});
-  if (optimizer == "adamw")
-    return std::make_unique<AdamW>(
         parameters,
-        AdamWOptions{
-            .rate = rate, .beta2 = beta2, .weight_decay = weight_decay, .matrices_only = true});
+        AdamOptions{.learning_rate = learning_rate, .beta2 = beta2, .weight_decay = weight_decay});
+  if (optimizer == "adamw")
+    return std::make_unique<AdamW>(parameters, AdamWOptions{.learning_rate = learning_rate,
+                                                            .beta2 = beta2,
+                                                            .weight_decay = weight_decay,
+                                                            .matrices_only = true});
   if (optimizer == "rmsprop")
-    return std::make_unique<RmsProp>(parameters,
-                                     RmsPropOptions{.rate = rate, .weight_decay = weight_decay});
-  return std::make_unique<Sgd>(parameters, SgdOptions{.rate = rate,
+    return std::make_unique<RmsProp>(
+        parameters, RmsPropOptions{.learning_rate = learning_rate, .weight_decay = weight_decay});
+  return std::make_unique<Sgd>(parameters, SgdOptions{.learning_rate = learning_rate,
                                                       .momentum = optimizer == "sgd" ? 0 : 0.9,
                                                       .nesterov = optimizer == "nesterov",
                                                       .weight_decay = weight_decay});
 }
 
 Schedule OptimizerFlags::make_schedule(Index steps) const {
-  if (schedule == "cosine") return cosine(rate, steps, final_rate, std::min(warmup, steps / 2));
-  if (schedule == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
-  if (schedule == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
+  if (schedule == "cosine")
+    return cosine(learning_rate, steps, final_rate, std::min(warmup, steps / 2));
+  if (schedule == "warmup")
+    return warmup_inverse_sqrt(learning_rate, std::max<Index>(1, steps / 10));
+  if (schedule == "step") return step_decay(learning_rate, std::max<Index>(1, (steps + 2) / 3));
   if (schedule == "exponential")
-    return exponential(rate, std::pow(0.01, 1 / static_cast<double>(steps)));
-  return constant_rate(rate);
+    return exponential(learning_rate, std::pow(0.01, 1 / static_cast<double>(steps)));
+  return constant(learning_rate);
 }
 
 std::vector<Tensor> OptimizerFlags::clipped(std::vector<Tensor> gradients) const {

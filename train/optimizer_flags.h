@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/nn/optimizer.h"
-#include "tapegrad/nn/schedule.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
+#include "tapegrad/nn/optimizers/schedule.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -14,7 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 struct OptimizerFlags {
   std::string optimizer = "adam";
   std::string schedule = "cosine";
-  double rate = 1e-3;
+  double learning_rate = 1e-3;
   double final_rate = 0;
   Index warmup = 0;
   double beta2 = 0.999;

@@ -28,7 +28,7 @@ struct Statistics {
 };
 
 Statistics statistics(const Tensor& x, const Norm& norm) {
-  const Field field = norm.fields_of(x.shape()).scale;
+  const NormField field = norm.fields_of(x.shape()).scale;
   std::vector<int> inside = field.axes;
   inside.insert(inside.end(), field.window.begin(), field.window.end());
   for (int& axis : inside) axis = axis < 0 ? axis + x.rank() : axis;

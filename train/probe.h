@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tapegrad/nn/norm.h"
+#include "tapegrad/nn/layers/norm.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

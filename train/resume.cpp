@@ -66,7 +66,7 @@ void Digest::add(const void* bytes, std::size_t count) {
     value_ = (value_ ^ *byte) * 0x100000001b3;
 }
 
-std::string Digest::text() const { return fmt::format("{:016x}", value_); }
+std::string Digest::to_string() const { return fmt::format("{:016x}", value_); }
 
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags) {
   if (resume.empty()) return {};

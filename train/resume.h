@@ -8,7 +8,7 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/checkpoint.h"
+#include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -18,7 +18,7 @@ class Digest {
  public:
   void add(const void* bytes, std::size_t count);
   void add(std::string_view text) { add(text.data(), text.size()); }
-  std::string text() const;
+  std::string to_string() const;
 
  private:
   std::uint64_t value_ = 0xcbf29ce484222325;

@@ -176,7 +176,7 @@ void Run::save() {
   }
 }
 
-void Run::step(double loss, double rate) {
+void Run::step(double loss, double learning_rate) {
   expect<Error>(
       std::isfinite(loss),
       "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
@@ -191,7 +191,7 @@ void Run::step(double loss, double rate) {
   if (state_.steps % steps_.per_row() == 0) {
     const Json row{{"step", state_.steps},
                    {"seconds", seconds()},
-                   {"learning_rate", rate},
+                   {"learning_rate", learning_rate},
                    {"train_loss", state_.row_loss.value()}};
     log([&] { log_.row(row); });
     state_.row_loss = {};
@@ -223,7 +223,7 @@ void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>
   double loss = INFINITY;
   while (!run.over() && loss >= learnt) {
     loss = step();
-    run.step(loss, optimizer.rate());
+    run.step(loss, optimizer.learning_rate());
   }
   expect<Error>(loss < learnt || run.interrupted(),
                 "--overfit-batch: the loss is still {:.4f} after {} steps; try more of them or "

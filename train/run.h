@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/nn/checkpoint.h"
-#include "tapegrad/nn/optimizer.h"
+#include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/interrupt.h"
 #include "tapegrad/train/metrics.h"
@@ -78,7 +78,7 @@ class Run {
   void saves_checkpoint(std::function<Checkpoint()> make);
 
   /// After every optimizer step. Throws Error for a loss that is not finite.
-  void step(double loss, double rate);
+  void step(double loss, double learning_rate);
   /// At the end of an epoch: logs and tells `metrics` beside the mean loss of the epoch.
   void report(const Json& metrics);
   /// Logs the summary: the state of the run and `results`. A run that has done no step leaves the

@@ -14,7 +14,7 @@ Spread::Spread(const std::vector<double>& values) {
   if (count > 1) deviation = std::sqrt(squares / (count - 1));
 }
 
-std::string Spread::text(int decimals) const {
+std::string Spread::to_string(int decimals) const {
   return fmt::format("{:.{}f} +- {:.{}f}", mean, decimals, deviation, decimals);
 }
 

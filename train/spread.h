@@ -15,7 +15,7 @@ struct Spread {
   Spread() = default;
   explicit Spread(const std::vector<double>& values);
   /// "0.123 +- 0.004"
-  std::string text(int decimals = 3) const;
+  std::string to_string(int decimals = 3) const;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,7 +10,7 @@ void train_epochs(const Task& task, Run& run, const std::function<double(Index)>
                   const Optimizer& optimizer) {
   while (!run.over()) {
     const double loss = step(run.steps_done());
-    run.step(loss, optimizer.rate());
+    run.step(loss, optimizer.learning_rate());
     const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
     if (ends_epoch) run.report(task.evaluate ? task.evaluate() : Json::object());
   }

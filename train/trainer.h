@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "tapegrad/nn/checkpoint.h"
+#include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/resume.h"
 #include "tapegrad/train/run.h"

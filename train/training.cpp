@@ -50,7 +50,7 @@ double Training::step(const std::function<Tensor()>& forward) {
     expect_listed(tape, net_);
     return loss.item();
   }
-  optimizer_->set_rate(schedule_(optimizer_->steps()));
+  optimizer_->set_learning_rate(schedule_(optimizer_->steps()));
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
   if (probe_)
     probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
@@ -74,7 +74,8 @@ void Training::write_probe() const {
 
 void Training::print_profile() const {
   if (!profile_ || profile_->scopes() == 0) return;
-  write_result(fmt::format("a step in the mean of {}:\n{}", profile_->scopes(), text(*profile_)));
+  write_result(
+      fmt::format("a step in the mean of {}:\n{}", profile_->scopes(), to_string(*profile_)));
 }
 
 void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step) {
@@ -83,7 +84,7 @@ void dry_run(const Flags& flags, const Fields& net, const std::function<double()
     write_result(fmt::format("  {:16}{}\n", name,
                              value.dump(-1, ' ', false, Json::error_handler_t::replace)));
   for (const auto& [name, parameter] : net.parameters())
-    write_result(fmt::format("  {:48}{}\n", name, text(parameter.shape())));
+    write_result(fmt::format("  {:48}{}\n", name, to_string(parameter.shape())));
   write_result(fmt::format("loss of the first batch: {:.4f}\n", step()));
 }
 

@@ -78,8 +78,8 @@ def gain_and_bias(size):
 
 
 def standardized(x):
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / jnp.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+    centered = x - x.mean(-1, keepdims=True)
+    return centered / jnp.sqrt((centered * centered).mean(-1, keepdims=True) + 1e-5)
 
 
 def layer_norm(norm, x):

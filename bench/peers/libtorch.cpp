@@ -215,8 +215,8 @@ Step layernorm(int64_t rows, int64_t columns, bool composite) {
   const Tensor x = torch::randn({rows, columns}).requires_grad_();
   const auto normalized = [=] {
     if (!composite) return F::layer_norm(x, F::LayerNormFuncOptions({columns}));
-    const Tensor centred = x - x.mean(-1, true);
-    return centred / torch::sqrt((centred * centred).mean(-1, true) + 1e-5);
+    const Tensor centered = x - x.mean(-1, true);
+    return centered / torch::sqrt((centered * centered).mean(-1, true) + 1e-5);
   };
   return sweep(normalized, torch::randn({rows, columns}), {x});
 }

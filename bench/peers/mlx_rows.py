@@ -174,8 +174,8 @@ def attention4096():
 
 def layernorm(rows, columns, composite):
     def composed(x):
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / mx.sqrt((centred * centred).mean(-1, keepdims=True) + 1e-5)
+        centered = x - x.mean(-1, keepdims=True)
+        return centered / mx.sqrt((centered * centered).mean(-1, keepdims=True) + 1e-5)
 
     function = composed if composite else lambda x: mx.fast.layer_norm(x, None, None, 1e-5)
     return sweep(function, mx.random.normal((rows, columns)), mx.random.normal((rows, columns)))

@@ -191,8 +191,8 @@ def layernorm(rows, columns, composite):
     def normalized():
         if not composite:
             return F.layer_norm(x, (columns,))
-        centred = x - x.mean(-1, keepdim=True)
-        return centred / torch.sqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
+        centered = x - x.mean(-1, keepdim=True)
+        return centered / torch.sqrt((centered * centered).mean(-1, keepdim=True) + 1e-5)
 
     return sweep(normalized, torch.randn(rows, columns), x)
 

@@ -85,7 +85,7 @@ bool Outcome::diverged() const {
   return !(sum(curve.size() - tenth) <= sum(0));
 }
 
-std::string text(const Record& record) {
+std::string to_string(const Record& record) {
   Json curve = Json::array();
   for (const CurvePoint& point : record.outcome.curve) curve.push_back(json(point));
   const Json all = {{"configuration", record.configuration},
@@ -171,7 +171,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
   Record record{configuration, data_, TAPEGRAD_VERSION, train()};
   record.outcome.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const std::string contents = text(record);
+  const std::string contents = to_string(record);
   write_file(path, std::as_bytes(std::span(contents)));
   return record.outcome;
 }

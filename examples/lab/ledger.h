@@ -41,7 +41,7 @@ struct Record {
 };
 
 /// The text of a record's file.
-std::string text(const Record& record);
+std::string to_string(const Record& record);
 /// Throws DataError, naming the file and the part that is damaged.
 Record read_record(const std::string& path);
 

@@ -14,7 +14,7 @@ std::string CharText::digest() const {
   Digest digest;
   for (const Indices& ids : {training, rest})
     digest.add(ids.data(), static_cast<std::size_t>(ids.size()) * sizeof(Index));
-  return digest.text();
+  return digest.to_string();
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -215,7 +215,7 @@ GrammarScore score_grammar(std::string_view text) {
   return score;
 }
 
-std::string text(const GrammarScore& s) {
+std::string to_string(const GrammarScore& s) {
   return fmt::format(
       "{:.1f} % of {} sentences are grammatical; in these {:.1f} % of {} verbs agree with their "
       "subject, and {:.1f} % of {} behind a clause",

@@ -28,6 +28,6 @@ struct GrammarScore {
 /// Leaves out what stands before the first and after the last full stop.
 GrammarScore score_grammar(std::string_view text);
 /// "97.1 % of 35 sentences are grammatical; ..."
-std::string text(const GrammarScore& score);
+std::string to_string(const GrammarScore& score);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

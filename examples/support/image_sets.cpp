@@ -41,14 +41,14 @@ std::string ImageSets::digest() const {
     digest.add(set->labels.data(), set->labels.size());
   }
   return fmt::format("{} images of {} x {}, {}", train.count() + validation.count(), train.height,
-                     train.width, digest.text());
+                     train.width, digest.to_string());
 }
 
 std::string ImageSets::test_digest() const {
   Digest digest;
   digest.add(test.pixels.data(), test.pixels.size());
   digest.add(test.labels.data(), test.labels.size());
-  return digest.text();
+  return digest.to_string();
 }
 
 ImageSets read_image_sets(const std::string& directory) {

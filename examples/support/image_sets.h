@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tapegrad/nn/data/idx.h"
-#include "tapegrad/nn/layer.h"
+#include "tapegrad/nn/layers/layer.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/indices.h"
 #include "tapegrad/nn/fields.h"
-#include "tapegrad/nn/layer.h"
+#include "tapegrad/nn/layers/layer.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

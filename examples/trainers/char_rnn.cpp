@@ -16,7 +16,7 @@ struct CharRnnFlags {
   Index embedding = 64;
 
   CharRnnFlags() {
-    shared.optimizer.rate = 2e-3;
+    shared.optimizer.learning_rate = 2e-3;
     shared.optimizer.clip_norm = 1;
   }
   void add_to(Flags& flags) {

@@ -34,7 +34,7 @@ struct Text {
   std::string digest() const {
     Digest digest;
     digest.add(all);
-    return fmt::format("{} bytes, {}", all.size(), digest.text());
+    return fmt::format("{} bytes, {}", all.size(), digest.to_string());
   }
 };
 
@@ -51,7 +51,7 @@ void write_sample(const CharFlags& flags, const CharModel& model, const Characte
   });
   write_result("\n");
   if (flags.data.empty())  // of the grammar
-    write_result(fmt::format("grammar: {}\n", support::text(score_grammar(text))));
+    write_result(fmt::format("grammar: {}\n", support::to_string(score_grammar(text))));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct CharTransformerFlags {
     shared.layers = 4;
     shared.batch_size = 12;
     shared.optimizer = {.optimizer = "adamw",
-                        .rate = 1e-3,
+                        .learning_rate = 1e-3,
                         .final_rate = 1e-4,
                         .warmup = 100,
                         .beta2 = 0.99,

@@ -26,7 +26,7 @@ double accuracy(const TransformerClassifier& net, const std::vector<SentenceBatc
 struct Best {
   double validation = -1, test = 0;
 
-  std::string text() const { return Json({validation, test}).dump(); }
+  std::string to_string() const { return Json({validation, test}).dump(); }
   static std::optional<Best> parse(const Json& note) {
     const auto is_accuracy = [](const Json& value) {
       return value.is_number() && value >= 0 && value <= 1;
@@ -93,7 +93,9 @@ struct Classifier {
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best = trainer.resumed_note("best", Best::parse);
     const auto steps = RunSteps::epochs(flags.epochs, per_epoch());
-    const auto notes = [&] { return std::map<std::string, std::string>{{"best", best.text()}}; };
+    const auto notes = [&] {
+      return std::map<std::string, std::string>{{"best", best.to_string()}};
+    };
     return trainer.train(
         {.net = fields(net),
          .steps = steps,

@@ -22,7 +22,7 @@ struct ClassifyFlags {
   double dropout = 0.2;
   std::uint64_t seed = 1;
   Index seeds = 1;
-  OptimizerFlags optimizer{.rate = 1e-3, .beta2 = 0.998};
+  OptimizerFlags optimizer{.learning_rate = 1e-3, .beta2 = 0.998};
   RunFlags run;
 
   void add_to(Flags& flags);

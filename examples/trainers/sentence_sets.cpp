@@ -97,7 +97,7 @@ std::string SentenceSets::digest() const {
       digest.add(std::to_string(sentence.label));
       for (const std::string& word : sentence.words) digest.add(word + " ");
     }
-  return fmt::format("{} sentences, {}", train.size() + validation.size(), digest.text());
+  return fmt::format("{} sentences, {}", train.size() + validation.size(), digest.to_string());
 }
 
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,

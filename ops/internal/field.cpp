@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // How many elements of the last of a field's axes count.
-Index counted(const Field& field, const Shape& shape) {
+Index counted(const NormField& field, const Shape& shape) {
   const Index extent = shape[field.axes.back()];
   return static_cast<Index>(std::floor(field.share * static_cast<double>(extent) + 1e-9));
 }
@@ -36,7 +36,7 @@ Tensor mean_along_window(const Tensor& x, int axis, Index radius) {
 
 }  // namespace
 
-Tensor mean_over(const Field& field, const Tensor& x) {
+Tensor mean_over(const NormField& field, const Tensor& x) {
   if (field.groups > 1) {
     const Shape groups = cut_into_groups(field, x.shape());
     const Tensor means =
@@ -50,7 +50,7 @@ Tensor mean_over(const Field& field, const Tensor& x) {
   return means;
 }
 
-double field_size(const Field& field, const Shape& shape) {
+double field_size(const NormField& field, const Shape& shape) {
   double size = 1 / static_cast<double>(field.groups);
   for (const int axis : field.axes) size *= static_cast<double>(shape[axis]);
   if (field.share < 1)
@@ -59,7 +59,7 @@ double field_size(const Field& field, const Shape& shape) {
   return size;
 }
 
-void expect_field(const Field& field, const Shape& shape) {
+void expect_field(const NormField& field, const Shape& shape) {
   for (const std::vector<int>& axes : {field.axes, field.window})
     for (const int axis : axes)
       expect(axis < shape.rank() && axis >= -shape.rank(),
@@ -81,12 +81,12 @@ void expect_field(const Field& field, const Shape& shape) {
          field.groups, field.axes.empty() ? 0 : field.axes.front(), shape);
 }
 
-Shape cut_into_groups(const Field& field, const Shape& shape) {
+Shape cut_into_groups(const NormField& field, const Shape& shape) {
   const int axis = shape.resolve(field.axes.front());
   return shape.with(axis, shape[axis] / field.groups).insert(axis, field.groups);
 }
 
-std::vector<int> axes_after_cut(const Field& field, const Shape& shape) {
+std::vector<int> axes_after_cut(const NormField& field, const Shape& shape) {
   const int first = shape.resolve(field.axes.front());
   std::vector<int> axes;
   for (const int axis : field.axes)

@@ -8,7 +8,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The field of layer normalization.
-inline const Field row{.axes = {-1}};
+inline const NormField row{.axes = {-1}};
 
 /// A tensor as a matrix of rows along its last axis.
 inline kernels::Matrix matrix(const Shape& shape) {
@@ -17,7 +17,7 @@ inline kernels::Matrix matrix(const Shape& shape) {
 }
 
 /// For lines of this length.
-kernels::RowNorm row_norm(bool centred, const NormOptions& options, Index length);
+kernels::RowNorm row_norm(bool centered, const NormOptions& options, Index length);
 
 /// Throws ShapeError as `normalize` does.
 void expect_norm(const NormFields& fields, const NormOptions& options, const Tensor& x,

@@ -16,12 +16,12 @@ namespace {
 
 struct SquaredDistance {
   const real* x;
-  real centre;
+  real center;
   Vector add(Vector total, Index i) const {
-    const Vector c = hn::Sub(hn::LoadU(Tag(), x + i), hn::Set(Tag(), centre));
+    const Vector c = hn::Sub(hn::LoadU(Tag(), x + i), hn::Set(Tag(), center));
     return hn::MulAdd(c, c, total);
   }
-  real at(Index i) const { return (x[i] - centre) * (x[i] - centre); }
+  real at(Index i) const { return (x[i] - center) * (x[i] - center); }
 };
 
 RowScale scale_of(const RowNorm& norm, real moment) {
@@ -34,12 +34,12 @@ RowScale scale_of(const RowNorm& norm, real moment) {
 RowScale forward(const RowNorm& norm, const real* x, Index count, real* y) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const real mean = norm.centred ? sum_of(count, Value{x}) / static_cast<real>(count) : 0;
+  const real mean = norm.centered ? sum_of(count, Value{x}) / static_cast<real>(count) : 0;
   const RowScale scale = scale_of(norm, sum_of(count, SquaredDistance{x, mean}) / norm.divisor);
-  const Vector centre = hn::Set(d, mean), factor = hn::Set(d, scale.inverse);
+  const Vector center = hn::Set(d, mean), factor = hn::Set(d, scale.inverse);
   Index i = 0;
   for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), centre), factor), d, y + i);
+    hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), center), factor), d, y + i);
   for (; i < count; ++i) y[i] = (x[i] - mean) * scale.inverse;
   return scale;
 }
@@ -48,15 +48,15 @@ void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y,
               real* dx) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const bool mean_term = norm.centred && !norm.detached_mean;
+  const bool mean_term = norm.centered && !norm.detached_mean;
   const real mean = mean_term ? sum_of(count, Value{g}) / static_cast<real>(count) : 0;
   const real along = norm.detached_scale ? 0 : sum_of(count, Product{g, y}) * scale.slope;
   const Vector shift = hn::Set(d, mean), projection = hn::Set(d, along),
                factor = hn::Set(d, scale.inverse);
   Index i = 0;
   for (; i + lanes <= count; i += lanes) {
-    const Vector centred = hn::Sub(hn::LoadU(d, g + i), shift);
-    const Vector projected = hn::NegMulAdd(projection, hn::LoadU(d, y + i), centred);
+    const Vector centered = hn::Sub(hn::LoadU(d, g + i), shift);
+    const Vector projected = hn::NegMulAdd(projection, hn::LoadU(d, y + i), centered);
     hn::StoreU(hn::Mul(projected, factor), d, dx + i);
   }
   for (; i < count; ++i) dx[i] = (g[i] - mean - along * y[i]) * scale.inverse;
@@ -68,7 +68,7 @@ constexpr Index most_columns = 64;
 void forward_columns(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,
                      real* y, real* inverses, real* slopes) {
   real mean[most_columns] = {}, moment[most_columns] = {};
-  if (norm.centred) {
+  if (norm.centered) {
     for (Index r = 0; r < rows; ++r)
       for (Index i = 0; i < count; ++i) mean[i] += x[r * stride + i];
     for (Index i = 0; i < count; ++i) mean[i] /= static_cast<real>(rows);
@@ -96,7 +96,7 @@ void backward_columns(const RowNorm& norm, const real* inverses, const real* slo
       mean[i] += g[r * stride + i];
       along[i] += g[r * stride + i] * y[r * stride + i];
     }
-  const bool mean_term = norm.centred && !norm.detached_mean;
+  const bool mean_term = norm.centered && !norm.detached_mean;
   for (Index i = 0; i < count; ++i) {
     mean[i] = mean_term ? mean[i] / static_cast<real>(rows) : 0;
     along[i] = norm.detached_scale ? 0 : along[i] * slopes[i];
@@ -140,14 +140,14 @@ void affine_back(const real* g, const real* y, const real* gain, Index count, re
 
 }  // namespace
 
-const Norm* norm_here() {
-  static constexpr Norm loops{.forward = forward,
-                              .backward = backward,
-                              .forward_columns = forward_columns,
-                              .backward_columns = backward_columns,
-                              .most_columns = most_columns,
-                              .affine = affine,
-                              .affine_back = affine_back};
+const NormLoops* norm_here() {
+  static constexpr NormLoops loops{.forward = forward,
+                                   .backward = backward,
+                                   .forward_columns = forward_columns,
+                                   .backward_columns = backward_columns,
+                                   .most_columns = most_columns,
+                                   .affine = affine,
+                                   .affine_back = affine_back};
   return &loops;
 }
 
@@ -157,8 +157,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 HWY_EXPORT(norm_here);
-const Norm& norm() {
-  static const Norm& best = *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(norm_here)(); });
+const NormLoops& norm() {
+  static const NormLoops& best =
+      *detail::dispatched([] { return HWY_DYNAMIC_DISPATCH(norm_here)(); });
   return best;
 }
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -7,7 +7,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 /// How a row is normalized: y = (x - m) / s with s^2 = sum (x - m)^2 / divisor + epsilon, or
 /// s = sqrt(sum (x - m)^2 / divisor) + epsilon.
 struct RowNorm {
-  bool centred;         ///< m is the mean of the row; otherwise 0
+  bool centered;        ///< m is the mean of the row; otherwise 0
   bool outside_root;    ///< epsilon is added to the root
   bool detached_mean;   ///< m is a constant on the way back
   bool detached_scale;  ///< so is s
@@ -21,7 +21,7 @@ struct RowScale {
   real slope;    ///< ds/dx = slope s y
 };
 
-struct Norm {
+struct NormLoops {
   RowScale (*forward)(const RowNorm& norm, const real* x, Index count, real* y);
   /// dx = (g - mean g - y slope sum(g y)) / s; a detached statistic drops its term.
   void (*backward)(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
@@ -43,6 +43,6 @@ struct Norm {
   void (*affine_back)(const real* g, const real* y, const real* gain, Index count, real* dy,
                       real* d_gain, real* d_bias);
 };
-const Norm& norm();
+const NormLoops& norm();
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

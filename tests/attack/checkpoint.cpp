@@ -1,12 +1,12 @@
 // Checkpoints: one that is refused changes nothing, one that is loaded is the same when saved.
 
-#include "tapegrad/nn/checkpoint.h"
+#include "tapegrad/nn/files/checkpoint.h"
 
 #include "attack.h"
 #include "support/scratch.h"
 #include "tapegrad/core/file.h"
-#include "tapegrad/nn/linear.h"
-#include "tapegrad/nn/norm.h"
+#include "tapegrad/nn/layers/linear.h"
+#include "tapegrad/nn/layers/norm.h"
 
 namespace tapegrad::attack {
 namespace {

@@ -8,9 +8,9 @@ namespace tapegrad::attack {
 
 void attack(std::string_view input) {
   const File file(input);
-  const std::string first = lab::text(lab::read_record(file.path()));
+  const std::string first = lab::to_string(lab::read_record(file.path()));
   const File again(first);
-  expect_property(lab::text(lab::read_record(again.path())) == first,
+  expect_property(lab::to_string(lab::read_record(again.path())) == first,
                   "a training that has been read once can be read again");
 }
 

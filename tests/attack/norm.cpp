@@ -1,6 +1,6 @@
 // Names of normalizations: what is accepted can be used on features or on images.
 
-#include "tapegrad/nn/norm.h"
+#include "tapegrad/nn/layers/norm.h"
 
 #include "attack.h"
 #include "tapegrad/ops/grad.h"

@@ -1,11 +1,11 @@
 // Weights from PyTorch: a file that is refused changes nothing, others survive saving.
 
-#include "tapegrad/nn/pytorch.h"
+#include "tapegrad/nn/files/pytorch.h"
 
 #include "attack.h"
 #include "support/scratch.h"
 #include "tapegrad/core/file.h"
-#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/layers/linear.h"
 
 namespace tapegrad::attack {
 namespace {

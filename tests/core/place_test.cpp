@@ -7,16 +7,16 @@ using namespace tapegrad;
 TEST_CASE("a place is the line of the call", "[core]") {
   const auto called = [](Place place = Place::here()) { return place; };
   CHECK(called().line == __LINE__);
-  CHECK(text(Place{"folder/train.cpp", 42}) == "train.cpp:42");
+  CHECK(to_string(Place{"folder/train.cpp", 42}) == "train.cpp:42");
 }
 
 TEST_CASE("the outermost scope names the place", "[core]") {
   const Place outer{"outer.cpp", 1}, inner{"inner.cpp", 2}, own{"own.cpp", 3};
-  CHECK(text(PlaceScope::current(own)) == "own.cpp:3");
+  CHECK(to_string(PlaceScope::current(own)) == "own.cpp:3");
   {
     const PlaceScope caller(outer);
     const PlaceScope callee(inner);
-    CHECK(text(PlaceScope::current(own)) == "outer.cpp:1");
+    CHECK(to_string(PlaceScope::current(own)) == "outer.cpp:1");
   }
-  CHECK(text(PlaceScope::current(own)) == "own.cpp:3");
+  CHECK(to_string(PlaceScope::current(own)) == "own.cpp:3");
 }

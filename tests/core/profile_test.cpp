@@ -8,8 +8,8 @@
 #include "ops/table.h"
 #include "support/golden.h"
 #include "tapegrad/core/random.h"
-#include "tapegrad/nn/gradients.h"
-#include "tapegrad/nn/optimizer.h"
+#include "tapegrad/nn/optimizers/gradients.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/recurrent.h"
@@ -69,7 +69,7 @@ TEST_CASE("the times of a profile add up to those of its scopes", "[profile]") {
   CHECK(profile.scopes() == 3);
   CHECK(entry(profile, "rest").calls == 3);
   CHECK(profile.entries().front().seconds >= profile.entries().back().seconds);
-  CHECK(text(profile).find("matmul") != std::string::npos);
+  CHECK(to_string(profile).find("matmul") != std::string::npos);
 }
 
 TEST_CASE("nothing is measured out of scope", "[profile]") {

@@ -10,7 +10,7 @@ TEST_CASE("a shape knows its extents", "[core]") {
   CHECK(shape.rank() == 3);
   CHECK(shape.size() == 24);
   CHECK(shape[-1] == 4);
-  CHECK(text(shape) == "(2, 3, 4)");
+  CHECK(to_string(shape) == "(2, 3, 4)");
   CHECK(Shape{}.size() == 1);
   CHECK(Shape{3, 0}.size() == 0);
   CHECK(shape.insert(-1, 5) == Shape{2, 3, 4, 5});

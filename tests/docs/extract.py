@@ -1,8 +1,9 @@
 """The code in README.md and docs/: extract.py ROOT OUT
 
 A cpp block with a main is a whole program: it is written to OUT/NAME.cpp, and a text block right after
-it to OUT/NAME.txt, what the program must print. Any other cpp block is a quotation and must stand
-in a source file, line for line but for indentation."""
+it to OUT/NAME.txt, what the program must print. The glossary's program runs once for each line of code in
+the second column of its tables, with that line in the place of a comment. Any other cpp block is a
+quotation and must stand in a source file, line for line but for indentation."""
 
 import pathlib
 import re
@@ -16,6 +17,19 @@ def squeezed(code):
     return "\n".join(line.strip() for line in code.splitlines() if line.strip())
 
 
+def with_lines(program, page):
+    """The program's main as one function for each line of the tables, called one after the other."""
+    lines = re.findall(r"^\|.*?\| `(.*)` \|.*\|$", page, re.M)
+    head, body = program.split("int main() {", 1)
+    if not lines or "// a line of the glossary" not in body:
+        raise SystemExit("a glossary needs tables with code, and a place for each line in its program")
+    functions = [f"void line_{i}() {{" + body.replace("// a line of the glossary", line)
+                 for i, line in enumerate(lines)]
+    calls = "".join(f"  line_{i}();\n" for i in range(len(lines)))
+    unused = '#pragma GCC diagnostic ignored "-Wunused"\n'
+    return unused + head + "\n".join(functions) + f"\nint main() {{\n{calls}}}\n"
+
+
 folders = ("core", "ops", "nn", "models", "train", "examples", "tests")
 sources = [squeezed(path.read_text()) for folder in folders for ending in ("*.h", "*.cpp")
            for path in sorted((root / folder).rglob(ending))]
@@ -25,7 +39,8 @@ for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
     for number, (language, code, output) in enumerate(b for b in blocks if b[0] == "cpp"):
         name = f"{page.stem}_{number}"
         if "int main" in code:
-            (out / f"{name}.cpp").write_text(code)
+            program = with_lines(code, page.read_text()) if page.stem == "glossary" else code
+            (out / f"{name}.cpp").write_text(program)
             (out / f"{name}.txt").write_text(output)
             print(name)
         elif not any(squeezed(code) in source for source in sources):

@@ -43,8 +43,8 @@ def grouped_detached(x):
 
 
 def two_fields(x):
-    centred = x - x.mean(1, keepdim=True)
-    return centred / torch.sqrt((centred * centred).mean((2, 3), keepdim=True) + 1e-5)
+    centered = x - x.mean(1, keepdim=True)
+    return centered / torch.sqrt((centered * centered).mean((2, 3), keepdim=True) + 1e-5)
 
 
 def box_mean(x):
@@ -54,8 +54,8 @@ def box_mean(x):
 
 
 def windowed(x):
-    centred = x - box_mean(x)
-    return centred / torch.sqrt(box_mean(centred * centred) + 1e-5)
+    centered = x - box_mean(x)
+    return centered / torch.sqrt(box_mean(centered * centered) + 1e-5)
 
 
 def smoothed(x, s):
@@ -234,7 +234,7 @@ rows = {
     "normalize": (lambda x, s: smoothed(x, s), [any_(3, 5), positive(1)]),
     "ada_scale": (lambda y: 2 * (1 - 0.1 * y) * y, [any_(3, 5)]),
     "ada_scale_detached": (lambda y: (1 - 0.1 * y).detach() * y, [any_(3, 5)]),
-    "centred_l1": (lambda x: (x - x.mean(-1, keepdim=True)).abs().mean(), [spread(3, 4, step=0.37)]),
+    "centered_l1": (lambda x: (x - x.mean(-1, keepdim=True)).abs().mean(), [spread(3, 4, step=0.37)]),
     "divisive_norm": (
         lambda x, u, w: (x @ u.T) / torch.sqrt(1 + (x * x) @ (w * w).T), [away(2, 3), any_(3, 3), any_(3, 3)]),
     "divisive_norm_cubic": (

@@ -27,7 +27,7 @@ TEST_CASE("every system trains with the same seeds, from the same numbers") {
   comparison.train(system(1));
   CHECK(seen[0] == seen[1]);
   CHECK(a.values(by_loss) == std::vector<double>{5, 6, 7});
-  CHECK(a.spread(by_loss).text(0) == "6 +- 1");
+  CHECK(a.spread(by_loss).to_string(0) == "6 +- 1");
   for (const auto& [seed, numbers] : seen[0]) CHECK(numbers[0] != numbers[1]);
 }
 

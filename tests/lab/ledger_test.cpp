@@ -106,7 +106,7 @@ TEST_CASE("a training that throws leaves nothing in the ledger") {
 TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
   const testing::Scratch folder;
   const std::string path = folder / "seed_1.json";
-  const std::string good = text({configuration, "the data", "0.1.0", found});
+  const std::string good = to_string({configuration, "the data", "0.1.0", found});
   const auto refusal = [&](const std::string& contents) {
     std::ofstream(path) << contents;
     try {

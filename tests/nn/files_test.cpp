@@ -10,11 +10,11 @@
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/models/mlp.h"
-#include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/data/idx.h"
-#include "tapegrad/nn/linear.h"
-#include "tapegrad/nn/safetensors.h"
+#include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/files/safetensors.h"
+#include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/loss.h"
@@ -43,7 +43,7 @@ struct Run {
       const Tensor x = random.normal({5, 4});
       const Indices labels({5}, {0, 1, 2, 0, 1});
       const Tape tape;
-      adam.set_rate(1e-2 / static_cast<double>(adam.steps() + 1));
+      adam.set_learning_rate(1e-2 / static_cast<double>(adam.steps() + 1));
       adam.step(grad(cross_entropy(net(x, training(random)), labels), adam.parameters()));
     }
   }

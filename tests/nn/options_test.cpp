@@ -4,8 +4,8 @@
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/models/transformer_xl.h"
-#include "tapegrad/nn/conv.h"
-#include "tapegrad/nn/init.h"
+#include "tapegrad/nn/layers/conv.h"
+#include "tapegrad/nn/layers/init.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;

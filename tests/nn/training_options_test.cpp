@@ -1,13 +1,13 @@
 #include "support/options.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/average.h"
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/data/idx.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/nn/data/text.h"
-#include "tapegrad/nn/gradients.h"
-#include "tapegrad/nn/optimizer.h"
-#include "tapegrad/nn/schedule.h"
+#include "tapegrad/nn/optimizers/ema.h"
+#include "tapegrad/nn/optimizers/gradients.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
+#include "tapegrad/nn/optimizers/schedule.h"
 #include "tapegrad/ops/elementwise.h"
 
 using namespace tapegrad;
@@ -29,56 +29,55 @@ ImageSet images(Index count) {
 }  // namespace
 
 TEST_CASE("optimizers refuse options that make no sense", "[nn][options]") {
-  const std::string rate = ": rate must be finite and not negative: ",
+  const std::string rate = ": learning_rate must be finite and not negative: ",
                     decay = ": weight_decay must be finite and not negative: ",
                     epsilon = ": epsilon must be finite and not negative: ";
   check({
-      {[] { Sgd(weights(), {.rate = 0, .momentum = 0, .weight_decay = 0}); }, ""},
-      {[] { Sgd(weights(), {.rate = -1}); }, "sgd" + rate + "-1"},
-      {[] { Sgd(weights(), {.rate = no_number}); }, "sgd" + rate + "nan"},
-      {[] { Sgd(weights(), {.rate = infinity}); }, "sgd" + rate + "inf"},
+      {[] { Sgd(weights(), {.learning_rate = 0, .momentum = 0, .weight_decay = 0}); }, ""},
+      {[] { Sgd(weights(), {.learning_rate = -1}); }, "sgd" + rate + "-1"},
+      {[] { Sgd(weights(), {.learning_rate = no_number}); }, "sgd" + rate + "nan"},
+      {[] { Sgd(weights(), {.learning_rate = infinity}); }, "sgd" + rate + "inf"},
       {[] { Sgd(weights(), {.momentum = -0.5}); }, "sgd: momentum must lie in [0, 1): -0.5"},
       {[] { Sgd(weights(), {.momentum = 1}); }, "sgd: momentum must lie in [0, 1): 1"},
       {[] { Sgd(weights(), {.momentum = no_number}); }, "sgd: momentum must lie in [0, 1): nan"},
       {[] { Sgd(weights(), {.weight_decay = -1}); }, "sgd" + decay + "-1"},
-      {[] { Sgd(weights()).set_rate(0); }, ""},
-      {[] { Sgd(weights()).set_rate(-0.5); }, "sgd" + rate + "-0.5"},
-      {[] { Adam(weights(), {.rate = 0, .beta1 = 0, .beta2 = 0, .epsilon = 0}); }, ""},
-      {[] { Adam(weights(), {.rate = no_number}); }, "adam" + rate + "nan"},
+      {[] { Sgd(weights()).set_learning_rate(0); }, ""},
+      {[] { Sgd(weights()).set_learning_rate(-0.5); }, "sgd" + rate + "-0.5"},
+      {[] { Adam(weights(), {.learning_rate = 0, .beta1 = 0, .beta2 = 0, .epsilon = 0}); }, ""},
+      {[] { Adam(weights(), {.learning_rate = no_number}); }, "adam" + rate + "nan"},
       {[] { Adam(weights(), {.beta1 = 1}); }, "adam: beta1 must lie in [0, 1): 1"},
       {[] { Adam(weights(), {.beta2 = -0.1}); }, "adam: beta2 must lie in [0, 1): -0.1"},
       {[] { Adam(weights(), {.beta2 = 1}); }, "adam: beta2 must lie in [0, 1): 1"},
       {[] { Adam(weights(), {.epsilon = -1}); }, "adam" + epsilon + "-1"},
       {[] { Adam(weights(), {.weight_decay = no_number}); }, "adam" + decay + "nan"},
-      {[] { Adam(weights()).set_rate(no_number); }, "adam" + rate + "nan"},
-      {[] { AdamW(weights(), {.rate = 0, .weight_decay = 0}); }, ""},
-      {[] { AdamW(weights(), {.rate = -1}); }, "adamw" + rate + "-1"},
+      {[] { Adam(weights()).set_learning_rate(no_number); }, "adam" + rate + "nan"},
+      {[] { AdamW(weights(), {.learning_rate = 0, .weight_decay = 0}); }, ""},
+      {[] { AdamW(weights(), {.learning_rate = -1}); }, "adamw" + rate + "-1"},
       {[] { AdamW(weights(), {.beta1 = no_number}); }, "adamw: beta1 must lie in [0, 1): nan"},
       {[] { AdamW(weights(), {.weight_decay = -1}); }, "adamw" + decay + "-1"},
-      {[] { RmsProp(weights(), {.rate = 0, .alpha = 0, .epsilon = 0, .momentum = 0}); }, ""},
-      {[] { RmsProp(weights(), {.rate = -1}); }, "rms_prop" + rate + "-1"},
+      {[] { RmsProp(weights(), {.learning_rate = 0, .alpha = 0, .epsilon = 0, .momentum = 0}); },
+       ""},
+      {[] { RmsProp(weights(), {.learning_rate = -1}); }, "rms_prop" + rate + "-1"},
       {[] { RmsProp(weights(), {.alpha = 1}); }, "rms_prop: alpha must lie in [0, 1): 1"},
       {[] { RmsProp(weights(), {.epsilon = no_number}); }, "rms_prop" + epsilon + "nan"},
       {[] { RmsProp(weights(), {.momentum = 2}); }, "rms_prop: momentum must lie in [0, 1): 2"},
       {[] { RmsProp(weights(), {.weight_decay = infinity}); }, "rms_prop" + decay + "inf"},
-      {[] { Adagrad(weights(), {.rate = 0, .rate_decay = 0, .epsilon = 0}); }, ""},
-      {[] { Adagrad(weights(), {.rate = infinity}); }, "adagrad" + rate + "inf"},
-      {[] { Adagrad(weights(), {.rate_decay = -1}); },
-       "adagrad: rate_decay must be finite and not negative: -1"},
+      {[] { Adagrad(weights(), {.learning_rate = 0, .learning_rate_decay = 0, .epsilon = 0}); },
+       ""},
+      {[] { Adagrad(weights(), {.learning_rate = infinity}); }, "adagrad" + rate + "inf"},
+      {[] { Adagrad(weights(), {.learning_rate_decay = -1}); },
+       "adagrad: learning_rate_decay must be finite and not negative: -1"},
       {[] { Adagrad(weights(), {.epsilon = -1}); }, "adagrad" + epsilon + "-1"},
       {[] { Adagrad(weights(), {.weight_decay = -1}); }, "adagrad" + decay + "-1"},
-      {[] { ExponentialAverage(weights(), 0); }, ""},
-      {[] { ExponentialAverage(weights(), 1); },
-       "exponential_average: decay must lie in [0, 1): 1"},
-      {[] { ExponentialAverage(weights(), no_number); },
-       "exponential_average: decay must lie in [0, 1): nan"},
+      {[] { Ema(weights(), 0); }, ""},
+      {[] { Ema(weights(), 1); }, "exponential_average: decay must lie in [0, 1): 1"},
+      {[] { Ema(weights(), no_number); }, "exponential_average: decay must lie in [0, 1): nan"},
       {[] {
          const Parameter w(ones({2}), "w");
-         ExponentialAverage({w, w});
+         Ema({w, w});
        },
        "exponential_average: a parameter is listed twice: w (2)"},
-      {[] { ExponentialAverage({Parameter()}); },
-       "exponential_average: a parameter holds no tensor: "},
+      {[] { Ema({Parameter()}); }, "exponential_average: a parameter holds no tensor: "},
   });
 }
 
@@ -110,10 +109,9 @@ TEST_CASE("optimizers refuse parameters and gradients that do not belong", "[nn]
 TEST_CASE("schedules refuse rates and steps that make no sense", "[nn][options]") {
   const std::string finite = " must be finite and not negative: ";
   check({
-      {[] { constant_rate(0)(0); }, ""},
-      {[] { constant_rate(no_number); },
-       "constant_rate: rate must be finite and not negative: nan"},
-      {[] { constant_rate(1)(-1); }, "constant_rate: step must not be negative: -1"},
+      {[] { constant(0)(0); }, ""},
+      {[] { constant(no_number); }, "constant: learning_rate must be finite and not negative: nan"},
+      {[] { constant(1)(-1); }, "constant: step must not be negative: -1"},
       {[] { warmup_inverse_sqrt(0, 1)(0); }, ""},
       {[=] { warmup_inverse_sqrt(-1, 1); }, "warmup_inverse_sqrt: rate" + finite + "-1"},
       {[] { warmup_inverse_sqrt(1, 0); }, "warmup_inverse_sqrt: warmup must be at least 1: 0"},

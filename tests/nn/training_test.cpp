@@ -11,11 +11,11 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
-#include "tapegrad/nn/average.h"
-#include "tapegrad/nn/gradients.h"
-#include "tapegrad/nn/init.h"
-#include "tapegrad/nn/optimizer.h"
-#include "tapegrad/nn/schedule.h"
+#include "tapegrad/nn/layers/init.h"
+#include "tapegrad/nn/optimizers/ema.h"
+#include "tapegrad/nn/optimizers/gradients.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
+#include "tapegrad/nn/optimizers/schedule.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/loss.h"
@@ -45,17 +45,20 @@ auto with(Options options) {
 }  // namespace
 
 TEST_CASE("optimizers take PyTorch's steps", "[nn]") {
-  check_steps("sgd", with<Sgd>(SgdOptions{.rate = 0.1, .weight_decay = 0.01}));
-  check_steps("sgd_momentum", with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9}));
-  check_steps(
-      "sgd_nesterov",
-      with<Sgd>(SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
-  check_steps("adam", with<Adam>(AdamOptions{.rate = 0.1, .beta1 = 0.8, .weight_decay = 0.01}));
-  check_steps("adamw", with<AdamW>(AdamWOptions{.rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
-  check_steps("rmsprop",
-              with<RmsProp>(RmsPropOptions{.rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
+  check_steps("sgd", with<Sgd>(SgdOptions{.learning_rate = 0.1, .weight_decay = 0.01}));
+  check_steps("sgd_momentum", with<Sgd>(SgdOptions{.learning_rate = 0.1, .momentum = 0.9}));
+  check_steps("sgd_nesterov",
+              with<Sgd>(SgdOptions{
+                  .learning_rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}));
+  check_steps("adam",
+              with<Adam>(AdamOptions{.learning_rate = 0.1, .beta1 = 0.8, .weight_decay = 0.01}));
+  check_steps("adamw",
+              with<AdamW>(AdamWOptions{.learning_rate = 0.1, .beta2 = 0.99, .weight_decay = 0.1}));
+  check_steps("rmsprop", with<RmsProp>(RmsPropOptions{
+                             .learning_rate = 0.1, .momentum = 0.5, .weight_decay = 0.01}));
   check_steps("adagrad",
-              with<Adagrad>(AdagradOptions{.rate = 0.1, .rate_decay = 0.05, .weight_decay = 0.01}));
+              with<Adagrad>(AdagradOptions{
+                  .learning_rate = 0.1, .learning_rate_decay = 0.05, .weight_decay = 0.01}));
 }
 
 TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing", "[nn]") {
@@ -108,7 +111,7 @@ TEST_CASE("schedules follow their formulas", "[nn]") {
   CHECK(step_decay(1, 10, 0.5)(19) == Approx(0.5));
   CHECK(step_decay(1, 10, 0.5)(20) == Approx(0.25));
   CHECK(exponential(3, 0.9)(2) == Approx(2.43));
-  CHECK(constant_rate(3)(99) == 3);
+  CHECK(constant(3)(99) == 3);
   CHECK_THROWS_AS(cosine(1, 5, 0, 5), ShapeError);
   CHECK_THROWS_AS(step_decay(1, 0), ShapeError);
 }
@@ -243,7 +246,7 @@ TEST_CASE("a plateau lowers the rate", "[nn]") {
 
 TEST_CASE("an exponential average follows the parameters", "[nn]") {
   Parameter w(zeros({2}));
-  ExponentialAverage average({w}, 0.75);
+  Ema average({w}, 0.75);
   const Tensor held = average.values()[0];
   w.set(ones({2}));
   average.update();
@@ -257,13 +260,14 @@ TEST_CASE("an exponential average follows the parameters", "[nn]") {
   CHECK(average.values()[0].data()[0] == 2);
   average.swap();
   CHECK(w.value().data()[0] == 2);
-  CHECK_THROWS_AS(ExponentialAverage({w}, 1), ShapeError);
+  CHECK_THROWS_AS(Ema({w}, 1), ShapeError);
 }
 
 TEST_CASE("weight decay of matrices only leaves vectors alone", "[nn]") {
   for (const bool only : {false, true}) {
     Parameter matrix(ones({2, 2})), vector(ones({2}));
-    AdamW adam({matrix, vector}, {.rate = 0.1, .weight_decay = 0.5, .matrices_only = only});
+    AdamW adam({matrix, vector},
+               {.learning_rate = 0.1, .weight_decay = 0.5, .matrices_only = only});
     adam.step({zeros({2, 2}), zeros({2})});
     CHECK(matrix.value().data()[0] == Approx(0.95));
     CHECK(vector.value().data()[0] == Approx(only ? 1 : 0.95));
@@ -277,7 +281,7 @@ TEST_CASE("schedules and clippings are PyTorch's", "[nn]") {
     for (Index step = 0; step < expected.size(); ++step)
       CHECK(schedule(step) == Approx(double{expected.data()[step]}).epsilon(1e-6));
   };
-  check("constant", constant_rate(0.5));
+  check("constant", constant(0.5));
   check("cosine", cosine(0.5, 20, 0.1));
   check("step", step_decay(0.5, 7, 0.3));
   check("exponential", exponential(0.5, 0.9));

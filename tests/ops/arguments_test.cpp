@@ -1,6 +1,6 @@
 #include "support/options.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/init.h"
+#include "tapegrad/nn/layers/init.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"

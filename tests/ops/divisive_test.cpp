@@ -19,5 +19,5 @@ TEST_CASE("divisive normalization follows its formula", "[norm]") {
 
 TEST_CASE("the L1 regularizer is the mean distance from the mean of a row", "[norm]") {
   const Tensor x({2, 4}, {0, 0, 4, 4, 1, 2, 3, 6});
-  CHECK(sum(centred_l1(x, {.axes = {-1}})).item() == Approx((2 + 1.5) / 2));
+  CHECK(sum(centered_l1(x, {.axes = {-1}})).item() == Approx((2 + 1.5) / 2));
 }

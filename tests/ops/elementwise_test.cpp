@@ -80,7 +80,7 @@ TEST_CASE("NaN is not lost", "[ops]") {
   const Tensor x({3}, {1, nan_value, -1});
   for (const Tensor& y : {neg(x), sign(x), square(x), reciprocal(x), gelu(x), silu(x), elu(x),
                           leaky_relu(x), clamp(x, 0, 1), minimum(x, 0.0), maximum(0.0, x)}) {
-    INFO(text(y));
+    INFO(to_string(y));
     CHECK(std::isnan(y.data()[1]));
     CHECK_FALSE(std::isnan(y.data()[0]));
   }

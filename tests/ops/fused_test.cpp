@@ -32,12 +32,12 @@ using In = const std::vector<Tensor>&;
 
 void add_norms(std::vector<Case>& cases) {
   const Shape image{2, 3, 4};
-  const Field row{.axes = {-1}}, batch{.axes = {0, 1}}, groups{.axes = {1, 2}, .groups = 3};
+  const NormField row{.axes = {-1}}, batch{.axes = {0, 1}}, groups{.axes = {1, 2}, .groups = 3};
   const NormOptions other{.epsilon = 0.1,
                           .detach_mean = true,
                           .place = Epsilon::outside_root,
                           .variance = Variance::unbiased};
-  for (const Field& field : {row, batch, groups})
+  for (const NormField& field : {row, batch, groups})
     for (const NormOptions& options : {NormOptions{}, other, NormOptions{.detach_scale = true}})
       for (const NormFields& fields : {both(field), NormFields{{}, field}})
         cases.push_back({"normalize", fmt::format("form {}", cases.size()), {image}, 1, [=](In in) {

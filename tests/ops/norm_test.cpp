@@ -22,7 +22,7 @@ using namespace tapegrad::testing;
 namespace {
 
 constexpr double precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
-const Field rows{.axes = {-1}};
+const NormField rows{.axes = {-1}};
 
 using F = std::function<Tensor(const Tensor&)>;
 
@@ -93,7 +93,7 @@ TEST_CASE("detached statistics: means and variances of gradients", "[norm]") {
             return backward(x, g, {epsilon, detach_mean, detach_scale, place, variance});
           };
           const Statistics full = run(false, false), scale = run(false, true),
-                           centre = run(true, false), none = run(true, true);
+                           center = run(true, false), none = run(true, true);
           const double g_mean = mean(g).item(), bound = var(g).item() / (s * s);
           CAPTURE(length, epsilon, place == Epsilon::inside_root, variance == Variance::biased);
           CHECK(none.mean == Approx(g_mean / s).margin(precision));
@@ -101,8 +101,8 @@ TEST_CASE("detached statistics: means and variances of gradients", "[norm]") {
           CHECK(full.mean == Approx(0).margin(precision));
           CHECK(scale.mean == Approx(0).margin(precision));
           CHECK(scale.variance == Approx(bound).epsilon(precision));
-          CHECK(centre.mean == Approx(g_mean / s).margin(precision));
-          CHECK(centre.variance == Approx(full.variance).epsilon(precision).margin(precision));
+          CHECK(center.mean == Approx(g_mean / s).margin(precision));
+          CHECK(center.variance == Approx(full.variance).epsilon(precision).margin(precision));
           CHECK(full.variance <= bound * (1 + precision));
           if (place == Epsilon::inside_root && variance == Variance::biased) {
             const double p = mean(g * full.y).item(), r = var(full.y).item();
@@ -147,15 +147,15 @@ TEST_CASE("layer normalization with a smoothing term", "[norm]") {
   const Tensor s(0.7);
   const Function f = [](const auto& in) { return normalize(in[0], both(rows), {}, in[1]); };
   const std::vector<Tensor> gradients = vjp(f, {a, s}, q);
-  const Tensor centred = a - mean(a);
+  const Tensor centered = a - mean(a);
   const double sigma = std::sqrt(var(a).item() + 0.49);
   CHECK(gradients[1].item() ==
-        Approx(-0.7 / (sigma * sigma * sigma) * dot(q, centred)).epsilon(precision));
+        Approx(-0.7 / (sigma * sigma * sigma) * dot(q, centered)).epsilon(precision));
   CHECK(dot(a, gradients[0]) + 0.7 * gradients[1].item() == Approx(0).margin(precision));  // Euler
-  CHECK(dot(gradients[0], centred) ==
-        Approx(dot(q, centred / sigma) * 0.49 / (sigma * sigma)).epsilon(precision));
+  CHECK(dot(gradients[0], centered) ==
+        Approx(dot(q, centered / sigma) * 0.49 / (sigma * sigma)).epsilon(precision));
   // The diagonal of the Jacobian, which is all that the printed formula has.
-  const Tensor y = centred / sigma;
+  const Tensor y = centered / sigma;
   for (Index i = 0; i < 3; ++i) {
     Tensor unit = zeros({8});
     unit.mutable_data()[i] = 1;
@@ -164,7 +164,7 @@ TEST_CASE("layer normalization with a smoothing term", "[norm]") {
           Approx((1 - 1.0 / 8 - y.data()[i] * y.data()[i] / 8) / sigma).epsilon(precision));
   }
   // Linear for a large term, layer_norm for a small one.
-  CHECK(relative_error(1e3 * f({a, Tensor(1e3)}), centred) < 1e-4);
+  CHECK(relative_error(1e3 * f({a, Tensor(1e3)}), centered) < 1e-4);
   CHECK(relative_error(f({a, Tensor(1e-4)}), layer_norm(a, {.epsilon = 0})) < 1e-4);
 }
 
@@ -191,11 +191,11 @@ std::vector<Change> changes() {
   case_shift.mutable_data()[1] = 2;
   return {
       {"matrix rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x, w * 3.0); }},
-      {"matrix recentred", [](const Tensor& w, const Tensor& x) { return matmul(x, w + shift); }},
+      {"matrix recentered", [](const Tensor& w, const Tensor& x) { return matmul(x, w + shift); }},
       {"one weight vector rescaled",
        [](const Tensor& w, const Tensor& x) { return matmul(x, w * one_column(3)); }},
       {"data rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x * 3.0, w); }},
-      {"data recentred", [](const Tensor& w, const Tensor& x) { return matmul(x + move, w); }},
+      {"data recentered", [](const Tensor& w, const Tensor& x) { return matmul(x + move, w); }},
       {"one case rescaled",
        [=](const Tensor& w, const Tensor& x) { return matmul(x * one_case, w); }},
       {"a constant added to the sums of a case",
@@ -217,11 +217,11 @@ TEST_CASE("invariances of a linear layer", "[norm]") {
   const auto by = [](const NormFields& fields, const NormOptions& options) {
     return [=](const Tensor& a) { return normalize(a, fields, options); };
   };
-  const Field window{.window = {1}, .radius = 2};
+  const NormField window{.window = {1}, .radius = 2};
   const Method methods[] = {
       {"batch", by(both({.axes = {0}}), sharp), "y-yyy--"},
       {"layer", by(both({.axes = {1}}), sharp), "yy-y-yy"},
-      {"rms", by({.centre = {}, .scale = {.axes = {1}}}, sharp), "y--y-y-"},
+      {"rms", by({.center = {}, .scale = {.axes = {1}}}, sharp), "y--y-y-"},
       {"group", by(both({.axes = {1}, .groups = 2}), sharp), "yy-y-yy"},
       {"divisive, no smoothing", by(both(window), sharp), "yy-y-yy"},
       {"divisive, smoothed", by(both(window), smooth), "-y----y"},
@@ -276,7 +276,7 @@ TEST_CASE("invariances of a convolution", "[norm]") {
                             conv2d(x + moved, w)};
   struct Method {
     const char* name;
-    Field field;
+    NormField field;
     const char* invariant;  // systems 2.3b
   };
   const Method methods[] = {
@@ -343,10 +343,10 @@ TEST_CASE("AdaNorm", "[norm]") {
 TEST_CASE("normalizations of images that are the same", "[norm]") {
   Random random(14);
   const Tensor x = random.normal({2, 4, 3, 5}, 0.5);
-  const auto over = [](const Field& field) {
+  const auto over = [](const NormField& field) {
     return [=](const Tensor& in) { return normalize(in, both(field)); };
   };
-  const Field instance{.axes = {2, 3}}, layer{.axes = {1, 2, 3}}, batch{.axes = {0, 2, 3}};
+  const NormField instance{.axes = {2, 3}}, layer{.axes = {1, 2, 3}}, batch{.axes = {0, 2, 3}};
   check_same(over({.axes = {1, 2, 3}, .groups = 4}), over(instance), x);
   check_same(over({.axes = {1, 2, 3}, .groups = 1}), over(layer), x);
   check_same(
@@ -391,8 +391,8 @@ TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
       },
       [](const Tensor& in) { return rms_norm(in); }, x);
   const F ratio = [&](const Tensor& in) {
-    const Tensor centred = in - mean(in, -1, Keep::yes);
-    return divisive_norm(centred, eye(6) - mean_weights, mean_weights,
+    const Tensor centered = in - mean(in, -1, Keep::yes);
+    return divisive_norm(centered, eye(6) - mean_weights, mean_weights,
                          {.smoothing = std::sqrt(1e-5)});
   };
   check_same(ratio, layer, x);
@@ -436,10 +436,10 @@ TEST_CASE("columns are normalized as rows are", "[norm]") {
     std::vector<int> leading;
     for (int axis = 0; axis + 1 < shape.rank(); ++axis) leading.push_back(axis);
     for (std::size_t i = 0; i < variants.size(); ++i)
-      for (const bool centred : {true, false}) {
-        CAPTURE(shape, i, centred);
-        const auto over = [&](const Field& field) {
-          return NormFields{centred ? std::optional(field) : std::nullopt, field};
+      for (const bool centered : {true, false}) {
+        CAPTURE(shape, i, centered);
+        const auto over = [&](const NormField& field) {
+          return NormFields{centered ? std::optional(field) : std::nullopt, field};
         };
         check_same([&](const Tensor& in) { return normalize(in, over({leading}), variants[i]); },
                    [&](const Tensor& in) {

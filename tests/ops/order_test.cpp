@@ -49,21 +49,21 @@ TEST_CASE("running sums", "[ops]") {
 
 TEST_CASE("sorting is stable and NaN is greatest", "[ops]") {
   const Tensor x({6}, {2, nan_value, 1, 2, infinity, 1});
-  const Ordered up = sort(x), down = sort(x, 0, true), best = top_k(x, 4);
-  CHECK(is(up.positions, {2, 5, 0, 3, 4, 1}));
-  CHECK(is(down.positions, {1, 4, 0, 3, 2, 5}));
-  CHECK(is(best.positions, {1, 4, 0, 3}));
+  const Sorted up = sort(x), down = sort(x, 0, true), best = top_k(x, 4);
+  CHECK(is(up.indices, {2, 5, 0, 3, 4, 1}));
+  CHECK(is(down.indices, {1, 4, 0, 3, 2, 5}));
+  CHECK(is(best.indices, {1, 4, 0, 3}));
   CHECK(std::isnan(up.values.data()[5]));
   CHECK(std::isnan(best.values.data()[0]));
   CHECK(best.values.data()[1] == infinity);
-  const Ordered columns = sort(Tensor({2, 3}, {3, 1, 2, 1, 1, 5}), 0);
+  const Sorted columns = sort(Tensor({2, 3}, {3, 1, 2, 1, 1, 5}), 0);
   CHECK(is(columns.values, {1, 1, 2, 3, 1, 5}));
-  CHECK(is(columns.positions, {1, 0, 0, 0, 1, 1}));
+  CHECK(is(columns.indices, {1, 0, 0, 0, 1, 1}));
 }
 
 TEST_CASE("sorting nothing, and more than there is", "[ops]") {
   CHECK(sort(zeros({0, 3}), 0).values.shape() == Shape{0, 3});
-  CHECK(sort(zeros({3, 0}), 0).positions.shape() == Shape{3, 0});
+  CHECK(sort(zeros({3, 0}), 0).indices.shape() == Shape{3, 0});
   CHECK(top_k(zeros({2, 3}), 0).values.shape() == Shape{2, 0});
   CHECK(top_k(zeros({2, 3}), 3).values.shape() == Shape{2, 3});
   CHECK_THROWS_WITH(top_k(zeros({2, 3}), 4), "top_k: axis 1 of (2, 3) has no 4 elements");

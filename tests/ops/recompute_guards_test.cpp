@@ -2,9 +2,9 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
-#include "tapegrad/nn/dropout.h"
-#include "tapegrad/nn/optimizer.h"
-#include "tapegrad/nn/transformer.h"
+#include "tapegrad/nn/layers/dropout.h"
+#include "tapegrad/nn/layers/transformer.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"

@@ -7,9 +7,9 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
-#include "tapegrad/nn/linear.h"
-#include "tapegrad/nn/norm.h"
-#include "tapegrad/nn/transformer.h"
+#include "tapegrad/nn/layers/linear.h"
+#include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/nn/layers/transformer.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/composite.h"
@@ -51,7 +51,7 @@ TEST_CASE("what takes (..., H) takes a vector as its only row", "[ops]") {
       [&](const Tensor& v) { return divisive_norm(v, w, u); },
       [&](const Tensor& v) { return divisive_norm(v, w, u, {.exponent = 3}); },
       [&](const Tensor& v) { return normalize(v, both({.window = {-1}, .radius = 1})); },
-      [&](const Tensor& v) { return centred_l1(v, {.window = {-1}, .radius = 1}); },
+      [&](const Tensor& v) { return centered_l1(v, {.window = {-1}, .radius = 1}); },
       [&](const Tensor& v) { return affine(v, row, row); },
       [&](const Tensor& v) { return affine_norm(v, both({.axes = {-1}}), row, row); },
       [](const Tensor& v) { return layer_norm(v); },

@@ -170,7 +170,7 @@ const std::vector<Row>& table() {
       {"affine_norm", [](In x) { return affine_norm(x[0], both({.axes = {-1}}), x[1], x[2]); },
        true},
       {"affine_norm_rms",
-       [](In x) { return affine_norm(x[0], {.centre = {}, .scale = {.axes = {-1}}}, x[1], {}); },
+       [](In x) { return affine_norm(x[0], {.center = {}, .scale = {.axes = {-1}}}, x[1], {}); },
        true},
       {"affine_norm_columns",
        [](In x) { return affine_norm(x[0], both({.axes = {0}}), x[1], x[2]); }, true},
@@ -186,7 +186,7 @@ const std::vector<Row>& table() {
       {"rms_norm_outside", [](In x) { return rms_norm(x[0], {.place = Epsilon::outside_root}); },
        true},
       {"rms_norm_partial",
-       [](In x) { return normalize(x[0], {.centre = {}, .scale = {.axes = {-1}, .share = 0.5}}); }},
+       [](In x) { return normalize(x[0], {.center = {}, .scale = {.axes = {-1}, .share = 0.5}}); }},
       {"normalize_batch",
        [](In x) {
          return normalize(x[0], both({.axes = {0, 2, 3}}));
@@ -210,7 +210,7 @@ const std::vector<Row>& table() {
        true},
       {"normalize_two_fields",
        [](In x) {
-         return normalize(x[0], {.centre = Field{.axes = {1}}, .scale = {.axes = {2, 3}}});
+         return normalize(x[0], {.center = NormField{.axes = {1}}, .scale = {.axes = {2, 3}}});
        }},
       {"normalize_window",
        [](In x) {
@@ -219,7 +219,7 @@ const std::vector<Row>& table() {
       {"normalize", [](In x) { return normalize(x[0], both({.axes = {-1}}), {}, x[1]); }},
       {"ada_scale", [](In x) { return ada_scale(x[0], {.factor = 2, .detach_factor = false}); }},
       {"ada_scale_detached", [](In x) { return ada_scale(x[0]); }},
-      {"centred_l1", [](In x) { return centred_l1(x[0], {.axes = {-1}}); }},
+      {"centered_l1", [](In x) { return centered_l1(x[0], {.axes = {-1}}); }},
       {"divisive_norm", [](In x) { return divisive_norm(x[0], x[1], square(x[2])); }},
       {"divisive_norm_cubic",
        [](In x) {
@@ -303,7 +303,7 @@ const std::vector<Row>& table() {
        [](In x) {
          return everything(
              recurrent(Cell::rnn_tanh, x[0], x[1], {x[2], {}},
-                       {.inputs = {.statistics = NormOptions{}, .centred = false, .gain = x[3]}}));
+                       {.inputs = {.statistics = NormOptions{}, .centered = false, .gain = x[3]}}));
        },
        true},
       {"recurrent_gru_inputs",

@@ -25,7 +25,7 @@ void check_golden(const Row& row) {
   const std::vector<Tensor> gradients = vjp(row.f, expected.inputs, expected.seed);
   REQUIRE(gradients.size() == expected.gradients.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    INFO("gradient of input " << i << ": " << text(gradients[i]));
+    INFO("gradient of input " << i << ": " << to_string(gradients[i]));
     CHECK(relative_error(gradients[i], expected.gradients[i]) < golden_tolerance);
   }
 }

@@ -4,13 +4,13 @@
 #include "ops/table.h"
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/conv.h"
-#include "tapegrad/nn/dropout.h"
-#include "tapegrad/nn/embedding.h"
-#include "tapegrad/nn/linear.h"
-#include "tapegrad/nn/norm.h"
-#include "tapegrad/nn/recurrent.h"
-#include "tapegrad/nn/sequential.h"
+#include "tapegrad/nn/layers/conv.h"
+#include "tapegrad/nn/layers/dropout.h"
+#include "tapegrad/nn/layers/embedding.h"
+#include "tapegrad/nn/layers/linear.h"
+#include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/nn/layers/recurrent.h"
+#include "tapegrad/nn/layers/sequential.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/composite.h"
@@ -233,5 +233,5 @@ TEST_CASE("functions and layers that are empty are refused", "[ops]") {
 TEST_CASE("undefined tensors have no values, and say so", "[ops]") {
   CHECK(undefined.values().empty());
   CHECK(no_indices.values().empty());
-  CHECK(text(undefined) == "undefined");
+  CHECK(to_string(undefined) == "undefined");
 }

@@ -44,7 +44,7 @@ TEST_CASE("a confusion matrix counts by label and guess") {
   CHECK(confusion.recall(0) == Approx(2.0 / 4));
   CHECK(confusion.f1(0) == Approx(2 * (2.0 / 3) * 0.5 / (2.0 / 3 + 0.5)));
   CHECK(std::isnan(confusion.recall(2)));
-  CHECK(text(confusion) == "  | 0 1 2\n0 | 2 2 0\n1 | 1 2 0\n2 | 0 0 0\n");
+  CHECK(to_string(confusion) == "  | 0 1 2\n0 | 2 2 0\n1 | 1 2 0\n2 | 0 0 0\n");
 }
 
 TEST_CASE("a confusion matrix refuses classes that it has not, and counts nothing then") {

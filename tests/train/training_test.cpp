@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "tapegrad/nn/linear.h"
+#include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
 

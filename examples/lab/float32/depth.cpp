@@ -113,10 +113,10 @@ Corpus make_corpus(const DepthFlags& flags) {
 
 const Metric validation{.value = "validation"};  // the loss, in bits a character
 
-std::string text(const Results& results) {
+std::string to_string(const Results& results) {
   const Spread spread = results.spread(validation);
   if (!std::isfinite(spread.mean)) return "diverges";
-  return results.trainings.size() == 1 ? fmt::format("{:.3f}", spread.mean) : spread.text();
+  return results.trainings.size() == 1 ? fmt::format("{:.3f}", spread.mean) : spread.to_string();
 }
 
 double validation_loss(const TransformerLm& net, const Indices& text, Index length) {
@@ -159,7 +159,7 @@ class Laboratory {
                            .train = [&](const Trial& trial) { return train_once(model, trial); }});
     done_ = ++networks_ * flags_.seeds * flags_.steps;
     progress_.line(fmt::format("{}, {} layers, {}: {} bits a character, {:.0f} s", placement, depth,
-                               norm, text(results), progress_.seconds()));
+                               norm, to_string(results), progress_.seconds()));
     return results;
   }
 
@@ -175,7 +175,7 @@ class Laboratory {
           random_rows(corpus_.text.training, flags_.batch_size, flags_.seq_len, order);
       const Tape tape;
       const Tensor loss = cross_entropy(net(inputs, training(random)), targets);
-      adam.set_rate(rate(adam.steps()));
+      adam.set_learning_rate(rate(adam.steps()));
       adam.step(grad(loss, adam.parameters()));
       outcome.curve.push_back({step, bits(loss.item())});
       progress_.step(++done_, loss.item());
@@ -231,7 +231,7 @@ void tables(Report& report, const std::vector<Column>& columns, const DepthFlags
     losses.rows.push_back({norm});
     costs.rows.push_back({norm});
     for (const Column& column : columns) {
-      losses.rows.back().push_back(text(column.results.at(norm)));
+      losses.rows.back().push_back(to_string(column.results.at(norm)));
       if (column.results.contains("layer_simple"))
         costs.rows.back().push_back(fmt::format("{:+.3f}", column.cost(norm)));
     }

@@ -1,5 +1,5 @@
 // Batch, layer and divisive normalization as one family (Ren et al. 2017): plain, with a smoothing
-// term, with an L1 penalty on centred activations, and with both, in a small convolutional network
+// term, with an L1 penalty on centered activations, and with both, in a small convolutional network
 // and in a recurrent language model; the smoothing term learned, layer by layer; and three
 // questions that the literature leaves open: groups, weight normalization, the first gain.
 
@@ -52,14 +52,14 @@ struct Task {
 std::string smoothing_name(Index norm) { return fmt::format("smoothing_{}", norm); }
 
 Outcome train(const Variant& variant, const Task& task, Index steps) {
-  Adam optimizer(parameters(task.net), {.rate = 2e-3});
+  Adam optimizer(parameters(task.net), {.learning_rate = 2e-3});
   Outcome outcome;
   double sum = 0, counted = 0;
   for (Index step = 0; step < steps; ++step) {
     const Tape tape;
     Tensor penalty = zeros({});
     const AroundNorms seen([&](const Norm& norm, const Tensor& x, const auto& apply) {
-      if (variant.l1 > 0) penalty = penalty + centred_l1(x, norm.fields_of(x.shape()).scale);
+      if (variant.l1 > 0) penalty = penalty + centered_l1(x, norm.fields_of(x.shape()).scale);
       return apply(x);
     });
     const Tensor loss = task.loss();
@@ -165,8 +165,8 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
   const auto row = [&](const std::string& norm, const char* variant, double smoothing,
                        double weight, const Results& found) {
     table.rows.push_back({norm, variant, fmt::format("{}", smoothing), fmt::format("{}", weight),
-                          found.spread(training_loss).text(),
-                          found.spread(setting.held_out).text()});
+                          found.spread(training_loss).to_string(),
+                          found.spread(setting.held_out).to_string()});
   };
   row("none", "", 0, 0, measure({"none"}, setting, comparison));
   std::map<std::string, Results> plain_forms;
@@ -255,8 +255,8 @@ void neighbours(Report& report, const Setting& setting, const Comparison& compar
   for (const char* norm :
        {"layer", "group:groups=2", "group:groups=4", "layer:weight=1", "weight", "batch"}) {
     found[norm] = measure({norm}, setting, comparison);
-    table.rows.push_back({norm, found[norm].spread(training_loss).text(),
-                          found[norm].spread(setting.held_out).text()});
+    table.rows.push_back({norm, found[norm].spread(training_loss).to_string(),
+                          found[norm].spread(setting.held_out).to_string()});
   }
   report.table(table);
   const auto loss = [&](const char* norm) { return found[norm].spread(training_loss).mean; };
@@ -281,8 +281,8 @@ void first_gain(Report& report, const Setting& setting, const Comparison& compar
   for (const char* gain : {"1", "0.1"}) {
     const Results found = measure({std::string("layer:gain=") + gain}, setting, comparison);
     losses.push_back(found.spread(training_loss).mean);
-    table.rows.push_back(
-        {gain, found.spread(training_loss).text(), found.spread(setting.held_out).text()});
+    table.rows.push_back({gain, found.spread(training_loss).to_string(),
+                          found.spread(setting.held_out).to_string()});
   }
   report.table(table);
   report.claim(

@@ -151,8 +151,8 @@ class Laboratory {
          .configuration = {{"updates", updates}},
          .train = [&](const Trial& trial) { return train_mlp(norm, batch_size, updates, trial); }});
     finished(updates, fmt::format("mlp, batches of {}, {}: training loss {}, test error {} %",
-                                  batch_size, norm, results.spread(late_loss).text(),
-                                  results.spread(test_error).text(2)));
+                                  batch_size, norm, results.spread(late_loss).to_string(),
+                                  results.spread(test_error).to_string(2)));
     return named(norm, results);
   }
 
@@ -162,8 +162,8 @@ class Laboratory {
          .configuration = {{"epochs", epochs}, {"images", cnn_images_.count()}},
          .train = [&](const Trial& trial) { return train_cnn(norm, epochs, trial); }});
     finished(epochs * epoch_steps_, fmt::format("cnn, {}: first epoch {}, test accuracy {} %", norm,
-                                                results.spread(first_epoch_loss).text(),
-                                                results.spread(test_accuracy).text(2)));
+                                                results.spread(first_epoch_loss).to_string(),
+                                                results.spread(test_accuracy).to_string(2)));
     return named(norm, results);
   }
 
@@ -265,16 +265,17 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
   }
   const auto& [large, small] = results;
   for (std::size_t i = 0; i < large.size(); ++i)
-    table.rows.push_back({large[i].system, large[i].spread(late_loss).text(),
-                          large[i].spread(test_error).text(2), small[i].spread(late_loss).text(),
-                          small[i].spread(test_error).text(2)});
+    table.rows.push_back({large[i].system, large[i].spread(late_loss).to_string(),
+                          large[i].spread(test_error).to_string(2),
+                          small[i].spread(late_loss).to_string(),
+                          small[i].spread(test_error).to_string(2)});
   report.table(table);
 
   const Spread none = large[0].spread(whole_loss), layer = large[1].spread(whole_loss);
   report.claim(
       "With batches of 128 layer normalization learns faster than none: its training loss is lower "
       "on average over all updates, by more than both spreads.",
-      fmt::format("{} against {}", layer.text(), none.text()),
+      fmt::format("{} against {}", layer.to_string(), none.to_string()),
       none.mean - layer.mean > none.deviation + layer.deviation);
   double worst = 0;
   for (const Results& each : large) worst = std::max(worst, each.spread(test_error).mean);
@@ -284,7 +285,7 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
   report.claim(
       "With batches of 4 layer normalization is ahead of batch normalization in training: its "
       "training loss over the last half of the updates is lower by more than both spreads.",
-      fmt::format("{} against {}", layer_loss.text(), batch_loss.text()),
+      fmt::format("{} against {}", layer_loss.to_string(), batch_loss.to_string()),
       batch_loss.mean - layer_loss.mean > batch_loss.deviation + layer_loss.deviation);
   const double layer_rise = layer_loss.mean - large[1].spread(late_loss).mean;
   const double batch_rise = batch_loss.mean - large[2].spread(late_loss).mean;
@@ -311,7 +312,7 @@ void systems(Report& report, const std::vector<Results>& results) {
   std::string detached;
   for (std::size_t i = 0; i < 7; ++i) {
     const Spread accuracy = results[i].spread(test_accuracy);
-    table.rows.push_back({results[i].system, accuracy.text(2), published[i]});
+    table.rows.push_back({results[i].system, accuracy.to_string(2), published[i]});
     if (results[i].system.starts_with("detach")) {
       const double behind = results[2].spread(test_accuracy).mean - accuracy.mean;
       level.emplace_back(results[i].system, equal(test_accuracy, results[i], results[2], 2));
@@ -340,7 +341,7 @@ void first_epoch(Report& report, const std::vector<Results>& results) {
                          [&](const Results& each) { return each.system == norm; });
   };
   for (const char* norm : {"none", "layer", "batch", "instance", "group"}) {
-    table.rows.push_back({norm, result(norm).spread(first_epoch_loss).text()});
+    table.rows.push_back({norm, result(norm).spread(first_epoch_loss).to_string()});
     diagram.series.push_back(mean_training_curve(result(norm)));
   }
   report.table(table);
@@ -351,7 +352,8 @@ void first_epoch(Report& report, const std::vector<Results>& results) {
   report.claim(
       "On the cnn layer normalization learns faster than none, and batch normalization faster than "
       "layer normalization: losses of the first epoch, apart by more than their larger spread.",
-      fmt::format("none {}, layer {}, batch {}", none.text(), layer.text(), batch.text()),
+      fmt::format("none {}, layer {}, batch {}", none.to_string(), layer.to_string(),
+                  batch.to_string()),
       none.mean - layer.mean > std::max(none.deviation, layer.deviation) &&
           layer.mean - batch.mean > std::max(layer.deviation, batch.deviation));
 }

@@ -69,8 +69,8 @@ Tensor exact_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
 Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
   const Tensor w = weights_of(p), a = matmul(x, w, {.b = true});
   const auto [mu, sigma] = statistics(kind, w, a);
-  const Tensor y = (a - mu) / sigma, centred = x - mean(x, 0);
-  const Tensor covariance = matmul(centred, centred, {.a = true}) / static_cast<double>(cases);
+  const Tensor y = (a - mu) / sigma, centered = x - mean(x, 0);
+  const Tensor covariance = matmul(centered, centered, {.a = true}) / static_cast<double>(cases);
   Tensor j = zeros({cases, outputs, parameter_count});
   real* out = j.mutable_data();
   const auto select_row = [](const Tensor& t, Index n, Index i) {

@@ -265,7 +265,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin(self.name, "Re-centring and re-scaling in training", command_line(argc, argv));
+    report.begin(self.name, "Re-centering and re-scaling in training", command_line(argc, argv));
     if (!runs.empty()) {
       compare_runs(report, runs);
       return report.finish();

@@ -103,25 +103,26 @@ void fully_connected(Report& report, Random& random) {
   const Tensor gain = random.uniform({1, out}, 0.5, 2);
   const std::vector<Change> changes{
       {"matrix scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v * 3.0, d); }},
-      {"matrix centred", [=](const Tensor& v, const Tensor& d) { return std::pair(v + shift, d); }},
+      {"matrix centered",
+       [=](const Tensor& v, const Tensor& d) { return std::pair(v + shift, d); }},
       {"vector scaled",
        [=](const Tensor& v, const Tensor& d) {
          return std::pair(v * one_other({1, out}, 2, 3), d);
        }},
       {"data scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v, d * 3.0); }},
-      {"data centred", [=](const Tensor& v, const Tensor& d) { return std::pair(v, d + move); }},
+      {"data centered", [=](const Tensor& v, const Tensor& d) { return std::pair(v, d + move); }},
       {"case scaled",
        [=](const Tensor& v, const Tensor& d) {
          return std::pair(v, d * one_other({cases, 1}, 1, 3));
        }},
   };
-  const Field row{.axes = {1}}, column{.axes = {0}}, window{.window = {1}, .radius = 4};
+  const NormField row{.axes = {1}}, column{.axes = {0}}, window{.window = {1}, .radius = 4};
   // Of the first three, table 1 of the paper; of the others systems of the same kind.
   const std::vector<Method> methods{
       {"batch", normalized(both(column)), "y-yyy-"},
       {"weight", weight_normalized(gain, false), "y-y---"},
       {"layer", normalized(both(row)), "yy-y-y"},
-      {"rms", normalized({.centre = {}, .scale = row}), ""},
+      {"rms", normalized({.center = {}, .scale = row}), ""},
       {"group of 10", normalized(both({.axes = {1}, .groups = 3})), ""},
       {"divisive", normalized(both(window)), ""},
       {"divisive, sigma 1", normalized(both(window), {.epsilon = 1}), ""},
@@ -159,25 +160,26 @@ void fully_connected(Report& report, Random& random) {
 void convolution(Report& report, Random& random) {
   const Tensor w = random.normal({6, 3, 3, 3}), x = random.normal({4, 3, 8, 8}, 0.4);
   const Tensor bank = random.normal({1, 3, 3, 3}), channel = random.normal({1, 3, 1, 1});
-  const auto by = [](const Field& field) -> LayerOf {
+  const auto by = [](const NormField& field) -> LayerOf {
     return [=](const Tensor& v, const Tensor& d) {
       return normalize(conv2d(d, v), both(field), sharp);
     };
   };
   const std::vector<Change> changes{
       {"bank scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v * 3.0, d); }},
-      {"bank centred", [=](const Tensor& v, const Tensor& d) { return std::pair(v + bank, d); }},
+      {"bank centered", [=](const Tensor& v, const Tensor& d) { return std::pair(v + bank, d); }},
       {"filter scaled",
        [](const Tensor& v, const Tensor& d) {
          return std::pair(v * one_other({6, 1, 1, 1}, 1, 3), d);
        }},
       {"data scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v, d * 3.0); }},
-      {"data centred", [=](const Tensor& v, const Tensor& d) { return std::pair(v, d + channel); }},
+      {"data centered",
+       [=](const Tensor& v, const Tensor& d) { return std::pair(v, d + channel); }},
       {"case scaled",
        [](const Tensor& v, const Tensor& d) {
          return std::pair(v, d * one_other({4, 1, 1, 1}, 1, 3));
        }},
-      {"case centred",
+      {"case centered",
        [](const Tensor& v, const Tensor& d) {
          return std::pair(v, d + one_other({4, 1, 1, 1}, 1, 3) - 1.0);
        }},
@@ -190,15 +192,15 @@ void convolution(Report& report, Random& random) {
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A convolution without padding", methods, changes, sizes));
   report.claim(
-      "Layer normalization loses its invariance to a centred bank of filters when its "
+      "Layer normalization loses its invariance to a centered bank of filters when its "
       "statistics are pooled over positions, and keeps it position by position.",
       fmt::format("change {:.2f} pooled, {:.1e} by position", sizes[1][1], sizes[2][1]),
       sizes[1][1] > 0.01 && sizes[2][1] < invariant_below);
   double worst = 0;
   for (std::size_t j = 0; j < changes.size(); ++j)
     if (j != 1) worst = std::max(worst, sizes[3][j]);
-  report.claim("Instance normalization has every invariance but that to a centred bank.",
-               fmt::format("largest other change {:.1e}; centred bank {:.2f}", worst, sizes[3][1]),
+  report.claim("Instance normalization has every invariance but that to a centered bank.",
+               fmt::format("largest other change {:.1e}; centered bank {:.2f}", worst, sizes[3][1]),
                worst < invariant_below && sizes[3][1] > 0.01);
 }
 
@@ -208,7 +210,7 @@ void epsilon_curve(Report& report, Random& random) {
   Diagram diagram{
       "What epsilon 1e-5 does to scale invariance", "log10 of 1 / factor", "change", {}};
   Series measured{"measured", {}}, formula{"1 - s / sqrt(s^2 + eps)", {}};
-  double largest = 0, recentred = 0;
+  double largest = 0, recentered = 0;
   for (int i = 0; i <= 16; ++i) {
     const double power = i / 4.0, factor = std::pow(10, -power);
     const double size =
@@ -219,18 +221,18 @@ void epsilon_curve(Report& report, Random& random) {
     measured.points.emplace_back(power, size);
     formula.points.emplace_back(power, expected);
     largest = std::max(largest, std::abs(size - expected));
-    recentred = std::max(recentred, change(layer_norm(a * factor + 2.0 * factor, usual),
-                                           layer_norm(a * factor, usual)));
+    recentered = std::max(recentered, change(layer_norm(a * factor + 2.0 * factor, usual),
+                                             layer_norm(a * factor, usual)));
   }
   diagram.series = {measured, formula};
   report.figure("epsilon", diagram);
   report.claim(
-      "With epsilon the invariances to centring stay exact, and those to scaling fail by "
+      "With epsilon the invariances to centering stay exact, and those to scaling fail by "
       "1 - s / sqrt(s^2 + epsilon): a hundredth of the usual size costs much.",
-      fmt::format("largest distance from the formula {:.1e}, largest change when recentred "
+      fmt::format("largest distance from the formula {:.1e}, largest change when recentered "
                   "{:.1e}, change at a factor of 1/100 {:.2f}",
-                  largest, recentred, measured.points[8].second),
-      largest < 1e-9 && recentred < 1e-9 && measured.points[8].second > 0.01);
+                  largest, recentered, measured.points[8].second),
+      largest < 1e-9 && recentered < 1e-9 && measured.points[8].second > 0.01);
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -18,12 +18,13 @@ std::string normalization(Tensor (*statistic)(const Tensor&)) {
   const Tape tape({.keep_values = true});
   const Tensor x = watch(Tensor({1, 4}, {1, 2, 4, 9}));
   const Tensor mu = statistic(mean(x, -1, Keep::yes));
-  const Tensor centred = x - mu;
+  const Tensor centered = x - mu;
   const Tensor deviation = statistic(sqrt(mean(square(x - mu), -1, Keep::yes)));
-  const Tensor y = centred / deviation;
+  const Tensor y = centered / deviation;
   const Tensor loss = sum(y * Tensor({4}, {1, 0, 0, 0.5}));
   const Tensor gradient = grad(loss, x);
-  write_result(fmt::format("  dl/dx {}, mean {:.4f}\n", text(gradient), mean(gradient).item()));
+  write_result(
+      fmt::format("  dl/dx {}, mean {:.4f}\n", to_string(gradient), mean(gradient).item()));
   return as_json(tape);
 }
 
@@ -33,7 +34,7 @@ std::string second_derivative() {
   const Tensor loss = sum(tanh(x) * x);
   const Tensor slope = grad(loss, x, {.record = true});
   const Tensor curvature = grad(sum(slope), x);
-  write_result(fmt::format("  slope {}, curvature {}\n", text(slope), text(curvature)));
+  write_result(fmt::format("  slope {}, curvature {}\n", to_string(slope), to_string(curvature)));
   return as_json(tape);
 }
 

@@ -217,7 +217,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "What normalization does to gradients: Theorem 1, measured",
                  command_line(argc, argv));
     report.paragraph(
-        "Layer normalization re-centres and re-scales the gradient that flows back through it. "
+        "Layer normalization re-centers and re-scales the gradient that flows back through it. "
         "Detaching the mean or the scale takes one of the two away (Xu et al. 2019, Theorem 1); "
         "the values of the forward pass stay the same.");
     Random random(seed);

@@ -1,0 +1,217 @@
+#include "tapegrad/nn/files/checkpoint.h"
+
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <string_view>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.";
+// As other writers do, "pt" for PyTorch.
+constexpr const char* format_key = "format";
+constexpr const char* own_format = "tapegrad";
+
+std::string moment_name(const Moments& moments, const std::string& parameter) {
+  return fmt::format("{}{}.{}", optimizer_prefix, moments.name, parameter);
+}
+
+// The names that the net gives to the optimizer's parameters, which may be some of its own only.
+std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net) {
+  std::map<const void*, std::string> names;
+  for (const auto& [name, parameter] : net.parameters()) names[parameter.identity()] = name;
+  std::vector<std::string> found;
+  for (const Parameter& parameter : optimizer.parameters()) {
+    const auto entry = names.find(parameter.identity());
+    expect(entry != names.end(), "checkpoint: the optimizer's parameter {} is not of the net",
+           parameter.name());
+    found.push_back(entry->second);
+  }
+  return found;
+}
+
+// Finds things in a file, and says which is missing or does not fit.
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path)
+      : name_(path.string()), file_(load_tensors(path)) {
+    const auto format = file_.metadata.find(format_key);
+    expect<DataError>(is_checkpoint(file_),
+                      "load_checkpoint: {}: save_checkpoint did not write it: its format is {}; "
+                      "read weights of PyTorch with load_pytorch, other tensors with load_tensors",
+                      name_,
+                      format == file_.metadata.end() ? "not given" : beginning(format->second));
+  }
+
+  std::map<std::string, std::string> notes() const {
+    std::map<std::string, std::string> found;
+    for (const auto& [key, value] : file_.metadata)
+      if (key.starts_with(note_prefix)) found[key.substr(note_prefix.size())] = value;
+    return found;
+  }
+
+  const Tensor& tensor(const std::string& name, const Shape& shape) {
+    used_.insert(name);
+    const auto found = file_.tensors.find(name);
+    if (const auto unread = file_.unread.find(name); unread != file_.unread.end())
+      throw DataError(
+          fmt::format("load_checkpoint: {}: tensor {} {}", name_, name, unread->second));
+    expect<DataError>(found != file_.tensors.end(), "load_checkpoint: {} has no tensor {}", name_,
+                      name);
+    expect<DataError>(found->second.shape() == shape,
+                      "load_checkpoint: {}: tensor {} has shape {}, the net needs {}", name_, name,
+                      found->second.shape(), shape);
+    return found->second;
+  }
+
+  // Throws DataError for a tensor that was not asked for.
+  void expect_nothing_left(bool but_moments) const {
+    const auto expect_used = [&](const auto& tensors) {
+      for (const auto& [name, tensor] : tensors)
+        expect<DataError>(
+            used_.count(name) > 0 || (but_moments && name.starts_with(optimizer_prefix)),
+            "load_checkpoint: {} has a tensor {}, for which there is no place: it is "
+            "of another net or optimizer",
+            name_, beginning(name));
+    };
+    expect_used(file_.tensors);
+    expect_used(file_.indices);
+    expect_used(file_.unread);
+  }
+
+  template <class Number>
+  Number number(const std::string& key) const {
+    const auto found = file_.metadata.find(key);
+    expect<DataError>(found != file_.metadata.end(),
+                      "load_checkpoint: {} has no {}: it does not hold a training run", name_, key);
+    const std::string& text = found->second;
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    expect<DataError>(error == std::errc() && end == text.data() + text.size(),
+                      "load_checkpoint: {}: {} is no number: {}", name_, key, beginning(text));
+    return value;
+  }
+
+ private:
+  std::string name_;
+  TensorFile file_;
+  std::set<std::string> used_;
+};
+
+struct OptimizerState {
+  Index steps = 0;
+  double rate = 0;
+  std::vector<Moments> moments;
+};
+
+OptimizerState optimizer_state(Reader& reader, const std::string& path, const Optimizer& optimizer,
+                               const Fields& net) {
+  const std::vector<std::string> names = names_of(optimizer, net);
+  OptimizerState state{.steps = reader.number<Index>("optimizer.steps"), .rate = 0, .moments = {}};
+  expect<DataError>(state.steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}", path,
+                    state.steps);
+  state.rate = reader.number<double>("optimizer.rate");
+  expect<DataError>(state.rate >= 0 && std::isfinite(state.rate),
+                    "load_checkpoint: {}: optimizer.rate is negative or not finite: {}", path,
+                    state.rate);
+  for (const Moments& moments : optimizer.moments()) {
+    state.moments.push_back({moments.name, {}});
+    for (std::size_t i = 0; i < names.size(); ++i)
+      state.moments.back().values.push_back(
+          reader.tensor(moment_name(moments, names[i]), optimizer.parameters()[i].shape()));
+  }
+  return state;
+}
+
+// What a checkpoint holds, read and checked before anything changes.
+struct Loaded {
+  std::vector<Tensor> values, buffers;  // of the net
+  OptimizerState optimizer;
+  std::map<std::string, std::array<std::uint64_t, 2>> random;
+  std::map<std::string, std::string> notes;
+};
+
+Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  Reader reader(path);
+  Loaded loaded;
+  for (const auto& [name, parameter] : checkpoint.net.parameters())
+    loaded.values.push_back(reader.tensor(name, parameter.shape()));
+  for (const auto& [name, buffer] : checkpoint.net.buffers())
+    loaded.buffers.push_back(reader.tensor(name, buffer.value().shape()));
+  if (const Optimizer* optimizer = checkpoint.optimizer)
+    loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
+  reader.expect_nothing_left(checkpoint.optimizer == nullptr);
+  for (const auto& [name, random] : checkpoint.random)
+    loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
+                           reader.number<std::uint64_t>("random." + name + ".position")};
+  loaded.notes = reader.notes();
+  loaded.notes.insert(checkpoint.notes.begin(), checkpoint.notes.end());
+  return loaded;
+}
+
+}  // namespace
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+  TensorFile file;
+  file.metadata[format_key] = own_format;
+  const auto put = [&](const std::string& name, const Tensor& tensor) {
+    const auto [entry, is_new] = file.tensors.emplace(name, tensor);
+    expect<Error>(is_new,
+                  "save_checkpoint: {}: two tensors are called {}: of shape {} and of shape {}; "
+                  "rename the field",
+                  path.string(), name, entry->second.shape(), tensor.shape());
+  };
+  for (const auto& [name, parameter] : checkpoint.net.parameters()) put(name, parameter.value());
+  for (const auto& [name, buffer] : checkpoint.net.buffers()) put(name, buffer.value());
+  if (const Optimizer* optimizer = checkpoint.optimizer) {
+    const std::vector<std::string> names = names_of(*optimizer, checkpoint.net);
+    for (const Moments& moments : optimizer->moments())
+      for (std::size_t i = 0; i < names.size(); ++i)
+        put(moment_name(moments, names[i]), moments.values[i]);
+    file.metadata["optimizer.steps"] = std::to_string(optimizer->steps());
+    file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->learning_rate());
+  }
+  for (const auto& [name, random] : checkpoint.random) {
+    expect<Error>(random != nullptr, "save_checkpoint: {}: there is no Random for {}",
+                  path.string(), name);
+    file.metadata["random." + name + ".seed"] = std::to_string(random->state()[0]);
+    file.metadata["random." + name + ".position"] = std::to_string(random->state()[1]);
+  }
+  for (const auto& [key, value] : checkpoint.notes)
+    file.metadata[fmt::format("{}{}", note_prefix, key)] = value;
+  save_tensors(path, file);
+}
+
+void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) {
+  Loaded loaded = load(path, checkpoint);
+  // The optimizer first: it needs memory, what follows needs none.
+  if (Optimizer* optimizer = checkpoint.optimizer) {
+    optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
+    optimizer->set_learning_rate(loaded.optimizer.rate);
+  }
+  for (std::size_t i = 0; i < loaded.values.size(); ++i) {
+    Parameter parameter = checkpoint.net.parameters()[i].parameter;
+    parameter.set(loaded.values[i]);
+  }
+  for (std::size_t i = 0; i < loaded.buffers.size(); ++i) {
+    Buffer buffer = checkpoint.net.buffers()[i].buffer;
+    buffer.set(loaded.buffers[i]);
+  }
+  for (const auto& [name, random] : checkpoint.random) random->restore(loaded.random.at(name));
+  checkpoint.notes = std::move(loaded.notes);
+}
+
+std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path) {
+  return Reader(path).notes();
+}
+
+bool is_checkpoint(const TensorFile& file) {
+  const auto format = file.metadata.find(format_key);
+  return format != file.metadata.end() && format->second == own_format;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

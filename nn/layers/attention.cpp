@@ -1,0 +1,196 @@
+#include "tapegrad/nn/layers/attention.h"
+
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/nn/options.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// `o`, if a layer of so many channels can have it.
+const AttentionLayerOptions& checked(const char* layer, Index channels,
+                                     const AttentionLayerOptions& o) {
+  expect_positive(layer, "channels", channels);
+  expect(o.heads >= 1 && channels % o.heads == 0, "{}: {} heads do not divide {} channels", layer,
+         o.heads, channels);
+  expect_share(layer, "dropout", o.dropout);
+  return o;
+}
+
+LinearOptions linear(const AttentionLayerOptions& o) {
+  return {.bias = o.bias, .weight_norm = o.weight_norm};
+}
+
+AttentionOptions in_mode(const AttentionLayerOptions& o, const Tensor& mask, Mode mode) {
+  return {.heads = o.heads,
+          .causal = o.causal,
+          .mask = mask,
+          .dropout = mode.is_training() ? o.dropout : 0,
+          .random = mode.random};
+}
+
+std::vector<Tensor> parts(const Tensor& x, Index count) {
+  const Index channels = x.shape()[-1] / count;
+  return split(x, std::vector<Index>(static_cast<std::size_t>(count), channels), -1);
+}
+
+// nn.MultiheadAttention has one projection: ours, one after another, transposed.
+void attention_as_pytorch(PyTorchState& state, std::vector<Linear> projections,
+                          const Linear& output) {
+  if (output.gain.defined()) state.no_counterpart("attention with normalized weights");
+  std::vector<Tensor> weights, biases;
+  std::vector<Index> sizes;
+  for (const Linear& each : projections) {
+    weights.push_back(transpose(each.weight.value()));
+    sizes.push_back(each.weight.shape()[1]);
+    if (each.bias.defined()) biases.push_back(each.bias.value());
+  }
+  state.tensor("in_proj_weight", concat(weights), [=](const Tensor& loaded) mutable {
+    const std::vector<Tensor> p = split(loaded, sizes, 0);
+    for (std::size_t i = 0; i < p.size(); ++i) projections[i].weight.set(transpose(p[i]));
+  });
+  if (!biases.empty())
+    state.tensor("in_proj_bias", concat(biases), [=](const Tensor& loaded) mutable {
+      const std::vector<Tensor> p = split(loaded, sizes, 0);
+      for (std::size_t i = 0; i < p.size(); ++i) projections[i].bias.set(p[i]);
+    });
+  state("out_proj", output);
+}
+
+Tensor joined(const Tensor& before, const Tensor& next) {
+  return before.defined() ? concat({before, next}, 1) : next;
+}
+
+}  // namespace
+
+Tensor alibi_bias(Index heads, Index queries, Index keys) {
+  expect_positive("alibi_bias", "heads", heads);
+  expect(queries <= keys, "alibi_bias: more queries than keys: {} to {}", queries, keys);
+  Tensor bias = Tensor::uninitialized({heads, queries, keys});
+  real* out = bias.mutable_data();
+  for (Index h = 0; h < heads; ++h) {
+    const double slope = std::exp2(-8 * static_cast<double>(h + 1) / static_cast<double>(heads));
+    for (Index i = 0; i < queries; ++i)
+      for (Index j = 0; j < keys; ++j)
+        *out++ = static_cast<real>(-slope * static_cast<double>(i + keys - queries - j));
+  }
+  return bias;
+}
+
+SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLayerOptions& o)
+    : options(checked("SelfAttention", channels, o)),
+      projection(channels, 3 * channels, random, linear(o)),
+      output(channels, channels, random, linear(o)) {
+  expect(!o.rotary || channels / o.heads % 2 == 0,
+         "SelfAttention: rotary needs an even number of channels a head: {}", channels / o.heads);
+}
+
+Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
+                                 AttentionCache* cache) const {
+  AttentionOptions o = in_mode(options, mask, mode);
+  const Tensor projected = projection(x);
+  const Index before = cache == nullptr ? 0 : cache->length(), count = x.shape()[1];
+  if (options.alibi) o.bias = alibi_bias(options.heads, count, before + count);
+  if (cache == nullptr && !options.rotary) return output(self_attention(projected, o));
+
+  std::vector<Tensor> p = parts(projected, 3);
+  if (options.rotary)
+    for (const int i : {0, 1}) p[i] = rotary(p[i], options.heads, before);
+  if (cache != nullptr) {
+    cache->keys = p[1] = joined(cache->keys, p[1]);
+    cache->values = p[2] = joined(cache->values, p[2]);
+  }
+  return output(attention(p[0], p[1], p[2], o));
+}
+
+void SelfAttention::pytorch(PyTorchState& state) const {
+  attention_as_pytorch(state, {projection}, output);
+}
+
+CrossAttention::CrossAttention(Index channels, Random& random, const AttentionLayerOptions& o)
+    : options(checked("CrossAttention", channels, o)),
+      query(channels, channels, random, linear(o)),
+      key_value(channels, 2 * channels, random, linear(o)),
+      output(channels, channels, random, linear(o)) {
+  expect_default("CrossAttention", "causal", o.causal);
+  expect_default("CrossAttention", "rotary", o.rotary);
+  expect_default("CrossAttention", "alibi", o.alibi);
+}
+
+Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const Tensor& mask,
+                                  Mode mode) const {
+  const std::vector<Tensor> p = parts(key_value(memory), 2);
+  return output(attention(query(x), p[0], p[1], in_mode(options, mask, mode)));
+}
+
+void CrossAttention::pytorch(PyTorchState& state) const {
+  attention_as_pytorch(state, {query, key_value}, output);
+}
+
+RelativeAttention::RelativeAttention(Index channels, Random& random, const AttentionLayerOptions& o)
+    : options(checked("RelativeAttention", channels, o)),
+      query(channels, channels, random, linear(o)),
+      key_value(channels, 2 * channels, random, linear(o)),
+      position(channels, channels, random, {.bias = false, .weight_norm = o.weight_norm}),
+      output(channels, channels, random, linear(o)),
+      content_bias(zeros({channels})),
+      position_bias(zeros({channels})) {
+  expect_sinusoids("RelativeAttention", channels);
+  expect_default("RelativeAttention", "rotary", o.rotary);
+  expect_default("RelativeAttention", "alibi", o.alibi);
+}
+
+Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mode mode) const {
+  expect_defined("relative_attention", x, context);
+  const Index heads = options.heads, channels = x.shape()[-1], width = channels / heads;
+  const Index count = x.shape()[1], keys = context.shape()[1];
+  const std::vector<Tensor> p = parts(key_value(context), 2);
+  const Tensor q = query(x);
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
+  const Tensor turned =
+      permute(reshape(q + position_bias, {x.shape()[0], count, heads, width}), {0, 2, 1, 3});
+  // From the farthest position to the nearest.
+  const Tensor distances = position(sinusoids(keys, channels, keys - 1, -1));
+  const Tensor by_distance =
+      matmul(turned, permute(reshape(distances, {keys, heads, width}), {1, 2, 0}));
+  AttentionOptions o = in_mode(options, {}, mode);
+  o.causal = true;
+  o.bias = relative_shift(by_distance) * scale;
+  return output(attention(q + content_bias, p[0], p[1], o));
+}
+
+void RelativeAttention::visit(Fields& field) const {
+  field("query", query);
+  field("key_value", key_value);
+  field("position", position);
+  field("output", output);
+  field("content_bias", content_bias);
+  field("position_bias", position_bias);
+}
+
+void expect_sinusoids(const char* owner, Index channels) {
+  expect(channels >= 4 && channels % 2 == 0,
+         "{}: sines and cosines need an even number of channels from 4 on: {}", owner, channels);
+}
+
+Tensor sinusoids(Index count, Index channels, Index first, Index step) {
+  expect_sinusoids("sinusoids", channels);
+  Tensor table = Tensor::uninitialized({count, channels});
+  const Index half = channels / 2;
+  for (Index t = 0; t < count; ++t)
+    for (Index i = 0; i < half; ++i) {
+      const double frequency =
+          std::pow(1e4, -static_cast<double>(i) / static_cast<double>(half - 1));
+      const double angle = static_cast<double>(first + t * step) * frequency;
+      table.mutable_data()[t * channels + i] = static_cast<real>(std::sin(angle));
+      table.mutable_data()[t * channels + half + i] = static_cast<real>(std::cos(angle));
+    }
+  return table;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

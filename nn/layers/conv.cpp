@@ -1,0 +1,105 @@
+#include "tapegrad/nn/layers/conv.h"
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/nn/layers/init.h"
+#include "tapegrad/nn/options.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/norm.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// How many of the `in` or `out` channels a group has.
+Index share(const char* layer, const char* side, Index channels, Index groups) {
+  expect_positive(layer, side, channels);
+  expect(groups >= 1 && channels % groups == 0, "{}: {} groups do not divide {} channels", layer,
+         groups, channels);
+  return channels / groups;
+}
+
+ConvOptions window_of(const char* layer, Index out, Index size, const Conv2dOptions& options) {
+  share(layer, "out", out, options.groups);
+  expect_positive(layer, "size", size);
+  return {.stride = expect_positive(layer, "stride", options.stride),
+          .padding = expect_not_negative(layer, "padding", options.padding),
+          .dilation = expect_positive(layer, "dilation", options.dilation),
+          .groups = options.groups};
+}
+
+// Filters are as PyTorch has them; a bias has no axes for positions there.
+void filters_as_pytorch(PyTorchState& state, const Parameter& weight, const Parameter& bias,
+                        const Parameter& gain = {}) {
+  state(gain.defined() ? "weight_v" : "weight", weight);
+  state("weight_g", gain);
+  state.reshaped("bias", bias, {bias.shape().size()});
+}
+
+Tensor with_bias(const Tensor& y, const Parameter& bias) { return bias.defined() ? y + bias : y; }
+
+}  // namespace
+
+Conv2d::Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions options)
+    : window(window_of("Conv2d", out, size, options)) {
+  const Index seen = share("Conv2d", "in", in, options.groups), fan_in = seen * size * size;
+  weight = Parameter(fan_in_uniform({out, seen, size, size}, fan_in, random));
+  if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
+  if (options.weight_norm) gain = Parameter(norm(weight, {1, 2, 3}, Keep::yes));
+}
+
+Tensor Conv2d::operator()(const Tensor& x) const {
+  const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2, 3}) : Tensor(weight);
+  return with_bias(conv2d(x, filters, window), bias);
+}
+
+void Conv2d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
+
+Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options)
+    : window(window_of("Conv1d", out, size, options)) {
+  const Index seen = share("Conv1d", "in", in, options.groups), fan_in = seen * size;
+  weight = Parameter(fan_in_uniform({out, seen, size}, fan_in, random));
+  if (options.bias) bias = Parameter(fan_in_uniform({out, 1}, fan_in, random));
+  if (options.weight_norm) gain = Parameter(norm(weight, {1, 2}, Keep::yes));
+}
+
+Tensor Conv1d::operator()(const Tensor& x) const {
+  const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2}) : Tensor(weight);
+  return with_bias(conv1d(x, filters, window), bias);
+}
+
+void Conv1d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
+
+ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random,
+                                 ConvTranspose2dOptions options)
+    : window{.stride = expect_positive("ConvTranspose2d", "stride", options.stride),
+             .padding = expect_not_negative("ConvTranspose2d", "padding", options.padding),
+             .output_padding =
+                 expect_not_negative("ConvTranspose2d", "output_padding", options.output_padding),
+             .dilation = expect_positive("ConvTranspose2d", "dilation", options.dilation),
+             .groups = options.groups} {
+  expect_positive("ConvTranspose2d", "size", size);
+  expect(options.output_padding < options.stride,
+         "ConvTranspose2d: output_padding must lie in [0, stride): {} with stride {}",
+         options.output_padding, options.stride);
+  share("ConvTranspose2d", "in", in, options.groups);
+  const Index made = share("ConvTranspose2d", "out", out, options.groups),
+              fan_in = made * size * size;
+  weight = Parameter(fan_in_uniform({in, made, size, size}, fan_in, random));
+  if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
+}
+
+Tensor ConvTranspose2d::operator()(const Tensor& x) const {
+  return with_bias(conv_transpose2d(x, weight, window), bias);
+}
+
+void ConvTranspose2d::pytorch(PyTorchState& state) const {
+  filters_as_pytorch(state, weight, bias);
+}
+
+Tensor Flatten::operator()(const Tensor& x) const {
+  expect_defined("flatten", x);
+  return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())});
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

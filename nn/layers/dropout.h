@@ -1,0 +1,20 @@
+#pragma once
+
+#include "tapegrad/nn/layers/layer.h"
+#include "tapegrad/nn/options.h"
+#include "tapegrad/ops/dropout.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// `dropout` while training, the identity otherwise. Throws ShapeError for a rate outside [0, 1).
+struct Dropout {
+  double rate;
+
+  explicit Dropout(double share = 0.5) : rate(expect_share("Dropout", "rate", share)) {}
+  Tensor operator()(const Tensor& x, Mode mode = {}) const {
+    expect_defined("dropout", x);
+    return mode.is_training() ? dropout(x, rate, *mode.random) : x;
+  }
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

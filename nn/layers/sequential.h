@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/nn/layers/layer.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// Layers one after another. Functions are layers too:
+///
+///     Sequential net{Linear(784, 100, random), Norm("layer", 100),
+///                    [](const Tensor& x) { return relu(x); }, Linear(100, 10, random)};
+struct Sequential {
+  std::vector<Layer> layers;
+
+  Sequential() = default;
+  Sequential(std::initializer_list<Layer> list) : layers(list) {}
+  void add(Layer layer) { layers.push_back(std::move(layer)); }
+
+  Tensor operator()(const Tensor& x, Mode mode = {}) const {
+    expect_defined("sequential", x);
+    Tensor y = x;
+    for (const Layer& layer : layers) y = layer(y, mode);
+    return y;
+  }
+  void visit(Fields& field) const { field("layers", layers); }
+  /// nn.Sequential; functions count.
+  void pytorch(PyTorchState& state) const { state.numbered(layers); }
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

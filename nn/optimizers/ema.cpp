@@ -1,0 +1,30 @@
+#include "tapegrad/nn/optimizers/ema.h"
+
+#include "tapegrad/core/tape.h"
+#include "tapegrad/nn/options.h"
+#include "tapegrad/ops/elementwise.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+Ema::Ema(std::vector<Parameter> parameters, double decay)
+    : parameters_(std::move(parameters)),
+      decay_(expect_share("exponential_average", "decay", decay)) {
+  expect_distinct("exponential_average", parameters_);
+  for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
+}
+
+void Ema::update() {
+  const NoGrad no_grad;
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    values_[i] = decay_ * values_[i] + (1 - decay_) * parameters_[i].value();
+}
+
+void Ema::swap() {
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    const Tensor current = parameters_[i].value();
+    parameters_[i].set(values_[i]);
+    values_[i] = current;
+  }
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <vector>
+
+#include "tapegrad/core/parameter.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// An exponential moving average of parameters, to evaluate with: it follows them with less noise
+/// (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
+class Ema {
+ public:
+  /// Begins with the values as they are. Throws ShapeError for a decay outside [0, 1), and
+  /// for parameters that are undefined or listed twice.
+  explicit Ema(std::vector<Parameter> parameters, double decay = 0.999);
+
+  /// average = decay average + (1 - decay) parameter, after a step of the optimizer.
+  void update();
+  /// Exchanges the parameters' values and the averages: once to evaluate, once more to go on.
+  void swap();
+  /// One value for each parameter.
+  const std::vector<Tensor>& values() const { return values_; }
+
+ private:
+  std::vector<Parameter> parameters_;
+  double decay_;
+  std::vector<Tensor> values_;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,84 @@
+#include "tapegrad/nn/optimizers/gradients.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/profile.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/kernels/reduce.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// In one pass, tile by tile; the tiles are added in order.
+double squared_norm(const Tensor& gradient) {
+  count_pass(gradient.size(), 0);
+  const Index tiles = (gradient.size() + elements_per_tile - 1) / elements_per_tile;
+  std::vector<double> squares(static_cast<std::size_t>(tiles));
+  parallel_ranges(gradient.size(), elements_per_tile, [&](Index begin, Index end) {
+    const real* values = gradient.data() + begin;
+    squares[begin / elements_per_tile] = kernels::reduce().dot(values, values, end - begin);
+  });
+  return std::accumulate(squares.begin(), squares.end(), 0.0);
+}
+
+void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
+  expect(limit > 0, "{}: the limit must be positive: {}", operation, limit);
+  for (std::size_t i = 0; i < gradients.size(); ++i)
+    expect(gradients[i].defined(), "{}: gradient {} of {} is undefined", operation, i,
+           gradients.size());
+}
+
+void scale_to(Tensor& gradient, double norm, double limit) {
+  if (!(norm <= limit)) gradient = gradient * (limit / norm);  // NaN too: nothing hides it
+}
+
+}  // namespace
+
+double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
+  const ProfileSpan span("clip_by_global_norm");
+  expect_clippable("clip_by_global_norm", gradients, limit);
+  const NoGrad pause;
+  double total = 0;
+  for (const Tensor& gradient : gradients) total += squared_norm(gradient);
+  const double norm = std::sqrt(total);
+  for (Tensor& gradient : gradients) scale_to(gradient, norm, limit);
+  return norm;
+}
+
+void clip_by_norm(std::vector<Tensor>& gradients, double limit) {
+  const ProfileSpan span("clip_by_norm");
+  expect_clippable("clip_by_norm", gradients, limit);
+  const NoGrad pause;
+  for (Tensor& gradient : gradients) scale_to(gradient, std::sqrt(squared_norm(gradient)), limit);
+}
+
+void clip_by_value(std::vector<Tensor>& gradients, double limit) {
+  const ProfileSpan span("clip_by_value");
+  expect_clippable("clip_by_value", gradients, limit);
+  const NoGrad pause;
+  for (Tensor& gradient : gradients) gradient = clamp(gradient, -limit, limit);
+}
+
+void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients) {
+  const NoGrad pause;
+  if (total.empty()) {
+    expect_all_defined("accumulate", gradients);
+    total = gradients;
+    return;
+  }
+  expect(total.size() == gradients.size(), "accumulate: {} gradients to {}", gradients.size(),
+         total.size());
+  for (std::size_t i = 0; i < total.size(); ++i) {
+    expect(gradients[i].defined(), "accumulate: gradient {} of {} is undefined", i, total.size());
+    expect(gradients[i].shape() == total[i].shape(),
+           "accumulate: shapes of gradient {} differ: {} to {}", i, gradients[i].shape(),
+           total[i].shape());
+  }
+  for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// The learning rate of each step, counted from 0:  `adam.set_learning_rate(schedule(step))`.
+using Schedule = std::function<double(Index step)>;
+
+// Each throws ShapeError for lengths below 1, for learning rates and factors that are negative or
+// not finite, and, when it is called, for a step before the first.
+
+Schedule constant(double learning_rate);
+/// Linear from `initial` to `learning_rate` within `warmup` steps, then learning_rate
+/// sqrt(warmup / step) (Vaswani et al. 2017, section 5.3).
+Schedule warmup_inverse_sqrt(double learning_rate, Index warmup, double initial = 0);
+/// Linear from 0 to `learning_rate` within `warmup` steps, then down half a cosine to `final` at
+/// step `total` (Loshchilov and Hutter 2017), where it stays.
+Schedule cosine(double learning_rate, Index total, double final = 0, Index warmup = 0);
+/// learning_rate factor^(step / every), where the quotient is rounded down.
+Schedule step_decay(double learning_rate, Index every, double factor = 0.1);
+/// learning_rate factor^step
+Schedule exponential(double learning_rate, double factor);
+
+struct PlateauOptions {
+  double factor = 0.1;      ///< times the learning rate when the measure has stopped falling
+  Index patience = 10;      ///< so many measures in a row may fail to improve
+  double threshold = 1e-4;  ///< an improvement is below best (1 - threshold)
+  Index cooldown = 0;       ///< so many measures after a reduction do not count
+  double least = 0;         ///< the learning rate never falls below it
+};
+/// Lowers the learning rate when a measure, such as the validation loss, stops falling, as
+/// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_learning_rate(plateau.next(loss))`.
+class Plateau {
+ public:
+  /// Throws ShapeError for a factor outside (0, 1), a threshold outside [0, 1), and for other
+  /// numbers below 0 or not finite.
+  explicit Plateau(double learning_rate, PlateauOptions options = {});
+  /// The learning rate after one more measure.
+  double next(double measure);
+
+ private:
+  double learning_rate_;
+  PlateauOptions options_;
+  double best_;
+  Index failed_ = 0, cooling_ = 0;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
