@@ -34,7 +34,7 @@ struct CharLstm {
   }
 };
 
-// An index, each with its probability.
+// Draws an index: each one with its probability.
 Index choose(const Tensor& probabilities, Random& random) {
   double left = random.uniform();
   for (Index i = 0; i + 1 < probabilities.size(); ++i)
