@@ -19,8 +19,13 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Shapes, axes, positions or options that do not fit.
+/// Shapes, axes or positions that do not fit.
 struct ShapeError : Error {
+  using Error::Error;
+};
+
+/// Options and numbers that are out of range, have no effect or do not go together.
+struct ArgumentError : Error {
   using Error::Error;
 };
 

@@ -86,7 +86,7 @@ void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* bo
 int threads() { return thread_count; }
 
 void set_threads(int count) {
-  expect<Error>(count >= 1, "set_threads: needs at least one thread: {}", count);
+  expect<ArgumentError>(count >= 1, "set_threads: needs at least one thread: {}", count);
 #ifndef TAPEGRAD_STD_THREADS
   workers() = std::make_unique<Workers>(count);
 #endif

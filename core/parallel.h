@@ -9,7 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// How many threads operations may use: unless set, the number of processors that the process may
 /// run on when it starts. Results do not depend on it, bit for bit.
 int threads();
-/// Throws Error unless count is at least 1. Not to be called while operations run.
+/// Throws ArgumentError unless count is at least 1. Not to be called while operations run.
 void set_threads(int count);
 
 namespace detail {

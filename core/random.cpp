@@ -56,8 +56,8 @@ Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
 }
 
 Tensor Random::uniform(const Shape& shape, double low, double high) {
-  expect(low <= high && std::isfinite(high - low), "uniform: needs finite bounds in order: {}, {}",
-         low, high);
+  expect<ArgumentError>(low <= high && std::isfinite(high - low),
+                        "uniform: needs finite bounds in order: {}, {}", low, high);
   // In single precision a number just below `high` could round up to it.
   const double last = std::nextafter(static_cast<real>(high), static_cast<real>(low));
   const auto scaled = [=](double u) { return std::min(low + u * (high - low), last); };
@@ -65,8 +65,9 @@ Tensor Random::uniform(const Shape& shape, double low, double high) {
 }
 
 Tensor Random::normal(const Shape& shape, double mean, double deviation) {
-  expect(std::isfinite(mean) && deviation >= 0 && std::isfinite(deviation),
-         "normal: needs a finite mean and deviation of at least 0: {}, {}", mean, deviation);
+  expect<ArgumentError>(std::isfinite(mean) && deviation >= 0 && std::isfinite(deviation),
+                        "normal: needs a finite mean and deviation of at least 0: {}, {}", mean,
+                        deviation);
   return fill(shape, [=](double u, double v) {
     const double radius = deviation * std::sqrt(-2 * std::log1p(-u));
     const double angle = 2 * std::numbers::pi * v;
@@ -75,8 +76,9 @@ Tensor Random::normal(const Shape& shape, double mean, double deviation) {
 }
 
 Choices Random::choices(Index count, double probability) {
-  expect(probability >= 0 && probability <= 1, "bernoulli: not a probability: {}", probability);
-  expect(count >= 0, "choices: a negative count: {}", count);
+  expect<ArgumentError>(probability >= 0 && probability <= 1, "bernoulli: not a probability: {}",
+                        probability);
+  expect<ArgumentError>(count >= 0, "choices: a negative count: {}", count);
   const auto blocks = static_cast<std::uint64_t>((count + 3) / 4);
   return Choices(seed_, advance(blocks), probability);
 }
@@ -102,7 +104,7 @@ Indices Random::permutation(Index count) {
 double Random::uniform() { return unit(block(seed_, advance(1)).data()); }
 
 Index Random::below(Index count) {
-  expect(count >= 1, "below: needs a positive count: {}", count);
+  expect<ArgumentError>(count >= 1, "below: needs a positive count: {}", count);
   return static_cast<Index>(uniform() * static_cast<double>(count));
 }
 

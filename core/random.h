@@ -18,7 +18,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
 
-  /// Independent numbers from [low, high). Draws throw ShapeError for bounds, deviations and
+  /// Independent numbers from [low, high). Draws throw ArgumentError for bounds, deviations and
   /// probabilities that are none.
   Tensor uniform(const Shape& shape, double low = 0, double high = 1);
   /// Independent numbers from the normal distribution (Box-Muller).
@@ -31,7 +31,7 @@ class Random {
   Indices permutation(Index count);
   /// A number from [0, 1).
   double uniform();
-  /// A whole number from [0, count). Throws ShapeError for count < 1.
+  /// A whole number from [0, count). Throws ArgumentError for count < 1.
   Index below(Index count);
   /// An independent stream, which depends on this one's seed and on `name` only.
   Random stream(std::uint64_t name) const;

@@ -12,7 +12,7 @@ struct MlpOptions {
 
 /// Linear layers with ReLU between them: `sizes` counts the channels from input to output.
 ///   x: (N, ...) of sizes.front() values a row   returns (N, sizes.back())
-/// Throws ShapeError for fewer than two sizes and for sizes below 1.
+/// Throws ArgumentError for fewer than two sizes and for sizes below 1.
 struct Mlp {
   std::vector<Layer> layers;
 

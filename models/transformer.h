@@ -10,7 +10,7 @@ enum class Positions { none, learned, sinusoidal, rotary, alibi };
 
 /// Token embeddings with positions.
 ///   ids: (B, T), at positions from `first` on   returns (B, T, channels)
-/// Throws ShapeError for a length below 1, for sinusoidal positions in channels that `sinusoids`
+/// Throws ArgumentError for a length below 1, for sinusoidal positions in channels that `sinusoids`
 /// refuses, and, when it is called, beyond `length` learned positions.
 struct TokenEmbedding {
   Positions positions;

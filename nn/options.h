@@ -7,8 +7,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// Checks of what a layer, an optimizer or a schedule is made with. Each throws ShapeError, naming
-// the owner ("Linear"), the option ("in") and the value; those of numbers return the value.
+// Checks of what a layer, an optimizer or a schedule is made with. Each throws ArgumentError,
+// naming the owner ("Linear"), the option ("in") and the value; those of numbers return the value.
 
 /// A size or a count of at least 1.
 Index expect_positive(const char* owner, const char* option, Index value);
@@ -20,7 +20,8 @@ double expect_share(const char* owner, const char* option, double value);
 /// The value that an option has by default, of an owner that does nothing with it.
 template <class T>
 void expect_default(const char* owner, const char* option, const T& value, const T& usual = {}) {
-  expect(value == usual, "{}: {} has no effect: {}; leave it out", owner, option, value);
+  expect<ArgumentError>(value == usual, "{}: {} has no effect: {}; leave it out", owner, option,
+                        value);
 }
 /// Parameters that hold tensors, each once.
 void expect_distinct(const char* owner, const std::vector<Parameter>& parameters);

@@ -39,16 +39,17 @@ Tensor causal_mask(Index queries, Index keys) {
 void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, const Shape& v) {
   expect(q.rank() == 3 && k.rank() == 3 && k == v && q[0] == k[0] && q[2] == k[2],
          "attention: needs queries (B, Tq, C) and keys and values (B, Tk, C): {}, {}, {}", q, k, v);
-  expect(o.heads >= 1 && q[2] % o.heads == 0, "attention: {} heads do not divide {} channels",
-         o.heads, q[2]);
+  expect<ArgumentError>(o.heads >= 1 && q[2] % o.heads == 0,
+                        "attention: {} heads do not divide {} channels", o.heads, q[2]);
   const Shape scores{q[0], o.heads, q[1], k[1]};
   for (const Tensor& term : {o.mask, o.bias})
     expect(!term.defined() || broadcast("attention", term.shape(), scores) == scores,
            "attention: mask and bias must broadcast to the scores {}: {}", scores, term.shape());
-  expect(o.dropout >= 0 && o.dropout < 1, "attention: the rate of dropout must lie in [0, 1): {}",
-         o.dropout);
-  expect(std::isfinite(o.scale), "attention: the scale must be finite: {}", o.scale);
-  expect(o.dropout == 0 || o.random != nullptr, "attention: dropout needs random numbers");
+  expect<ArgumentError>(o.dropout >= 0 && o.dropout < 1,
+                        "attention: the rate of dropout must lie in [0, 1): {}", o.dropout);
+  expect<ArgumentError>(std::isfinite(o.scale), "attention: the scale must be finite: {}", o.scale);
+  expect<ArgumentError>(o.dropout == 0 || o.random != nullptr,
+                        "attention: dropout needs random numbers");
 }
 
 // The strides with which a tensor broadcasts to the scores.
@@ -279,7 +280,8 @@ Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place plac
   expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
          "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
          x.shape());
-  expect(base > 0 && std::isfinite(base), "rotary: the base must be finite and positive: {}", base);
+  expect<ArgumentError>(base > 0 && std::isfinite(base),
+                        "rotary: the base must be finite and positive: {}", base);
   return rotate(x, heads, first, base, 1, place);
 }
 

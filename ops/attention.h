@@ -24,7 +24,8 @@ struct AttentionOptions {
 /// 2017, eq. 1). A query that may see no key gets 0.
 ///   q: (B, Tq, C)   k, v: (B, Tk, C), the heads side by side   returns (B, Tq, C)
 /// Fused unless it has a bias that is differentiated. Throws ShapeError for shapes that do not fit,
-/// for dropout outside [0, 1) and for dropout without random numbers.
+/// ArgumentError for heads that do not divide the channels, for dropout outside [0, 1) and for
+/// dropout without random numbers.
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {}, Place = Place::here());
 /// The same where queries, keys and values come side by side from one projection: (B, T, 3 C).
@@ -34,7 +35,8 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options =
 /// Turns each pair of channels (2i, 2i+1) of each head by the angle position base^(-2i/d), so that
 /// scores depend on distances only (Su et al. 2021, eq. 34).
 ///   x: (B, T, C), positions from `first` on   returns: same shape
-/// Throws ShapeError for heads of an odd number of channels.
+/// Throws ShapeError for heads of an odd number of channels, ArgumentError for a base that is not
+/// positive.
 Tensor rotary(const Tensor& x, Index heads, Index first = 0, double base = 1e4,
               Place = Place::here());
 

@@ -49,7 +49,7 @@ void compare(CheckResult& result, double gradient, double expected, const CheckO
 }
 
 Tensor value_of(const Function& f, const std::vector<Tensor>& xs) {
-  expect<Error>(f != nullptr, "check: the function is empty");
+  expect<ArgumentError>(f != nullptr, "check: the function is empty");
   const NoGrad pause;
   return f(xs);
 }

@@ -17,9 +17,9 @@ namespace {
 // Windows of `size` along an extent of the padded image.
 Index window_count(const char* operation, const Shape& shape, Index extent, Index size,
                    Index stride, Index padding) {
-  expect(stride >= 1 && padding >= 0 && size >= 1,
-         "{}: size and stride must be at least 1, padding at least 0: {}, {}, {}", operation, size,
-         stride, padding);
+  expect<ArgumentError>(stride >= 1 && padding >= 0 && size >= 1,
+                        "{}: size and stride must be at least 1, padding at least 0: {}, {}, {}",
+                        operation, size, stride, padding);
   expect(extent + 2 * padding >= size, "{}: a window of {} does not fit {} with padding {}",
          operation, size, shape, padding);
   return (extent + 2 * padding - size) / stride + 1;
@@ -34,7 +34,7 @@ struct Window {
 
 // How many lines a window of `size` lines covers.
 Index reach(const char* operation, Index size, Index dilation) {
-  expect(dilation >= 1, "{}: dilation must be at least 1: {}", operation, dilation);
+  expect<ArgumentError>(dilation >= 1, "{}: dilation must be at least 1: {}", operation, dilation);
   return size < 1 ? size : dilation * (size - 1) + 1;
 }
 
@@ -158,9 +158,10 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOpti
   expect(from[1] == filters[0], "conv_transpose2d: channels differ: {} and {}", from, filters);
   expect(groups >= 1 && from[1] % groups == 0,
          "conv_transpose2d: {} groups do not divide the channels of {}", groups, from);
-  expect(stride >= 1 && output_padding >= 0 && output_padding < stride,
-         "conv_transpose2d: output padding must lie in [0, stride): {} with stride {}",
-         output_padding, stride);
+  expect<ArgumentError>(
+      stride >= 1 && output_padding >= 0 && output_padding < stride,
+      "conv_transpose2d: output padding must lie in [0, stride): {} with stride {}", output_padding,
+      stride);
   const Window window{"conv_transpose2d", stride, padding, padding, dilation, groups};
   const Shape image{from[0], filters[1] * groups,
                     image_extent(from, from[2], filters[2], window, output_padding),
@@ -171,8 +172,9 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOpti
 Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
   expect_defined("max_pool2d", x);
   expect(x.rank() == 4, "max_pool2d: needs (N, C, H, W): {}", x.shape());
-  expect(2 * options.padding <= options.size, "max_pool2d: padding {} is more than half of size {}",
-         options.padding, options.size);
+  expect<ArgumentError>(2 * options.padding <= options.size,
+                        "max_pool2d: padding {} is more than half of size {}", options.padding,
+                        options.size);
   const auto [size, given_stride, padding] = options;
   const Index stride = given_stride == 0 ? size : given_stride;
   const Index height = x.shape()[2], width = x.shape()[3];
@@ -196,8 +198,9 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
 Tensor avg_pool2d(const Tensor& x, PoolOptions options, Place place) {
   expect_defined("avg_pool2d", x);
   expect(x.rank() == 4, "avg_pool2d: needs (N, C, H, W): {}", x.shape());
-  expect(2 * options.padding <= options.size, "avg_pool2d: padding {} is more than half of size {}",
-         options.padding, options.size);
+  expect<ArgumentError>(2 * options.padding <= options.size,
+                        "avg_pool2d: padding {} is more than half of size {}", options.padding,
+                        options.size);
   const PlaceScope caller(place);
   const Index stride = options.stride == 0 ? options.size : options.stride;
   const double share = 1.0 / static_cast<double>(options.size * options.size);

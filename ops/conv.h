@@ -16,7 +16,8 @@ struct ConvOptions {
 ///   x: (N, C, H, W)   weight: (O, C / groups, R, S)   returns (N, O, H', W') with
 ///   H' = (H + 2 padding - dilation (R - 1) - 1) / stride + 1, and so on
 /// Throws ShapeError for other ranks, channels that differ, groups that do not divide them, or a
-/// window larger than the padded image.
+/// window larger than the padded image; ArgumentError for strides and dilations below 1 and for
+/// padding below 0.
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
 /// The same along one axis.
@@ -36,8 +37,8 @@ struct ConvTransposeOptions {
 /// to one; `output_padding` chooses among them.
 ///   x: (N, C, H, W)   weight: (C, O / groups, R, S)   returns (N, O, H', W') with
 ///   H' = (H - 1) stride - 2 padding + dilation (R - 1) + 1 + output_padding, and so on
-/// Throws ShapeError as conv2d does, for a result without elements, and for an output padding that
-/// is not less than the stride.
+/// Throws as conv2d does, ShapeError for a result without elements, and ArgumentError for an output
+/// padding that is not less than the stride.
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options = {},
                         Place = Place::here());
 

@@ -12,10 +12,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options, Place place) {
   expect_defined("divisive_norm", x, summation, suppression);
-  expect(options.exponent > 0 && std::isfinite(options.exponent),
-         "divisive_norm: the exponent must be finite and positive: {}", options.exponent);
-  expect(std::isfinite(options.smoothing), "divisive_norm: the smoothing must be finite: {}",
-         options.smoothing);
+  expect<ArgumentError>(options.exponent > 0 && std::isfinite(options.exponent),
+                        "divisive_norm: the exponent must be finite and positive: {}",
+                        options.exponent);
+  expect<ArgumentError>(std::isfinite(options.smoothing),
+                        "divisive_norm: the smoothing must be finite: {}", options.smoothing);
   const PlaceScope caller(place);
   const double p = options.exponent;
   const Tensor energy = matmul(p == 2 ? square(x) : pow(abs(x), p), suppression, {.b = true});

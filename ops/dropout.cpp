@@ -32,7 +32,7 @@ Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place pl
 
 Tensor dropout(const Tensor& x, double rate, Random& random, Place place) {
   expect_defined("dropout", x);
-  expect(rate >= 0 && rate < 1, "dropout: the rate must lie in [0, 1): {}", rate);
+  expect<ArgumentError>(rate >= 0 && rate < 1, "dropout: the rate must lie in [0, 1): {}", rate);
   if (rate == 0) return x;
   const PlaceScope caller(place);
   if (Composite::active()) return composite::dropout(x, rate, random);

@@ -6,7 +6,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Each element is 0 with probability `rate`, otherwise divided by 1 - rate (Srivastava et al.
-/// 2014). Throws ShapeError unless 0 <= rate < 1.
+/// 2014). Throws ArgumentError unless 0 <= rate < 1.
 Tensor dropout(const Tensor& x, double rate, Random& random, Place = Place::here());
 
 namespace composite {

@@ -49,8 +49,8 @@ char repeated(const std::string& letters) {
 
 void expect_letters(const std::string& equation, const std::string& letters) {
   for (const char c : letters)
-    expect((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'), "einsum: {:?} is not a letter: {}", c,
-           equation);
+    expect<ArgumentError>((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'),
+                          "einsum: {:?} is not a letter: {}", c, equation);
 }
 
 // The letters that occur once, in alphabetical order.
@@ -63,7 +63,7 @@ std::string implicit_result(const std::vector<std::string>& operands) {
 
 Equation parse(const std::string& equation) {
   const std::string shown = beginning(equation);
-  expect(!has(equation, '.'), "einsum: an ellipsis is not supported: {}", shown);
+  expect<ArgumentError>(!has(equation, '.'), "einsum: an ellipsis is not supported: {}", shown);
   const std::string plain = without_spaces(equation);
   const std::size_t arrow = plain.find("->");
   Equation parsed;
@@ -74,17 +74,19 @@ Equation parse(const std::string& equation) {
       continue;
     }
     expect_letters(shown, letters);
-    expect(repeated(letters) == 0,
-           "einsum: index {} is repeated within an operand, and diagonals are not supported: {}",
-           repeated(letters), shown);
+    expect<ArgumentError>(
+        repeated(letters) == 0,
+        "einsum: index {} is repeated within an operand, and diagonals are not supported: {}",
+        repeated(letters), shown);
     parsed.operands.push_back(letters);
     letters.clear();
   }
   const bool is_explicit = arrow != std::string::npos;
   parsed.result = is_explicit ? plain.substr(arrow + 2) : implicit_result(parsed.operands);
   expect_letters(shown, parsed.result);
-  expect(repeated(parsed.result) == 0, "einsum: index {} is repeated in the result: {}",
-         repeated(parsed.result), shown);
+  expect<ArgumentError>(repeated(parsed.result) == 0,
+                        "einsum: index {} is repeated in the result: {}", repeated(parsed.result),
+                        shown);
   return parsed;
 }
 

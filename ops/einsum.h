@@ -18,8 +18,9 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///
 /// Operands of any number are multiplied from the left to the right, two at a time. Spaces do not
 /// count. Throws ShapeError, naming the equation, for letters that do not fit the operands, extents
-/// that differ under one letter (an extent of 1 does not stretch), a letter that is repeated within
-/// an operand (diagonals are not supported) or within the result, and an ellipsis.
+/// that differ under one letter (an extent of 1 does not stretch); ArgumentError for a letter that
+/// is repeated within an operand (diagonals are not supported) or within the result, and for an
+/// ellipsis.
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands,
               Place = Place::here());
 

@@ -211,7 +211,8 @@ Tensor softplus(const Tensor& x, Place place) {
 
 Tensor clamp(const Tensor& x, double low, double high, Place place) {
   expect_defined("clamp", x);
-  expect(low <= high, "clamp: the lower bound {} is above the upper bound {}", low, high);
+  expect<ArgumentError>(low <= high, "clamp: the lower bound {} is above the upper bound {}", low,
+                        high);
   const Tensor bounded =
       apply("clamp", loops().minimum, apply("clamp", loops().maximum, x, low), high);
   return record("clamp", bounded, place, edge(x, [x, low, high](const Tensor& g) {

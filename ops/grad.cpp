@@ -126,7 +126,7 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
 }
 
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v) {
-  expect<Error>(f != nullptr, "vjp: the function is empty");
+  expect<ArgumentError>(f != nullptr, "vjp: the function is empty");
   expect_all_defined("vjp", xs);
   const bool recorded = recording();
   const Differentiation differentiation;
@@ -141,7 +141,7 @@ std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const 
 }
 
 Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
-  expect<Error>(f != nullptr, "jacobian: the function is empty");
+  expect<ArgumentError>(f != nullptr, "jacobian: the function is empty");
   expect_defined("jacobian", x);
   const bool recorded = recording();
   const Differentiation differentiation;
@@ -161,7 +161,7 @@ Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) 
 }
 
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v) {
-  expect<Error>(f != nullptr, "hvp: the function is empty");
+  expect<ArgumentError>(f != nullptr, "hvp: the function is empty");
   expect_defined("hvp", x, v);
   const bool recorded = recording();
   const Differentiation differentiation;

@@ -31,8 +31,8 @@ using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
 /// The vector-Jacobian products v^T df/dx for each x. Recorded on the active tape, so that they can
 /// be differentiated again; without one, or under NoGrad, they are constants. All three give zeros
-/// where f does not depend on x, and throw Error for an empty f, ShapeError for a v that does not
-/// fit.
+/// where f does not depend on x, and throw ArgumentError for an empty f, ShapeError for a v that
+/// does not fit.
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v);
 /// The Jacobian of f at x: element (i..., j...) is df_i/dx_j, of the shape of f(x) followed by x's.
 /// One sweep for each element of f(x). Recorded like `vjp`.

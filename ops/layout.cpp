@@ -95,9 +95,10 @@ Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
   std::vector<Index> resolved = extents.values;
   const auto open = std::find(resolved.begin(), resolved.end(), -1);
   if (open != resolved.end()) {
-    expect(std::count(open, resolved.end(), -1) == 1,
-           "reshape: only one extent can follow from the others: {} extents of -1 for {}",
-           std::count(open, resolved.end(), -1), x.shape());
+    expect<ArgumentError>(
+        std::count(open, resolved.end(), -1) == 1,
+        "reshape: only one extent can follow from the others: {} extents of -1 for {}",
+        std::count(open, resolved.end(), -1), x.shape());
     *open = 1;
     const Index others = Shape(resolved).size();
     expect(others > 0 && x.size() % others == 0, "reshape: {} does not divide into parts of {}",
@@ -233,7 +234,8 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value,
   for (std::size_t i = 0; i < last_axes.size(); ++i) {
     const int axis = first + static_cast<int>(i);
     const auto [before, after] = last_axes[i];
-    expect(before >= 0 && after >= 0, "pad: negative padding: {}, {}", before, after);
+    expect<ArgumentError>(before >= 0 && after >= 0, "pad: negative padding: {}, {}", before,
+                          after);
     y = concat(
         {full(y.shape().with(axis, before), value), y, full(y.shape().with(axis, after), value)},
         axis);

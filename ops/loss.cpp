@@ -26,8 +26,8 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOp
          "cross_entropy: logits {} need one label a row: labels {}", logits.shape(),
          labels.shape());
   const double smoothing = options.label_smoothing;
-  expect(smoothing >= 0 && smoothing <= 1, "cross_entropy: label smoothing must lie in [0, 1]: {}",
-         smoothing);
+  expect<ArgumentError>(smoothing >= 0 && smoothing <= 1,
+                        "cross_entropy: label smoothing must lie in [0, 1]: {}", smoothing);
   const PlaceScope caller(place);
 
   Indices chosen = labels;
@@ -78,7 +78,7 @@ Tensor l1(const Tensor& x, const Tensor& target, Place place) {
 
 Tensor huber(const Tensor& x, const Tensor& target, double delta, Place place) {
   expect_same("huber", x, target);
-  expect(delta > 0, "huber: delta must be positive: {}", delta);
+  expect<ArgumentError>(delta > 0, "huber: delta must be positive: {}", delta);
   const PlaceScope caller(place);
   // The part within the bounds counts by its square, the part beyond by its size.
   const Tensor error = x - target, within = clamp(error, -delta, delta);

@@ -15,7 +15,8 @@ struct CrossEntropyOptions {
 /// The mean over rows of -log softmax(logits)[label], in nats.
 ///   logits: (..., C)   labels: (...), in [0, C) or the ignored one   returns ()
 /// With label smoothing e: (1 - e) nll + e/C sum_c -log p_c. NaN when every row is ignored, as in
-/// PyTorch. Throws ShapeError for shapes and labels that do not fit.
+/// PyTorch. Throws ShapeError for shapes and labels that do not fit, ArgumentError for smoothing
+/// outside [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOptions options = {},
                      Place = Place::here());
 /// The same against a distribution for each row. target: logits.shape.
@@ -29,8 +30,8 @@ Tensor mse(const Tensor& x, const Tensor& target, Place = Place::here());
 /// The mean of |x - target|.
 Tensor l1(const Tensor& x, const Tensor& target, Place = Place::here());
 /// The mean of e^2 / 2 where |e| <= delta and delta (|e| - delta / 2) elsewhere, with e = x -
-/// target (Huber 1964), as torch's huber_loss. Throws ShapeError for shapes that differ and unless
-/// delta > 0.
+/// target (Huber 1964), as torch's huber_loss. Throws ShapeError for shapes that differ,
+/// ArgumentError unless delta > 0.
 Tensor huber(const Tensor& x, const Tensor& target, double delta = 1, Place = Place::here());
 /// The mean of max(0, 1 - x t) for scores x and targets t, each -1 or 1; where x t = 1 the gradient
 /// is 0. Throws ShapeError for shapes that differ.

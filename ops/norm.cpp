@@ -42,12 +42,13 @@ void expect_norm(const NormFields& fields, const NormOptions& options, const Ten
                  const Tensor& smoothing) {
   if (fields.center) expect_field(*fields.center, x.shape());
   expect_field(fields.scale, x.shape());
-  expect(options.epsilon >= 0 && std::isfinite(options.epsilon),
-         "normalize: epsilon must be finite and at least 0: {}", options.epsilon);
-  expect(options.variance == Variance::biased || fields.scale.window.empty(),
-         "normalize: an unbiased variance over a window is not supported: {}", x.shape());
-  expect(!smoothing.defined() || options.place == Epsilon::inside_root,
-         "normalize: a learned smoothing term stands inside the root");
+  expect<ArgumentError>(options.epsilon >= 0 && std::isfinite(options.epsilon),
+                        "normalize: epsilon must be finite and at least 0: {}", options.epsilon);
+  expect<ArgumentError>(options.variance == Variance::biased || fields.scale.window.empty(),
+                        "normalize: an unbiased variance over a window is not supported: {}",
+                        x.shape());
+  expect<ArgumentError>(!smoothing.defined() || options.place == Epsilon::inside_root,
+                        "normalize: a learned smoothing term stands inside the root");
 }
 
 kernels::RowNorm row_norm(bool centered, const NormOptions& options, Index length) {
@@ -174,8 +175,9 @@ Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
   expect_defined("ada_scale", y);
   const PlaceScope caller(place);
-  expect(std::isfinite(options.factor) && std::isfinite(options.slope),
-         "ada_scale: factor and slope must be finite: {}, {}", options.factor, options.slope);
+  expect<ArgumentError>(std::isfinite(options.factor) && std::isfinite(options.slope),
+                        "ada_scale: factor and slope must be finite: {}, {}", options.factor,
+                        options.slope);
   const Tensor factor = options.factor * (1 - options.slope * y);
   return (options.detach_factor ? detach(factor) : factor) * y;
 }

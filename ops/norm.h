@@ -47,9 +47,9 @@ struct NormOptions {
 /// 2017, table 1; Ba et al. 2016, eq. 5). A defined `smoothing` takes the place of epsilon: s =
 /// sqrt(mean(v^2) + smoothing^2), differentiable in it.
 ///   x: any shape   smoothing: broadcasts to x   returns: x's shape
-/// Throws ShapeError for fields that x does not have, groups that do not divide their axis, an
-/// unbiased variance over a window, smoothing outside the root, and an epsilon that is negative or
-/// not finite.
+/// Throws ShapeError for fields that x does not have and groups that do not divide their axis;
+/// ArgumentError for an unbiased variance over a window, smoothing outside the root, and an epsilon
+/// that is negative or not finite.
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options = {},
                  const Tensor& smoothing = {}, Place = Place::here());
 

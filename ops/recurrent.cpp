@@ -54,8 +54,8 @@ void expect_row(const char* place, const RowNormalization& norm, Index channels)
   for (const Tensor& each : {norm.gain, norm.bias})
     expect(!each.defined() || each.shape() == Shape{channels},
            "recurrent: gain and bias of the {} must be ({}): {}", place, channels, each.shape());
-  expect(norm.statistics || !norm.gain.defined(),
-         "recurrent: a gain of the {} needs a normalization before it", place);
+  expect<ArgumentError>(norm.statistics || !norm.gain.defined(),
+                        "recurrent: a gain of the {} needs a normalization before it", place);
 }
 
 // The definition: the inputs do not depend on h, and are normalized first.
@@ -230,8 +230,8 @@ RecurrentState composite::recurrent_step(const Cell& cell, const Tensor& inputs,
                                          const Tensor& weight, const RecurrentState& state,
                                          const StepFunctions& functions, Index step) {
   expect_defined("recurrent_step", inputs, weight, state.h);
-  expect<Error>(cell.step && functions.product && functions.cell,
-                "recurrent_step: a step function is empty");
+  expect<ArgumentError>(cell.step && functions.product && functions.cell,
+                        "recurrent_step: a step function is empty");
   return cell.step(inputs, weight, state, functions, step);
 }
 
@@ -266,12 +266,12 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
   expect_row("inputs", norms.inputs, inputs.shape()[2]);
   expect_row("product", norms.product, inputs.shape()[2]);
   expect_row("cell", norms.cell, weight.shape()[0]);
-  expect(!norms.product.over_sum || norms.inputs.identity(),
-         "recurrent: where the sum is normalized, the inputs are not");
-  expect(cell.gated_blocks == 0 || !norms.product.over_sum,
-         "recurrent: a {} has no sum of inputs and product to normalize", cell.name);
-  expect(cell.norms != CellNorms::none || norms.product.identity(),
-         "recurrent: a {} takes no normalization", cell.name);
+  expect<ArgumentError>(!norms.product.over_sum || norms.inputs.identity(),
+                        "recurrent: where the sum is normalized, the inputs are not");
+  expect<ArgumentError>(cell.gated_blocks == 0 || !norms.product.over_sum,
+                        "recurrent: a {} has no sum of inputs and product to normalize", cell.name);
+  expect<ArgumentError>(cell.norms != CellNorms::none || norms.product.identity(),
+                        "recurrent: a {} takes no normalization", cell.name);
   const PlaceScope caller(place);
   if (inputs.shape()[0] == 0 || !cell.kernel)
     return defined(cell, inputs, weight, first, norms, lengths);

@@ -40,7 +40,8 @@ struct RecurrentResult {
 ///   normalizes it and adds b   weight W_h: (hidden, G hidden)   first: h, and c of a cell that has
 ///   one, (B, hidden)   lengths: (B), in [0, T]; all T if undefined
 /// A sequence that is over carries its state (h = m h_new + (1 - m) h_old).
-/// Throws ShapeError for shapes that do not fit, and for norms that the cell does not take.
+/// Throws ShapeError for shapes that do not fit, ArgumentError for norms that the cell does not
+/// take.
 RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());

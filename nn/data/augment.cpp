@@ -43,9 +43,9 @@ Tensor windows(const Tensor& images, Index height, Index width, const Corner& co
 Tensor shifted(const Tensor& images, Index most, Random& random) {
   expect_images("shifted", images);
   const Index height = images.shape()[2], width = images.shape()[3];
-  expect(0 <= most && most < std::min(height, width),
-         "shifted: must be at least 0 and less than height and width: {} of {}", most,
-         images.shape());
+  expect<ArgumentError>(0 <= most && most < std::min(height, width),
+                        "shifted: must be at least 0 and less than height and width: {} of {}",
+                        most, images.shape());
   return windows(images, height, width, [&] {
     const Index down = random.below(2 * most + 1) - most;
     const Index right = random.below(2 * most + 1) - most;
@@ -55,8 +55,8 @@ Tensor shifted(const Tensor& images, Index most, Random& random) {
 
 Tensor flipped(const Tensor& images, Random& random, double probability) {
   expect_images("flipped", images);
-  expect(0 <= probability && probability <= 1, "flipped: the probability must lie in [0, 1]: {}",
-         probability);
+  expect<ArgumentError>(0 <= probability && probability <= 1,
+                        "flipped: the probability must lie in [0, 1]: {}", probability);
   const Index width = images.shape()[3];
   const Index size = images.shape()[1] * images.shape()[2] * width;
   Tensor result = Tensor::uninitialized(images.shape());
@@ -77,9 +77,9 @@ Tensor cropped(const Tensor& images, Index height, Index width, Random& random, 
   expect_not_negative("cropped", "padding", padding);
   const Index spare_rows = images.shape()[2] + 2 * padding - height;
   const Index spare_columns = images.shape()[3] + 2 * padding - width;
-  expect(spare_rows >= 0 && spare_columns >= 0,
-         "cropped: {} x {} do not fit into {} with a padding of {}", height, width, images.shape(),
-         padding);
+  expect<ArgumentError>(spare_rows >= 0 && spare_columns >= 0,
+                        "cropped: {} x {} do not fit into {} with a padding of {}", height, width,
+                        images.shape(), padding);
   return windows(images, height, width, [&] {
     const Index top = random.below(spare_rows + 1) - padding;
     const Index left = random.below(spare_columns + 1) - padding;

@@ -7,7 +7,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 // Changes of images for training, each image of a batch on its own, to be given to `EpochBatches`
 // as a transform. images: (N, C, H, W)   They go on no tape, draw from `random` in an order that
-// the shape alone gives, and throw ShapeError for other ranks and for amounts that make no sense.
+// the shape alone gives, and throw ShapeError for other ranks, ArgumentError for amounts that make
+// no sense.
 
 /// Moves each image by up to `most` pixels in both directions; what comes in is 0. most: from 0 to
 /// below H and W.

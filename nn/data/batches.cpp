@@ -8,13 +8,13 @@
 namespace tapegrad::TAPEGRAD_SCALAR::detail {
 
 Index batch_count(Index count, Index size) {
-  expect(count >= 1, "batches: the set is empty: {} examples", count);
+  expect<ArgumentError>(count >= 1, "batches: the set is empty: {} examples", count);
   expect_positive("batches", "size", size);
   return (count + size - 1) / size;
 }
 
 Indices batch_order(Index count, Random* random) {
-  expect(count >= 1, "batches: the set is empty: {} examples", count);
+  expect<ArgumentError>(count >= 1, "batches: the set is empty: {} examples", count);
   if (random != nullptr) return random->permutation(count);
   Indices order = Indices::uninitialized({count});
   std::iota(order.mutable_data(), order.mutable_data() + count, Index{0});

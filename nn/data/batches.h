@@ -21,10 +21,10 @@ concept ExampleSet = requires(const Set& set, std::span<const Index> chosen) {
 };
 
 namespace detail {
-/// How many batches of `size` an epoch of `count` examples has. Throws ShapeError for an empty set
-/// and for a size below 1.
+/// How many batches of `size` an epoch of `count` examples has. Throws ArgumentError for an empty
+/// set and for a size below 1.
 Index batch_count(Index count, Index size);
-/// The positions of an epoch, in random order or from 0 on. Throws ShapeError for an empty set.
+/// The positions of an epoch, in random order or from 0 on. Throws ArgumentError for an empty set.
 Indices batch_order(Index count, Random* random);
 }  // namespace detail
 
@@ -41,7 +41,7 @@ class Batches {
   /// What is done to each batch, in the background; `number` counts from 0.
   using Transform = std::function<Batch(Batch batch, Index number)>;
 
-  /// In random order. Throws ShapeError for an empty set, a size below 1 or a negative `first`.
+  /// In random order. Throws ArgumentError for an empty set, a size below 1 or a negative `first`.
   Batches(const Set& set, Index size, Random& random, Index first = 0, Transform transform = {})
       : Batches(set, size, detail::batch_order(set.count(), &random), first, std::move(transform)) {
   }
@@ -101,7 +101,7 @@ class EpochBatches {
   using Batch = typename Batches<Set>::Batch;
   using Transform = std::function<Batch(Batch batch, Random& random)>;
 
-  /// Throws ShapeError for an empty set and for a size below 1.
+  /// Throws ArgumentError for an empty set and for a size below 1.
   EpochBatches(const Set& set, Index size, std::uint64_t seed, Transform transform = {})
       : set_(set),
         size_(size),
@@ -112,7 +112,7 @@ class EpochBatches {
   Index per_epoch() const { return per_epoch_; }
 
   /// The batch of a step, counted from 0: quick for the same step again and for the next one; valid
-  /// until another is asked for. Throws ShapeError for a step below 0.
+  /// until another is asked for. Throws ArgumentError for a step below 0.
   const Batch& at(Index step) {
     expect_not_negative("batches", "step", step);
     if (step == step_) return **batch_;

@@ -25,7 +25,7 @@ std::vector<Sentence> read_sentences(const std::filesystem::path& path);
 /// Numbers for words: 0 is padding, 1 any word that is not known.
 class Vocabulary {
  public:
-  /// The words that occur at least `least` times, the most frequent first. Throws ShapeError
+  /// The words that occur at least `least` times, the most frequent first. Throws ArgumentError
   /// for less than once.
   Vocabulary(const std::vector<Sentence>& sentences, Index least = 2);
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
@@ -43,7 +43,7 @@ struct SentenceBatch {
 
 /// Batches of sentences of similar length, each of at most `tokens` words with padding, but at
 /// least one sentence. With `random`, sentences of equal length and the batches themselves are in
-/// random order. Throws ShapeError for fewer than one word.
+/// random order. Throws ArgumentError for fewer than one word.
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random = nullptr);

@@ -85,8 +85,8 @@ TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& ran
 TextStreams::TextStreams(const Indices& ids, Index batch, Index length)
     : ids_(ids), batch_(batch), length_(length) {
   expect_defined("text", ids);
-  expect(batch >= 1 && length >= 1, "text: no streams can be made: {} of blocks of {}", batch,
-         length);
+  expect<ArgumentError>(batch >= 1 && length >= 1,
+                        "text: no streams can be made: {} of blocks of {}", batch, length);
   blocks_ = (ids.size() - 1) / batch / length;
   expect<DataError>(blocks_ >= 1, "text: {} characters are too few for {} streams of blocks of {}",
                     ids.size(), batch, length);
@@ -101,7 +101,8 @@ TextBatch TextStreams::block(Index i) const {
 
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length) {
   expect_defined("text", ids);
-  expect(rows >= 1 && length >= 1, "text: no blocks can be made: {} rows of {}", rows, length);
+  expect<ArgumentError>(rows >= 1 && length >= 1, "text: no blocks can be made: {} rows of {}",
+                        rows, length);
   const Index targets = std::max<Index>(0, ids.size() - 1), whole = targets / length;
   const Index used_rows = std::max<Index>(1, std::min(rows, whole)), per_row = whole / used_rows;
   std::vector<std::vector<TextBatch>> groups(2);

@@ -44,14 +44,14 @@ struct TextBatch {
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length);
 
 /// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids,
-/// ShapeError for sizes below 1.
+/// ArgumentError for sizes below 1.
 TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random);
 
 /// A text cut into `batch` streams of equal length, read side by side: block i of every stream.
 /// What follows the last whole block is left out.
 class TextStreams {
  public:
-  /// Throws DataError when the text is too short for one block, ShapeError for sizes below 1.
+  /// Throws DataError when the text is too short for one block, ArgumentError for sizes below 1.
   TextStreams(const Indices& ids, Index batch, Index length);
   Index blocks() const { return blocks_; }
   TextBatch block(Index i) const;
@@ -63,7 +63,7 @@ class TextStreams {
 
 /// A whole text in consecutive blocks of `length`, so that every token but the first is a target
 /// once: groups of blocks that follow each other in each of at most `rows` rows. The last block may
-/// be shorter. Throws ShapeError for sizes below 1.
+/// be shorter. Throws ArgumentError for sizes below 1.
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

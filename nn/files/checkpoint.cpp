@@ -27,8 +27,9 @@ std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net)
   std::vector<std::string> found;
   for (const Parameter& parameter : optimizer.parameters()) {
     const auto entry = names.find(parameter.identity());
-    expect(entry != names.end(), "checkpoint: the optimizer's parameter {} is not of the net",
-           parameter.name());
+    expect<ArgumentError>(entry != names.end(),
+                          "checkpoint: the optimizer's parameter {} is not of the net",
+                          parameter.name());
     found.push_back(entry->second);
   }
   return found;
@@ -176,8 +177,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->learning_rate());
   }
   for (const auto& [name, random] : checkpoint.random) {
-    expect<Error>(random != nullptr, "save_checkpoint: {}: there is no Random for {}",
-                  path.string(), name);
+    expect<ArgumentError>(random != nullptr, "save_checkpoint: {}: there is no Random for {}",
+                          path.string(), name);
     file.metadata["random." + name + ".seed"] = std::to_string(random->state()[0]);
     file.metadata["random." + name + ".position"] = std::to_string(random->state()[1]);
   }

@@ -28,8 +28,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// Without an optimizer its moments are left out, as are streams of random numbers that are not
 /// named; the net and an optimizer take every tensor that the file has for them. Throws DataError
 /// for other files and, naming file and tensor, when something is missing, left over or does not
-/// fit; nothing has changed then. Both throw ShapeError for an optimizer with parameters that are
-/// not of the net.
+/// fit; nothing has changed then. Both throw ArgumentError for an optimizer with parameters that
+/// are not of the net.
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 
 /// The notes alone, without a net. Throws DataError as `load_checkpoint` does for other files.

@@ -16,8 +16,8 @@ namespace {
 const AttentionLayerOptions& checked(const char* layer, Index channels,
                                      const AttentionLayerOptions& o) {
   expect_positive(layer, "channels", channels);
-  expect(o.heads >= 1 && channels % o.heads == 0, "{}: {} heads do not divide {} channels", layer,
-         o.heads, channels);
+  expect<ArgumentError>(o.heads >= 1 && channels % o.heads == 0,
+                        "{}: {} heads do not divide {} channels", layer, o.heads, channels);
   expect_share(layer, "dropout", o.dropout);
   return o;
 }
@@ -70,7 +70,8 @@ Tensor joined(const Tensor& before, const Tensor& next) {
 
 Tensor alibi_bias(Index heads, Index queries, Index keys) {
   expect_positive("alibi_bias", "heads", heads);
-  expect(queries <= keys, "alibi_bias: more queries than keys: {} to {}", queries, keys);
+  expect<ArgumentError>(queries <= keys, "alibi_bias: more queries than keys: {} to {}", queries,
+                        keys);
   Tensor bias = Tensor::uninitialized({heads, queries, keys});
   real* out = bias.mutable_data();
   for (Index h = 0; h < heads; ++h) {
@@ -86,8 +87,9 @@ SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLaye
     : options(checked("SelfAttention", channels, o)),
       projection(channels, 3 * channels, random, linear(o)),
       output(channels, channels, random, linear(o)) {
-  expect(!o.rotary || channels / o.heads % 2 == 0,
-         "SelfAttention: rotary needs an even number of channels a head: {}", channels / o.heads);
+  expect<ArgumentError>(!o.rotary || channels / o.heads % 2 == 0,
+                        "SelfAttention: rotary needs an even number of channels a head: {}",
+                        channels / o.heads);
 }
 
 Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
@@ -174,8 +176,9 @@ void RelativeAttention::visit(Fields& field) const {
 }
 
 void expect_sinusoids(const char* owner, Index channels) {
-  expect(channels >= 4 && channels % 2 == 0,
-         "{}: sines and cosines need an even number of channels from 4 on: {}", owner, channels);
+  expect<ArgumentError>(channels >= 4 && channels % 2 == 0,
+                        "{}: sines and cosines need an even number of channels from 4 on: {}",
+                        owner, channels);
 }
 
 Tensor sinusoids(Index count, Index channels, Index first, Index step) {

@@ -23,15 +23,16 @@ struct AttentionCache {
 };
 
 /// (heads, queries, keys): -2^(-8 h / heads) times the distance, h from 1 (Press et al. 2022). The
-/// last query is at the last key. Throws ShapeError for heads below 1 and more queries than keys.
+/// last query is at the last key. Throws ArgumentError for heads below 1 and more queries than
+/// keys.
 Tensor alibi_bias(Index heads, Index queries, Index keys);
 
 /// Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
 ///   x: (B, T, C)   mask: broadcasts to (B, heads, T, T), 0 where a query must not see a key
 ///   projection: (C, 3 C)   output: (C, C)   returns (B, T, C)
-/// With a cache, x are the next positions: they see those before, and join them. Throws ShapeError
-/// for heads that do not divide the channels, as the other layers of attention do, and for an odd
-/// number of channels a head to rotate.
+/// With a cache, x are the next positions: they see those before, and join them. Throws
+/// ArgumentError for heads that do not divide the channels, as the other layers of attention do,
+/// and for an odd number of channels a head to rotate.
 struct SelfAttention {
   AttentionLayerOptions options;
   Linear projection, output;
@@ -49,7 +50,7 @@ struct SelfAttention {
 
 /// Multi-head attention of a sequence to another.
 ///   x: (B, Tq, C)   memory: (B, Tk, C)   mask: broadcasts to (B, heads, Tq, Tk)
-/// Throws ShapeError for `causal`, `rotary` and `alibi`: the two have no common positions.
+/// Throws ArgumentError for `causal`, `rotary` and `alibi`: the two have no common positions.
 struct CrossAttention {
   AttentionLayerOptions options;
   Linear query, key_value, output;
@@ -70,8 +71,8 @@ struct CrossAttention {
 /// each query (Transformer-XL; Dai et al. 2019, section 3.3):
 ///   score = ((q_i + u) k_j + (q_i + v) W_r R_(i-j)) / sqrt(d)
 ///   x: (B, T, C), the segment   context: (B, M + T, C), memory and segment   returns (B, T, C)
-/// Throws ShapeError for `rotary` and `alibi`, other positions than its own, and for channels that
-/// `sinusoids` refuses.
+/// Throws ArgumentError for `rotary` and `alibi`, other positions than its own, and for channels
+/// that `sinusoids` refuses.
 struct RelativeAttention {
   AttentionLayerOptions options;
   Linear query, key_value, position, output;
@@ -84,10 +85,10 @@ struct RelativeAttention {
 
 /// (count, channels): sines in the first half, cosines in the second, of position times
 /// 1e4^(-i / (channels/2 - 1)), for positions first, first + step, ... (Vaswani et al. 2017,
-/// section 3.5, in the order of tensor2tensor). Throws ShapeError for fewer than four or odd
+/// section 3.5, in the order of tensor2tensor). Throws ArgumentError for fewer than four or odd
 /// channels.
 Tensor sinusoids(Index count, Index channels, Index first = 0, Index step = 1);
-/// Throws ShapeError, naming the owner, for channels that `sinusoids` refuses.
+/// Throws ArgumentError, naming the owner, for channels that `sinusoids` refuses.
 void expect_sinusoids(const char* owner, Index channels);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

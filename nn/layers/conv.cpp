@@ -14,8 +14,8 @@ namespace {
 // How many of the `in` or `out` channels a group has.
 Index share(const char* layer, const char* side, Index channels, Index groups) {
   expect_positive(layer, side, channels);
-  expect(groups >= 1 && channels % groups == 0, "{}: {} groups do not divide {} channels", layer,
-         groups, channels);
+  expect<ArgumentError>(groups >= 1 && channels % groups == 0,
+                        "{}: {} groups do not divide {} channels", layer, groups, channels);
   return channels / groups;
 }
 
@@ -79,9 +79,10 @@ ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random
              .dilation = expect_positive("ConvTranspose2d", "dilation", options.dilation),
              .groups = options.groups} {
   expect_positive("ConvTranspose2d", "size", size);
-  expect(options.output_padding < options.stride,
-         "ConvTranspose2d: output_padding must lie in [0, stride): {} with stride {}",
-         options.output_padding, options.stride);
+  expect<ArgumentError>(
+      options.output_padding < options.stride,
+      "ConvTranspose2d: output_padding must lie in [0, stride): {} with stride {}",
+      options.output_padding, options.stride);
   share("ConvTranspose2d", "in", in, options.groups);
   const Index made = share("ConvTranspose2d", "out", out, options.groups),
               fan_in = made * size * size;

@@ -19,7 +19,7 @@ struct Conv2dOptions {
 ///   x: (N, in, H, W)   weight: (out, in / groups, size, size)   bias: (out, 1, 1)
 ///   gain: (out, 1, 1, 1)   returns (N, out, H', W') as in `conv2d`
 /// Starts with PyTorch's U(+-1/sqrt(in / groups size^2)) for both; with weight normalization
-/// `weight` holds v, and the gain starts as |v|. Throws ShapeError for sizes, strides and
+/// `weight` holds v, and the gain starts as |v|. Throws ArgumentError for sizes, strides and
 /// dilations below 1, and for groups that do not divide `in` and `out`.
 struct Conv2d {
   Parameter weight, bias, gain;
@@ -41,7 +41,8 @@ using Conv1dOptions = Conv2dOptions;
 /// A convolution along one axis.
 ///   x: (N, in, L)   weight: (out, in / groups, size)   bias: (out, 1)   gain: (out, 1, 1)
 ///   returns (N, out, L') as in `conv1d`
-/// Starts with PyTorch's U(+-1/sqrt(in / groups size)) for both. Throws ShapeError as Conv2d does.
+/// Starts with PyTorch's U(+-1/sqrt(in / groups size)) for both. Throws ArgumentError as Conv2d
+/// does.
 struct Conv1d {
   Parameter weight, bias, gain;
   ConvOptions window;
@@ -69,7 +70,7 @@ struct ConvTranspose2dOptions {
 /// The transpose of a 2-d convolution with square windows.
 ///   x: (N, in, H, W)   weight: (in, out / groups, size, size)   bias: (out, 1, 1)
 ///   returns (N, out, H', W') as in `conv_transpose2d`
-/// Starts with PyTorch's U(+-1/sqrt(out / groups size^2)) for both. Throws ShapeError as Conv2d
+/// Starts with PyTorch's U(+-1/sqrt(out / groups size^2)) for both. Throws ArgumentError as Conv2d
 /// does, and for an output_padding that is not less than the stride.
 struct ConvTranspose2d {
   Parameter weight, bias;

@@ -6,7 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// `dropout` while training, the identity otherwise. Throws ShapeError for a rate outside [0, 1).
+/// `dropout` while training, the identity otherwise. Throws ArgumentError for a rate outside [0,
+/// 1).
 struct Dropout {
   double rate;
 

@@ -93,8 +93,8 @@ Tensor fan_in_uniform(const Shape& shape, Index fan_in, Random& random) {
 }
 
 Tensor orthogonal(const Shape& weight, Random& random, Index blocks) {
-  expect(weight.rank() == 2 && blocks >= 1 && weight[1] % blocks == 0,
-         "orthogonal: {} blocks do not divide the columns of {}", blocks, weight);
+  expect<ArgumentError>(weight.rank() == 2 && blocks >= 1 && weight[1] % blocks == 0,
+                        "orthogonal: {} blocks do not divide the columns of {}", blocks, weight);
   const Index rows = weight[0], columns = weight[1], width = columns / blocks;
   Tensor result = Tensor::uninitialized(weight);
   real* out = result.mutable_data();

@@ -13,7 +13,7 @@ struct LinearOptions {
 /// x W + b.
 ///   x: (..., in)   weight: (in, out)   bias, gain: (out)   returns (..., out)
 /// Starts with PyTorch's U(+-1/sqrt(in)) for both; with weight normalization `weight` holds v, and
-/// the gain starts as |v|. Throws ShapeError for sizes below 1.
+/// the gain starts as |v|. Throws ArgumentError for sizes below 1.
 struct Linear {
   Parameter weight, bias, gain;
 

@@ -68,20 +68,22 @@ const std::vector<std::pair<std::string, NormSpec>>& presets() {
 double number(std::string_view key, std::string_view value) {
   double result = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
-  expect<Error>(error == std::errc() && end == value.data() + value.size() && std::isfinite(result),
-                "norm: {}={} is not a number", key, beginning(value));
+  expect<ArgumentError>(
+      error == std::errc() && end == value.data() + value.size() && std::isfinite(result),
+      "norm: {}={} is not a number", key, beginning(value));
   return result;
 }
 
 bool flag(std::string_view key, std::string_view value) {
-  expect<Error>(value == "0" || value == "1", "norm: {}={}: it is 0 or 1", key, beginning(value));
+  expect<ArgumentError>(value == "0" || value == "1", "norm: {}={}: it is 0 or 1", key,
+                        beginning(value));
   return value == "1";
 }
 
 Index count(std::string_view key, std::string_view value) {
   const double result = number(key, value);
-  expect<Error>(result >= 1 && result <= 1e6 && result == std::floor(result),
-                "norm: {}={} is not a whole number from 1 on", key, beginning(value));
+  expect<ArgumentError>(result >= 1 && result <= 1e6 && result == std::floor(result),
+                        "norm: {}={} is not a whole number from 1 on", key, beginning(value));
   return static_cast<Index>(result);
 }
 
@@ -106,7 +108,8 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"place",
        {{},
         [](S s, V k, V v) {
-          expect<Error>(v == "in" || v == "out", "norm: {}={}: it is in or out", k, beginning(v));
+          expect<ArgumentError>(v == "in" || v == "out", "norm: {}={}: it is in or out", k,
+                                beginning(v));
           s.statistics.place = v == "in" ? Epsilon::inside_root : Epsilon::outside_root;
         }}},
       {"unbiased",
@@ -120,8 +123,8 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"over",
        {{NormKind::layer},
         [](S s, V k, V v) {
-          expect<Error>(v == "channels" || v == "all", "norm: {}={}: it is channels or all", k,
-                        beginning(v));
+          expect<ArgumentError>(v == "channels" || v == "all", "norm: {}={}: it is channels or all",
+                                k, beginning(v));
           s.over_channels = v == "channels";
         }}},
       {"c", {{NormKind::ada}, [](S s, V k, V v) { s.ada.factor = number(k, v); }}},
@@ -148,28 +151,33 @@ void set_option(NormSpec& spec, std::string_view name, std::string_view assignme
   std::string known;
   for (const auto& [each, option] : options())
     if (belongs(option, spec.kind)) known += (known.empty() ? "" : ", ") + each;
-  expect<Error>(found != options().end() && equals != std::string_view::npos &&
-                    belongs(found->second, spec.kind),
-                "norm: {} has no option {}; there are: {}", name, beginning(assignment), known);
+  expect<ArgumentError>(found != options().end() && equals != std::string_view::npos &&
+                            belongs(found->second, spec.kind),
+                        "norm: {} has no option {}; there are: {}", name, beginning(assignment),
+                        known);
   found->second.set(spec, key, assignment.substr(equals + 1));
 }
 
 // Refuses what no norm can have, whether it was given as text or field by field.
 void expect_possible(const NormSpec& spec) {
   expect_not_negative("norm", "epsilon", spec.statistics.epsilon);
-  expect(spec.momentum >= 0 && spec.momentum <= 1, "norm: momentum must lie in [0, 1]: {}",
-         spec.momentum);
-  expect(std::isfinite(spec.gain), "norm: gain must be finite: {}", spec.gain);
-  expect(std::isfinite(spec.ada.factor), "norm: ada.factor must be finite: {}", spec.ada.factor);
-  expect(std::isfinite(spec.ada.slope), "norm: ada.slope must be finite: {}", spec.ada.slope);
-  expect(spec.share > 0 && spec.share <= 1, "norm: share must lie in (0, 1]: {}", spec.share);
+  expect<ArgumentError>(spec.momentum >= 0 && spec.momentum <= 1,
+                        "norm: momentum must lie in [0, 1]: {}", spec.momentum);
+  expect<ArgumentError>(std::isfinite(spec.gain), "norm: gain must be finite: {}", spec.gain);
+  expect<ArgumentError>(std::isfinite(spec.ada.factor), "norm: ada.factor must be finite: {}",
+                        spec.ada.factor);
+  expect<ArgumentError>(std::isfinite(spec.ada.slope), "norm: ada.slope must be finite: {}",
+                        spec.ada.slope);
+  expect<ArgumentError>(spec.share > 0 && spec.share <= 1, "norm: share must lie in (0, 1]: {}",
+                        spec.share);
   expect_positive("norm", "steps", spec.steps);
   expect_positive("norm", "groups", spec.groups);
   expect_not_negative("norm", "radius", spec.radius);
-  expect<Error>(!spec.learned_smoothing || spec.statistics.place == Epsilon::inside_root,
-                "norm: a learned smoothing term stands inside the root: place is out");
-  expect<Error>(spec.statistics.variance == Variance::biased || spec.kind != NormKind::divisive,
-                "norm: the variance over a window is biased: unbiased is 1");
+  expect<ArgumentError>(!spec.learned_smoothing || spec.statistics.place == Epsilon::inside_root,
+                        "norm: a learned smoothing term stands inside the root: place is out");
+  expect<ArgumentError>(
+      spec.statistics.variance == Variance::biased || spec.kind != NormKind::divisive,
+      "norm: the variance over a window is biased: unbiased is 1");
 }
 
 // All axes but that of the channels.
@@ -203,7 +211,7 @@ NormSpec::NormSpec(std::string_view text) {
   if (!found) {
     std::string all;
     for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
-    throw Error(fmt::format("norm: there is no {}; there are: {}", beginning(name), all));
+    throw ArgumentError(fmt::format("norm: there is no {}; there are: {}", beginning(name), all));
   }
   if (colon == std::string_view::npos) return;
   for (std::string_view rest = text.substr(colon + 1);;) {
@@ -222,12 +230,13 @@ std::vector<std::string> norm_names() {
 }
 
 Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(where) {
-  expect<Error>(spec.kind != NormKind::instance || where == Channels::second,
-                "norm: instance normalization is over the positions of images; features have none");
+  expect<ArgumentError>(
+      spec.kind != NormKind::instance || where == Channels::second,
+      "norm: instance normalization is over the positions of images; features have none");
   expect_positive("norm", "channels", channels);
   expect_possible(spec);
-  expect<Error>(spec.kind != NormKind::group || channels % spec.groups == 0,
-                "norm: {} groups do not divide {} channels", spec.groups, channels);
+  expect<ArgumentError>(spec.kind != NormKind::group || channels % spec.groups == 0,
+                        "norm: {} groups do not divide {} channels", spec.groups, channels);
   if (spec.kind == NormKind::none) return;
   const Shape shape = where == Channels::second ? Shape{channels, 1, 1} : Shape{channels};
   if (spec.affine) gain = Parameter(full(shape, spec.gain));
@@ -354,7 +363,7 @@ void Norm::pytorch(PyTorchState& state) const {
 
 AroundNorms::AroundNorms(Around around)
     : around_(std::move(around)), innermost_(around_norms, this) {
-  expect<Error>(around_ != nullptr, "around_norms: the function is empty");
+  expect<ArgumentError>(around_ != nullptr, "around_norms: the function is empty");
 }
 bool AroundNorms::active() { return around_norms != nullptr; }
 Tensor AroundNorms::around(const Norm& norm, const Tensor& x, const Apply& apply) {

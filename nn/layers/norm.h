@@ -52,8 +52,8 @@ struct NormSpec {
   bool normalized_weights = false;
 
   NormSpec() = default;
-  /// Throws Error, saying what there is, for names and options that do not exist, and for values
-  /// outside an option's range. What is filled field by field, Norm checks.
+  /// Throws ArgumentError, saying what there is, for names and options that do not exist, and for
+  /// values outside an option's range. What is filled field by field, Norm checks.
   NormSpec(std::string_view text);
   NormSpec(const std::string& text) : NormSpec(std::string_view(text)) {}
   NormSpec(const char* text) : NormSpec(std::string_view(text)) {}
@@ -68,9 +68,9 @@ enum class Channels { features, last, second };
 
 /// A normalization at one place of a network, with its parameters and running averages.
 ///   x: (..., C), or (N, C, H, W) or (N, C, L)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
-/// Throws Error for a kind that does not fit the place, instance normalization of features, for
-/// options outside their range, for channels below 1, and for groups that do not divide them; and
-/// ShapeError when it meets four axes whose channels may be last or second.
+/// Throws ArgumentError for a kind that does not fit the place, instance normalization of features,
+/// for options outside their range, for channels below 1, and for groups that do not divide them;
+/// and ShapeError when it meets four axes whose channels may be last or second.
 struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;
@@ -110,7 +110,7 @@ class AroundNorms {
   /// Gets the norm, its input and what the norm does; returns what the layer goes on with.
   using Around = std::function<Tensor(const Norm& norm, const Tensor& x, const Apply& apply)>;
 
-  /// Throws Error for an empty function.
+  /// Throws ArgumentError for an empty function.
   explicit AroundNorms(Around around);
   static bool active();
   /// `apply(x)` by way of the function in scope, or as it is.

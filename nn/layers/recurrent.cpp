@@ -21,21 +21,21 @@ const char* name_of(NormWiring wiring) {
 }
 
 void expect_options(const Cell& cell, const RecurrentOptions& options) {
-  expect<Error>(
+  expect<ArgumentError>(
       options.norm.kind != NormKind::instance,
       "recurrent: instance normalization does not fit a {}: its features have no positions",
       cell.name);
-  expect<Error>(cell.has_c || options.wiring == NormWiring::paper,
-                "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}",
-                cell.name);
-  expect<Error>(cell.norms != CellNorms::none || options.norm.kind == NormKind::none,
-                "recurrent: a {} takes no normalization of its products", cell.name);
-  expect<Error>(options.norm.kind != NormKind::none || options.wiring == NormWiring::paper,
-                "recurrent: the wiring needs a normalization: {}", name_of(options.wiring));
+  expect<ArgumentError>(
+      cell.has_c || options.wiring == NormWiring::paper,
+      "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}", cell.name);
+  expect<ArgumentError>(cell.norms != CellNorms::none || options.norm.kind == NormKind::none,
+                        "recurrent: a {} takes no normalization of its products", cell.name);
+  expect<ArgumentError>(options.norm.kind != NormKind::none || options.wiring == NormWiring::paper,
+                        "recurrent: the wiring needs a normalization: {}", name_of(options.wiring));
   expect_positive("recurrent", "layers", options.layers);
   expect_share("recurrent", "dropout", options.dropout);
-  expect(!options.variational || options.dropout > 0, "recurrent: variational needs a dropout: {}",
-         options.dropout);
+  expect<ArgumentError>(!options.variational || options.dropout > 0,
+                        "recurrent: variational needs a dropout: {}", options.dropout);
 }
 
 // The options of each layer; the others are about all of them.

@@ -49,8 +49,8 @@ struct RecurrentLayer {
   std::optional<Norm> cell_norm;
   Parameter first_h, first_c;
 
-  /// Throws Error for sizes below 1, for options that only a `Recurrent` of several layers has a
-  /// use for, for a wiring without a normalization, and, naming the pair, for a wiring or
+  /// Throws ArgumentError for sizes below 1, for options that only a `Recurrent` of several layers
+  /// has a use for, for a wiring without a normalization, and, naming the pair, for a wiring or
   /// normalization that the cell does not take.
   RecurrentLayer(const Cell& cell, Index in, Index hidden, Random& random,
                  const RecurrentOptions& options = {});
@@ -82,7 +82,7 @@ struct Recurrent {
   RecurrentOptions options;
   std::vector<RecurrentLayer> layers;  ///< layer by layer, forward before backward
 
-  /// Throws Error as `RecurrentLayer` does, and for `variational` without dropout.
+  /// Throws ArgumentError as `RecurrentLayer` does, and for `variational` without dropout.
   Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
             const RecurrentOptions& options = {});
 

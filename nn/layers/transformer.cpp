@@ -44,10 +44,11 @@ NormSpec TransformerOptions::norm_here() const {
 }
 
 void expect_transformer_norm(const NormSpec& norm) {
-  expect<Error>(norm.kind != NormKind::batch && norm.kind != NormKind::instance,
-                "transformer: {} normalization does not fit: its statistics mix positions and "
-                "sequences that must not see each other",
-                norm.kind == NormKind::batch ? "batch" : "instance");
+  expect<ArgumentError>(
+      norm.kind != NormKind::batch && norm.kind != NormKind::instance,
+      "transformer: {} normalization does not fit: its statistics mix positions and "
+      "sequences that must not see each other",
+      norm.kind == NormKind::batch ? "batch" : "instance");
 }
 
 FeedForward::FeedForward(Random& random, const TransformerOptions& o)

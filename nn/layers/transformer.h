@@ -36,8 +36,8 @@ struct TransformerOptions {
   /// The norm as it is used: without a bias if there are none.
   NormSpec norm_here() const;
 };
-/// Throws Error for a norm that does not fit a Transformer: batch and instance normalization would
-/// mix positions that must not see each other.
+/// Throws ArgumentError for a norm that does not fit a Transformer: batch and instance
+/// normalization would mix positions that must not see each other.
 void expect_transformer_norm(const NormSpec& norm);
 
 /// activation(x W_1 + b_1) W_2 + b_2.   x: (..., channels)   returns: same shape

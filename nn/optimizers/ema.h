@@ -10,7 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
 class Ema {
  public:
-  /// Begins with the values as they are. Throws ShapeError for a decay outside [0, 1), and
+  /// Begins with the values as they are. Throws ArgumentError for a decay outside [0, 1), and
   /// for parameters that are undefined or listed twice.
   explicit Ema(std::vector<Parameter> parameters, double decay = 0.999);
 

@@ -26,7 +26,7 @@ double squared_norm(const Tensor& gradient) {
 }
 
 void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
-  expect(limit > 0, "{}: the limit must be positive: {}", operation, limit);
+  expect<ArgumentError>(limit > 0, "{}: the limit must be positive: {}", operation, limit);
   for (std::size_t i = 0; i < gradients.size(); ++i)
     expect(gradients[i].defined(), "{}: gradient {} of {} is undefined", operation, i,
            gradients.size());

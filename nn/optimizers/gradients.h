@@ -6,8 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// Each changes gradients before a step of the optimizer; all throw ShapeError for a limit that is
-// not positive.
+// Each changes gradients before a step of the optimizer; all throw ArgumentError for a limit that
+// is not positive.
 
 /// Scales all gradients so that their common norm is at most `limit` (Pascanu et al. 2013,
 /// algorithm 1). Returns the norm before.

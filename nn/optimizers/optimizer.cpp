@@ -98,8 +98,8 @@ Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)
       options_(options) {
   expect_share("sgd", "momentum", options.momentum);
   expect_not_negative("sgd", "weight_decay", options.weight_decay);
-  expect(!options.nesterov || options.momentum > 0, "sgd: nesterov needs momentum: {}",
-         options.momentum);
+  expect<ArgumentError>(!options.nesterov || options.momentum > 0,
+                        "sgd: nesterov needs momentum: {}", options.momentum);
 }
 
 void Sgd::update(const Run& run) const {

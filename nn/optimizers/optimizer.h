@@ -14,9 +14,9 @@ struct Moments {
 };
 
 /// Changes parameters by their gradients. Each step is one parallel pass over all of them, in
-/// place. Constructors throw ShapeError for a parameter that is listed twice or holds nothing, for
-/// learning rates, epsilons and decays that are negative or not finite, and for momentum, betas and
-/// alpha outside [0, 1).
+/// place. Constructors throw ArgumentError for a parameter that is listed twice or holds nothing,
+/// for learning rates, epsilons and decays that are negative or not finite, and for momentum, betas
+/// and alpha outside [0, 1).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -27,7 +27,7 @@ class Optimizer {
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
   double learning_rate() const { return learning_rate_; }
-  /// Throws ShapeError for a learning rate that is negative or not finite.
+  /// Throws ArgumentError for a learning rate that is negative or not finite.
   void set_learning_rate(double learning_rate);
 
   /// What a checkpoint keeps beside the parameters.

@@ -39,8 +39,8 @@ Schedule warmup_inverse_sqrt(double learning_rate, Index warmup, double initial)
 Schedule cosine(double learning_rate, Index total, double final, Index warmup) {
   expect_not_negative("cosine", "learning_rate", learning_rate);
   expect_not_negative("cosine", "final", final);
-  expect(warmup >= 0 && total > warmup, "cosine: {} steps must be more than {} of warmup", total,
-         warmup);
+  expect<ArgumentError>(warmup >= 0 && total > warmup,
+                        "cosine: {} steps must be more than {} of warmup", total, warmup);
   return schedule("cosine", [=](Index step) {
     if (step < warmup)
       return learning_rate * static_cast<double>(step) / static_cast<double>(warmup);
@@ -71,8 +71,8 @@ Plateau::Plateau(double learning_rate, PlateauOptions options)
     : learning_rate_(expect_not_negative("plateau", "learning_rate", learning_rate)),
       options_(options),
       best_(std::numeric_limits<double>::infinity()) {
-  expect(options.factor > 0 && options.factor < 1, "plateau: factor must lie in (0, 1): {}",
-         options.factor);
+  expect<ArgumentError>(options.factor > 0 && options.factor < 1,
+                        "plateau: factor must lie in (0, 1): {}", options.factor);
   expect_not_negative("plateau", "patience", options.patience);
   expect_share("plateau", "threshold", options.threshold);
   expect_not_negative("plateau", "cooldown", options.cooldown);

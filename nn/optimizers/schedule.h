@@ -9,8 +9,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// The learning rate of each step, counted from 0:  `adam.set_learning_rate(schedule(step))`.
 using Schedule = std::function<double(Index step)>;
 
-// Each throws ShapeError for lengths below 1, for learning rates and factors that are negative or
-// not finite, and, when it is called, for a step before the first.
+// Each throws ArgumentError for lengths below 1, for learning rates and factors that are negative
+// or not finite, and, when it is called, for a step before the first.
 
 Schedule constant(double learning_rate);
 /// Linear from `initial` to `learning_rate` within `warmup` steps, then learning_rate
@@ -35,7 +35,7 @@ struct PlateauOptions {
 /// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_learning_rate(plateau.next(loss))`.
 class Plateau {
  public:
-  /// Throws ShapeError for a factor outside (0, 1), a threshold outside [0, 1), and for other
+  /// Throws ArgumentError for a factor outside (0, 1), a threshold outside [0, 1), and for other
   /// numbers below 0 or not finite.
   explicit Plateau(double learning_rate, PlateauOptions options = {});
   /// The learning rate after one more measure.

@@ -64,16 +64,18 @@ void expect_field(const NormField& field, const Shape& shape) {
     for (const int axis : axes)
       expect(axis < shape.rank() && axis >= -shape.rank(),
              "normalize: there is no axis {} to normalize over: {}", axis, shape);
-  expect(!field.axes.empty() || !field.window.empty(), "normalize: a field needs axes: {}", shape);
-  expect(field.radius >= 0, "normalize: the radius of a window must not be negative: {}",
-         field.radius);
-  expect(field.share > 0 && field.share <= 1, "normalize: the share must lie in (0, 1]: {}",
-         field.share);
+  expect<ArgumentError>(!field.axes.empty() || !field.window.empty(),
+                        "normalize: a field needs axes: {}", shape);
+  expect<ArgumentError>(field.radius >= 0,
+                        "normalize: the radius of a window must not be negative: {}", field.radius);
+  expect<ArgumentError>(field.share > 0 && field.share <= 1,
+                        "normalize: the share must lie in (0, 1]: {}", field.share);
   if (field.share < 1)
-    expect(field.groups == 1 && field.window.empty() && !field.axes.empty() &&
-               counted(field, shape) >= 1,
-           "normalize: a share of {} leaves no element, or is combined with groups or windows: {}",
-           field.share, shape);
+    expect<ArgumentError>(
+        field.groups == 1 && field.window.empty() && !field.axes.empty() &&
+            counted(field, shape) >= 1,
+        "normalize: a share of {} leaves no element, or is combined with groups or windows: {}",
+        field.share, shape);
   if (field.groups == 1) return;
   expect(field.groups > 1 && field.window.empty() && !field.axes.empty() &&
              shape[field.axes.front()] % field.groups == 0,
