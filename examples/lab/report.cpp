@@ -144,6 +144,7 @@ void Report::begin(const std::string& name, const std::string& title, const std:
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
   expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
+  expect_writable(directory_ + "/" + name_ + ".html");
 }
 
 void Report::paragraph(const std::string& text) {

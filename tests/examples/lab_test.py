@@ -58,6 +58,13 @@ class Laboratory(unittest.TestCase):
         self.assertIn("--nonsense", run(NAME, "--nonsense", code=2).stderr)
         run(*FLAGS, "--report", "/dev/null/page", code=1)
 
+    def test_a_page_that_cannot_be_written_is_known_before_the_first_result(self):
+        taken = self.runs / "taken"
+        (taken / f"{NAME}.html").mkdir(parents=True)
+        result = run(*FLAGS, "--report", taken, code=1)
+        self.assertIn(".html", result.stderr)
+        self.assertEqual(result.stdout, "")
+
     def test_claims_hold_and_the_page_is_whole(self):
         claims = re.search(r"(\d+) of (\d+) claims hold\n$", self.result.stdout)
         self.assertEqual(claims[1], claims[2])

@@ -134,7 +134,7 @@ TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][
   CHECK(pass(2, 0) != all);
   CHECK(pass(1, 4) == std::vector<Index>(all.begin() + 40, all.end()));
   CHECK(pass(1, 11).empty());
-  CHECK_THROWS_AS(pass(1, -1), ShapeError);
+  CHECK_THROWS_AS(pass(1, -1), ArgumentError);
   Index in_order = 0;
   for (const auto& batch : Batches(set, 50)) CHECK(batch.labels.data()[0] == 50 * in_order++);
   CHECK(in_order == 3);

@@ -69,7 +69,7 @@ TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing",
                     "adam: gradient 0 has another shape: (3) for parameter w of shape (2)");
   CHECK(adam.steps() == 0);
   CHECK(w.value().data()[0] == 1);
-  CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ShapeError);
+  CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ArgumentError);
   CHECK_THROWS_WITH(Adam({w, w}), "adam: a parameter is listed twice: w (2)");
 }
 
@@ -112,8 +112,8 @@ TEST_CASE("schedules follow their formulas", "[nn]") {
   CHECK(step_decay(1, 10, 0.5)(20) == Approx(0.25));
   CHECK(exponential(3, 0.9)(2) == Approx(2.43));
   CHECK(constant(3)(99) == 3);
-  CHECK_THROWS_AS(cosine(1, 5, 0, 5), ShapeError);
-  CHECK_THROWS_AS(step_decay(1, 0), ShapeError);
+  CHECK_THROWS_AS(cosine(1, 5, 0, 5), ArgumentError);
+  CHECK_THROWS_AS(step_decay(1, 0), ArgumentError);
 }
 
 TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
@@ -130,7 +130,7 @@ TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
   clip_by_value(value, 2);
   CHECK(value[0].data()[0] == 2);
   CHECK(value[0].data()[1] == 0);
-  CHECK_THROWS_AS(clip_by_value(value, 0), ShapeError);
+  CHECK_THROWS_AS(clip_by_value(value, 0), ArgumentError);
   std::vector<Tensor> total;
   accumulate(total, gradients);
   accumulate(total, gradients);
@@ -169,7 +169,7 @@ TEST_CASE("each orthogonal block is orthogonal", "[nn]") {
   const Tensor wide = orthogonal({3, 7}, random), tall = orthogonal({7, 3}, random);
   CHECK(max(abs(matmul(wide, wide, {.b = true}) - eye(3))).item() < margin);
   CHECK(max(abs(matmul(tall, tall, {.a = true}) - eye(3))).item() < margin);
-  CHECK_THROWS_AS(orthogonal({4, 7}, random, 2), ShapeError);
+  CHECK_THROWS_AS(orthogonal({4, 7}, random, 2), ArgumentError);
 }
 
 TEST_CASE("orthogonal matrices are what Gram-Schmidt makes of the draws, on any number of threads",
@@ -241,7 +241,7 @@ TEST_CASE("a plateau lowers the rate", "[nn]") {
     CAPTURE(i);
     CHECK(plateau.next(measures[i]) == Approx(rates[i]));
   }
-  CHECK_THROWS_AS(Plateau(1, {.factor = 1}), ShapeError);
+  CHECK_THROWS_AS(Plateau(1, {.factor = 1}), ArgumentError);
 }
 
 TEST_CASE("an exponential average follows the parameters", "[nn]") {
@@ -260,7 +260,7 @@ TEST_CASE("an exponential average follows the parameters", "[nn]") {
   CHECK(average.values()[0].data()[0] == 2);
   average.swap();
   CHECK(w.value().data()[0] == 2);
-  CHECK_THROWS_AS(Ema({w}, 1), ShapeError);
+  CHECK_THROWS_AS(Ema({w}, 1), ArgumentError);
 }
 
 TEST_CASE("weight decay of matrices only leaves vectors alone", "[nn]") {
