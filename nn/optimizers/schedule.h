@@ -13,8 +13,8 @@ using Schedule = std::function<double(Index step)>;
 // or not finite, and, when called, for a negative step.
 
 Schedule constant(double learning_rate);
-/// Linear from `initial` to `learning_rate` in `warmup` steps, then learning_rate sqrt(warmup
-/// / step) (Vaswani et al. 2017, section 5.3).
+/// Linear from `initial` to `learning_rate` in `warmup` steps, then
+/// learning_rate sqrt(warmup / step) (Vaswani et al. 2017, section 5.3).
 Schedule warmup_inverse_sqrt(double learning_rate, Index warmup, double initial = 0);
 /// Linear from 0 to `learning_rate` in `warmup` steps, then half a cosine down to `final` at step
 /// `total`, and constant from there (Loshchilov and Hutter 2017).
