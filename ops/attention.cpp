@@ -52,7 +52,7 @@ void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, c
                         "attention: dropout needs random numbers");
 }
 
-// The strides with which a tensor broadcasts to the scores.
+// A tensor with the strides that broadcast it to the scores.
 kernels::ScoreTerm term(const Tensor& x) {
   if (!x.defined()) return {};
   Index strides[4] = {};
@@ -79,7 +79,7 @@ struct Projections {
   }
 };
 
-// What dropout of the weights leaves; nothing where there is none.
+// The weights that dropout keeps; nothing without dropout.
 using Kept = std::optional<Choices>;
 
 Kept draw(const Projections& p, const AttentionOptions& o) {
@@ -106,7 +106,7 @@ Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
   return merge_heads(matmul(weights, split_heads(v, o.heads)));
 }
 
-// The kernels on tensors, as every form of attention uses them.
+// The kernels applied to tensors, shared by all forms of attention.
 class Heads {
  public:
   Heads(const AttentionOptions& options, Kept kept) : options_(options), kept_(std::move(kept)) {}
@@ -123,7 +123,7 @@ class Heads {
                                reinterpret_cast<kernels::SoftmaxRow*>(rows_.mutable_data()));
     return out;
   }
-  // The gradients of the three, or of the one that holds them.
+  // The gradients of the three tensors, or of the one that holds them.
   Projections backward(const Projections& p, const Tensor& out, const Tensor& g) const {
     Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
     if (!p.packed) {
@@ -160,10 +160,10 @@ class Heads {
 
   AttentionOptions options_;
   Kept kept_;
-  Tensor rows_;  // (B, heads, Tq, 2), as kernels::SoftmaxRow
+  Tensor rows_;  // (B, heads, Tq, 2), as in kernels::SoftmaxRow
 };
 
-// Of queries, keys and values.
+// Attention of separate queries, keys and values.
 struct Attention {
   static constexpr const char* name = "attention";
   Heads heads;
@@ -178,7 +178,7 @@ struct Attention {
   }
 };
 
-// Of the three side by side.
+// Attention of the three side by side.
 struct SelfAttention {
   static constexpr const char* name = "self_attention";
   Heads heads;
@@ -196,7 +196,7 @@ struct SelfAttention {
   }
 };
 
-// The kernels take a bias for a constant.
+// The kernels treat a bias as a constant.
 bool has_kernel(const AttentionOptions& o) { return !o.bias.defined() || o.bias.tape_id() == 0; }
 
 template <class Operation, std::size_t N>
@@ -234,7 +234,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
 
 namespace {
 
-// Each pair turned by its angle times `direction`.
+// Rotates each pair by its angle times `direction`.
 Tensor turned(const Tensor& x, Index heads, Index first, double base, double direction) {
   const Index steps = x.shape()[1], channels = x.shape()[2], pairs = channels / heads / 2;
   Tensor turns = Tensor::uninitialized({steps, pairs, 2});  // cosines and sines
@@ -268,7 +268,7 @@ Tensor turned(const Tensor& x, Index heads, Index first, double base, double dir
 Tensor rotate(const Tensor& x, Index heads, Index first, double base, double direction,
               Place place) {
   return record("rotary", turned(x, heads, first, base, direction), place,
-                edge(x, [=](const Tensor& g) {  // a rotation's transpose turns back
+                edge(x, [=](const Tensor& g) {  // a rotation's transpose rotates back
                   return rotate(g, heads, first, base, -direction, {});
                 }));
 }
@@ -291,7 +291,7 @@ Tensor relative_shift(const Tensor& scores, Place place) {
   const PlaceScope caller(place);
   const Shape& shape = scores.shape();
   const Index rows = shape[-2], columns = shape[-1];
-  // One column of zeros before, then rows that begin one element later each.
+  // Prepends a column of zeros, so that each row begins one element later.
   const Tensor padded = pad(scores, {{1, 0}});
   const Tensor slanted = reshape(padded, shape.with(-1, rows).with(-2, columns + 1));
   return reshape(slice(slanted, -2, 1, columns + 1), shape);

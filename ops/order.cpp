@@ -13,7 +13,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// A tensor around one of its axes.
+// A tensor as (outer, length, inner) around one axis.
 struct Around {
   Index outer, length, inner;
 };
@@ -21,12 +21,12 @@ Around around(const Shape& shape, int axis) {
   return {shape.count(0, axis), shape[axis], shape.count(axis + 1, shape.rank())};
 }
 
-// Slabs of (length, inner) elements that make a task.
+// The number of slabs of (length, inner) elements per task.
 Index slabs_per_task(const Around& a) {
   return std::max<Index>(1, elements_per_tile / std::max<Index>(1, a.length * a.inner));
 }
 
-// One slab of sums, from the first element on or from the last one back.
+// Running sums of one slab, from the first element forward or from the last one backward.
 void cumulate(const real* x, const Around& a, bool backward, real* y) {
   std::vector<double> totals(a.inner);
   for (Index r = 0; r < a.length; ++r) {
@@ -36,7 +36,7 @@ void cumulate(const real* x, const Around& a, bool backward, real* y) {
   }
 }
 
-// The transpose of sums in one direction is sums in the other.
+// The transpose of running sums in one direction is running sums in the other.
 Tensor cumulated(const Tensor& x, int axis, bool backward, Place place = Place::here()) {
   const Around a = around(x.shape(), axis);
   count_pass(x.size(), x.size());
@@ -54,8 +54,8 @@ Tensor cumulated(const Tensor& x, int axis, bool backward, Place place = Place::
                 }));
 }
 
-// Whether one element of a column comes before another; positions decide between equal ones, so
-// that the order is the same however it is found.
+// Whether one element of a column comes before another. Positions decide between equal elements, so
+// the order does not depend on the algorithm.
 struct Before {
   const real* column;
   Index inner;

@@ -44,7 +44,7 @@ std::optional<RunningMean> parse_mean(const Json& note, Index count) {
   return RunningMean{sum, count};
 }
 
-// The last step whose checkpoint lies in the file that is saved to.
+// The last step whose checkpoint is in the --save file.
 Index already_saved(const RunFlags& flags, Index steps_done) {
   constexpr Index none = -1;
   const bool elsewhere =
@@ -52,7 +52,7 @@ Index already_saved(const RunFlags& flags, Index steps_done) {
   return elsewhere ? none : steps_done;
 }
 
-// Calls each, also after another has failed. Throws DataError with all that has gone wrong.
+// Calls each, even after another has failed. Throws DataError with all failures.
 void write_all(const std::vector<std::function<void()>>& writes) {
   std::string failures;
   for (const auto& write : writes) try {
@@ -101,7 +101,7 @@ void RunFlags::add_to(Flags& flags) {
 }
 
 Index RunSteps::per_row() const {
-  constexpr Index rows = 200;  // over a whole run
+  constexpr Index rows = 200;  // in a whole run
   return std::max<Index>(1, total / rows);
 }
 
@@ -159,7 +159,7 @@ void Run::log(const std::function<void()>& write) {
     write();
     log_failure_.clear();
   } catch (const std::exception& error) {
-    if (log_failure_ == error.what()) return;  // it has been told
+    if (log_failure_ == error.what()) return;  // already reported
     log_failure_ = error.what();
     progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", log_failure_));
   }

@@ -7,8 +7,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Two operands of a broadcast result, as nested loops. Neighbouring axes in which each operand
-// moves the same way are one loop; the innermost loop runs in a kernel.
+// Nested loops over two operands that broadcast. Neighbouring axes along which each operand moves
+// the same way become one loop. The innermost loop runs in a kernel.
 class BroadcastLoops {
  public:
   BroadcastLoops(const Shape& result, const Shape& a, const Shape& b) {
@@ -119,7 +119,7 @@ Tensor stretched(const Tensor& x, const Shape& shape) {
   if (x.shape() == shape) return x;
   count_pass(x.size(), shape.size());
   Tensor y = Tensor::uninitialized(shape);
-  // The first operand alone, whatever the second; its shape makes the loops.
+  // Returns the first operand. The second only provides the shape for the loops.
   const auto first = [](kernels::Span a, kernels::Span, real* out, Index count) {
     if (a.single)
       std::fill_n(out, count, *a.values);
