@@ -48,7 +48,7 @@ void expect_own_log(const Flags& flags) {
       std::filesystem::exists(path) ? parse_json(read_text(path), depth) : std::nullopt;
   const bool is_configuration = logged && logged->is_object();
   for (const auto& [name, value] : flags.training_values()) {
-    if (!values.contains(name)) continue;  // the program's flag
+    if (!values.contains(name)) continue;  // the program's name
     if (is_configuration && logged->contains(name) && (*logged)[name].dump() == value) continue;
     throw CLI::ValidationError(
         "--log-dir",

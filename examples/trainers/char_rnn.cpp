@@ -1,4 +1,4 @@
-// Teaches a recurrent network to write, character after character.
+// Trains a recurrent network to write text, character by character.
 
 #include "tapegrad/tapegrad.h"
 #include "trainers/char_trainer.h"

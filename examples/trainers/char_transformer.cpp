@@ -1,5 +1,5 @@
-// Teaches a Transformer to write, character after character. Its defaults are the small
-// configuration that nanoGPT publishes for Tiny Shakespeare.
+// Trains a Transformer to write text, character by character. The defaults are nanoGPT's small
+// configuration for Tiny Shakespeare.
 
 #include "tapegrad/tapegrad.h"
 #include "trainers/char_trainer.h"
@@ -57,7 +57,7 @@ struct CharTransformerFlags {
     shared.add_to(flags);
   }
 
-  /// Refuses flags that do not go together. Throws CLI::ValidationError.
+  /// Throws CLI::ValidationError for flags that conflict.
   void check(const Flags& given) const {
     const bool xl = model == "transformer_xl";
     if (xl ? positions != "" && positions != "relative" : positions == "relative")

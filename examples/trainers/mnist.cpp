@@ -1,4 +1,4 @@
-// Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
+// Trains a network to read handwritten digits: those of MNIST, any set in its format, or digits
 // that the program draws itself.
 
 #include "support/image_sets.h"
@@ -57,7 +57,7 @@ Layer make_net(const MnistFlags& flags, const ImageSets& sets, Random& random) {
 
 struct Score {
   double loss = 0;      // mean, in nats
-  double accuracy = 0;  // share of images named rightly
+  double accuracy = 0;  // share of images classified correctly
 };
 
 Score evaluate(const Layer& net, const ImageSet& set) {
@@ -72,7 +72,7 @@ Score evaluate(const Layer& net, const ImageSet& set) {
   return score;
 }
 
-/// Refuses flags that do not go together. Throws CLI::ValidationError.
+/// Throws CLI::ValidationError for flags that conflict.
 void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
   if (flags.batch_size > sets.train.count())
     throw CLI::ValidationError("--batch-size",
@@ -88,7 +88,7 @@ void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
                     sets.source, sets.train.height, sets.train.width, sets.classes));
 }
 
-/// What the program does with its flags; returns its exit code.
+/// Runs the program with its flags; returns the exit code.
 int run_mnist(MnistFlags& flags, Flags& all) {
   Trainer trainer(all, flags.run, flags.optimizer);
   const ImageSets sets =
