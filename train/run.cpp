@@ -75,28 +75,27 @@ void RunFlags::add_to(Flags& flags) {
       ->check(file_name());
   flags
       .setting("--save-every", save_every,
-               "Write it also after so many steps (500), or minutes (5m)")
+               "Also write it every so many steps (500) or minutes (5m)")
       ->needs("--save")
       ->check([](const std::string& text) {
         return parse_interval(text) ? ""
                                     : "must be a number of steps or, as in 5m, minutes: " + text;
       });
-  flags.setting("--resume", resume, "Checkpoint to go on from")->check(file_name());
+  flags.setting("--resume", resume, "Checkpoint to resume from")->check(file_name());
   flags.setting("--quiet", quiet, "No progress on standard error");
-  flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
+  flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
   flags
       .setting("--overfit-batch", overfit_batch,
-               "Train on one batch only until it is learnt: finds mistakes in a model")
+               "Train on a single batch until it is learnt: finds mistakes in a model")
       ->excludes("--save", "--resume");
   flags.setting("--check-nan", check_nan,
-                "Stop at the operation that makes the first NaN or infinity (slower)");
+                "Stop at the operation that produces the first NaN or infinity (slower)");
   flags
       .setting("--probe", probe,
-               "Write to --log-dir what each step does to gradients at normalizations, and to "
-               "weights (slower)")
+               "Record in --log-dir how gradients change at normalizations, and weights, in "
+               "each step (slower)")
       ->needs("--log-dir");
-  flags.setting("--profile", profile,
-                "At the end, print where the time of a step went, operation by operation");
+  flags.setting("--profile", profile, "Print the time of a step by operation at the end");
   flags.checks([&flags] { check_file_flags(flags); });
 }
 

@@ -148,7 +148,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("classify", "Teaches a Transformer encoder to classify sentences.");
+  Flags flags("classify", "Trains a Transformer encoder to classify sentences.");
   ClassifyFlags classify;
   classify.add_to(flags);
   return flags.run(argc, argv, [&] { return run_classify(classify, flags); });

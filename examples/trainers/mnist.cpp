@@ -37,7 +37,7 @@ struct MnistFlags {
         ->envname("TAPEGRAD_MNIST")
         ->check(file_name());
     flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
-    flags.training("--batch-size", batch_size, "Images in a step")->check(between(1, 1 << 20));
+    flags.training("--batch-size", batch_size, "Images per step")->check(between(1, 1 << 20));
     optimizer.add_to(flags);
     flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
     run.add_to(flags);
@@ -131,7 +131,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("mnist", "Teaches a network to read handwritten digits.");
+  Flags flags("mnist", "Trains a network to read handwritten digits.");
   MnistFlags mnist;
   mnist.add_to(flags);
   return flags.run(argc, argv, [&] { return run_mnist(mnist, flags); });

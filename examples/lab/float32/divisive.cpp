@@ -298,7 +298,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Scale scale;
   std::string data;
   flags.setting("--seeds", scale.seeds, "Trainings of each system")->check(between(1, 100));
-  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each network for images")
+  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each image network")
       ->check(between(4, 1 << 30));
   flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
       ->check(between(4, 1 << 30));

@@ -36,7 +36,7 @@ struct MnistNormsFlags {
     flags.setting("--seeds", seeds, "Trainings of each network")->check(between(2, 1000));
     flags
         .setting("--updates", updates,
-                 "Updates of the mlp with batches of 128; with batches of 4 five times as many")
+                 "Updates of the mlp with batches of 128; five times as many with batches of 4")
         ->check(between(20, 1 << 30));
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
         ->check(between(1, 1 << 20));

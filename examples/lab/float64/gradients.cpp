@@ -261,7 +261,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   std::vector<std::string> runs;
   flags
       .setting("--probed", runs,
-               "Compare what trainers with --probe have left in these directories, instead")
+               "Only compare the --probe records of trainers in these directories")
       ->check(file_name());
   flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
