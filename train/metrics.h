@@ -51,9 +51,8 @@ class Confusion {
 
   // NaN for 0 / 0.
   double accuracy() const;
-  double precision(
-      Index label) const;            ///< the share of correct ones among the guesses of this class
-  double recall(Index label) const;  ///< the share of examples of this class that were found
+  double precision(Index label) const;  ///< the share of this class's guesses that is right
+  double recall(Index label) const;     ///< the share of this class's examples that is found
   /// 2 precision recall / (precision + recall): 2 right / (guesses + examples)
   double f1(Index label) const;
 

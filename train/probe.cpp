@@ -119,8 +119,7 @@ Probe::Probe(const Fields& net) : names_(net.norms()) {}
 AroundNorms::Around Probe::around() {
   return [this](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
     Sums& sums = sums_[norm.identity()];
-    const auto after =
-        std::make_shared<Statistics>();  // of the gradient after the norm, which arrives first
+    const auto after = std::make_shared<Statistics>();  // of the gradient, which arrives first
     const auto scales = std::make_shared<std::vector<double>>();
     const auto compare = [&sums, norm, after, scales](const Tensor& gradient) {
       const Statistics before = statistics(gradient, norm);

@@ -74,7 +74,7 @@ class Trainer {
   std::map<std::string, std::string> resumed_;  // notes of the resumed checkpoint
   RunFlags run_;
   OptimizerFlags optimizer_;
-  std::string data_;  // its digest
+  std::string data_;  // the digest of the data
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

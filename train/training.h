@@ -16,7 +16,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// learning rate, --check-nan and --probe.
 class Training {
  public:
-  /// net: its fields steps: of the whole run
+  /// net: its fields   steps: of the whole run
   Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net, Index steps);
 
   /// Takes one step on the loss that `forward` computes; returns its value. With --dry-run, changes

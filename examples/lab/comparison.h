@@ -36,10 +36,9 @@ struct System {
 struct Metric {
   std::string value;  ///< its name among the values of an outcome
   bool higher_is_better = false;
-  double worst = INFINITY;  ///< the value of a diverged training
-  bool of_items = false;    ///< whether it is the mean over the test items
-  std::optional<double> baseline =
-      {};  ///< the value of a rule without a net, which a system must beat
+  double worst = INFINITY;              ///< the value of a diverged training
+  bool of_items = false;                ///< whether it is the mean over the test items
+  std::optional<double> baseline = {};  ///< of a rule without a net, which a system must beat
 
   /// Throws DataError if the outcome has no such value.
   double of(const Outcome& outcome) const;

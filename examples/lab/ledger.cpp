@@ -136,8 +136,7 @@ Json training_configuration(const Flags& flags) {
 }
 
 void Ledger::add_to(Flags& flags) {
-  flags
-      .setting("--runs", runs_, "Directory that keeps finished trainings, so that none is repeated")
+  flags.setting("--runs", runs_, "Directory of finished trainings, which are not repeated")
       ->check(file_name());
 }
 

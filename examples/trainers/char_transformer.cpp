@@ -43,12 +43,10 @@ struct CharTransformerFlags {
         ->check(CLI::IsMember({"", "learned", "sinusoidal", "rotary", "alibi", "relative"}));
     flags.training("--feed-forward", feed_forward, "Activation of the feed-forward sub-layers")
         ->check(CLI::IsMember({"relu", "gelu", "swiglu"}));
-    flags
-        .training("--norm-placement", placement,
-                  "Norms before each sub-layer, or after its residual")
+    flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
         ->check(CLI::IsMember({"pre", "post"}));
     flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-    flags.training("--channels", channels, "Channels of the embedding and the blocks")
+    flags.training("--channels", channels, "Channels of the residual stream")
         ->check(between(1, 1 << 16));
     flags.training("--memory", memory, "Characters that a transformer_xl remembers")
         ->check(between(0, 1 << 16));

@@ -12,12 +12,11 @@ void ClassifyFlags::add_to(Flags& flags) {
       ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
   flags.setting("--data", data, "Directory of the task's files")->check(file_name());
   add_norm_flag(flags, norm, "Normalization");
-  flags
-      .training("--norm-placement", placement, "Norms before each sub-layer, or after its residual")
+  flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
       ->check(CLI::IsMember({"pre", "post"}));
   flags.training("--layers", layers, "Layers")->check(between(1, 1000));
   flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-  flags.training("--channels", channels, "Channels of the embedding and the blocks")
+  flags.training("--channels", channels, "Channels of the residual stream")
       ->check(between(4, 1 << 16));
   flags.training("--hidden", hidden, "Channels within the feed-forward sub-layers")
       ->check(between(1, 1 << 16));

@@ -120,8 +120,7 @@ template <class F>
 Tensor of_running_rows(const Tensor& x, const Indices& lengths, Index step, const F& f) {
   if (!lengths.defined()) return f(x);
   std::vector<Index> running;
-  Indices places =
-      Indices::uninitialized(lengths.shape());  // the position of each row among those, then a 0
+  Indices places = Indices::uninitialized(lengths.shape());  // of each row among those, then a 0
   Index* place = places.mutable_data();
   for (Index b = 0; b < lengths.size(); ++b)
     if (step < lengths.data()[b]) running.push_back(b);

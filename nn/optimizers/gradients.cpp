@@ -33,8 +33,7 @@ void expect_clippable(const char* operation, const std::vector<Tensor>& gradient
 }
 
 void scale_to(Tensor& gradient, double norm, double limit) {
-  if (!(norm <= limit))
-    gradient = gradient * (limit / norm);  // scales by NaN too, so that nothing hides it
+  if (!(norm <= limit)) gradient = gradient * (limit / norm);  // NaN too, so that it shows
 }
 
 }  // namespace

@@ -44,16 +44,14 @@ struct DepthFlags {
     flags.setting("--norms", norms, "Normalizations")->check(readable);
     flags.setting("--seeds", seeds, "Trainings of each network")->check(between(1, 1000));
     flags.training("--steps", steps, "Optimizer steps per training")->check(between(1, 1 << 30));
-    flags.training("--channels", channels, "Channels of the embedding and the blocks")
+    flags.training("--channels", channels, "Channels of the residual stream")
         ->check(between(1, 1 << 16));
     flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
     flags.training("--seq-len", seq_len, "Characters per row of a batch")
         ->check(between(1, 1 << 16));
     flags.training("--batch-size", batch_size, "Rows per batch")->check(between(1, 1 << 16));
     flags.training("--lr", rate, "Peak learning rate, at the end of the warmup")->check(positive());
-    flags
-        .training("--warmup", warmup,
-                  "Warmup steps; after them the learning rate falls as 1 / sqrt(step)")
+    flags.training("--warmup", warmup, "Warmup steps; then the rate falls as 1 / sqrt(step)")
         ->check(between(1, 1 << 30));
     flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")
         ->check(file_name());

@@ -18,9 +18,8 @@ using namespace tapegrad::support;
 
 namespace {
 
-constexpr Index measures = 20;  // measurements of the mlp in a training
-constexpr Index small_batch_updates =
-    5;  // updates with batches of 4 per update with batches of 128
+constexpr Index measures = 20;            // measurements of the mlp in a training
+constexpr Index small_batch_updates = 5;  // with batches of 4, per update with batches of 128
 
 struct MnistNormsFlags {
   Index seeds = 2;

@@ -48,8 +48,7 @@ Course train(const std::string& norm, const Task& task, Index steps) {
 
 /// A summary of all records of a training.
 struct Digest {
-  double mean_after = 0,
-         mean_before = 0;     ///< relative to the deviation of the gradient after the norm
+  double mean_after = 0, mean_before = 0;  ///< over the deviation of the gradient after the norm
   double greatest_error = 0;  ///< of s times the mean before: from 0, or from the mean after
   double ratio = 0, greatest_ratio = 0, least_ratio = INFINITY;
 
