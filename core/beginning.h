@@ -7,10 +7,10 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Text with a question mark in the place of each control character.
+/// The text, with each control character replaced by a question mark.
 std::string printable(std::string_view text);
 
-/// The beginning of what a file or a user says, fit for a message: short and without control
+/// The beginning of untrusted text, safe to quote in a message: short and without control
 /// characters.
 std::string beginning(std::string_view text);
 

@@ -8,9 +8,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// An input of an operation and the rule by which gradient flows to it: `rule(g)` or `rule(g, y)`
-/// returns the gradient of the input, given that of the output, and the output itself. An edge
-/// refers to both: it is made in the call of `record` and goes with it.
+/// An input of an operation, and the rule that computes its gradient. `rule(g)` or `rule(g, y)`
+/// receives the gradient of the output, and optionally the output itself. An edge only refers to
+/// its input and rule, so create it inside the call of `record`.
 template <class F>
 struct Edge {
   const Tensor& input;
@@ -21,14 +21,14 @@ Edge<F> edge(const Tensor& input, F&& rule) {
   return {input, std::forward<F>(rule)};
 }
 
-/// An input whose gradient is that of the output.
+/// An input whose gradient equals that of the output.
 struct PassingEdge {
   const Tensor& input;
 };
 inline PassingEdge edge(const Tensor& input) { return {input}; }
 
-/// Several inputs whose gradients are computed together: `rule(g, wanted)` or `rule(g, y, wanted)`
-/// returns one tensor for each input; those that are not wanted may be undefined.
+/// Several inputs whose gradients are computed together. `rule(g, wanted)` or `rule(g, y, wanted)`
+/// returns one tensor for each input; unwanted ones may be undefined.
 template <int N, class F>
 struct JointEdge {
   std::array<const Tensor*, N> inputs;
@@ -43,7 +43,7 @@ JointEdge<N, F> joint_edge(std::array<const Tensor*, N> inputs, F&& rule) {
   return {inputs, std::forward<F>(rule)};
 }
 
-/// An input of which the output is a part: its gradient is the output's, at the part's position.
+/// An input that the output is a part of. The output's gradient is added at the part's position.
 struct PartEdge {
   const Tensor& input;
   std::shared_ptr<const Part> part;

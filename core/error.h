@@ -19,32 +19,32 @@ struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Shapes, axes or positions that do not fit.
+/// Shapes, axes or positions do not fit.
 struct ShapeError : Error {
   using Error::Error;
 };
 
-/// Options and numbers that are out of range, have no effect or do not go together.
+/// Options or numbers are out of range, have no effect or conflict.
 struct ArgumentError : Error {
   using Error::Error;
 };
 
-/// A tape, or a tensor of a tape, used where it cannot be.
+/// A tape, or a tensor of a tape, is used where it must not be.
 struct TapeError : Error {
   using Error::Error;
 };
 
-/// A NaN or an infinity found by a tape with `check_finite`.
+/// A tape with `check_finite` found a NaN or an infinity.
 struct NonFiniteError : Error {
   using Error::Error;
 };
 
-/// Memory that the system does not give; the message says how much and for what.
+/// The system refused memory; the message says how much and for what.
 struct MemoryError : Error {
   using Error::Error;
 };
 
-/// A file that is missing, damaged or of another format; the message names file and byte.
+/// A file is missing, damaged or of another format; the message names file and byte.
 struct DataError : Error {
   using Error::Error;
 };

@@ -65,7 +65,7 @@ Json described(const Tensor& tensor) {
   return result;
 }
 
-// The lines of the sources that a tape names; of a file that cannot be read there are none.
+// The source lines that a tape refers to; none for a file that cannot be read.
 class Sources {
  public:
   std::string line(const Place& place) {
@@ -84,8 +84,8 @@ class Sources {
   std::map<std::string, std::vector<std::string>> files_;
 };
 
-// For each node the sweep that recorded it, 0 for none: what came between two additions of one
-// sweep.
+// For each node, the sweep that recorded it, or 0. A sweep recorded what came between two of its
+// additions.
 std::vector<int> recording_sweeps(const Tape& tape) {
   std::vector<int> sweeps(static_cast<std::size_t>(tape.size()));
   const Flow* before = nullptr;
@@ -141,7 +141,7 @@ std::string short_text(const Tensor& tensor) {
   return values.substr(values.find(") ") + 2);  // without the shape
 }
 
-// JSON that may stand inside an HTML script.
+// JSON that is safe inside an HTML script.
 std::string embedded(const std::string& json) {
   std::string result;
   for (const char c : json) result += c == '<' ? std::string("\\u003c") : std::string(1, c);

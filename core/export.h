@@ -8,8 +8,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The tape as a graph in the DOT language of Graphviz: an ellipse for each operation, a box for
-/// each leaf, an arrow from each input. On a tape with `keep_values` also values and gradients:
-/// small ones in full, others as their range. Operations that a sweep recorded are dashed.
+/// each leaf, an arrow from each input. A tape with `keep_values` also shows values and gradients:
+/// small ones in full, others as their range. Operations recorded by a sweep are dashed.
 std::string as_dot(const Tape& tape);
 
 /// The tape as JSON, for programs: an object with
@@ -17,25 +17,25 @@ std::string as_dot(const Tape& tape);
 ///   nodes   each with name, label (of a parameter), sweep (that recorded it; 0: none), inputs
 ///           (numbers of nodes; -1: a constant), shape, place ("file:line"), source (the text of
 ///           that line, if the file can be read), value
-///   flows   the additions to gradients in their order: sweep, from, to, size (of the tape at that
+///   flows   the additions to gradients in order: sweep, from, to, size (of the tape at that
 ///           moment), node (where the sum itself was recorded, or -1), added, total
-/// value, added and total are null unless the tape keeps values. A tensor has shape and either
-/// values, flat, if it has at most 64, or mean, deviation, least, greatest and the counts of a
-/// histogram between these, all of what is finite, and non_finite. Numbers that JSON cannot write
-/// are "nan", "inf" and "-inf".
+/// value, added and total are null unless the tape keeps values. A tensor has its shape and, with
+/// at most 64 elements, its values, flat. A larger one has mean, deviation, least, greatest and the
+/// counts of a histogram between these, all over the finite elements, and non_finite. Numbers that
+/// JSON cannot represent are "nan", "inf" and "-inf".
 std::string as_json(const Tape& tape);
 
 /// Writes one self-contained page that steps through the tape, forward and backward, in a browser.
-/// Of a tape with `keep_values` it shows values, and gradients as they accumulate. Throws DataError
-/// when the file cannot be written.
+/// For a tape with `keep_values` it also shows values, and gradients as they accumulate. Throws
+/// DataError if it cannot write the file.
 void write_viewer(const Tape& tape, const std::string& file);
 
-/// What `as_json` made of a tape that may have ended, under a title.
+/// The output of `as_json`, with a title. The tape itself may have ended.
 struct ExportedTape {
   std::string title;
   std::string json;
 };
-/// The same for several tapes side by side, with one control for all.
+/// The same for several tapes side by side, controlled together.
 void write_viewer(const std::vector<ExportedTape>& tapes, const std::string& file);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

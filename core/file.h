@@ -13,18 +13,19 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What is in a file, while this object or a copy of it lives: the file itself, mapped into memory,
-/// or a block of memory with what was unpacked from it. A mapped file may be replaced as
-/// `write_file` does it; a program that shortens it meanwhile ends this one.
+/// The content of a file: the file itself, mapped into memory, or a block of memory with its
+/// unpacked content. It stays valid while this object or a copy of it lives. A mapped file may be
+/// replaced the way `write_file` does; truncating it meanwhile crashes this program.
 class FileBytes {
  public:
-  /// `mapped` says whether the data are a mapping.
+  /// `mapped`: whether `data` is a mapping.
   FileBytes(std::shared_ptr<const std::byte> data, std::size_t size, bool mapped)
       : data_(std::move(data)), size_(size), mapped_(mapped) {}
 
   std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
   std::string_view text() const { return {reinterpret_cast<const char*>(data_.get()), size_}; }
-  /// Gives the memory of a part of a mapped file back; the file still has it.
+  /// Gives the memory of part of a mapped file back to the system; reading it again loads it from
+  /// the file.
   void release(std::span<const std::byte> part) const;
 
  private:
@@ -33,9 +34,9 @@ class FileBytes {
   bool mapped_;
 };
 
-/// Reads a file, unpacked if it is gzipped (told by its first two bytes). Throws DataError for what
+/// Reads a file, and unpacks it if its first two bytes are gzip's. Throws DataError for a file that
 /// is missing, damaged, longer than `limit` bytes or neither a regular file nor a pipe of the
-/// shell; for a name that ends in .gz without a gzipped file behind it; and for a gzipped file that
+/// shell; for a name that ends in .gz if the file is not gzipped; and for a gzipped file that
 /// unpacks to more than 256 MiB and more than 100 times its size.
 FileBytes read_file(const std::filesystem::path& path,
                     std::size_t limit = std::numeric_limits<std::size_t>::max());
@@ -43,18 +44,18 @@ FileBytes read_file(const std::filesystem::path& path,
 /// The same as text, of at most 1 GiB.
 std::string read_text(const std::filesystem::path& path);
 
-/// Writes a file whole or not at all: to a temporary file beside it, which then takes its name.
-/// Symlinks are followed, and temporary files of writers that were killed are removed. A file that
-/// is replaced hands on its permissions and its access control list, where the process may also its
-/// owner and group; where it may not, nobody gains access. Other hard links keep the old content.
-/// Throws DataError when that fails, also for a file that the process may not write and for what is
-/// no regular file, such as a device; what was there before is kept.
+/// Writes a file atomically: to a temporary file beside it, which is then renamed. Follows
+/// symlinks, and removes temporary files left by killed writers. The new file keeps the permissions
+/// and the access control list of the one it replaces, and its owner and group if the process may
+/// set them; if it may not, nobody gains access. Other hard links keep the old content. Throws
+/// DataError on failure, for a file that the process may not write, and for anything but a regular
+/// file, such as a device; the old file is then kept.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
-/// The same for a file of several parts, which need not lie side by side in memory.
+/// The same for a file in several parts, which need not be contiguous in memory.
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
-/// Throws the DataError that write_file would end with, as far as it can be known before: writes a
-/// temporary file beside it, and removes it again. What is there stays as it is.
+/// Throws the DataError that `write_file` would throw, as far as that can be known in advance:
+/// writes a temporary file beside it and removes it again. Leaves the file itself alone.
 void expect_writable(const std::filesystem::path& path);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,30 +8,31 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// An immutable array of labels, token ids or positions in row-major order. Never differentiated.
+/// An immutable array of labels, token ids or positions in row-major order. It never has a
+/// gradient.
 class Indices {
  public:
   /// No indices at all; `defined()` is false.
   Indices() = default;
-  /// The given values. Throws ShapeError unless there are `shape.size()` of them.
+  /// Throws ShapeError unless there are `shape.size()` values.
   Indices(const Shape& shape, std::span<const Index> values);
   Indices(const Shape& shape, std::initializer_list<Index> values)
       : Indices(shape, std::span<const Index>(values.begin(), values.size())) {}
-  /// New indices whose values are still to be written, through `mutable_data`.
+  /// New indices to be filled through `mutable_data`.
   static Indices uninitialized(const Shape& shape);
 
   bool defined() const { return storage_.data() != nullptr; }
   const Shape& shape() const { return shape_; }
   Index size() const { return shape_.size(); }
-  /// None of undefined indices.
+  /// Empty if undefined.
   std::span<const Index> values() const {
     return {data(), defined() ? static_cast<std::size_t>(size()) : 0};
   }
   const Index* data() const { return static_cast<const Index*>(storage_.data()); }
-  /// To fill indices that have just been made. Throws Error when others or a tape share the values,
-  /// and for undefined indices.
+  /// For filling newly made indices. Throws Error if other indices or a tape share the values, and
+  /// for undefined indices.
   Index* mutable_data();
-  /// The same values under another shape. Throws ShapeError for one of another size.
+  /// The same values under another shape. Throws ShapeError if its size differs.
   Indices reshape(const Shape& shape) const;
 
  private:

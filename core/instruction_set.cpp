@@ -15,10 +15,10 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// The names of Highway, but for those that few know.
+// Highway's names, except for little-known ones.
 std::string name_of(std::int64_t target) {
   if (target == HWY_AVX3) return "avx512";
-  // What the compiler makes of plain C++.
+  // What the compiler generates from plain C++.
   if (HWY_ARCH_X86_64 && (target == HWY_SCALAR || target == HWY_EMU128)) return "sse2";
   std::string name = hwy::TargetName(target);
   for (char& letter : name)

@@ -6,15 +6,14 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The instruction set that operations run with: "avx512", "avx2" or "sse2" on x86-64, "neon" on
-/// ARM. It is the best one that the processor has, unless TAPEGRAD_TARGET in the environment names
-/// another, which is read once, before the first operation. The last digits of results depend on
-/// it. Throws Error for a TAPEGRAD_TARGET that this processor does not have; so does the first
-/// operation.
+/// The instruction set that operations use: "avx512", "avx2" or "sse2" on x86-64, "neon" on ARM. It
+/// is the best that the processor supports, unless the environment variable TAPEGRAD_TARGET, read
+/// once before the first operation, names another. The last digits of results depend on it. Throws
+/// Error if the processor does not support TAPEGRAD_TARGET; so does the first operation.
 const std::string& instruction_set();
 
 namespace detail {
-/// get(), after Highway has been told to dispatch to `instruction_set()`.
+/// Calls get() after telling Highway to dispatch to `instruction_set()`.
 template <class Get>
 auto dispatched(const Get& get) {
   instruction_set();

@@ -24,7 +24,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// The processors that this process may run on, as `taskset` and cpusets say.
+// The number of processors that `taskset` and cpusets allow this process.
 int available_processors() {
 #ifdef __linux__
   cpu_set_t allowed;
@@ -36,8 +36,8 @@ int available_processors() {
 int thread_count = available_processors();
 
 #ifdef TAPEGRAD_STD_THREADS
-// Debian's oneTBB is not instrumented for the thread sanitizer, which then reports correct loops;
-// in that build the tiles run on plain threads.
+// Debian's oneTBB is not instrumented for the thread sanitizer, which then reports false races. In
+// that build, tiles run on plain threads.
 void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* body) {
   std::atomic<Index> next{0};
   std::exception_ptr failure;
@@ -72,7 +72,7 @@ std::unique_ptr<Workers>& workers() {
 
 void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* body) {
   workers()->arena.execute([&] {
-    // Isolated: a thread that waits here must not pick up foreign tasks that record operations.
+    // Isolated: a thread that waits here must not pick up unrelated tasks that record operations.
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(
           Index{0}, tiles, [&](Index tile) { run(body, tile); }, tbb::simple_partitioner());

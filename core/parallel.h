@@ -6,20 +6,19 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How many threads operations may use: unless set, the number of processors that the process may
-/// run on when it starts. Results do not depend on it, bit for bit.
+/// How many threads operations may use. The default is the number of processors that the process
+/// may run on when it starts. Results are the same for any number, bit for bit.
 int threads();
-/// Throws ArgumentError unless count is at least 1. Not to be called while operations run.
+/// Throws ArgumentError unless count is at least 1. Do not call it while operations run.
 void set_threads(int count);
 
 namespace detail {
 void run_tiles(Index tiles, void (*run)(const void* body, Index tile), const void* body);
 }
 
-/// Calls body(tile) for every tile in [0, tiles), possibly at the same time on several threads.
-/// Unless no bit depends on it, the number of tiles must follow from shapes only, never from the
-/// number of threads, and what is summed over tiles must be summed in a fixed order: then results
-/// are the same for any number.
+/// Calls body(tile) for every tile in [0, tiles), possibly concurrently on several threads. If
+/// tiling changes rounding, derive it from shapes only, never from the number of threads, and sum
+/// over tiles in a fixed order. Results are then the same for any number of threads.
 template <class Body>
 void parallel_for(Index tiles, const Body& body) {
   if (tiles == 1) return body(Index{0});
@@ -37,7 +36,7 @@ void parallel_ranges(Index count, Index grain, const Body& body) {
   });
 }
 
-/// Elements that are worth a task of their own in passes over memory.
+/// The number of elements that make a task worthwhile in passes over memory.
 constexpr Index elements_per_tile = 16384;
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -7,30 +7,30 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A named value that training changes. Copies refer to the same slot. Several threads may read a
-/// parameter, each on its own tape; `set` must not run beside them.
+/// A named value that training changes. Copies share one slot. Several threads may read a
+/// parameter, each on its own tape, but not while `set` runs.
 class Parameter {
  public:
-  /// A slot that holds nothing yet.
+  /// An empty slot.
   Parameter() : Parameter(Tensor()) {}
   explicit Parameter(const Tensor& value, std::string name = "");
 
-  /// The value, as a leaf of the active tape if there is one: `grad` reaches it. Undefined for a
-  /// slot that holds nothing.
+  /// The value, as a leaf of the active tape if there is one, so that `grad` can reach it.
+  /// Undefined for an empty slot.
   operator Tensor() const;
   /// The value, on no tape.
   const Tensor& value() const { return slot_->value; }
   bool defined() const { return slot_->value.defined(); }
   const Shape& shape() const { return slot_->value.shape(); }
-  /// Throws ShapeError for an undefined value, and for one of another shape than the slot holds.
+  /// Throws ShapeError for an undefined value and for a change of shape.
   void set(const Tensor& value);
-  /// The values, to change in place; copied first when a tape or a tensor still shares them. Throws
-  /// Error for a slot that holds nothing.
+  /// The values, for changing in place. They are copied first if a tape or a tensor shares them.
+  /// Throws Error for an empty slot.
   real* mutable_data();
   /// How often `set` and `mutable_data` have been called.
   std::uint64_t changes() const { return slot_->changes; }
 
-  /// The name under which `Fields` first met this slot ("hidden.weight").
+  /// The name that `Fields` first gave this slot ("hidden.weight").
   const std::string& name() const { return slot_->name; }
   void set_name(std::string name) { slot_->name = std::move(name); }
   /// Equal for copies of one parameter.
@@ -45,8 +45,8 @@ class Parameter {
   std::shared_ptr<Slot> slot_;
 };
 
-/// A named value that belongs to a layer but that optimizers do not see, such as a running average.
-/// Checkpoints keep it. Copies refer to the same slot.
+/// A named value of a layer that optimizers do not see, such as a running average. Checkpoints keep
+/// it. Copies share one slot.
 class Buffer {
  public:
   Buffer() = default;

@@ -22,9 +22,9 @@ struct Place {
 /// "train.cpp:42": the file without its folders, and the line.
 std::string to_string(const Place& place);
 
-/// While in scope, every operation recorded on this thread is attributed to one place: layers and
-/// composite operations use it to point at their caller, a sweep to point at the operation that it
-/// differentiates. The outermost scope wins.
+/// While in scope, attributes every operation recorded on this thread to one place. Layers and
+/// composite operations point at their caller, a sweep at the operation it differentiates. The
+/// outermost scope wins.
 class PlaceScope {
  public:
   explicit PlaceScope(const Place& place) : place_(scoped_, current(place)) {}

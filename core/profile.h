@@ -12,13 +12,14 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What a kernel has to do at least: floating-point operations (a multiply-add is two, any function
-/// of an element one) and bytes of memory, each operand read and each result written once.
+/// The least work that a kernel must do: floating-point operations (a multiply-add counts as two,
+/// any function of an element as one), and bytes of memory, reading each operand and writing each
+/// result once.
 struct Work {
   double flops = 0, bytes = 0;
 };
 
-/// Where the time of a thread goes, operation by operation:
+/// Measures where a thread spends its time, operation by operation:
 ///
 ///     Profile profile;
 ///     for (...) {
@@ -27,19 +28,20 @@ struct Work {
 ///     }
 ///     fmt::print("{}", to_string(profile));
 ///
-/// An operation is given the time since the one before it ended, so that times add up to the whole.
-/// Work for which a kernel uses other threads counts for the operation that asked for it.
+/// An operation is charged the time since the previous one ended, so the times add up to the total.
+/// Work that a kernel does on other threads counts for the operation that called it.
 class Profile {
  public:
   struct Entry {
-    std::string name;  ///< of the operation; that of its rules in a sweep ends in " backward"
+    std::string name;  ///< of the operation; its backward rules have an entry ending in " backward"
     Index calls = 0;
     double seconds = 0;
     Work work;
   };
-  /// One entry an operation, the longest first; "rest" is what the scopes held after their last.
+  /// One entry for each operation, the longest first. "rest" is the time after a scope's last
+  /// operation.
   std::vector<Entry> entries() const;
-  /// Kernels of the same work, and how often they were called.
+  /// Kernels with the same work, and how often they were called.
   struct Kernel {
     Work work;
     Index calls;
@@ -48,7 +50,7 @@ class Profile {
   /// How many scopes have ended.
   Index scopes() const { return scopes_; }
 
-  /// While in scope, what this thread does counts for a profile.
+  /// While in scope, this thread's work counts for a profile.
   class Scope {
    public:
     explicit Scope(Profile& profile);
@@ -63,17 +65,17 @@ class Profile {
   /// The profile in scope on this thread, or null.
   static Profile* active() { return active_; }
 
-  // What operations and kernels tell.
+  // Called by operations and kernels.
   void ended(std::string_view operation);
   void add(Work work);
 
  private:
   friend class ProfileSpan;
   using Clock = std::chrono::steady_clock;
-  /// The entry of an operation, made at its first use. What ends in a destructor has it before: a
-  /// destructor must not ask for memory.
+  /// The entry of an operation, created at its first use. Scopes look it up before their
+  /// destructors run, since a destructor must not allocate.
   Entry& entry(std::string_view operation, bool backward);
-  /// What has been since the last entry was closed.
+  /// Charges `entry` with everything since the last entry was closed.
   void close(Entry& entry);
 
   static constinit thread_local Profile* active_;  // the innermost in scope on this thread
@@ -85,11 +87,11 @@ class Profile {
   std::map<std::pair<double, double>, Index> kernels_;
 };
 
-/// The rows of a profile as a table, in the mean of its scopes: calls, milliseconds, share of the
-/// time, GFLOP/s and GB/s.
+/// The profile as a table, averaged over its scopes: calls, milliseconds, share of the time,
+/// GFLOP/s and GB/s.
 std::string to_string(const Profile& profile);
 
-/// Until its end, time and work count for one name, whatever operations run.
+/// While in scope, time and work count for one name, whatever operations run.
 class ProfileSpan {
  public:
   explicit ProfileSpan(const char* name, bool backward = false) : profile_(Profile::active()) {
@@ -110,7 +112,7 @@ class ProfileSpan {
   Profile::Entry* entry_ = nullptr;  // of the outermost span
 };
 
-/// For kernels, on the thread that asked for them: adds to the profile in scope, if there is one.
+/// Called by kernels, on the calling thread: adds to the profile in scope, if there is one.
 inline void count_work(double flops, double bytes) {
   if (Profile* profile = Profile::active()) profile->add({flops, bytes});
 }

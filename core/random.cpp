@@ -35,7 +35,7 @@ std::uint64_t Random::advance(std::uint64_t blocks) {
   return std::exchange(position_, position_ + blocks);
 }
 
-// Every element takes half a block: two elements from one.
+// Each block yields two elements.
 template <class Fill>
 Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
   Tensor tensor = Tensor::uninitialized(shape);
@@ -58,7 +58,7 @@ Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
 Tensor Random::uniform(const Shape& shape, double low, double high) {
   expect<ArgumentError>(low <= high && std::isfinite(high - low),
                         "uniform: needs finite bounds in order: {}, {}", low, high);
-  // In single precision a number just below `high` could round up to it.
+  // In single precision, a number just below `high` could round up to it.
   const double last = std::nextafter(static_cast<real>(high), static_cast<real>(low));
   const auto scaled = [=](double u) { return std::min(low + u * (high - low), last); };
   return fill(shape, [=](double u, double v) { return std::pair(scaled(u), scaled(v)); });

@@ -11,21 +11,20 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A stream of random numbers in which the n-th number is a function of the seed and n alone
-/// (`philox`), so that neither threads nor the order of tiles change it. Copies continue
-/// independently from where they were made.
+/// A stream of random numbers. The n-th number is a function of the seed and n alone (`philox`), so
+/// neither threads nor the order of tiles affect it. A copy continues independently.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
 
-  /// Independent numbers from [low, high). Draws throw ArgumentError for bounds, deviations and
-  /// probabilities that are none.
+  /// Independent numbers from [low, high). All draws throw ArgumentError for invalid bounds,
+  /// deviations and probabilities.
   Tensor uniform(const Shape& shape, double low = 0, double high = 1);
   /// Independent numbers from the normal distribution (Box-Muller).
   Tensor normal(const Shape& shape, double mean = 0, double deviation = 1);
   /// 1 with the given probability, in steps of 2^-32, otherwise 0.
   Tensor bernoulli(const Shape& shape, double probability);
-  /// What `bernoulli` would draw for `count` elements, to be read when it is needed.
+  /// What `bernoulli` would draw for `count` elements, computed when it is read.
   Choices choices(Index count, double probability);
   /// 0 to count - 1 in random order, of shape (count).
   Indices permutation(Index count);
@@ -33,16 +32,17 @@ class Random {
   double uniform();
   /// A whole number from [0, count). Throws ArgumentError for count < 1.
   Index below(Index count);
-  /// An independent stream, which depends on this one's seed and on `name` only.
+  /// An independent stream that depends only on this one's seed and on `name`.
   Random stream(std::uint64_t name) const;
 
-  /// What a checkpoint keeps: seed and position.
+  /// Seed and position, for a checkpoint.
   std::array<std::uint64_t, 2> state() const { return {seed_, position_}; }
   void restore(const std::array<std::uint64_t, 2>& state);
 
  private:
   friend class RandomJournal;
-  /// Tells journals, which may outlive the Random, when it has ended. A copy has none of it.
+  /// Tells journals, which may outlive the Random, that it has ended. Copying a Random does not
+  /// copy its anchor.
   class Anchor {
    public:
     Anchor() = default;
@@ -60,7 +60,7 @@ class Random {
     std::shared_ptr<Random*> at_;
   };
 
-  /// Goes on by `blocks`; returns where they begin.
+  /// Advances by `blocks`; returns where they begin.
   std::uint64_t advance(std::uint64_t blocks);
   template <class Fill>
   Tensor fill(const Shape& shape, const Fill& value_of_block);
@@ -70,11 +70,11 @@ class Random {
   Anchor anchor_;
 };
 
-/// While in scope, remembers every Random that is drawn from on this thread, as it was before.
+/// While in scope, records the state of every Random before its first draw on this thread.
 class RandomJournal {
  public:
   struct Entry {
-    std::shared_ptr<Random* const> random;  ///< refers to null when it has ended
+    std::shared_ptr<Random* const> random;  ///< points to null once the Random has ended
     std::array<std::uint64_t, 2> state;
   };
   RandomJournal();

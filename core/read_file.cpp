@@ -20,9 +20,9 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr std::size_t chunk = std::size_t{1} << 16;  // what a pipe holds
-// What cannot be as long as it likes, because nobody knows its length before it ends.
+// A limit for pipes, whose length is unknown until they end.
 constexpr std::size_t longest_pipe = std::size_t{4} << 30;
-// Deflate packs up to 1032 bytes into one, honest data hardly more than 20.
+// Deflate packs up to 1032 bytes into one; real data rarely exceed 20.
 constexpr std::size_t always_unpacked = std::size_t{256} << 20;
 constexpr std::size_t honest_ratio = 100;
 
@@ -35,7 +35,7 @@ class GrowingBlock {
   ~GrowingBlock() { std::free(data_); }
 
   std::size_t size() const { return size_; }
-  // Where the next bytes go: a chunk of them at most.
+  // Where the next bytes go: room for one chunk.
   std::byte* next() {
     if (capacity_ - size_ < chunk) reallocate(size_ + size_ / 2 + chunk);
     return data_ + size_;
@@ -63,13 +63,13 @@ void expect_within(std::size_t limit, std::uintmax_t size, const std::filesystem
   expect<DataError>(size <= limit, "read_file: {} has more than {} bytes", path.string(), limit);
 }
 
-// Whether it is a pipe without a name, as `<(command)` and `command |` make them.
+// Whether it is an anonymous pipe, as made by `<(command)` and `command |`.
 bool is_pipe_of_shell(const std::filesystem::path& path, mode_t mode) {
   struct statfs system {};
   return S_ISFIFO(mode) && ::statfs(path.c_str(), &system) == 0 && system.f_type == PIPEFS_MAGIC;
 }
 
-// None of a file that is empty or lies where files cannot be mapped.
+// Nothing if the file is empty or cannot be mapped.
 std::optional<FileBytes> mapped(const Descriptor& file, std::size_t size) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (data == MAP_FAILED) {
@@ -94,7 +94,7 @@ FileBytes read_to_end(const Descriptor& file, const std::filesystem::path& path,
   }
 }
 
-// The bytes as they lie on the disk.
+// The bytes as stored, still packed.
 FileBytes read_packed(const std::filesystem::path& path, std::size_t limit) {
   const auto expect_done = [&](bool done) {
     expect<DataError>(done, "read_file: cannot open {}: {}", path.string(), std::strerror(errno));
@@ -104,14 +104,14 @@ FileBytes read_packed(const std::filesystem::path& path, std::size_t limit) {
   expect<DataError>(S_ISREG(status.st_mode) || is_pipe_of_shell(path, status.st_mode),
                     "read_file: cannot read {}: it is {}; name a regular file", path.string(),
                     kind_of(status.st_mode));
-  // Opening waits for nobody, whatever has taken the name meanwhile.
+  // Opening never blocks, whatever the name refers to by now.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   expect_done(file.is_open() && ::fstat(file.number(), &status) == 0 &&
               ::fcntl(file.number(), F_SETFL, 0) == 0);
   if (!S_ISREG(status.st_mode)) return read_to_end(file, path, std::min(limit, longest_pipe));
   const auto size = static_cast<std::uintmax_t>(status.st_size);
   expect_within(limit, size, path);
-  // Files of /proc say that they are empty, too.
+  // Files in /proc also claim to be empty.
   if (const auto whole = mapped(file, static_cast<std::size_t>(size))) return *whole;
   return read_to_end(file, path, std::min(limit, longest_pipe));
 }
@@ -120,7 +120,7 @@ bool begins_gzip(std::span<const std::byte> bytes) {
   return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
 }
 
-// What gzip has packed: one file, or several one after another.
+// Unpacks a gzip file, which may consist of several concatenated ones.
 FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::path& path,
                    std::size_t limit) {
   const std::size_t honest = std::max(always_unpacked, honest_ratio * packed.size());

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-// The library is built twice from one source: `tapegrad` in single precision and `tapegrad64` in
-// double, in which gradient checks are sharp. Each has an inline namespace of its own, so that a
-// program may use both, and one that takes the other's headers does not link.
+// The library is built twice from one source: `tapegrad` in single precision, and `tapegrad64` in
+// double precision, which makes gradient checks sharp. Each has its own inline namespace, so a
+// program may use both, and one compiled against the wrong headers does not link.
 #ifdef TAPEGRAD_DOUBLE
 #define TAPEGRAD_SCALAR inline float64
 #else

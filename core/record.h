@@ -5,15 +5,15 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Writes an operation with its value and its edges on the active tape, if there is one and some
-/// input was recorded there, and returns the value as that node.
+/// Records an operation, its value and its edges on the active tape, if there is one and holds some
+/// input. Returns the value as that node.
 ///
 ///     Tensor exp(const Tensor& x, Place place) {
 ///       return record("exp", kernel(x), place, edge(x, [](const Tensor& g, const Tensor& y) {
 ///       return g * y; }));
 ///     }
 ///
-/// Throws TapeError for an input of another tape.
+/// Throws TapeError if an input belongs to another tape.
 template <class... Edges>
 Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
   static_assert((!std::is_lvalue_reference_v<Edges> && ...),
@@ -37,7 +37,7 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
   return value;
 }
 
-/// The same for a number of inputs known at run time only; `rule_of(i)` makes the rule of input i.
+/// The same for a number of inputs known only at run time; `rule_of(i)` makes the rule of input i.
 template <class RuleOf>
 Tensor record_each(const char* name, Tensor value, const Place& place,
                    const std::vector<Tensor>& inputs, RuleOf&& rule_of) {

@@ -6,8 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// While in scope, a variable has another value; afterwards it has the former one again. What is in
-/// force on a thread is kept so.
+/// Gives a variable another value while in scope, and restores the old one at the end. Thread-local
+/// state is set this way.
 template <class T>
 class Scoped {
  public:

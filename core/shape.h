@@ -44,8 +44,8 @@ class Shape {
       no_axis(axis);
     return axis < 0 ? axis + rank_ : axis;
   }
-  /// This shape with one extent changed. It and `insert` throw ShapeError for extents that are
-  /// negative or make too many elements.
+  /// This shape with one extent changed. Like `insert`, throws ShapeError for a negative extent or
+  /// too many elements.
   Shape with(int axis, Index extent) const;
   /// This shape without one axis.
   Shape without(int axis) const;
@@ -64,7 +64,7 @@ class Shape {
   [[noreturn]] void no_axis(int axis) const;
   void expect_countable() const;
 
-  std::array<Index, max_rank> extents_;  // the first rank_; the others are left as they are
+  std::array<Index, max_rank> extents_;  // only the first rank_ are initialized
   int rank_ = 0;
 };
 
@@ -72,11 +72,10 @@ class Shape {
 std::string to_string(const Shape& shape);
 
 /// The shape that two operands broadcast to (NumPy's rule: axes are aligned at the last one, and an
-/// extent of 1 stretches). Throws ShapeError in the name of `operation`.
+/// extent of 1 stretches). Throws ShapeError, naming `operation`.
 Shape broadcast(const char* operation, const Shape& a, const Shape& b);
 
-/// The axes that a reduction runs over; all of them when default constructed. Negative axes count
-/// from the last.
+/// The axes of a reduction; by default all. Negative axes count from the last.
 class Axes {
  public:
   Axes() = default;

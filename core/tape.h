@@ -17,29 +17,29 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// One addition to the gradient of a node, in a sweep over a tape with `keep_values`.
+/// One addition to the gradient of a node, by a sweep over a tape with `keep_values`.
 struct Flow {
   int sweep;              ///< 1 for the first
-  std::int32_t from, to;  ///< nodes; from is -1 for the seed and for parts put together
+  std::int32_t from, to;  ///< nodes; from is -1 for the seed and for assembled parts
   std::int32_t size;      ///< of the tape at that moment
-  Tensor added, total;    ///< what came, and the gradient of `to` with it
+  Tensor added, total;    ///< the addend, and the gradient of `to` after it
 };
 
 struct TapeOptions {
-  /// Keep every node's value and every gradient of a sweep, for printing, export and viewing.
+  /// Keep the value of every node and every gradient of a sweep, for printing, export and viewing.
   bool keep_values = false;
-  /// Throw NonFiniteError at the first operation, forward or backward, that makes a NaN or an
+  /// Throw NonFiniteError at the first operation, forward or backward, that produces a NaN or an
   /// infinity. Implies keep_values.
   bool check_finite = false;
 };
 
-/// The list of operations in the order in which they ran. A tape lives in a scope of one thread:
+/// The list of operations in the order they ran. A tape belongs to a scope of one thread:
 ///
-///     Tape tape;                      // from here on, operations are written down
+///     Tape tape;                      // operations are recorded from here on
 ///     ... grad(loss, parameters) ...
-///                                     // gone with the scope; values live on
+///                                     // ends with the scope; values live on
 ///
-/// Throws TapeError when this thread has a tape already.
+/// Throws TapeError if this thread already has a tape.
 class Tape {
  public:
   explicit Tape(TapeOptions options = {});
@@ -58,23 +58,23 @@ class Tape {
     return chunks_[i / chunk_nodes][i % chunk_nodes];
   }
   const Node& node(std::int32_t index) const { return const_cast<Tape*>(this)->node(index); }
-  /// The value of a node again as a tensor of this tape; undefined unless it was kept.
+  /// The value of a node, as a tensor of this tape; undefined unless it was kept.
   const Tensor& value(std::int32_t index) const {
     const Tensor* value = node(index).value;
     return value == nullptr ? undefined_ : *value;
   }
   /// The gradient that the last sweep found for a node, on a tape with `keep_values`.
   Tensor gradient(std::int32_t index) const;
-  /// How the gradients of all sweeps came about, on a tape with `keep_values`.
+  /// Every addition to a gradient, in all sweeps, on a tape with `keep_values`.
   const std::vector<Flow>& flows() const { return flows_; }
-  /// The parameter of which a node is the leaf, or null.
+  /// The parameter whose leaf this node is, or null.
   const Parameter* parameter(std::int32_t index) const;
   /// Its name, or "".
   const std::string& label(std::int32_t index) const;
-  /// The bytes of all distinct buffers that the rules and nodes of this tape hold on to.
+  /// The bytes of all distinct buffers that the rules and nodes of this tape keep alive.
   std::size_t bytes() const;
 
-  /// What tensors that are recorded now carry: a number of this tape, or of the interlude in it.
+  /// The number given to tensors recorded now: that of this tape, or of its current interlude.
   std::uint64_t id() const { return id_; }
   const TapeOptions& options() const { return options_; }
 
@@ -82,8 +82,8 @@ class Tape {
   bool holds(const Tensor& tensor) const {
     return tensor.tape_id() == id_ || (tensor.tape_id() != 0 && holds_outside(tensor));
   }
-  /// The same, but throws TapeError, naming `operation` and the input, for a tensor of another
-  /// tape, ended or of another thread, and for one that an interlude has left behind.
+  /// The same, but throws TapeError, naming `operation` and the input, for a tensor of another tape
+  /// (an ended one, or one of another thread) and for a tensor left over from an interlude.
   bool holds(const Tensor& tensor, const char* operation, int input) const {
     if (tensor.tape_id() == id_) return true;
     if (tensor.tape_id() == 0) return false;
@@ -91,7 +91,7 @@ class Tape {
       refuse(tensor, operation, input);
     return true;
   }
-  /// The tape in scope. Throws TapeError, naming `operation`, without one or under NoGrad.
+  /// The tape in scope. Throws TapeError, naming `operation`, if there is none or under NoGrad.
   static Tape& required(const char* operation);
   /// The leaf of a parameter, entered at its first use.
   Tensor leaf(const Parameter& parameter);
@@ -100,11 +100,10 @@ class Tape {
   /// The parameters that this tape has used, in the order of their first use.
   std::vector<Parameter> parameters() const;
 
-  // What `record` and the sweep are made of.
-  // A function that throws has entered nothing.
-  /// A new node; `value` becomes a tensor of this tape, which keeps it if that is asked for.
+  // For `record` and the sweep. A function that throws enters nothing.
+  /// Adds a node. `value` becomes a tensor of this tape, which keeps it if asked to.
   Node& enter(const char* name, Tensor& value, const Place& place, bool keep_value);
-  /// Memory that lasts as long as this tape.
+  /// Memory that lives as long as this tape.
   void* allocate(std::size_t bytes, std::size_t alignment) {
     std::size_t room = static_cast<std::size_t>(arena_end_ - arena_next_);
     void* memory = arena_next_;
@@ -113,7 +112,7 @@ class Tape {
     return memory;
   }
   void release(Node& node);
-  /// Ends a list of rules in the arena.
+  /// Destroys a list of rules in the arena.
   static void destroy(Rule* rules);
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
@@ -141,7 +140,7 @@ class Tape {
 
   TapeOptions options_;
   std::uint64_t id_;
-  std::vector<std::uint64_t> outer_ids_;      // of the tape and the interludes around this one
+  std::vector<std::uint64_t> outer_ids_;      // of the enclosing tape and interludes
   std::vector<std::uint64_t> interlude_ids_;  // of all interludes, in order
   std::int32_t size_ = 0;
   std::vector<Node*> chunks_;
@@ -160,7 +159,7 @@ class Tape {
   std::vector<std::int32_t> last_flows_;  // of each node, as an index of flows_; -1: none
 };
 
-/// While in scope, nothing is recorded on this thread, on a tape that begins meanwhile neither.
+/// While in scope, nothing is recorded on this thread, even on a tape created meanwhile.
 class NoGrad {
  public:
   NoGrad() : paused_(Tape::paused_, true) {}
@@ -169,7 +168,7 @@ class NoGrad {
   Scoped<bool> paused_;
 };
 
-/// While in scope, the tape of this thread records in spite of NoGrad.
+/// While in scope, the tape of this thread records despite NoGrad.
 class EnableGrad {
  public:
   EnableGrad() : paused_(Tape::paused_, false) {}
@@ -178,20 +177,20 @@ class EnableGrad {
   Scoped<bool> paused_;
 };
 
-/// x as a leaf of the active tape, so that `grad` can be asked for it. Throws TapeError without a
-/// tape.
+/// x as a leaf of the active tape, so that `grad` can return its gradient. Throws TapeError without
+/// a tape.
 Tensor watch(const Tensor& x, Place place = Place::here());
 
 /// The value of x as a constant: no gradient flows through. theta(x) of Xu et al. 2019, eq. 4.
 /// Throws ShapeError for an undefined tensor, as every operation does.
 Tensor detach(const Tensor& x);
 
-/// The tape as a numbered program, one line a node: number, operation, inputs, shape, place.
+/// The tape as a numbered program, one line per node: number, operation, inputs, shape, place.
 std::string to_string(const Tape& tape);
 /// Writes `to_string(tape)` to standard output.
 void print(const Tape& tape);
 
-/// Whether operations on this thread are being written down.
+/// Whether operations on this thread are being recorded.
 inline bool recording() { return Tape::active() != nullptr; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

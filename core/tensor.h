@@ -9,20 +9,19 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// An immutable array of `real` in row-major order, and its place on a tape if an operation
-/// recorded it there. Copies share the values, which outlive the tape.
+/// An immutable array of `real` in row-major order, and its node if an operation recorded it on a
+/// tape. Copies share the values, which outlive the tape.
 class Tensor {
  public:
   /// No value at all; `defined()` is false.
-  Tensor() {}  // not defaulted: `Tensor()` would zero all of it first
+  Tensor() {}  // not defaulted: `Tensor()` would first zero every member
   /// A scalar, of shape (). Not recorded on any tape.
   Tensor(double value);
-  /// The given values in row-major order. Throws ShapeError unless there are `shape.size()` of
-  /// them.
+  /// From values in row-major order. Throws ShapeError unless there are `shape.size()` of them.
   Tensor(const Shape& shape, std::span<const real> values);
   Tensor(const Shape& shape, std::initializer_list<real> values)
       : Tensor(shape, std::span<const real>(values.begin(), values.size())) {}
-  /// A new tensor whose values are still to be written, through `mutable_data`.
+  /// A new tensor to be filled through `mutable_data`.
   static Tensor uninitialized(const Shape& shape);
 
   bool defined() const { return storage_.data() != nullptr; }
@@ -30,17 +29,17 @@ class Tensor {
   int rank() const { return shape_.rank(); }
   Index size() const { return shape_.size(); }
   const real* data() const { return data_; }
-  /// None of an undefined tensor.
+  /// Empty if undefined.
   std::span<const real> values() const {
     return {data_, defined() ? static_cast<std::size_t>(size()) : 0};
   }
-  /// The value of a tensor of one element. Throws ShapeError for others.
+  /// The value of a tensor with one element. Throws ShapeError otherwise.
   real item() const;
 
-  /// Whether the values belong to this tensor alone, so that they may be written in place.
+  /// Whether no one else shares the values, so that they may be written in place.
   bool unique() const { return storage_.unique(); }
-  /// For kernels that fill a tensor they have just made. Throws Error when another tensor, a tape
-  /// or a parameter shares the values, and for an undefined tensor.
+  /// For kernels that fill a newly made tensor. Throws Error if another tensor, a tape or a
+  /// parameter shares the values, and for an undefined tensor.
   real* mutable_data() {
     if (!unique()) [[unlikely]]
       refuse_writing();
@@ -48,7 +47,7 @@ class Tensor {
   }
 
   /// The same values, from element `offset` on, under another shape and on no tape. Throws
-  /// ShapeError when the values end before, and for an undefined tensor.
+  /// ShapeError if there are too few values, and for an undefined tensor.
   Tensor view(const Shape& shape, Index offset = 0) const;
 
   /// The tape that recorded this tensor (0: none) and its node there.
@@ -73,8 +72,7 @@ namespace detail {
 [[noreturn]] void refuse_undefined(const char* operation, std::size_t input);
 }
 
-/// Throws ShapeError, naming `operation` and the first of its inputs (of Tensor or Indices) that is
-/// undefined.
+/// Throws ShapeError, naming `operation` and its first undefined input (Tensor or Indices).
 template <class... Inputs>
 void expect_defined(const char* operation, const Inputs&... inputs) {
   if ((inputs.defined() && ...)) [[likely]]
@@ -94,10 +92,10 @@ Tensor arange(Index count);
 /// The identity matrix of shape (count, count).
 Tensor eye(Index count);
 
-/// Shape and values in NumPy's nested form; long axes are shortened.
+/// Shape and values in NumPy's nested form; long axes are abbreviated.
 std::string to_string(const Tensor& tensor);
 
-/// The smallest and largest value, the mean and the number of values that are not finite.
+/// The smallest and largest value, the mean and the number of non-finite values.
 struct Range {
   double least, greatest, mean;
   Index non_finite;

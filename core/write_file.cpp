@@ -21,12 +21,12 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Throws unless the last system call has succeeded.
+// Throws unless the last system call succeeded.
 void expect_done(bool done, const std::filesystem::path& path) {
   expect<DataError>(done, "write_file: cannot write {}: {}", path.string(), std::strerror(errno));
 }
 
-// What a symlink, or a chain of them, leads to. It need not exist.
+// The target of a symlink or of a chain of them. It need not exist.
 std::filesystem::path behind_links(const std::filesystem::path& path) {
   constexpr int most = 40;  // as in the kernel
   std::filesystem::path target = path;
@@ -34,7 +34,7 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   for (int links = 0; links < most; ++links) {
     const std::filesystem::path next = std::filesystem::read_symlink(target, error);
     if (error == std::errc::invalid_argument || error == std::errc::no_such_file_or_directory)
-      break;  // no link
+      break;  // not a link
     errno = error.value();
     expect_done(!error, path);
     target = target.parent_path() / next;
@@ -42,7 +42,7 @@ std::filesystem::path behind_links(const std::filesystem::path& path) {
   return target;
 }
 
-// Where a write leads, and the file that is there, if there is one.
+// The path to write to, and the file at that path, if there is one.
 struct Target {
   std::filesystem::path name;
   std::optional<struct stat> old;
@@ -57,18 +57,18 @@ Target target_of(const std::filesystem::path& path) {
   expect<DataError>(!replaces || S_ISREG(old.st_mode),
                     "write_file: cannot write {}: it is {}; name a regular file or a new one",
                     path.string(), kind_of(old.st_mode));
-  // The folder alone would let a process replace files that it may not write.
+  // Permission for the folder would suffice to replace a file that the process may not write.
   expect_done(!replaces || ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0, path);
   return {behind_links(path), replaces ? std::optional(old) : std::nullopt};
 }
 
 constexpr const char* acl_attribute = "system.posix_acl_access";
 
-// Whether the last call has failed because the file has no such attribute.
+// Whether the last call failed because the file has no such attribute.
 bool without_attribute() { return errno == ENODATA || errno == ENOTSUP; }
 
-// The access control list of a file as the kernel keeps it, empty for a file without one; nothing
-// if it cannot be read.
+// The access control list of a file in the kernel's form, empty if it has none; nothing if it
+// cannot be read.
 std::optional<std::string> acl_of(const std::filesystem::path& file) {
   constexpr std::size_t longest = 65536;  // as in the kernel
   std::string acl(longest, '\0');
@@ -82,8 +82,8 @@ std::filesystem::path folder_of(const std::filesystem::path& file) {
   return file.has_parent_path() ? file.parent_path() : ".";
 }
 
-// A temporary file is called NAME.0123456789abcdef.tmp; its digits are random, so that nobody can
-// put something else under the next name.
+// A temporary file is called NAME.0123456789abcdef.tmp. Its digits are random, so that nobody can
+// predict and occupy the next name.
 constexpr std::size_t random_digits = 16;
 constexpr std::string_view ending = ".tmp";
 
@@ -104,9 +104,9 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// Removes the temporary files that killed writers of the target have left. A writer at work holds
-// a lock on its own. Where locks do not work, nothing is removed. (std::filesystem's iterator would
-// end the program where there is no memory for a name.)
+// Removes the temporary files that killed writers of the target left. A live writer holds a lock on
+// its file. Removes nothing where locks do not work. (std::filesystem's iterator would end the
+// program if there is no memory for a name.)
 void remove_stale(const std::filesystem::path& target) {
   const std::string prefix = temporary_prefix(target);
   const std::unique_ptr<DIR, CloseFolder> folder(::opendir(folder_of(target).c_str()));
@@ -121,7 +121,7 @@ void remove_stale(const std::filesystem::path& target) {
   }
 }
 
-// A new file beside the target. It goes with this object unless it has taken the target's name.
+// A new file beside the target. The destructor removes it unless it was renamed to the target.
 class Temporary {
  public:
   // Throws DataError, which names `path`.
@@ -149,8 +149,8 @@ class Temporary {
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
 
-  // Gives the file the permissions, access control list, owner and group of the one that it is to
-  // replace, as far as this process may, and access to nobody who had none.
+  // Gives the file the permissions, access control list, owner and group of the one it replaces, as
+  // far as this process may. Never gives access to anyone who had none.
   void adopt(const Target& target) {
     const struct stat& old = *target.old;
     const bool keeps_group = ::fchown(file_.number(), old.st_uid, old.st_gid) == 0 ||
@@ -164,7 +164,7 @@ class Temporary {
     ::fchmod(file_.number(), mode);
   }
 
-  // This and what follows: false with errno set on failure.
+  // This and the following functions return false, with errno set, on failure.
   bool write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
       const ssize_t written = ::write(file_.number(), bytes.data(), bytes.size());
@@ -175,7 +175,7 @@ class Temporary {
     return true;
   }
 
-  // Waits for the disk.
+  // Waits until the data are on disk.
   bool flush() {
     while (::fsync(file_.number()) != 0)
       if (errno != EINTR) return false;
@@ -189,14 +189,14 @@ class Temporary {
   }
 
  private:
-  // An empty list takes away what a new file has from its folder.
+  // An empty list removes what a new file inherits from its folder.
   bool take_acl(const std::string& acl) {
     if (acl.empty())
       return ::fremovexattr(file_.number(), acl_attribute) == 0 || without_attribute();
     return ::fsetxattr(file_.number(), acl_attribute, acl.data(), acl.size(), 0) == 0;
   }
 
-  // False if a writer that cleans up came between the file and its lock.
+  // False if another writer removed the file before it was locked.
   bool lock() {
     if (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;
     struct stat status {};
@@ -207,8 +207,8 @@ class Temporary {
   Descriptor file_;  // holds the lock
 };
 
-// While in scope, writing beyond `ulimit -f` fails with EFBIG, and its signal, which would end the
-// program, is dropped.
+// While in scope, writing beyond `ulimit -f` fails with EFBIG instead of ending the program by a
+// signal.
 class WithoutSizeSignal {
  public:
   WithoutSizeSignal() {
@@ -245,7 +245,8 @@ void write_file(const std::filesystem::path& path,
   expect_done(file.flush(), path);
   expect_done(file.take_name(target.name), path);
 
-  // So that the new name survives a power failure. The file is in place, so a failure is no error.
+  // Makes the new name survive a power failure. The file is in place, so a failure here is no
+  // error.
   const Descriptor folder(
       ::open(folder_of(target.name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.is_open()) ::fsync(folder.number());

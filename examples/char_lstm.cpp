@@ -1,5 +1,5 @@
-// Trains an LSTM to predict the next character of a text, then lets it write. Prints the loss as it
-// falls and what the LSTM writes. Usage: char_lstm [TEXT FILE]; without one it learns a rhyme.
+// Trains an LSTM to predict the next character of a text, then generates text. Prints the falling
+// loss and the generated text. Usage: char_lstm [TEXT FILE]; without a file it learns a rhyme.
 #include <tapegrad/tapegrad.h>
 
 using namespace tapegrad;
@@ -12,7 +12,7 @@ const char* const rhyme =
     "This is the dog that worried the cat that killed the rat that ate the malt that lay in the "
     "house that Jack built.\n";
 
-// Characters as vectors, an LSTM over them, and the logits of each next character.
+// An embedding of the characters, an LSTM, and the logits of each next character.
 struct CharLstm {
   Embedding embedding;
   Recurrent lstm;
@@ -34,7 +34,7 @@ struct CharLstm {
   }
 };
 
-// Draws an index: each one with its probability.
+// Samples an index from the given probabilities.
 Index choose(const Tensor& probabilities, Random& random) {
   double left = random.uniform();
   for (Index i = 0; i + 1 < probabilities.size(); ++i)
@@ -55,13 +55,13 @@ void train_and_write(const std::string& text) {
     const Tensor logits = net(transposed(batch.inputs), states);
     const Tensor loss = cross_entropy(logits, transposed(batch.targets));
     std::vector<Tensor> gradients = grad(loss, adam.parameters());
-    clip_by_global_norm(gradients, 1);  // those through many steps may explode
+    clip_by_global_norm(gradients, 1);  // gradients through many steps may explode
     adam.step(gradients);
     if (step % 100 == 0) fmt::print("step {:3}: loss {:.3f} nats a character\n", step, loss.item());
   }
 
   std::vector<RecurrentState> states;
-  Indices next({1, 1}, {ids.data()[0]});  // the sample begins as the text does
+  Indices next({1, 1}, {ids.data()[0]});  // the sample begins like the text
   for (int i = 0; i < 300; ++i) {
     fmt::print("{}", characters.decode(next));
     next = Indices({1, 1}, {choose(softmax(net(next, states)), random)});

@@ -1,10 +1,10 @@
-// Trains a network to read digits and prints how many of those that it has never seen it gets
-// right. Usage: digits [DIRECTORY OF MNIST]; without one it draws some itself.
+// Trains a network to read digits and prints its accuracy on digits that it has never seen. Usage:
+// digits [DIRECTORY OF MNIST]; without a directory it draws digits itself.
 #include <tapegrad/tapegrad.h>
 
 using namespace tapegrad;
 
-// Digits of 6 x 10 pixels in pictures of 16 x 16, each somewhere else and all in noise.
+// Digits of 6 x 10 pixels at random places in noisy pictures of 16 x 16.
 ImageSet draw_digits(Index count, Random& random) {
   const int font[] = {0b111'101'101'101'111, 0b010'110'010'010'111, 0b111'001'111'100'111,
                       0b111'001'111'001'111, 0b101'101'111'001'001, 0b111'100'111'001'111,

@@ -1,5 +1,5 @@
-// Trains a small network on exclusive or, which no single linear layer can compute. Prints the loss
-// as it falls, and the probability of "true" for each of the four inputs.
+// Trains a small network on exclusive or, which no single linear layer can compute. Prints the
+// falling loss, and the probability of "true" for each of the four inputs.
 #include <tapegrad/tapegrad.h>
 
 using namespace tapegrad;
@@ -18,17 +18,17 @@ int main() {
   const Tensor inputs({4, 2}, {0, 0, 0, 1, 1, 0, 1, 1});
   const Indices labels({4}, {0, 1, 1, 0});
 
-  Random random(1);  // all random numbers come from this seed: every run is the same
+  Random random(1);  // the seed of all random numbers: every run is the same
   const Net net(random);
   Adam adam(parameters(net), {.learning_rate = 0.02});
   for (int step = 0; step <= 300; ++step) {
-    Tape tape;  // of this step alone
+    Tape tape;  // for this step only
     const Tensor loss = cross_entropy(net(inputs), labels);
     adam.step(grad(loss, adam.parameters()));
     if (step % 100 == 0) fmt::print("step {:3}: loss {:.4f}\n", step, loss.item());
   }
 
-  // Without a tape the network computes and nothing is recorded.
+  // Without a tape, nothing is recorded.
   const Tensor probabilities = softmax(net(inputs));
   for (Index i = 0; i < 4; ++i)
     fmt::print("{} xor {}: true with probability {:.3f}\n", inputs.data()[2 * i],

@@ -1,5 +1,5 @@
-// Shows what a tape is and how a gradient comes from it. Prints the tape of y = a b + sin a, and
-// derivatives of y, each beside the formula that calculus gives.
+// Shows what a tape is and how it yields a gradient. Prints the tape of y = a b + sin a, and
+// derivatives of y, each beside its formula.
 #include <tapegrad/tapegrad.h>
 
 #include <cmath>
@@ -7,14 +7,14 @@
 using namespace tapegrad;
 
 int main() {
-  Tape tape;  // from here on, operations are recorded
+  Tape tape;  // operations are recorded from here on
   const Tensor a = watch(2.0), b = watch(3.0);
   const Tensor product = a * b;
   const Tensor y = product + sin(a);
   print(tape);
 
-  // One sweep, from y back over the tape, gives both. It is recorded itself: the second derivative
-  // is a gradient of the first.
+  // One sweep, from y back over the tape, gives both. The sweep is itself recorded, so the second
+  // derivative is the gradient of the first.
   const std::vector<Tensor> gradient = grad(y, std::vector{a, b}, {.record = true});
   const Tensor curvature = grad(gradient[0], a);
 

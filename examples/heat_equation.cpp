@@ -1,5 +1,5 @@
-// Solves the heat equation u_t = k u_xx by a network whose loss holds derivatives of its output
-// (Raissi et al. 2019). Prints the loss as it falls, and the solution beside the exact one.
+// Solves the heat equation u_t = k u_xx with a network whose loss contains derivatives of its
+// output (Raissi et al. 2019). Prints the falling loss, and the solution beside the exact one.
 #include <tapegrad/tapegrad.h>
 
 #include <numbers>
@@ -8,11 +8,11 @@ using namespace tapegrad;
 
 const double k = 0.1, pi = std::numbers::pi;
 
-// The temperature of a rod of length 1 that begins as sin(pi x) and whose ends are kept at 0.
+// The temperature of a rod of length 1, initially sin(pi x), with both ends kept at 0.
 //   x, t: (N, 1)   returns: (N, 1)
 Tensor exact(const Tensor& x, const Tensor& t) { return exp(-k * pi * pi * t) * sin(pi * x); }
 
-// What the network takes it for. Same shapes.
+// The network's approximation of it. Same shapes.
 Tensor solution(const Sequential& net, const Tensor& x, const Tensor& t) {
   return net(concat({x, t}, 1));
 }
@@ -21,8 +21,8 @@ Tensor solution(const Sequential& net, const Tensor& x, const Tensor& t) {
 Tensor residual(const Sequential& net, const Tensor& points, const Tensor& times) {
   const Tensor x = watch(points), t = watch(times);
   const Tensor u = solution(net, x, t);
-  // Each u depends on its own x and t alone, so the gradient of their sum holds the derivatives of
-  // all. The sweeps are recorded: u_x is differentiated again, and the loss by the parameters.
+  // Each u depends only on its own x and t, so the gradient of their sum holds all their
+  // derivatives. The sweeps are recorded, because u_x is differentiated again, and so is the loss.
   const std::vector<Tensor> slopes = grad(sum(u), std::vector{x, t}, {.record = true});
   const Tensor &u_x = slopes[0], &u_t = slopes[1];
   const Tensor u_xx = grad(sum(u_x), x, {.record = true});

@@ -1,5 +1,5 @@
-// Makes a normalization that the library does not have, with a statistic that the backward sweep
-// takes for a constant. Prints whether its gradient is right, and how a network with it learns.
+// Defines a normalization that the library does not have, with a statistic that the backward sweep
+// treats as a constant. Prints whether its gradient is right, and how a network with it learns.
 #include <tapegrad/tapegrad.h>
 
 using namespace tapegrad;
@@ -8,7 +8,7 @@ using namespace tapegrad;
 Tensor centered(const Tensor& x) { return x - mean(x, -1, Keep::yes); }
 Tensor deviation(const Tensor& x) { return mean(abs(centered(x)), -1, Keep::yes) + 1e-5; }
 
-// With gain and bias, as layer normalization has them. No gradient flows through the deviation.
+// With gain and bias, like layer normalization. No gradient flows through the deviation.
 struct AbsoluteNorm {
   Parameter gain, bias;
   explicit AbsoluteNorm(Index channels) : gain(ones({channels})), bias(zeros({channels})) {}
@@ -21,8 +21,8 @@ struct AbsoluteNorm {
   }
 };
 
-// Differences of values see the deviation move, so they check the norm without `detach`. The sweep
-// does not, and must find the gradient of the function in which the deviation is a fixed number.
+// Finite differences let the deviation change, so they check the norm without `detach`. With it,
+// the sweep must find the gradient of the function in which the deviation is a fixed number.
 bool gradients_are_right() {
   const Tensor x({2, 4}, {1, 2, 5, 8, -3, 0, 1, 6});
   const Tensor fixed = deviation(x);

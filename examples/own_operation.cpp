@@ -1,5 +1,5 @@
-// Makes an operation that the library does not have: the angle of a point in the plane. Prints its
-// gradient at a point, and whether its rules agree with finite differences.
+// Defines an operation that the library does not have: the angle of a point in the plane. Prints
+// its gradient at a point, and whether its rules agree with finite differences.
 #include <tapegrad/tapegrad.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@ Tensor angle(const Tensor& x, const Tensor& y, Place place = Place::here()) {
   for (Index i = 0; i < x.size(); ++i)
     value.mutable_data()[i] = std::atan2(y.data()[i], x.data()[i]);
 
-  // A rule takes the gradient g of the output and returns that of its input. It is made of
-  // operations, so that it can be differentiated again: second derivatives need nothing more.
+  // A rule takes the gradient g of the output and returns that of its input. It is composed of
+  // operations, so it can itself be differentiated: second derivatives need nothing more.
   return record("angle", value, place,
                 edge(x, [x, y](const Tensor& g) { return -g * y / (square(x) + square(y)); }),
                 edge(y, [x, y](const Tensor& g) { return g * x / (square(x) + square(y)); }));

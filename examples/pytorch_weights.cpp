@@ -1,5 +1,5 @@
-// Takes a network from PyTorch, trains it a little and hands it back. Prints what it computes, to
-// be compared with Python. Usage: pytorch_weights [FILE]; without one it writes a file first.
+// Takes a network from PyTorch, trains it a little and hands it back. Prints its outputs, to
+// compare with Python. Usage: pytorch_weights [FILE]; without a file it writes one first.
 //
 //   net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 3))
 //   safetensors.torch.save_file(net.state_dict(), "net.safetensors")

@@ -11,11 +11,11 @@ struct CharRnnOptions {
   Index embedding = 128;
   Index hidden = 512;
   RecurrentOptions recurrent = {};
-  double dropout = 0;  ///< of the embeddings and of the last layer's outputs
+  double dropout = 0;  ///< of the embeddings and the last layer's outputs
 };
 
-/// A language model over characters: embedding, recurrent layers, a linear layer to the logits of
-/// the next character.
+/// A character-level language model: embedding, recurrent layers, and a linear layer to the logits
+/// of the next character.
 ///   ids: (T, B), in [0, vocabulary)   logits: (T, B, vocabulary)
 struct CharRnn {
   Embedding embedding;
@@ -27,7 +27,7 @@ struct CharRnn {
 
   struct Result {
     Tensor logits;
-    std::vector<RecurrentState> last;  ///< to go on from
+    std::vector<RecurrentState> last;  ///< to continue from
   };
   Result operator()(const Indices& ids, const std::vector<RecurrentState>& states = {},
                     Mode mode = {}) const;

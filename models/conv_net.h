@@ -9,13 +9,13 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct ConvNetOptions {
   NormSpec norm = {};         ///< before the ReLU of each convolution
-  NormSpec hidden_norm = {};  ///< before that of the hidden linear layer
+  NormSpec hidden_norm = {};  ///< before the ReLU of the hidden linear layer
   double dropout = 0;         ///< after it
 };
 
-/// The classic convolutional network for 28 x 28 images in ten classes: convolutions 1-20 and 20-50
-/// of 5 x 5, each with ReLU and max-pooling by 2, then linear 800-500, ReLU, 500-10 (as in Xu et
-/// al. 2019, section 2.2).
+/// The classic convolutional network for 28 x 28 images in ten classes (as in Xu et al. 2019,
+/// section 2.2): 5 x 5 convolutions with 1-20 and 20-50 channels, each with ReLU and 2 x 2
+/// max-pooling, then linear 800-500, ReLU, linear 500-10.
 ///   x: (N, 1, 28, 28)   returns (N, 10)
 struct ConvNet {
   Conv2d first;

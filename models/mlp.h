@@ -10,8 +10,8 @@ struct MlpOptions {
   double dropout = 0;  ///< after each ReLU
 };
 
-/// Linear layers with ReLU between them: `sizes` counts the channels from input to output.
-///   x: (N, ...) of sizes.front() values a row   returns (N, sizes.back())
+/// Linear layers with ReLU between them. `sizes` lists the channels from input to output.
+///   x: (N, ...), sizes.front() values per row   returns (N, sizes.back())
 /// Throws ArgumentError for fewer than two sizes and for sizes below 1.
 struct Mlp {
   std::vector<Layer> layers;

@@ -25,7 +25,7 @@ TransformerOptions stack_options(const TransformerModelOptions& o, bool causal) 
 TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, Positions p,
                                Random& random)
     : positions(p), tokens(vocabulary, channels, random) {
-  // Sinusoids have a size of their own, which sqrt(channels) times this matches.
+  // Sinusoids have a fixed size, which sqrt(channels) times this deviation matches.
   const double deviation =
       positions == Positions::sinusoidal ? 1 / std::sqrt(static_cast<double>(channels)) : 0.02;
   tokens.weight.set(random.normal({vocabulary, channels}, 0, deviation));

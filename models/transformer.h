@@ -5,17 +5,17 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How a model knows where a token stands.
+/// How a model encodes the positions of tokens.
 enum class Positions { none, learned, sinusoidal, rotary, alibi };
 
 /// Token embeddings with positions.
 ///   ids: (B, T), at positions from `first` on   returns (B, T, channels)
-/// Throws ArgumentError for a length below 1, for sinusoidal positions in channels that `sinusoids`
-/// refuses, and, when it is called, beyond `length` learned positions.
+/// Throws ArgumentError for a length below 1, for sinusoidal positions with channels that
+/// `sinusoids` refuses, and, when called, beyond `length` learned positions.
 struct TokenEmbedding {
   Positions positions;
   Embedding tokens;
-  Parameter table;  ///< (length, channels), of learned positions
+  Parameter table;  ///< (length, channels), for learned positions
 
   TokenEmbedding(Index vocabulary, Index channels, Index length, Positions positions,
                  Random& random);
@@ -33,18 +33,18 @@ struct TransformerModelOptions {
   bool tied = true;   ///< the output layer is the embedding, transposed (Press and Wolf 2017)
 };
 
-/// A decoder-only language model. Starts as GPT-2 does: N(0, 0.02) everywhere, the projections
-/// that end a residual branch divided by sqrt(2 layers), biases 0 (Radford et al. 2019,
-/// section 2.3).
+/// A decoder-only language model, initialized like GPT-2 (Radford et al. 2019, section 2.3):
+/// weights N(0, 0.02), divided by sqrt(2 layers) in the projections that end a residual branch;
+/// biases 0.
 ///   ids: (B, T)   returns logits (B, T, vocabulary)
 struct TransformerLm {
   TokenEmbedding embedding;
   Dropout dropout;
   TransformerStack stack;
-  std::optional<Linear> output;  ///< if it is not tied
+  std::optional<Linear> output;  ///< if not tied
 
   TransformerLm(Index vocabulary, Random& random, const TransformerModelOptions& options = {});
-  /// With caches, ids are the next tokens after those seen.
+  /// With caches, ids are the tokens that follow those seen.
   Tensor operator()(const Indices& ids, Mode mode = {},
                     std::vector<AttentionCache>* caches = nullptr) const;
   void visit(Fields& field) const {
@@ -54,8 +54,8 @@ struct TransformerLm {
   }
 };
 
-/// An encoder whose outputs are averaged over the tokens of a sequence, and classes from that (Xu
-/// et al. 2019, section 2.2).
+/// A classifier: an encoder, the mean of its outputs over the tokens of a sequence, and a linear
+/// layer (Xu et al. 2019, section 2.2).
 ///   ids: (B, T)   lengths: (B)   returns logits (B, classes)
 struct TransformerClassifier {
   TokenEmbedding embedding;
@@ -73,9 +73,9 @@ struct TransformerClassifier {
   }
 };
 
-/// An encoder and a decoder that attends to it (Vaswani et al. 2017), with one vocabulary.
+/// An encoder and a decoder that attends to it (Vaswani et al. 2017), with a shared vocabulary.
 ///   source: (B, Ts)   lengths: (B), of the sources   target: (B, Tt)
-///   returns logits of the token after each of the target, (B, Tt, vocabulary)
+///   returns (B, Tt, vocabulary), the logits of the token after each target token
 struct Translator {
   TokenEmbedding embedding;
   Dropout dropout;
@@ -84,9 +84,9 @@ struct Translator {
   Translator(Index vocabulary, Random& random, const TransformerModelOptions& options = {});
   Tensor operator()(const Indices& source, const Indices& lengths, const Indices& target,
                     Mode mode = {}) const;
-  /// The encoder's outputs, to decode from: (B, Ts, channels).
+  /// The encoder's outputs, for `decode`: (B, Ts, channels).
   Tensor encode(const Indices& source, const Indices& lengths, Mode mode = {}) const;
-  /// With caches, target are the next tokens.
+  /// With caches, target holds the next tokens.
   Tensor decode(const Tensor& memory, const Indices& lengths, const Indices& target, Mode mode = {},
                 std::vector<AttentionCache>* caches = nullptr) const;
   void visit(Fields& field) const {
@@ -99,9 +99,9 @@ struct Translator {
 /// (B, 1, 1, T): 1 for the tokens of each sequence, 0 for its padding.
 Tensor padding_mask(const Indices& lengths, Index steps);
 
-/// The initial weights of GPT-2, for a stack.
+/// Initializes a stack like GPT-2.
 void initialize_like_gpt2(const TransformerStack& stack, Random& random);
-/// N(0, deviation), and |v| for the gain of a normalized weight.
+/// Sets the weight to N(0, deviation), and with weight normalization the gain to |v|.
 void set_normal(const Linear& linear, double deviation, Random& random);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -15,7 +15,7 @@ std::string Fields::enter(const char* name) {
 }
 
 void Fields::claim(const std::string& name, const Claim& claim) {
-  if (cloning_) return;  // the slots are changing under their names
+  if (cloning_) return;  // cloning replaces the slots under their names
   const auto& [identity, kind, shape] = claims_.try_emplace(name, claim).first->second;
   expect<Error>(identity == claim.identity,
                 "visit: two fields are called {}: a {} of shape {} and a {} of shape {}; give each "
@@ -32,8 +32,8 @@ void Fields::operator()(const char* name, const Parameter& parameter) {
     if (cloning_) entry->second = Parameter(parameter.value(), parameter.name());
     parameters_.push_back({prefix_ + name, entry->second});
   }
-  // `visit` is const for every other walk; the module that `clone` walks over is its own, not
-  // const.
+  // `visit` is const for the sake of all other walks. `clone` walks over its own module, which is
+  // not const.
   if (cloning_) const_cast<Parameter&>(parameter) = entry->second;
 }
 

@@ -18,20 +18,20 @@ struct NamedParameter {
 };
 struct NamedNorm {
   std::string name;
-  const void* identity;  ///< as `Norm::identity` has it
+  const void* identity;  ///< `Norm::identity`
 };
 struct NamedBuffer {
   std::string name;
   Buffer buffer;
 };
 
-/// A walk over what a module holds. A module is any struct with
+/// Collects what a module holds. A module is any struct with
 ///
 ///     void visit(Fields& field) const { field("weight", weight); field("hidden", hidden); }
 ///
-/// Fields are parameters, buffers, modules, and vectors and optionals of these; names join with
-/// dots ("layers.0.weight"). A slot that is reached twice counts once, under its first name. Throws
-/// Error for two slots, or two norms, under one name: a checkpoint could hold one of them only.
+/// Fields are parameters, buffers, modules, and vectors and optionals of these; names are joined
+/// with dots ("layers.0.weight"). A slot found twice counts once, under its first name. Throws
+/// Error for two slots, or two norms, of one name: a checkpoint could hold only one of them.
 class Fields {
  public:
   void operator()(const char* name, const Parameter& parameter);
@@ -53,17 +53,17 @@ class Fields {
     if (field) (*this)(name, *field);
   }
 
-  /// What a module holds, under the names so far: its `visit`, or for PyTorch its `pytorch`.
+  /// Visits a module under the current prefix: calls its `visit`, or for PyTorch its `pytorch`.
   template <class Module>
   void walk(const Module& module) {
     if constexpr (requires(PyTorchState & state) { module.pytorch(state); })
       if (pytorch_ != nullptr) return module.pytorch(*pytorch_);
     module.visit(*this);
   }
-  /// A normalization, which need have neither parameters nor buffers: called by its `visit`.
+  /// Called by the `visit` of a normalization, which may have neither parameters nor buffers.
   void norm(const void* identity);
 
-  // From a temporary by value, so that `for (... : fields(net).parameters())` is safe.
+  // A temporary returns values, so that `for (... : fields(net).parameters())` is safe.
   const std::vector<NamedParameter>& parameters() const& { return parameters_; }
   std::vector<NamedParameter> parameters() && { return std::move(parameters_); }
   const std::vector<NamedBuffer>& buffers() const& { return buffers_; }
@@ -76,21 +76,21 @@ class Fields {
   friend Module clone(const Module& module);
   friend class PyTorchState;
 
-  /// Makes `name` part of the prefix; returns the prefix before.
+  /// Appends `name` to the prefix; returns the old prefix.
   std::string enter(const char* name);
   struct Claim {
     const void* identity;
     const char* kind;
     Shape shape;
   };
-  /// Takes a name for a slot. Throws Error if another has it.
+  /// Reserves a name for a slot. Throws Error if another slot has it.
   void claim(const std::string& name, const Claim& claim);
 
   std::string prefix_;
   bool cloning_ = false;
-  PyTorchState* pytorch_ = nullptr;                  // takes the fields, in a walk for PyTorch
+  PyTorchState* pytorch_ = nullptr;                  // receives the fields in a walk for PyTorch
   std::map<std::string, Claim> claims_;              // names of parameters and buffers
-  std::map<std::string, const void*> norm_claims_;   // those of norms
+  std::map<std::string, const void*> norm_claims_;   // names of norms
   std::unordered_map<const void*, Parameter> seen_;  // in a clone: each slot's own copy
   std::unordered_map<const void*, Buffer> seen_buffers_;
   std::vector<NamedParameter> parameters_;
@@ -105,8 +105,8 @@ Fields fields(const Module& module) {
   return found;
 }
 
-/// The parameters among these fields, each once, in their order. Gives those without a name their
-/// path ("hidden.weight").
+/// The parameters among these fields, each once, in order. Names the unnamed ones by their path
+/// ("hidden.weight").
 std::vector<Parameter> parameters(const Fields& found);
 /// Those of a module.
 template <class Module>
@@ -114,15 +114,15 @@ std::vector<Parameter> parameters(const Module& module) {
   return parameters(fields(module));
 }
 
-/// Throws Error, naming them and where they are read first, for parameters that a tape has used and
-/// that are not among these fields: they would be neither trained nor saved.
+/// Throws Error if a tape has used parameters that are not among these fields: they would be
+/// neither trained nor saved. The message names them and where they are first read.
 ///
 ///     const Tape tape;
 ///     loss(net(x));
 ///     expect_listed(tape, fields(net));
 void expect_listed(const Tape& tape, const Fields& found);
 
-/// The number of trained values among these fields.
+/// The number of trainable values among these fields.
 Index parameter_count(const Fields& found);
 /// Those of a module.
 template <class Module>
@@ -130,11 +130,11 @@ Index parameter_count(const Module& module) {
   return parameter_count(fields(module));
 }
 
-/// A copy whose parameters and buffers are its own; slots that were shared within the module stay
-/// shared within the copy. (A plain copy of a module shares its parameters.)
+/// A copy with its own parameters and buffers. Slots shared within the module are shared within the
+/// copy. (A plain copy of a module shares its parameters.)
 template <class Module>
 Module clone(const Module& module) {
-  fields(module);  // which refuses two fields of one name
+  fields(module);  // refuses two fields of one name
   Module copy = module;
   Fields walk;
   walk.cloning_ = true;

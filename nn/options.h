@@ -7,23 +7,23 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// Checks of what a layer, an optimizer or a schedule is made with. Each throws ArgumentError,
-// naming the owner ("Linear"), the option ("in") and the value; those of numbers return the value.
+// Checks of the options of a layer, an optimizer or a schedule. Each throws ArgumentError, naming
+// the owner ("Linear"), the option ("in") and the value. Checks of numbers return the value.
 
 /// A size or a count of at least 1.
 Index expect_positive(const char* owner, const char* option, Index value);
 /// A count, or a finite number, of at least 0.
 Index expect_not_negative(const char* owner, const char* option, Index value);
 double expect_not_negative(const char* owner, const char* option, double value);
-/// A share in [0, 1), such as a rate of dropout or the decay of an average.
+/// A share in [0, 1), such as a dropout rate or the decay of an average.
 double expect_share(const char* owner, const char* option, double value);
-/// The value that an option has by default, of an owner that does nothing with it.
+/// For an option that the owner ignores: it must have its default value.
 template <class T>
 void expect_default(const char* owner, const char* option, const T& value, const T& usual = {}) {
   expect<ArgumentError>(value == usual, "{}: {} has no effect: {}; leave it out", owner, option,
                         value);
 }
-/// Parameters that hold tensors, each once.
+/// Parameters must be defined and listed only once.
 void expect_distinct(const char* owner, const std::vector<Parameter>& parameters);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

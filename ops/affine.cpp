@@ -20,7 +20,7 @@ kernels::Affine operands_of(const Tensor& gain, const Tensor& bias) {
   return {gain.data(), bias.defined() ? bias.data() : nullptr};
 }
 
-// Room for the gradients of an input, and of gain and bias where they are wanted.
+// Memory for the gradients of an input, and of gain and bias if wanted.
 Gradients<3> room_for(const Operands<3>& in, const Wanted<3>& wanted) {
   Gradients<3> d{Tensor::uninitialized(in[0].shape()), {}, {}};
   for (const int i : {1, 2})

@@ -4,15 +4,15 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// y gain + bias, channel by channel: what follows a normalization.
+/// y gain + bias, channel by channel, as after a normalization.
 ///   y: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: y's shape
 /// Throws ShapeError for other shapes.
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place = Place::here());
 
-/// affine(normalize(x, fields, options), gain, bias): the layers LayerNorm and RMSNorm. For rows it
-/// is one pass and keeps x alone.
+/// affine(normalize(x, fields, options), gain, bias), as in the layers LayerNorm and RMSNorm. For
+/// rows it takes one pass and keeps only x.
 ///   x: (..., H)   gain: (H)   bias: (H), or undefined for none   returns: x's shape
-/// Throws ShapeError as the two do.
+/// Throws ShapeError as those two do.
 Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
                    const Tensor& bias, const NormOptions& options = {}, Place = Place::here());
 

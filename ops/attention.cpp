@@ -51,7 +51,7 @@ void expect_options(const AttentionOptions& o, const Shape& q, const Shape& k, c
                         "attention: dropout needs random numbers");
 }
 
-// The strides with which a tensor broadcasts to the scores.
+// A tensor with the strides that broadcast it to the scores.
 kernels::ScoreTerm term(const Tensor& x) {
   if (!x.defined()) return {};
   Index strides[4] = {};
@@ -78,7 +78,7 @@ struct Projections {
   }
 };
 
-// What dropout of the weights leaves; nothing where there is none.
+// The weights that dropout keeps; nothing without dropout.
 using Kept = std::optional<Choices>;
 
 Kept draw(const Projections& p, const AttentionOptions& o) {
@@ -105,7 +105,7 @@ Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
   return merge_heads(matmul(weights, split_heads(v, o.heads)));
 }
 
-// The kernels on tensors, as every form of attention uses them.
+// The kernels applied to tensors, shared by all forms of attention.
 class Heads {
  public:
   Heads(const AttentionOptions& options, Kept kept) : options_(options), kept_(std::move(kept)) {}
@@ -122,7 +122,7 @@ class Heads {
                                reinterpret_cast<kernels::SoftmaxRow*>(rows_.mutable_data()));
     return out;
   }
-  // The gradients of the three, or of the one that holds them.
+  // The gradients of the three tensors, or of the one that holds them.
   Projections backward(const Projections& p, const Tensor& out, const Tensor& g) const {
     Projections d{Tensor::uninitialized(p.q.shape()), {}, {}, p.packed};
     if (!p.packed) {
@@ -159,10 +159,10 @@ class Heads {
 
   AttentionOptions options_;
   Kept kept_;
-  Tensor rows_;  // (B, heads, Tq, 2), as kernels::SoftmaxRow
+  Tensor rows_;  // (B, heads, Tq, 2), as in kernels::SoftmaxRow
 };
 
-// Of queries, keys and values.
+// Attention of separate queries, keys and values.
 struct Attention {
   static constexpr const char* name = "attention";
   Heads heads;
@@ -177,7 +177,7 @@ struct Attention {
   }
 };
 
-// Of the three side by side.
+// Attention of the three side by side.
 struct SelfAttention {
   static constexpr const char* name = "self_attention";
   Heads heads;
@@ -195,7 +195,7 @@ struct SelfAttention {
   }
 };
 
-// The kernels take a bias for a constant.
+// The kernels treat a bias as a constant.
 bool has_kernel(const AttentionOptions& o) { return !o.bias.defined() || o.bias.tape_id() == 0; }
 
 template <class Operation, std::size_t N>
@@ -233,7 +233,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
 
 namespace {
 
-// Each pair turned by its angle times `direction`.
+// Rotates each pair by its angle times `direction`.
 Tensor turned(const Tensor& x, Index heads, Index first, double base, double direction) {
   const Shape& shape = x.shape();
   Tensor y = Tensor::uninitialized(shape);
@@ -250,7 +250,7 @@ Tensor turned(const Tensor& x, Index heads, Index first, double base, double dir
 Tensor rotate(const Tensor& x, Index heads, Index first, double base, double direction,
               Place place) {
   return record("rotary", turned(x, heads, first, base, direction), place,
-                edge(x, [=](const Tensor& g) {  // a rotation's transpose turns back
+                edge(x, [=](const Tensor& g) {  // a rotation's transpose rotates back
                   return rotate(g, heads, first, base, -direction, {});
                 }));
 }
@@ -273,7 +273,7 @@ Tensor relative_shift(const Tensor& scores, Place place) {
   const PlaceScope caller(place);
   const Shape& shape = scores.shape();
   const Index rows = shape[-2], columns = shape[-1];
-  // One column of zeros before, then rows that begin one element later each.
+  // Prepends a column of zeros, so that each row begins one element later.
   const Tensor padded = pad(scores, {{1, 0}});
   const Tensor slanted = reshape(padded, shape.with(-1, rows).with(-2, columns + 1));
   return reshape(slice(slanted, -2, 1, columns + 1), shape);

@@ -61,7 +61,7 @@ RecurrentState gru_reset_first_step(const Tensor& inputs, const Tensor& weight,
 
 }  // namespace
 
-// Tables of other files may copy them before main: they are there from the beginning.
+// constinit, because tables in other files may copy them before main.
 constinit const Cell Cell::rnn_tanh{.name = "rnn",
                                     .gates = 1,
                                     .norms = CellNorms::of_sum,

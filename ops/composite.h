@@ -4,7 +4,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// While in scope, fused operations compute their definitions on this thread; or do not, if
+/// While in scope, fused operations on this thread compute their definitions, or their kernels if
 /// `readable` is false.
 class Composite {
  public:

@@ -14,7 +14,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Windows of `size` along an extent of the padded image.
+// The number of windows of `size` along an axis of the padded image.
 Index window_count(const char* operation, const Shape& shape, Index extent, Index size,
                    Index stride, Index padding) {
   expect<ArgumentError>(stride >= 1 && padding >= 0 && size >= 1,
@@ -25,14 +25,14 @@ Index window_count(const char* operation, const Shape& shape, Index extent, Inde
   return (extent + 2 * padding - size) / stride + 1;
 }
 
-// What an operation is called in messages, and how its window moves: as ConvOptions, but for the
-// padding, of which an image of one line has none above and below.
+// The operation's name for messages, and how its window moves: as in ConvOptions, except that an
+// image of one line has no padding above and below.
 struct Window {
   const char* operation;
   Index stride, top, left, dilation, groups;
 };
 
-// How many lines a window of `size` lines covers.
+// The extent that a dilated window of `size` lines covers.
 Index reach(const char* operation, Index size, Index dilation) {
   expect<ArgumentError>(dilation >= 1, "{}: dilation must be at least 1: {}", operation, dilation);
   return size < 1 ? size : dilation * (size - 1) + 1;
@@ -66,7 +66,7 @@ kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, const Window&
           .out_width = window_count(operation, x, x[3], columns, stride, left)};
 }
 
-// The extent of an image in which a window has `count` positions and `unused` elements are left.
+// The extent of an image in which a window has `count` positions and leaves `unused` elements.
 Index image_extent(const Shape& result, Index count, Index size, const Window& window,
                    Index unused) {
   const Index covered = reach(window.operation, size, window.dilation);
@@ -140,7 +140,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
   const auto [stride, padding, dilation, groups] = options;
   expect_channels("conv1d", x.shape(), weight.shape(), groups);
   const PlaceScope caller(place);
-  // An image of one line, and windows of one.
+  // An image and windows of one line.
   const Tensor y =
       correlate(reshape(x, x.shape().insert(2, 1)), reshape(weight, weight.shape().insert(2, 1)),
                 {"conv1d", stride, 0, padding, dilation, groups});

@@ -4,20 +4,20 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How a window moves over an image and what it sees, the same down and across.
+/// How a window moves over an image and what it sees, in both directions alike.
 struct ConvOptions {
   Index stride = 1;
   Index padding = 0;   ///< zeros around the image
-  Index dilation = 1;  ///< how far apart neighbouring elements of the window are
+  Index dilation = 1;  ///< distance between neighbouring elements of the window
   Index groups = 1;    ///< each group of filters sees its group of channels only
 };
 
-/// Cross-correlation, what deep learning calls convolution.
+/// Cross-correlation, which deep learning calls convolution.
 ///   x: (N, C, H, W)   weight: (O, C / groups, R, S)   returns (N, O, H', W') with
 ///   H' = (H + 2 padding - dilation (R - 1) - 1) / stride + 1, and so on
-/// Throws ShapeError for other ranks, channels that differ, groups that do not divide them, or a
-/// window larger than the padded image; ArgumentError for strides and dilations below 1 and for
-/// padding below 0.
+/// Throws ShapeError for other ranks, channels that disagree, groups that do not divide the
+/// channels, and a window larger than the padded image; ArgumentError for strides and dilations
+/// below 1 and for padding below 0.
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
 /// The same along one axis.
@@ -32,9 +32,9 @@ struct ConvTransposeOptions {
   Index dilation = 1;
   Index groups = 1;
 };
-/// The transpose of `conv2d` as a linear map of the image, with the same weight and options: what
-/// the gradient of conv2d does, also called a deconvolution. conv2d takes images of several heights
-/// to one; `output_padding` chooses among them.
+/// The transpose of `conv2d` as a linear map of the image, with the same weight and options, also
+/// called deconvolution. It computes what the gradient of conv2d computes. conv2d maps images of
+/// several heights to one; `output_padding` chooses among them.
 ///   x: (N, C, H, W)   weight: (C, O / groups, R, S)   returns (N, O, H', W') with
 ///   H' = (H - 1) stride - 2 padding + dilation (R - 1) + 1 + output_padding, and so on
 /// Throws as conv2d does, ShapeError for a result without elements, and ArgumentError for an output
@@ -42,14 +42,15 @@ struct ConvTransposeOptions {
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options = {},
                         Place = Place::here());
 
-/// Windows of `size` x `size`, `stride` apart (0: as far as the size), with padding at most size /
-/// 2 that never wins a maximum.
+/// Windows of `size` x `size`, `stride` apart (0: the size). Padding is at most size / 2 and never
+/// wins a maximum.
 struct PoolOptions {
   Index size = 2;
   Index stride = 0;
   Index padding = 0;
 };
-/// The greatest element of each window; the first of equals gets the gradient, as in PyTorch.
+/// The greatest element of each window; the first of equal elements gets the gradient, as in
+/// PyTorch.
 ///   x: (N, C, H, W)   returns (N, C, H', W') as in conv2d
 Tensor max_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
 /// The mean of each window, over size^2 elements including padding, as in PyTorch.

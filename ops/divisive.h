@@ -12,8 +12,8 @@ struct DivisiveOptions {
 ///   z_j = sum_i u_ji x_i / (sigma^2 + sum_k w_jk |x_k|^p)^(1/p)
 /// (Heeger 1992; Ren et al. 2017, eq. 1).
 ///   x: (..., H)   summation u, suppression w: (H, H)   returns: x's shape
-/// Throws ShapeError for other shapes, ArgumentError for an exponent that is not positive and
-/// numbers that are not finite.
+/// Throws ShapeError for other shapes, ArgumentError for an exponent that is not positive and for
+/// options that are not finite.
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options = {}, Place = Place::here());
 

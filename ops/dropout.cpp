@@ -12,7 +12,7 @@ Tensor composite::dropout(const Tensor& x, double rate, Random& random) {
   return x * (random.bernoulli(x.shape(), 1 - rate) / (1 - rate));
 }
 
-// Its own transpose: each element is multiplied by its factor.
+// It is its own transpose: it multiplies each element by a factor.
 Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place place) {
   const auto factor = static_cast<real>(1 / (1 - rate));
   Tensor y = Tensor::uninitialized(x.shape());

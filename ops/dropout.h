@@ -5,12 +5,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Each element is 0 with probability `rate`, otherwise divided by 1 - rate (Srivastava et al.
-/// 2014). Throws ArgumentError unless 0 <= rate < 1.
+/// Sets each element to 0 with probability `rate`, and divides the others by 1 - rate (Srivastava
+/// et al. 2014). Throws ArgumentError unless 0 <= rate < 1.
 Tensor dropout(const Tensor& x, double rate, Random& random, Place = Place::here());
 
 namespace composite {
-/// The definition; `dropout` draws the same numbers, and keeps none of them.
+/// The definition. `dropout` draws the same numbers without storing them.
 Tensor dropout(const Tensor& x, double rate, Random& random);
 }  // namespace composite
 

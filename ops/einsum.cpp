@@ -28,7 +28,7 @@ bool has(const std::string& letters, char letter) {
   return letters.find(letter) != std::string::npos;
 }
 
-// The letters of `all` that pass, in their order.
+// The letters of `all` that pass, in order.
 template <class Passes>
 std::string filtered(const std::string& all, const Passes& passes) {
   std::string found;
@@ -90,7 +90,8 @@ Equation parse(const std::string& equation) {
   return parsed;
 }
 
-// Throws unless the operands have the axes that the equation names, of one extent for each letter.
+// Throws unless the operands have the axes that the equation names, with one extent for each
+// letter.
 void expect_fits(const std::string& equation, const Equation& parsed,
                  const std::vector<Tensor>& operands) {
   expect(parsed.operands.size() == operands.size(), "einsum: {} operands for {} terms: {}",
@@ -119,7 +120,7 @@ Factor permuted(const Factor& factor, const std::string& letters) {
   return {permute(factor.tensor, order), letters};
 }
 
-// Without the axes that do not pass, which are summed over.
+// Sums over the axes that do not pass.
 template <class Passes>
 Factor summed(const Factor& factor, const Passes& passes) {
   Factor left = factor;
@@ -138,14 +139,14 @@ Index count(const Factor& factor, const std::string& letters) {
   return product;
 }
 
-// Axes of a factor joined to three: those of each group.
+// Merges the axes of each of three groups into one axis.
 Tensor joined(const Factor& factor, const std::string& first, const std::string& second,
               const std::string& third) {
   return reshape(permuted(factor, first + second + third).tensor,
                  {count(factor, first), count(factor, second), count(factor, third)});
 }
 
-// The product of two factors; letters of both that are not `kept` are summed over.
+// The product of two factors. Sums over their common letters that are not `kept`.
 Factor product(const Factor& a, const Factor& b, const std::string& kept) {
   const auto shared = [&](char c) { return has(a.letters, c) && has(b.letters, c); };
   const std::string batch = filtered(a.letters, [&](char c) { return shared(c) && has(kept, c); });
@@ -153,7 +154,7 @@ Factor product(const Factor& a, const Factor& b, const std::string& kept) {
   const std::string rows = filtered(a.letters, [&](char c) { return !shared(c); });
   const std::string columns = filtered(b.letters, [&](char c) { return !shared(c); });
   const Tensor left = joined(a, batch, rows, inner), right = joined(b, batch, inner, columns);
-  // With nothing to sum over, inner is an axis of 1, and elements are multiplied by broadcasting.
+  // With nothing to sum over, inner is an axis of 1, and broadcasting multiplies the elements.
   const Tensor c = inner.empty() ? left * right : matmul(left, right);
   std::vector<Index> extents;
   for (const char letter : batch + rows) extents.push_back(count(a, {letter}));

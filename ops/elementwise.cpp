@@ -163,7 +163,7 @@ Tensor leaky_relu(const Tensor& x, double slope, Place place) {
 Tensor elu(const Tensor& x, double alpha, Place place) {
   expect_defined("elu", x);
   const PlaceScope caller(place);
-  // The exponential is kept from overflowing where it is not chosen; at 0 its gradient is whole.
+  // Keeps the exponential from overflowing where it is not chosen. At 0 it gets the full gradient.
   const Tensor is_positive = greater(x, 0.0);
   return where(is_positive, x, alpha * expm1(where(is_positive, 0.0, x)));
 }

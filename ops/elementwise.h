@@ -4,8 +4,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// Element by element. The result of a function of one tensor has its shape; those of several
-// broadcast by NumPy's rule and throw ShapeError, naming the shapes, when they do not fit.
+// Elementwise operations. With one operand, the result has its shape. Several operands broadcast by
+// NumPy's rule; those that do not fit throw ShapeError, naming the shapes.
 
 Tensor add(const Tensor& a, const Tensor& b, Place = Place::here());
 Tensor sub(const Tensor& a, const Tensor& b, Place = Place::here());
@@ -13,7 +13,7 @@ Tensor mul(const Tensor& a, const Tensor& b, Place = Place::here());
 Tensor div(const Tensor& a, const Tensor& b, Place = Place::here());
 /// a^b. Gradients at a = 0 follow PyTorch: 0 for a where b = 0, 0 for b where a = 0.
 Tensor pow(const Tensor& a, const Tensor& b, Place = Place::here());
-/// The smaller and the larger of two; equal elements share the gradient by halves, as in PyTorch.
+/// The smaller or the larger of two; equal elements get half the gradient each, as in PyTorch.
 Tensor minimum(const Tensor& a, const Tensor& b, Place = Place::here());
 Tensor maximum(const Tensor& a, const Tensor& b, Place = Place::here());
 
@@ -23,10 +23,10 @@ Tensor abs(const Tensor& x, Place = Place::here());
 /// -1, 0 or 1; its gradient is 0 everywhere.
 Tensor sign(const Tensor& x, Place = Place::here());
 Tensor exp(const Tensor& x, Place = Place::here());
-/// e^x - 1, exact near 0.
+/// e^x - 1, accurate near 0.
 Tensor expm1(const Tensor& x, Place = Place::here());
 Tensor log(const Tensor& x, Place = Place::here());
-/// log(1 + x), exact near 0.
+/// log(1 + x), accurate near 0.
 Tensor log1p(const Tensor& x, Place = Place::here());
 Tensor sqrt(const Tensor& x, Place = Place::here());
 /// 1 / sqrt(x)
@@ -48,18 +48,18 @@ Tensor relu(const Tensor& x, Place = Place::here());
 Tensor leaky_relu(const Tensor& x, double slope = 0.01, Place = Place::here());
 /// x for x > 0, otherwise alpha (e^x - 1) (Clevert et al. 2016).
 Tensor elu(const Tensor& x, double alpha = 1, Place = Place::here());
-/// x Phi(x) with the normal distribution function Phi (Hendrycks and Gimpel 2016).
+/// x Phi(x), with the standard normal distribution function Phi (Hendrycks and Gimpel 2016).
 Tensor gelu(const Tensor& x, Place = Place::here());
-/// Its approximation x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+/// The approximation of gelu x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 Tensor gelu_tanh(const Tensor& x, Place = Place::here());
 /// x sigmoid(x)
 Tensor silu(const Tensor& x, Place = Place::here());
 /// log(1 + e^x)
 Tensor softplus(const Tensor& x, Place = Place::here());
-/// x limited to [low, high]; the gradient is that of x inside and on the bounds, otherwise 0.
+/// x limited to [low, high]; the gradient is 1 inside and on the bounds, 0 outside.
 Tensor clamp(const Tensor& x, double low, double high, Place = Place::here());
 
-// Comparisons: 1 where true, otherwise 0. Constants: no gradient flows through them.
+// Comparisons: 1 where true, otherwise 0. They are constants: no gradient flows through them.
 Tensor equal(const Tensor& a, const Tensor& b);
 Tensor not_equal(const Tensor& a, const Tensor& b);
 Tensor less(const Tensor& a, const Tensor& b);
@@ -68,7 +68,7 @@ Tensor greater(const Tensor& a, const Tensor& b);
 Tensor greater_equal(const Tensor& a, const Tensor& b);
 
 /// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient,
-/// and what was not chosen gets 0 even where it is NaN or infinite.
+/// and elements not chosen get 0, even where they are NaN or infinite.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place = Place::here());
 /// `value` where `mask` is not 0, x elsewhere; the mask broadcasts to x's shape. Throws ShapeError
 /// if it does not.
@@ -78,7 +78,7 @@ namespace composite {
 Tensor gelu(const Tensor& x);
 }  // namespace composite
 
-/// An operand of +, -, * or /: a tensor, a parameter or a number, and the line that wrote it.
+/// An operand of +, -, * or /: a tensor, a parameter or a number, and the line it appears on.
 struct Operand {
   Operand(const Tensor& x, Place p = Place::here()) : tensor(x), place(p) {}
   Operand(const Parameter& x, Place p = Place::here()) : owned(x), tensor(owned), place(p) {}

@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// nodes: of the xs on the tape; -1 for one that is not.
+// nodes: those of the xs, or -1 for an x that is not on the tape.
 std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& nodes,
                           const std::vector<Shape>& shapes, const GradOptions& options) {
   Tape& tape = Tape::required("grad");
@@ -50,8 +50,8 @@ std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& node
   return gradients;
 }
 
-// Where functions that differentiate record: on the active tape; on one that NoGrad pauses, which
-// forgets it again; without any, on a tape of their own.
+// The tape that differentiating functions record on: the active one; one that NoGrad pauses, which
+// then forgets it; or, without any, a tape of their own.
 class Differentiation {
  public:
   Differentiation() {
@@ -84,7 +84,7 @@ void expect_product(const char* operation, const Tensor& v, const Tensor& of) {
          of.shape(), v.shape());
 }
 
-// The same values as a new node: what a sweep over f must not walk past.
+// The same values as a new node, at which a sweep over f stops.
 Tensor alias(const Tensor& x) {
   const Tape* tape = Tape::active();
   if (!tape->holds(x, "alias", 0)) return watch(x);

@@ -34,7 +34,7 @@ class Elements final : public Part {
   Indices positions_;
 };
 
-// The flat positions in a tensor of shape `whole` of what `positions` names along one axis.
+// Turns positions along one axis into flat positions in a tensor of shape `whole`.
 Indices flat_positions(const char* operation, const Indices& positions, int axis,
                        const Shape& whole) {
   const Shape& shape = positions.shape();

@@ -5,7 +5,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Rows of a table.
+/// Looks up rows of a table.
 ///   table: (V, ...)   ids: any shape, values in [0, V)   returns ids.shape + table.shape[1:]
 /// Throws ShapeError for an id out of range.
 Tensor embedding(const Tensor& table, const Indices& ids, Place = Place::here());
@@ -13,8 +13,8 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place = Place::here())
 /// positions of x's shape except along `axis`. Throws ShapeError for shapes or values that do not
 /// fit.
 Tensor gather(const Tensor& x, int axis, const Indices& positions, Place = Place::here());
-/// Zeros of `shape` to which each element of x is added at its position along `axis`: the transpose
-/// of `gather`.
+/// Zeros of `shape`, plus each element of x at its position along `axis`: the transpose of
+/// `gather`.
 Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
                    Place = Place::here());
 /// One element of each row. x: (..., C)  labels: (...), in [0, C)  returns (...).
@@ -24,9 +24,9 @@ Tensor pick(const Tensor& x, const Indices& labels, Place = Place::here());
 Tensor one_hot(const Indices& labels, Index classes);
 
 /// The elements of x at flat row-major positions: result[i] = x[positions[i]], of positions.shape.
-/// Maxima, pooling and gathering are made of it.
+/// Maxima, pooling and gathering use it.
 Tensor take(const Tensor& x, const Indices& positions, Place = Place::here());
-/// Zeros of `shape` with each element of x added at its flat position: the transpose of `take`.
+/// Zeros of `shape`, plus each element of x at its flat position: the transpose of `take`.
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -12,7 +12,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Elements begin, begin + step, ... before end of one axis.
+// Elements begin, begin + step, ... below end of one axis.
 class Slice final : public Part {
  public:
   Slice(int axis, Index begin, Index end, Index step)
@@ -183,7 +183,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
   expect_defined("broadcast_to", x);
   expect(broadcast("broadcast_to", x.shape(), shape) == shape,
          "broadcast_to: {} does not stretch to {}", x.shape(), shape);
-  // The sweep sums the gradient down to the shape of x.
+  // The sweep sums the gradient to the shape of x.
   return record("broadcast_to", stretched(x, shape), place, edge(x));
 }
 

@@ -59,8 +59,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, Place place) {
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, Place place) {
   expect_same("binary_cross_entropy_with_logits", logits, target);
   const PlaceScope caller(place);
-  // Of softplus(logits) - logits * target, large logits would leave rounding errors, infinite ones
-  // nothing.
+  // softplus(logits) - logits * target would have rounding errors for large logits and NaN for
+  // infinite ones.
   return mean(target * softplus(-logits) + (1.0 - target) * softplus(logits));
 }
 
@@ -80,7 +80,7 @@ Tensor huber(const Tensor& x, const Tensor& target, double delta, Place place) {
   expect_same("huber", x, target);
   expect<ArgumentError>(delta > 0, "huber: delta must be positive: {}", delta);
   const PlaceScope caller(place);
-  // The part within the bounds counts by its square, the part beyond by its size.
+  // The part within the bounds counts quadratically, the part beyond linearly.
   const Tensor error = x - target, within = clamp(error, -delta, delta);
   return mean(0.5 * square(within) + delta * abs(error - within));
 }

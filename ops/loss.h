@@ -8,7 +8,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct CrossEntropyOptions {
-  double label_smoothing = 0;              ///< share of the target spread evenly over the classes
+  double label_smoothing = 0;              ///< share of the target spread evenly over all classes
   std::optional<Index> ignore_index = {};  ///< rows with this label do not count
 };
 
@@ -19,10 +19,10 @@ struct CrossEntropyOptions {
 /// outside [0, 1].
 Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOptions options = {},
                      Place = Place::here());
-/// The same against a distribution for each row. target: logits.shape.
+/// The same for a target distribution in each row. target: logits.shape.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Place = Place::here());
 /// The mean of softplus(x) - x t, the cross entropy of Bernoulli logits x and targets t in [0, 1].
-/// Shapes must be equal; throws ShapeError otherwise (so do mse and l1).
+/// Throws ShapeError unless the shapes are equal, as do mse and l1.
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
                                         Place = Place::here());
 /// The mean of (x - target)^2.
@@ -30,16 +30,16 @@ Tensor mse(const Tensor& x, const Tensor& target, Place = Place::here());
 /// The mean of |x - target|.
 Tensor l1(const Tensor& x, const Tensor& target, Place = Place::here());
 /// The mean of e^2 / 2 where |e| <= delta and delta (|e| - delta / 2) elsewhere, with e = x -
-/// target (Huber 1964), as torch's huber_loss. Throws ShapeError for shapes that differ,
+/// target (Huber 1964), like torch's huber_loss. Throws ShapeError for shapes that differ,
 /// ArgumentError unless delta > 0.
 Tensor huber(const Tensor& x, const Tensor& target, double delta = 1, Place = Place::here());
 /// The mean of max(0, 1 - x t) for scores x and targets t, each -1 or 1; where x t = 1 the gradient
 /// is 0. Throws ShapeError for shapes that differ.
 Tensor hinge(const Tensor& x, const Tensor& target, Place = Place::here());
-/// The divergence sum_c p_c (log p_c - log q_c) of q from p, in nats, as a mean over rows:
-/// kl_div(log_q, p, reduction="batchmean") of torch where there are two axes.
+/// The Kullback-Leibler divergence KL(p || q) = sum_c p_c (log p_c - log q_c) in nats, as a mean
+/// over rows. With two axes it is torch's kl_div(log_q, p, reduction="batchmean").
 ///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns ()
-/// Where p = 0, value and gradient are exactly 0, even for log q = -inf. Throws ShapeError for a
+/// Where p = 0, value and gradient are exactly 0, even if log q = -inf. Throws ShapeError for a
 /// scalar and for shapes that differ.
 Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place = Place::here());
 

@@ -4,7 +4,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Which operands of a product are read transposed in their last two axes (without a copy).
+/// Which operands of a product to read with their last two axes transposed (without a copy).
 struct Transposed {
   bool a = false, b = false;
 };
@@ -12,13 +12,13 @@ struct Transposed {
 /// The matrix product over the last two axes.
 ///   a: (..., m, k), or (..., k, m) if transposed    b: (..., k, n), or (..., n, k)
 ///   returns (..., m, n); the leading axes broadcast.
-/// A vector is a row on the left and a column on the right, an axis that the result does not have:
-/// a: (k)   b: (..., k, n)   returns (..., n).
+/// A vector is a row on the left and a column on the right, and the result lacks that axis:
+///   a: (k)   b: (..., k, n)   returns (..., n)
 /// Throws ShapeError for inner sizes that differ, leading axes that do not broadcast, scalars and
 /// transposed vectors.
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed transposed = {}, Place = Place::here());
 
-/// x weight + bias, row by row, without a pass of its own for the bias.
+/// x weight + bias, row by row, without a separate pass for the bias.
 ///   x: (..., in)   weight: (in, out)   bias: (out)   returns (..., out)
 /// Throws ShapeError for other shapes.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place = Place::here());

@@ -65,14 +65,15 @@ namespace {
 
 using kernels::Lines;
 
-// The rows or the columns of a matrix, each to mean 0 and length 1, or to length 1 only.
+// Normalizes the rows or the columns of a matrix: to mean 0 and mean square 1, or to mean square 1
+// only.
 struct NormalizeLines {
   static constexpr const char* name = "normalize";
 
   Lines lines;
   bool centered;
   NormOptions options;
-  Tensor inverses = {}, slopes = {};  // of each line, as kernels::RowScale
+  Tensor inverses = {}, slopes = {};  // of each line, as in kernels::RowScale
 
   Tensor definition(const Operands<1>& in) const {
     const NormField line{.axes = {lines == Lines::rows ? -1 : 0}};
@@ -103,7 +104,7 @@ struct NormalizeLines {
   }
 };
 
-// Whether a field is that of batch normalization of features.
+// Whether this is the field of batch normalization of features.
 bool all_but_last(const NormField& field, const Shape& shape) {
   std::vector<int> axes;
   for (const int axis : field.axes) axes.push_back(shape.resolve(axis));
@@ -113,7 +114,7 @@ bool all_but_last(const NormField& field, const Shape& shape) {
   return field.groups == 1 && static_cast<int>(axes.size()) == shape.rank() - 1;
 }
 
-// x with the given axes last, as rows of their elements; f of it; and back again.
+// Moves the given axes last and flattens them into rows, applies f, and restores the layout.
 template <class F>
 Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
   std::vector<bool> inside(x.rank());

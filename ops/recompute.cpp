@@ -22,7 +22,7 @@ thread_local bool recomputation_active = false;
 thread_local std::uint64_t changed_computation = 0;
 std::atomic<std::uint64_t> next_changed_computation{1};
 
-// A number that depends on everything that is added to it, and on the order.
+// A hash of everything added to it, in order.
 class Fingerprint {
  public:
   void add(std::uint64_t value) { state_ = (std::rotl(state_, 5) ^ value) * 0x9E3779B97F4A7C15; }
@@ -42,8 +42,9 @@ class Fingerprint {
   std::uint64_t state_ = 0;
 };
 
-// What made y since a tape had `begin` nodes: operations, what they read, and y. Leaves of
-// parameters count by their parameters: the first run enters some that the second finds.
+// A fingerprint of y and of how it was computed since the tape had `begin` nodes: the operations
+// and what they read. Leaves count by their parameters, since the first run enters leaves that the
+// second finds.
 std::uint64_t fingerprint_of(const Tape& tape, std::int32_t begin, const Tensor& y) {
   Fingerprint print;
   print.add(y);
@@ -76,7 +77,7 @@ std::uint64_t fingerprint_of(const Tape& tape, std::int32_t begin, const Tensor&
   return print.value();
 }
 
-// f(xs), which can be computed once more as it was the first time.
+// f(xs), which can be computed again under the conditions of the first time.
 class Repeatable {
  public:
   Repeatable(const Function& f, const std::vector<Tensor>& xs)
@@ -91,7 +92,7 @@ class Repeatable {
     const Tensor y = f_(xs_);
     expect<TapeError>(y.defined(), "recompute: the function returned an undefined tensor");
     for (const RandomJournal::Entry& entry : journal.entries())
-      if (*entry.random != nullptr) drawn_.push_back(entry);  // the others were f's own
+      if (*entry.random != nullptr) drawn_.push_back(entry);  // the others belonged to f
     fingerprint_ = fingerprint_of(tape, begin, y);
     return y;
   }
@@ -123,12 +124,12 @@ class Repeatable {
   }
 
  private:
-  // While in scope, the surroundings of the first time.
+  // While in scope, restores the conditions of the first time.
   class Restored {
    public:
     Restored(const std::vector<RandomJournal::Entry>& drawn, bool composite)
         : recomputation_(recomputation_active), composite_(composite) {
-      now_.reserve(drawn.size());  // from here on nothing fails
+      now_.reserve(drawn.size());  // nothing fails from here on
       recomputation_active = true;
       for (const auto& [random, state] : drawn) {
         now_.push_back({random, (*random)->state()});
@@ -158,7 +159,7 @@ class Repeatable {
   std::uint64_t fingerprint_ = 0;
 };
 
-// What `recompute` leaves on the tape.
+// The rule that `recompute` puts on the tape.
 struct RecomputeRule final : Rule {
   Repeatable f;
 
@@ -194,7 +195,7 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
     return y;
   }
   const PlaceScope caller(place);
-  // From the start where it stays: a Random that f holds must not move.
+  // Constructed in its final place: a Random that f holds must not move.
   const auto destroy = [](RecomputeRule* rule) { rule->~RecomputeRule(); };
   std::unique_ptr<RecomputeRule, decltype(destroy)> rule(
       new (tape->allocate(sizeof(RecomputeRule), alignof(RecomputeRule))) RecomputeRule(f, xs));
@@ -205,7 +206,7 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
     const Interlude forgotten(*tape);
     const std::int32_t before = tape->size();
     const Tensor y = rule->f.first(*tape);
-    if (!tape->holds(y, "recompute", 0) || y.node() < before) return y;  // there is nothing to keep
+    if (!tape->holds(y, "recompute", 0) || y.node() < before) return y;  // nothing to keep
     for (std::int32_t i = before; i < tape->size(); ++i) {
       const Node& node = tape->node(i);
       for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))

@@ -4,35 +4,35 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// f(xs), without keeping what is computed inside: the backward sweep computes it again, which
-/// costs one more forward pass and leaves only xs and what f captures in memory (Chen et al. 2016).
-/// Gradients also reach the parameters and recorded tensors that f captures; random numbers that it
-/// draws, for dropout, are the same again, so f must draw from a Random that lives until the sweep.
-/// On a tape that keeps values the same as f(xs).
-///   f: gives the same for the same inputs, whenever it is called
-/// Tensors that f records and leaves behind elsewhere than in its result are refused afterwards.
-/// The sweep throws TapeError when f does something else the second time, when a parameter that it
-/// reads has changed in between or a Random has ended, and outside of the ChangedComputation of the
-/// first time. Throws TapeError for an f that is empty or returns an undefined tensor.
+/// f(xs) without keeping its intermediate values, also called gradient checkpointing. The backward
+/// sweep computes them again: this costs one more forward pass and keeps only xs and what f
+/// captures (Chen et al. 2016). Gradients also reach the parameters and recorded tensors that f
+/// captures. f draws the same random numbers again, for dropout, so its Random must live until the
+/// sweep. On a tape that keeps values, it is the same as f(xs).
+///   f: returns the same for the same inputs, whenever it is called
+/// Tensors that f records are refused afterwards, except its result. The sweep throws TapeError if
+/// f computes something else the second time, if a parameter that f reads has changed meanwhile, if
+/// a Random has ended, or if another ChangedComputation is in scope than the first time. Throws
+/// TapeError for an f that is empty or returns an undefined tensor.
 Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place = Place::here());
 
 /// A function of several tensors with several results, all of them defined.
 using ManyFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
-/// `recompute` of several results, such as the states that a part of a sequence leaves to the next:
-/// they are copied side by side into one tensor. Throws TapeError as the other does, and for no
-/// results at all.
+/// `recompute` for several results, such as the states that one part of a sequence passes to the
+/// next. Copies them side by side into one tensor. Throws TapeError as the other does, and if there
+/// are no results.
 std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs,
                               Place = Place::here());
-/// Whether what `recompute` was given is being computed again on this thread. What a layer does
-/// beside its value, such as updating running statistics, is done the first time only.
+/// Whether this thread is computing the function of a `recompute` again. Side effects of a layer,
+/// such as updating running statistics, must happen the first time only.
 bool recomputing();
 
-/// A member of scopes that change what functions compute on this thread, such as AroundNorms: by it
-/// `recompute` knows that a scope of the first time has ended, or that another has begun.
+/// A member of scopes that change what functions compute on this thread, such as AroundNorms. It
+/// lets `recompute` notice that such a scope has ended or another has begun since the first time.
 class ChangedComputation {
  public:
   ChangedComputation();
-  /// A number of the innermost on this thread, which no other ever has; 0 without one.
+  /// The unique number of the innermost one on this thread; 0 if there is none.
   static std::uint64_t innermost();
 
  private:

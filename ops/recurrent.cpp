@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// 1 where the sequence of a row still runs at `step`: (B, 1).
+// 1 where the sequence of a row has not ended at `step`: (B, 1).
 Tensor running(const Indices& lengths, Index step) {
   Tensor mask = Tensor::uninitialized({lengths.size(), 1});
   for (Index b = 0; b < lengths.size(); ++b)
@@ -58,7 +58,7 @@ void expect_row(const char* place, const RowNormalization& norm, Index channels)
                         "recurrent: a gain of the {} needs a normalization before it", place);
 }
 
-// The definition: the inputs do not depend on h, and are normalized first.
+// The definition. The inputs do not depend on h, so they are normalized first.
 RecurrentResult defined(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                         const RecurrentState& first, const RecurrentNorms& norms,
                         const Indices& lengths) {
@@ -119,7 +119,7 @@ kernels::Kept pointers(const KeptTensors& kept) {
           of(kept.product_scales), of(kept.state), of(kept.state_scales)};
 }
 
-// outputs and, of a cell that has it, the last c behind them: (T, B, hidden) or (T + 1, B, hidden).
+// The outputs, followed by the last c if the cell has one: (T, B, hidden) or (T + 1, B, hidden).
 Tensor joined(const Cell& cell, const RecurrentResult& result) {
   if (!cell.has_c) return result.outputs;
   return concat({result.outputs, reshape(result.last.c, result.last.c.shape().insert(0, 1))});
@@ -165,7 +165,7 @@ struct Recurrence {
     const auto of = [&](int i) { return d[i].defined() ? d[i].mutable_data() : nullptr; };
 
     const bool shared = s.starts_from_inputs();
-    Tensor product;  // its gradient, where it is not that of the inputs
+    Tensor product;  // its gradient, unless equal to that of the inputs
     if (!shared) product = Tensor::uninitialized(in[0].shape());
     kernels::recurrent_backward(s, pointers(kept), y.data(), g.data(),
                                 s.has_c ? g.data() + s.steps * s.batch * s.hidden : nullptr,

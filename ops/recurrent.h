@@ -8,13 +8,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What is done to each row within a step: nothing, or a normalization of each of its parts, and
-/// then gain and bias. A row that is not normalized may have a bias.
+/// The transformation of each row within a step: normalize each of its parts, if at all, then apply
+/// gain and bias. A row that is not normalized may have a bias.
 struct RowNormalization {
   std::optional<NormOptions> statistics = {};
-  bool centered = true;           ///< otherwise over the root mean square
-  std::vector<Index> parts = {};  ///< lengths of the segments; one segment if empty
-  bool over_sum = false;          ///< of inputs + product rather than of the product
+  bool centered = true;           ///< otherwise divides by the root mean square only
+  std::vector<Index> parts = {};  ///< their lengths; one part if empty
+  bool over_sum = false;          ///< applies to inputs + product rather than to the product
   Tensor gain = {}, bias = {};
 
   bool identity() const { return !statistics && !gain.defined() && !bias.defined(); }
@@ -25,7 +25,7 @@ struct RowNormalization {
 struct RecurrentNorms {
   RowNormalization inputs = {};   ///< of the inputs (Ba et al. 2016, eq. 20); not with over_sum
   RowNormalization product = {};  ///< of h W_h; with over_sum, of the whole sum
-  RowNormalization cell = {};     ///< of an LSTM's c, on its way to h (Ba et al. 2016, eq. 22)
+  RowNormalization cell = {};     ///< of an LSTM's c before it enters h (Ba et al. 2016, eq. 22)
 };
 
 /// h after each step, and the state after the last.
@@ -34,14 +34,14 @@ struct RecurrentResult {
   RecurrentState last;
 };
 
-/// A recurrent layer over a whole sequence, as one fused operation: a task takes part of the batch
-/// through all steps, and the weight's gradient is one product at the end.
+/// A recurrent layer over a whole sequence, as one fused operation. A task takes part of the batch
+/// through all steps, and one product at the end computes the weight's gradient.
 ///   inputs: (T, B, G hidden), what does not depend on h: x W_x + b, or x W_x where norms.inputs
 ///   normalizes it and adds b   weight W_h: (hidden, G hidden)   first: h, and c of a cell that has
 ///   one, (B, hidden)   lengths: (B), in [0, T]; all T if undefined
-/// A sequence that is over carries its state (h = m h_new + (1 - m) h_old).
+/// A sequence that has ended keeps its state (h = m h_new + (1 - m) h_old).
 /// Throws ShapeError for shapes that do not fit, ArgumentError for norms that the cell does not
-/// take.
+/// support.
 RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());
@@ -56,7 +56,7 @@ namespace composite {
 RecurrentState recurrent_step(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                               const RecurrentState& state, const StepFunctions& functions,
                               Index step = 0);
-/// The definition of `recurrent`, step by step, with any functions in the places of the norms.
+/// The definition of `recurrent`, step by step, with arbitrary functions in place of the norms.
 RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const StepFunctions& functions,
                           const Indices& lengths = {});

@@ -16,8 +16,8 @@ namespace {
 
 using ReduceKernel = void (*)(const kernels::AlongAxis& shape, const real* x, real* y);
 
-// Each group of neighbouring reduced axes by one call of the kernel, from the last to the first.
-// The axes are kept, of extent 1.
+// Reduces each group of neighbouring axes with one call of the kernel, from the last to the first.
+// Keeps the axes with extent 1.
 Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
                      ReduceKernel kernel) {
   Tensor current = x.view(x.shape());
@@ -81,7 +81,8 @@ Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place
   expect_defined("var", x);
   const PlaceScope caller(place);
   const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
-  // Twice: the mean of values far from 0 is not exact, but that of what it leaves is.
+  // Centers twice: the mean of values far from 0 is inexact, but the mean of the remainder is
+  // exact.
   const Tensor centered = centered_at(centered_at(x));
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
   return sum(square(centered), axes, keep) /

@@ -5,38 +5,39 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Whether reduced axes stay, with extent 1.
+/// Whether to keep reduced axes, with extent 1.
 enum class Keep { no, yes };
 
 // Reductions over any axes (all by default) of a tensor of any shape. They throw ShapeError for
-// axes that it does not have. Sums run in an order that depends on the shape alone.
+// axes that do not exist. The order of summation depends on the shape alone.
 
 Tensor sum(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
-/// NaN over no elements.
+/// NaN if there are no elements.
 Tensor mean(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 
-/// Which divisor a variance has: the count n, or n - 1.
+/// The divisor of a variance: the count n (biased) or n - 1 (unbiased).
 enum class Variance { biased, unbiased };
 Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
            Place = Place::here());
-/// sqrt(var); its gradient at 0 is 0. Not called `std`, so that programs can say `using namespace
-/// tapegrad`.
+/// sqrt(var); its gradient at 0 is 0. It is not called `std`, so that programs can write `using
+/// namespace tapegrad`.
 Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
               Place = Place::here());
 /// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0.
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 /// Equal extremes share the gradient evenly, as in PyTorch's amax and amin. NaN wins. Throws
-/// ShapeError over no elements.
+/// ShapeError if there are no elements.
 Tensor max(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 Tensor min(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
-/// log sum e^x, without overflow; -inf where every x is.
+/// log sum e^x, without overflow; -inf where every x is -inf.
 Tensor logsumexp(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 
-/// The position of the first greatest element along `axis`; x's shape without that axis. NaN
+/// The position of the first greatest element along `axis`, of x's shape without that axis. NaN
 /// counts as greatest. Throws ShapeError for an axis of extent 0.
 Indices argmax(const Tensor& x, int axis = -1);
 
-/// x summed down to `shape`, from which it was broadcast. Throws ShapeError when it cannot be.
+/// Sums x to `shape`, the reverse of broadcasting from it. Throws ShapeError unless `shape`
+/// broadcasts to x's shape.
 Tensor sum_to(const Tensor& x, const Shape& shape, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

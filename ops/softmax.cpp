@@ -10,7 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// A kernel of the rows along the last axis.
+// A kernel over the rows along the last axis.
 using RowKernel = void (*)(Index rows, Index length, const real* x, real* y);
 
 Tensor by_rows(const Tensor& x, RowKernel kernel) {
@@ -19,7 +19,7 @@ Tensor by_rows(const Tensor& x, RowKernel kernel) {
   return y;
 }
 
-// f along the last axis, applied along any other by exchanging the two.
+// Applies f, which works along the last axis, along any axis by swapping the two.
 template <class F>
 Tensor along(const Tensor& x, int axis, const F& f) {
   if (x.shape().resolve(axis) == x.rank() - 1) return f(x);

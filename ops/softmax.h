@@ -4,8 +4,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// e^x / sum e^x along an axis, without overflow. -inf gives an exact 0. A row of -inf only, and
-/// one with a NaN, gives NaN.
+/// e^x / sum e^x along an axis, without overflow. -inf gives an exact 0. A row that is all -inf or
+/// contains a NaN gives NaN.
 Tensor softmax(const Tensor& x, int axis = -1, Place = Place::here());
 /// log softmax(x)
 Tensor log_softmax(const Tensor& x, int axis = -1, Place = Place::here());

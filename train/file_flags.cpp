@@ -14,7 +14,7 @@ std::string named_by(const Json& values, const char* flag) {
   return values.contains(flag) && values[flag].is_string() ? values[flag].get<std::string>() : "";
 }
 
-// mktemp makes an empty file, of which nothing can be lost.
+// An empty file, as made by mktemp, has nothing to lose.
 bool holds_something(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;

@@ -6,17 +6,17 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// For names of files: an empty one is a mistake of the caller's script, one that begins with "--"
-/// a flag behind a name that was forgotten.
+/// Refuses bad file names: an empty name is a mistake of the caller's script, and one that begins
+/// with "--" is a flag after a forgotten name.
 CLI::Validator file_name();
 
-/// Whether two names stand for the same file, also one that does not exist yet.
+/// Whether two names refer to the same file, which need not exist yet.
 bool same_file(const std::string& a, const std::string& b);
 
-/// Looks at --resume, --save and --log-dir before a training begins. Throws CLI::ValidationError
-/// for a pipe to resume from, and where the training would replace what it has not been told to:
-/// --save names a file with something in it that is not the one to resume, or a file of the log is
-/// also named by another flag.
+/// Checks --resume, --save and --log-dir before a training begins. Throws CLI::ValidationError if
+/// --resume names a pipe, and if the training would overwrite something by accident: if --save
+/// names a non-empty file that is not the one to resume, or if another flag also names a file of
+/// the log.
 void check_file_flags(const Flags& flags);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

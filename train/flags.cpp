@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* program_note = "program";
 
-// No message is longer, whatever a file or a command line holds.
+// The longest message, whatever a file or a command line holds.
 constexpr std::size_t longest_message = 4000;
 
 void write_message(std::string text) {
@@ -33,7 +33,7 @@ CLI::Validator bounded(const std::string& bounds, const std::function<bool(doubl
   return {problem, bounds};
 }
 
-// A flag's value as it stands on the command line.
+// A flag's value in the form of the command line.
 std::vector<std::string> words_of(const Json& value) {
   std::vector<std::string> words;
   for (const Json& each : value.is_array() ? value : Json::array({value}))
@@ -115,7 +115,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
 
 int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   prepare_output();
-  // After the checks of a flag's own range, which says more than that of its type.
+  // After the check of the flag's own range, whose message says more than that of its type.
   for (const Entry& entry : entries_) entry.option->check(entry.last_check);
   app_.parse(argc, argv);
   for (const auto& check : checks_) check();

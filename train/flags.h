@@ -18,10 +18,10 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Whether text is a whole number in decimal digits, however large. A leading zero makes it none:
-/// others read it as octal.
+/// Whether text is a whole number in decimal digits, of any size. A leading zero is not allowed,
+/// since other programs read such a number as octal.
 bool is_whole(const std::string& text);
-/// The whole number that text is, if T holds it.
+/// The whole number in text, if it fits T.
 template <class T>
 std::optional<T> whole_number(const std::string& text) {
   T value = 0;
@@ -30,30 +30,30 @@ std::optional<T> whole_number(const std::string& text) {
   return value;
 }
 
-/// Whether values of T are written as a list, with commas.
+/// Whether T is given as a comma-separated list.
 template <class T>
 constexpr bool is_list = false;
 template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
-/// Checks of a flag's number, with messages such as "--lr: must be positive: -1".
+/// Validators of a flag's number, with messages such as "--lr: must be positive: -1".
 CLI::Validator positive();
 CLI::Validator not_negative();
-/// From `low` to `high`, both included.
+/// From `low` to `high`, inclusive.
 CLI::Validator between(double low, double high);
 
-/// The flags of a program, each bound to a variable whose value is its default. Those that shape
-/// the training are kept in checkpoints, so that resuming goes on with them.
+/// The flags of a program, each bound to a variable that holds its default. Checkpoints keep the
+/// flags that shape the training, so that a resumed training uses the same.
 class Flags {
  public:
   Flags(const std::string& program, const std::string& description);
 
-  /// A flag on which the trained weights depend.
+  /// A flag that affects the trained weights.
   template <class T>
   CLI::Option* training(const std::string& name, T& value, const std::string& help) {
     return enter(name, value, help, true);
   }
-  /// A flag on which they do not: where files go, what is printed.
+  /// A flag that does not: where files go, what is printed.
   template <class T>
   CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
     return enter(name, value, help, false);
@@ -63,18 +63,18 @@ class Flags {
   Json values() const;
   /// The flags that shape the training, as text.
   std::map<std::string, std::string> training_values() const;
-  /// Takes over what `saved`, read from `file`, has for flags that the user did not give. Throws
-  /// CLI::ValidationError, naming the flag, for one that was given another value, and DataError for
-  /// a value that the command line would not take, and for the checkpoint of another program.
+  /// Sets flags that the user did not give to the values in `saved`, which were read from `file`.
+  /// Throws CLI::ValidationError, naming the flag, if the user gave another value; DataError for a
+  /// value that the command line would refuse, and for the checkpoint of another program.
   void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
-  /// Has `check` look at the values of all flags before the program begins. It throws
-  /// CLI::ValidationError for those that do not go together.
+  /// Registers a `check` of all flags, to run before the program begins. It should throw
+  /// CLI::ValidationError for flags that conflict.
   void checks(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
-  /// Reads the command line, then calls `body`. Returns the exit code of the program: that of
-  /// `body`, 2 for flags that are wrong (CLI::ParseError), 1 for any other exception and for
-  /// results that could not be written.
+  /// Parses the command line, then calls `body`. Returns the exit code of the program: that of
+  /// `body`, 2 for wrong flags (CLI::ParseError), 1 for any other exception and for results that
+  /// could not be written.
   int run(int argc, char** argv, const std::function<int()>& body);
 
  private:
@@ -98,7 +98,7 @@ class Flags {
     return (is_list<T> ? option->delimiter(',') : option->take_last())->check(no_number<T>);
   }
 
-  // Both say what is wrong with text that should be a T, or an element of the list T.
+  // Both describe what is wrong with text that should be a T, or an element of the list T.
   template <class T>
   static std::string no_number(const std::string& text) {
     if constexpr (is_list<T>) {

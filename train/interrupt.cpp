@@ -11,7 +11,7 @@ namespace {
 volatile std::sig_atomic_t signalled = 0;
 volatile std::sig_atomic_t tells = 0;
 
-// Calls only what a signal handler may call.
+// Calls only async-signal-safe functions.
 void note(int signal) {
   const int before = errno;
   if (signalled != 0) {
@@ -19,7 +19,7 @@ void note(int signal) {
     std::raise(signal);  // delivered when this returns
   } else if (tells != 0) {
     constexpr std::string_view text = "\nstopping after this step; again to end at once\n";
-    // What cannot be written is dropped.
+    // Ignores failure.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   }
   signalled = 1;

@@ -7,12 +7,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// While in scope, SIGINT (Ctrl-C), SIGTERM and SIGHUP are noted instead of ending the program, so
-/// that it can finish its step and save. A second one of them ends it at once. A signal that the
-/// program was started to ignore, as by nohup, stays ignored.
+/// While in scope, the first SIGINT (Ctrl-C), SIGTERM or SIGHUP only sets a flag, so that the
+/// program can finish its step and save. A second signal ends it at once. Signals that were ignored
+/// at the program's start, as under nohup, stay ignored.
 class Interrupt {
  public:
-  /// Unless it is quiet, the first signal tells on standard error what the second one would do.
+  /// Unless quiet, the first signal prints on standard error what a second one would do.
   explicit Interrupt(bool quiet);
   ~Interrupt();
   Interrupt(const Interrupt&) = delete;

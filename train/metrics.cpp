@@ -70,7 +70,7 @@ double Confusion::recall(Index label) const {
 }
 
 double Confusion::f1(Index label) const {
-  Index both = 0;  // guesses and examples of the class
+  Index both = 0;  // guesses plus examples of the class
   for (Index i = 0; i < classes_; ++i) both += at(i, label) + at(label, i);
   return 2 * static_cast<double>(at(label, label)) / static_cast<double>(both);
 }

@@ -8,13 +8,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A mean of values that come one by one.
+/// A mean of values that arrive one by one.
 struct RunningMean {
   double sum = 0;
   Index count = 0;
 
   void add(double value) { add(value, 1); }
-  /// A mean of `values` values, such as the loss of a batch of that many examples.
+  /// Adds the mean of `values` values, such as the loss of a batch with that many examples.
   void add(double mean, Index values) {
     sum += mean * static_cast<double>(values), count += values;
   }
@@ -22,37 +22,37 @@ struct RunningMean {
   double value() const { return sum / static_cast<double>(count); }
 };
 
-/// How many of the guesses are the labels. Both of one shape; throws ShapeError for others.
+/// How many guesses equal their labels. Throws ShapeError unless both have the same shape.
 Index count_equal(const Indices& guesses, const Indices& labels);
 
 /// The share of examples whose largest logit is that of their label. logits: (..., classes)
-/// labels: (...). Throws ShapeError for others, and for no examples.
+/// labels: (...). Throws ShapeError for other shapes, and if there are no examples.
 double accuracy(const Tensor& logits, const Indices& labels);
 
-/// exp(loss): of how many equally likely tokens a language model is as unsure as it is in the mean.
-/// loss: the mean cross entropy, in nats a token
+/// exp(loss): a language model is on average as uncertain as among that many equally likely tokens.
+/// loss: the mean cross entropy, in nats per token
 double perplexity(double loss);
 
-/// How often examples of each class were taken for each other.
+/// A confusion matrix: how often examples of each class were classified as each class.
 class Confusion {
  public:
   /// Throws ShapeError for fewer than one class.
   explicit Confusion(Index classes);
 
-  /// labels, guesses: of one shape. Throws ShapeError for others, and for a class that there is
-  /// not; nothing is counted then.
+  /// labels, guesses: of one shape. Throws ShapeError for others, and for a class out of range;
+  /// nothing is counted then.
   void add(const Indices& labels, const Indices& guesses);
 
   Index classes() const { return classes_; }
   Index count() const;
-  /// How many examples of `label` were taken for `guess`. Throws ShapeError for a class that there
-  /// is not.
+  /// How many examples of `label` were classified as `guess`. Throws ShapeError for a class out of
+  /// range.
   Index at(Index label, Index guess) const;
 
-  // NaN where it would be 0 / 0.
+  // NaN for 0 / 0.
   double accuracy() const;
-  double precision(Index label) const;  ///< of the guesses of this class, the share that is right
-  double recall(Index label) const;     ///< of the examples of this class, the share that is found
+  double precision(Index label) const;  ///< the share of this class's guesses that is right
+  double recall(Index label) const;     ///< the share of this class's examples that is found
   /// 2 precision recall / (precision + recall): 2 right / (guesses + examples)
   double f1(Index label) const;
 
@@ -61,7 +61,7 @@ class Confusion {
   std::vector<Index> counts_;  // (label, guess)
 };
 
-/// A row for each label and a column for each guess.
+/// One row for each label and one column for each guess.
 std::string to_string(const Confusion& confusion);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

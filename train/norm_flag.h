@@ -6,7 +6,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// `--norm`: any text that a NormSpec can be made from.
+/// `--norm`: any text that NormSpec accepts.
 void add_norm_flag(Flags& flags, std::string& norm, const std::string& help);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -8,24 +8,21 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 void OptimizerFlags::add_to(Flags& flags) {
-  flags.training("--optimizer", optimizer, "Rule of the updates")
+  flags.training("--optimizer", optimizer, "Optimizer")
       ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
-  flags.training("--lr", learning_rate, "Learning rate, at its highest")->check(positive());
+  flags.training("--lr", learning_rate, "Peak learning rate")->check(positive());
   flags
       .training("--schedule", schedule,
-                "How the learning rate changes: cosine rises for --warmup steps, then falls to "
+                "Learning rate schedule: cosine rises for --warmup steps, then falls to "
                 "--final-lr; warmup rises for a tenth of the steps, then falls as 1 / sqrt(step); "
                 "step falls tenfold after each third; exponential falls a hundredfold in all")
       ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
-  flags.training("--final-lr", final_rate, "Learning rate at the end of cosine")
+  flags.training("--final-lr", final_rate, "Final learning rate of cosine")->check(not_negative());
+  flags.training("--warmup", warmup, "Warmup steps before cosine, at most half of all")
       ->check(not_negative());
-  flags.training("--warmup", warmup, "Steps of rising learning rate before cosine, at most half")
-      ->check(not_negative());
-  flags.training("--beta2", beta2, "How much of the mean square stays in a step of adam and adamw")
+  flags.training("--beta2", beta2, "Decay of the mean square of adam and adamw")
       ->check(between(0.0, 0.9999999));
-  flags
-      .training("--weight-decay", weight_decay,
-                "Weight decay (for adamw decoupled, of matrices only)")
+  flags.training("--weight-decay", weight_decay, "Weight decay (adamw: decoupled, matrices only)")
       ->check(not_negative());
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
       ->check(not_negative());

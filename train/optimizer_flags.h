@@ -22,13 +22,12 @@ struct OptimizerFlags {
   double clip_norm = 0;
 
   void add_to(Flags& flags);
-  /// Refuses what is given though another flag leaves it without effect. Throws
-  /// CLI::ValidationError.
+  /// Throws CLI::ValidationError for a given flag that has no effect because of another flag.
   void check(const Flags& given) const;
   std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters) const;
   /// The learning rate at each of `steps` steps.
   Schedule make_schedule(Index steps) const;
-  /// Gradients scaled to the limit of --clip-norm, if there is one and they exceed it.
+  /// Gradients, scaled down to --clip-norm if it is given and they exceed it.
   std::vector<Tensor> clipped(std::vector<Tensor> gradients) const;
 };
 

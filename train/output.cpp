@@ -18,7 +18,7 @@ bool results_written = true;
 
 void prepare_output() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(stream, F_GETFD) < 0)  // open() returns the lowest number that is free, this one
+    if (::fcntl(stream, F_GETFD) < 0)  // open() returns the lowest free number, which is this one
       static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   std::signal(SIGPIPE, SIG_IGN);
 }

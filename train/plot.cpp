@@ -47,7 +47,7 @@ struct Axis {
   std::vector<Tick> ticks;
   bool logarithmic = false;
 
-  // How far along the axis, from 0 to 1.
+  // The position along the axis, from 0 to 1.
   double at(double value) const {
     const auto place = [&](double v) { return logarithmic ? std::log(v) : v; };
     const double first = place(ticks.front().value), last = place(ticks.back().value);
@@ -55,10 +55,10 @@ struct Axis {
   }
 };
 
-// What can be drawn: beyond it, differences overflow.
+// Beyond this, differences overflow.
 bool is_drawable(double value) { return std::abs(value) < 1e100; }
 
-// Ticks 1, 2 or 5 times a power of ten apart; these differ, however close the ends are.
+// Ticks at intervals of 1, 2 or 5 times a power of ten. They differ, however close the ends are.
 Axis linear_axis(double least, double greatest) {
   const double smallest_span = 1e-9 * std::max({std::abs(least), std::abs(greatest), 1e-90});
   const double span = std::max(greatest > least ? greatest - least : 1, smallest_span);
@@ -75,7 +75,8 @@ Axis linear_axis(double least, double greatest) {
   return axis;
 }
 
-// Ticks at powers of two, or at 1, 2 and 5 times powers of ten; over many decades at these alone.
+// Ticks at powers of two, or at 1, 2 and 5 times powers of ten; over many decades only at powers of
+// ten.
 Axis logarithmic_axis(double least, double greatest, bool doublings) {
   const bool between = !doublings && greatest / least <= 2000;
   const double base = doublings ? 2 : 10, close = 1 + 1e-9;
@@ -110,7 +111,7 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
 
 std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
   const auto [x_axis, y_axis] = axes(diagram);
-  // The legend stands on the title's line, from the right, or below it if both are too long.
+  // The legend is right-aligned on the title's line, or below it if both do not fit.
   constexpr double letter = 7, sample = 40;
   double both = 1.2 * letter * static_cast<double>(diagram.title.size());
   for (const Series& series : diagram.series)

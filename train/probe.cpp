@@ -66,7 +66,7 @@ class Cells {
     good_ = good_ && error == std::errc() && rest == end;
     return *this;
   }
-  /// Whether each was what it should be, and none is left.
+  /// Whether all cells were valid and none is left.
   bool good() const { return good_ && line_.eof(); }
 
  private:
@@ -99,7 +99,7 @@ std::vector<Record> read_records(const std::string& path, const char* header) {
   return records;
 }
 
-// Those up to a step; none if there is no such file.
+// The records up to a step; none if there is no such file.
 template <class Record>
 std::vector<Record> earlier_records(const std::string& path, const char* header, Index last_step) {
   if (!std::filesystem::exists(path)) return {};
@@ -119,7 +119,7 @@ Probe::Probe(const Fields& net) : names_(net.norms()) {}
 AroundNorms::Around Probe::around() {
   return [this](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
     Sums& sums = sums_[norm.identity()];
-    const auto after = std::make_shared<Statistics>();  // of the gradient, which comes first
+    const auto after = std::make_shared<Statistics>();  // of the gradient, which arrives first
     const auto scales = std::make_shared<std::vector<double>>();
     const auto compare = [&sums, norm, after, scales](const Tensor& gradient) {
       const Statistics before = statistics(gradient, norm);
@@ -143,7 +143,7 @@ AroundNorms::Around Probe::around() {
     for (std::size_t i = 0; i < input.means.size(); ++i) {
       sums.input_mean += input.means[i];
       sums.input_variance += input.variances[i];
-      // What the norm divides by, whatever it is.
+      // The norm's divisor, for any norm.
       scales->push_back(std::sqrt(input.variances[i] / output.variances[i]));
     }
     sums.sets += static_cast<double>(input.means.size());
@@ -174,7 +174,8 @@ void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
     const Tensor &old = before[i], &now = parameters[i].value();
     if (old.rank() < 2) continue;
     const double size = norm_of(old);
-    // Half the chord between the directions: the cosine of so small an angle has no digits.
+    // Half the chord between the directions, since the cosine of such a small angle loses all
+    // digits.
     const double half_chord = norm_of(old / size - now / norm_of(now)) / 2;
     weights_.push_back({step, parameters[i].name(), size, norm_of(gradients[i]),
                         sum(old * gradients[i]).item(), 2 * std::asin(std::min(half_chord, 1.0))});

@@ -10,19 +10,19 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A normalization in one step of a training. A set is what it normalizes together: a row, a column
-/// of the batch, an image. Gradients are those of the loss, after it (with respect to its output,
-/// before gain and bias) and before it (with respect to its input), over those sets where neither
-/// the input nor the gradient after the norm is constant.
+/// of the batch, an image. Gradients are those of the loss: "after" with respect to the norm's
+/// output, before gain and bias, and "before" with respect to its input. They are taken over the
+/// sets where neither the input nor the gradient after the norm is constant.
 struct NormRecord {
   Index step;
   std::string norm;
-  double input_mean, input_variance;  ///< means over the sets
-  double mean_after, mean_before;     ///< root mean square over the sets of a gradient's mean
+  double input_mean, input_variance;  ///< means over all sets
+  double mean_after, mean_before;     ///< root mean square over sets of a gradient's mean
   double variance_after, variance_before;
-  /// variance before times s^2 over variance after, where s is what the norm divides by: mean over
-  /// the sets and largest. At most 1 for layer normalization (theorem 1 of Xu et al. 2019).
+  /// variance_before s^2 / variance_after, where s is the norm's divisor: the mean and the largest
+  /// over the sets. At most 1 for layer normalization (theorem 1 of Xu et al. 2019).
   double variance_ratio, greatest_ratio;
-  double mean_scaled;  ///< root mean square over the sets of s times the mean before
+  double mean_scaled;  ///< root mean square over sets of s times the mean before
 };
 
 /// A weight matrix or filter in one step.
@@ -34,29 +34,29 @@ struct WeightRecord {
   double angle;   ///< between W before and after the update, in radians
 };
 
-/// Records what the steps of a training do to gradients at normalizations, and to weights.
+/// Records statistics of gradients at normalizations, and of weights, in each step of a training.
 class Probe {
  public:
-  /// net: for the names of its norms.
+  /// net: provides the names of its norms.
   explicit Probe(const Fields& net);
 
-  /// What a step does is seen while an AroundNorms of this is in scope.
+  /// Observes a step while an AroundNorms with this function is in scope.
   AroundNorms::Around around();
-  /// Runs `update`, which changes `parameters` by their `gradients`, and closes the step.
+  /// Runs `update`, which changes `parameters` by their `gradients`, and ends the step.
   void around_update(Index step, const std::vector<Parameter>& parameters,
                      const std::vector<Tensor>& gradients, const std::function<void()>& update);
 
   const std::vector<NormRecord>& norms() const { return norms_; }
   const std::vector<WeightRecord>& weights() const { return weights_; }
 
-  /// Takes over what the run that this one resumes has left in `directory`, up to `steps_done`.
-  /// Throws DataError, naming file and line, for files that are not of that kind.
+  /// Loads the records of the resumed run from `directory`, up to `steps_done`. Throws DataError,
+  /// naming file and line, for files of another kind.
   void resume(const std::string& directory, Index steps_done);
-  /// Writes probe_norms.csv and probe_weights.csv. Throws DataError when they cannot be written.
+  /// Writes probe_norms.csv and probe_weights.csv. Throws DataError if they cannot be written.
   void write(const std::string& directory) const;
 
  private:
-  /// Of one norm over its uses and their sets in the current step.
+  /// The sums of one norm in the current step, over its uses and their sets.
   struct Sums {
     double sets = 0, input_mean = 0, input_variance = 0;
     double compared = 0;                                      // sets with a gradient
@@ -69,8 +69,8 @@ class Probe {
   std::vector<WeightRecord> weights_;
 };
 
-/// The records of norms that a trainer with --probe has left in `directory`. Throws DataError,
-/// naming file and line, for a file that is missing or is not of that kind.
+/// The norm records that a trainer with --probe left in `directory`. Throws DataError, naming file
+/// and line, for a file that is missing or of another kind.
 std::vector<NormRecord> read_norm_records(const std::string& directory);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

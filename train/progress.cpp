@@ -21,13 +21,14 @@ std::string clock_text(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-// Whether standard error is a terminal that can go back to the beginning of a line.
+// Whether standard error is a terminal that can return to the beginning of a line.
 bool redraws_lines() {
   const char* const name = std::getenv("TERM");
   return isatty(STDERR_FILENO) != 0 && name != nullptr && name != std::string_view("dumb");
 }
 
-// The columns of the terminal as it is now; those of the environment for one that does not say.
+// The current width of the terminal, or that of the environment if the terminal does not report
+// one.
 std::size_t terminal_width() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
@@ -36,8 +37,8 @@ std::size_t terminal_width() {
   return whole_number<unsigned short>(columns == nullptr ? "" : columns).value_or(usual);
 }
 
-// A bar of up to 24 cells with texts behind it, in `room` columns. The first of the texts that are
-// not needed go when there is no room for all.
+// A bar of up to 24 cells followed by texts, in `room` columns. Drops optional texts, from the
+// first, if not all fit.
 std::string bar(double part, std::vector<std::string> texts, std::size_t room) {
   const std::string percent = fmt::format("{:3.0f}%", 100 * part);
   std::string line;
@@ -63,14 +64,14 @@ void Progress::step(Index done, double loss) {
   if (!has_bar_ || now - last_draw_ < std::chrono::milliseconds(100)) return;
   last_draw_ = now;
   const double rate = static_cast<double>(done - first_) / seconds();
-  // The last column stays free: a terminal that has filled it may begin the next line.
+  // Leaves the last column free, since a terminal may wrap after filling it.
   const std::size_t columns = std::max<std::size_t>(1, terminal_width()) - 1;
   const std::string drawn =
       bar(static_cast<double>(done) / static_cast<double>(total_),
           {fmt::format("  {:.1f} steps/s", rate), fmt::format("  loss {:.4f}", loss),
            fmt::format("  {} left", clock_text(static_cast<double>(total_ - done) / rate))},
           columns);
-  // Spaces take the place of what was longer.
+  // Spaces overwrite the rest of a longer line.
   write_diagnostic(fmt::format("\r{:<{}}", drawn, std::min(drawn_, columns)));
   drawn_ = drawn.size();
 }

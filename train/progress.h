@@ -7,22 +7,23 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What a long run tells its user, on standard error: a bar with rate, loss and time left, as wide
-/// as its terminal allows; lines of text only when that is none, or when TERM is missing or "dumb".
-/// Writes neither colours nor other escape sequences. Says nothing when quiet.
+/// Shows the progress of a long run on standard error: a bar with rate, loss and time left, as wide
+/// as the terminal allows. Writes only lines of text if standard error is not a terminal, or if
+/// TERM is unset or "dumb". Uses neither colours nor other escape sequences. Writes nothing when
+/// quiet.
 class Progress {
  public:
-  /// A run of `total` steps, of which `done` were done by an earlier one.
+  /// A run of `total` steps, of which an earlier run did `done`.
   Progress(Index total, Index done, bool quiet);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// After each step: redraws the bar, at most ten times a second.
+  /// Call after each step. Redraws the bar at most ten times a second.
   void step(Index done, double loss);
-  /// A line that stays, above the bar.
+  /// Writes a permanent line above the bar.
   void line(const std::string& text);
-  /// The same of what has gone wrong, also when quiet.
+  /// The same for a problem, even when quiet.
   void warning(const std::string& text);
   /// Since construction.
   double seconds() const;

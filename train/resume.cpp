@@ -15,12 +15,12 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// What instruction_set() may say, on this processor or another.
+// All values of instruction_set(), on this processor or others.
 constexpr std::array<std::string_view, 9> instruction_sets{
     "avx512", "avx3_dl", "avx3_zen4",        "avx3_spr", "avx2",
     "sse2",   "neon",    "neon_without_aes", "neon_bf16"};
 
-// Checkpoints of earlier versions do not say what they were trained with.
+// Checkpoints of earlier versions do not record their instruction set.
 void warn_of_other_bits(const std::map<std::string, std::string>& notes,
                         const std::string& resume) {
   const auto trained = notes.find("instruction_set");
@@ -48,7 +48,7 @@ void expect_own_log(const Flags& flags) {
       std::filesystem::exists(path) ? parse_json(read_text(path), depth) : std::nullopt;
   const bool is_configuration = logged && logged->is_object();
   for (const auto& [name, value] : flags.training_values()) {
-    if (!values.contains(name)) continue;  // that of the program
+    if (!values.contains(name)) continue;  // the program's name
     if (is_configuration && logged->contains(name) && (*logged)[name].dump() == value) continue;
     throw CLI::ValidationError(
         "--log-dir",

@@ -13,7 +13,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A hash of data, to tell whether it is what a checkpoint was trained on (FNV-1a).
+/// A hash of data (FNV-1a), which tells whether a checkpoint was trained on the same data.
 class Digest {
  public:
   void add(const void* bytes, std::size_t count);
@@ -24,17 +24,18 @@ class Digest {
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 
-/// The notes of the checkpoint that --resume names, whose flags take the place of those that were
-/// not given; nothing without --resume. Warns on standard error of a training that went with
-/// another instruction set. Throws DataError and CLI::ValidationError.
+/// The notes of the checkpoint that --resume names; nothing without --resume. Flags that were not
+/// given take their values from it. Warns on standard error if the training used another
+/// instruction set. Throws DataError and CLI::ValidationError.
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
 
-/// A note of the checkpoint `resume`. Throws DataError, naming both, for one that is missing.
+/// A note of the checkpoint `resume`. Throws DataError, naming both, if it is missing.
 const std::string& note_of(const std::map<std::string, std::string>& notes, const std::string& name,
                            const std::string& resume);
 
-/// What `parse` makes of a note in JSON, a plain value or a list of such: a value, or nothing for a
-/// note that is damaged. Throws DataError, naming both, for that and for one that is missing.
+/// The result of `parse` for a note in JSON, which is a plain value or a list of them. `parse`
+/// returns nothing for a damaged note. Throws DataError, naming both, if the note is damaged or
+/// missing.
 template <class Parse>
 auto parsed_note(const std::map<std::string, std::string>& notes, const std::string& name,
                  const std::string& resume, const Parse& parse) {
@@ -47,7 +48,7 @@ auto parsed_note(const std::map<std::string, std::string>& notes, const std::str
   return *value;
 }
 
-/// Throws CLI::ValidationError unless the notes, if there are any, are of this data.
+/// Throws CLI::ValidationError if there are notes and they are of other data.
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest);
 

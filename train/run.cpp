@@ -44,7 +44,7 @@ std::optional<RunningMean> parse_mean(const Json& note, Index count) {
   return RunningMean{sum, count};
 }
 
-// The last step whose checkpoint lies in the file that is saved to.
+// The last step whose checkpoint is in the --save file.
 Index already_saved(const RunFlags& flags, Index steps_done) {
   constexpr Index none = -1;
   const bool elsewhere =
@@ -52,7 +52,7 @@ Index already_saved(const RunFlags& flags, Index steps_done) {
   return elsewhere ? none : steps_done;
 }
 
-// Calls each, also after another has failed. Throws DataError with all that has gone wrong.
+// Calls each, even after another has failed. Throws DataError with all failures.
 void write_all(const std::vector<std::function<void()>>& writes) {
   std::string failures;
   for (const auto& write : writes) try {
@@ -75,33 +75,32 @@ void RunFlags::add_to(Flags& flags) {
       ->check(file_name());
   flags
       .setting("--save-every", save_every,
-               "Write it also after so many steps (500), or minutes (5m)")
+               "Also write it every so many steps (500) or minutes (5m)")
       ->needs("--save")
       ->check([](const std::string& text) {
         return parse_interval(text) ? ""
                                     : "must be a number of steps or, as in 5m, minutes: " + text;
       });
-  flags.setting("--resume", resume, "Checkpoint to go on from")->check(file_name());
+  flags.setting("--resume", resume, "Checkpoint to resume from")->check(file_name());
   flags.setting("--quiet", quiet, "No progress on standard error");
-  flags.setting("--dry-run", dry_run, "Show what would be trained, and stop");
+  flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
   flags
       .setting("--overfit-batch", overfit_batch,
-               "Train on one batch only until it is learnt: finds mistakes in a model")
+               "Train on a single batch until it is learnt: finds mistakes in a model")
       ->excludes("--save", "--resume");
   flags.setting("--check-nan", check_nan,
-                "Stop at the operation that makes the first NaN or infinity (slower)");
+                "Stop at the operation that produces the first NaN or infinity (slower)");
   flags
       .setting("--probe", probe,
-               "Write to --log-dir what each step does to gradients at normalizations, and to "
-               "weights (slower)")
+               "Record in --log-dir how gradients change at normalizations, and weights, in "
+               "each step (slower)")
       ->needs("--log-dir");
-  flags.setting("--profile", profile,
-                "At the end, print where the time of a step went, operation by operation");
+  flags.setting("--profile", profile, "Print the time of a step by operation at the end");
   flags.checks([&flags] { check_file_flags(flags); });
 }
 
 Index RunSteps::per_row() const {
-  constexpr Index rows = 200;  // over a whole run
+  constexpr Index rows = 200;  // in a whole run
   return std::max<Index>(1, total / rows);
 }
 
@@ -159,7 +158,7 @@ void Run::log(const std::function<void()>& write) {
     write();
     log_failure_.clear();
   } catch (const std::exception& error) {
-    if (log_failure_ == error.what()) return;  // it has been told
+    if (log_failure_ == error.what()) return;  // already reported
     log_failure_ = error.what();
     progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", log_failure_));
   }

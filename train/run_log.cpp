@@ -74,14 +74,14 @@ std::string curves(const std::vector<Json>& rows) {
   return svg(diagrams);
 }
 
-// A symlink stays, and what is written next goes where it leads.
+// Keeps a symlink, so that the next write goes to its target.
 void remove_file(const std::filesystem::path& file) {
-  std::error_code failure;  // of no matter: what cannot be removed cannot be replaced either
+  std::error_code failure;  // ignored: a file that cannot be removed cannot be replaced either
   const std::filesystem::path target = std::filesystem::canonical(file, failure);
   if (!failure) std::filesystem::remove(target, failure);
 }
 
-// What a run leaves, but for what it leaves for each of several seeds.
+// Removes a run's files, except those for each of several seeds.
 void remove_log(const std::string& directory) {
   for (const std::string& file : log_files(directory)) remove_file(file);
 }
@@ -91,11 +91,11 @@ void remove_seeds(const std::filesystem::path& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
     if (!entry.path().filename().string().starts_with(seed_prefix)) continue;
     remove_log(entry.path());
-    std::filesystem::remove(entry.path(), failure);  // unless something else lies there
+    std::filesystem::remove(entry.path(), failure);  // fails if something else is there
   }
 }
 
-// A row as RunLog writes them: a step, and numbers by name; what is not finite is null.
+// Whether this is a row of RunLog: a step, and numbers by name, with null for non-finite ones.
 bool is_row(const Json& value) {
   constexpr std::uint64_t last_step = std::numeric_limits<Index>::max();
   return value.is_object() && value.contains("step") && value["step"].is_number_unsigned() &&
@@ -216,7 +216,7 @@ void RunLog::row(const Json& metrics) {
 void RunLog::write_rows() {
   if (directory_.empty()) return;
   start();
-  // First what a run that resumes this one reads.
+  // First the file that a resuming run reads.
   write(path(rows_file), json_lines(rows_));
   write(path(table_file), csv(rows_));
   write(path(curves_file), curves(rows_));

@@ -9,42 +9,42 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The most memory that this process has had resident, in MiB.
+/// The peak resident memory of this process, in MiB.
 double peak_memory();
 
-/// What a run was started with, and its rows.
+/// The configuration of a run, and its rows.
 constexpr const char* config_file = "config.json";
 constexpr const char* rows_file = "metrics.jsonl";
-/// The files of --probe, which lie beside those of the log.
+/// The files of --probe, in the same directory.
 constexpr const char* probe_norms_file = "probe_norms.csv";
 constexpr const char* probe_weights_file = "probe_weights.csv";
 
 /// All files that a run may leave in a directory.
 std::vector<std::string> log_files(const std::string& directory);
 
-/// Where the run with one of several seeds leaves its files.
+/// The directory for the run with one of several seeds.
 std::string seed_directory(const std::string& directory, std::uint64_t seed);
 
-/// What a run leaves in a directory: config.json, metrics.csv and metrics.jsonl with one row for
-/// each report, curves.svg with the losses and accuracies among them, and summary.json.
+/// The files of a run in a directory: config.json, metrics.csv and metrics.jsonl with one row for
+/// each report, curves.svg with their losses and accuracies, and summary.json.
 class RunLog {
  public:
-  /// Without a directory nothing is written. `steps_done` by the run that this one resumes: rows up
-  /// to there are kept. Makes the directory, and changes nothing else before `start`. Throws
-  /// DataError when it cannot be made, when one of its files cannot be written or is no regular
-  /// one, and, naming file and line, for rows that no run has written; a last line that was cut
-  /// short is dropped, which is told.
+  /// Writes nothing if `directory` is empty. Keeps the rows of the resumed run up to `steps_done`.
+  /// Creates the directory, and changes nothing else before `start`. Throws DataError if the
+  /// directory cannot be created, if one of its files cannot be written or is not regular, and,
+  /// naming file and line, for rows that no run has written. Drops a truncated last line with a
+  /// warning.
   RunLog(std::string directory, const Json& configuration, Index steps_done);
 
-  /// Writes the configuration, and removes what an earlier run has left and this one does not go on
-  /// with. Once done, it does nothing; whatever else writes to the log starts it. Throws DataError.
+  /// Writes the configuration, and removes files of an earlier run that this one does not continue.
+  /// Later calls do nothing; the first write to the log also starts it. Throws DataError.
   void start();
 
-  /// Of training before the rows that this run adds, as far as they tell.
+  /// The time spent training before this run's rows, as far as the log tells.
   double seconds_before() const { return seconds_before_; }
 
   /// Adds a row. It has a "step"; columns ending in "_loss" and "_accuracy" become curves. Throws
-  /// DataError when it cannot be written; the next row writes it as well.
+  /// DataError if it cannot be written; the next call then writes it too.
   void row(const Json& metrics);
   /// Writes all rows again. Throws DataError.
   void write_rows();

@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What several trainings with other seeds have in common, and how far they lie apart.
+/// Mean and standard deviation over trainings with different seeds.
 struct Spread {
   double mean = 0;
   double deviation = 0;  ///< of the sample; 0 for one value

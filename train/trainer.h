@@ -13,56 +13,57 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What a program trains. A net, its steps and their loss are enough; the rest is there for
-/// programs that have more to tell or to keep.
+/// What a program trains. A net, its steps and their loss are enough; the rest is for programs that
+/// have more to print or to keep.
 struct Task {
   Fields net;  ///< fields(net)
   RunSteps steps;
-  /// The loss of a step, counted from 0. --overfit-batch asks for step 0 again and again.
+  /// The loss of a step, counted from 0. --overfit-batch repeats step 0.
   std::function<Tensor(Index step)> loss;
 
-  /// Of data and net, for people: lines that are printed before the training.
+  /// Describes data and net: lines to print before the training.
   std::string description = {};
-  /// At the end of each epoch: metrics by name, such as "validation_loss".
+  /// Called at the end of each epoch; returns metrics by name, such as "validation_loss".
   std::function<Json()> evaluate = {};
-  /// After the training: prints what has come out, and returns it for the summary.
+  /// Called after the training; prints the results and returns them for the summary.
   std::function<Json(const Run& run)> finish = {};
 
-  // What the training carries from step to step besides. Checkpoints keep it.
+  // Other state that the training carries from step to step. Checkpoints keep it.
   std::map<std::string, Random*> random = {};  ///< streams of random numbers, by name
-  /// Enters fields, such as the state of a recurrent net or a net that is not trained.
+  /// Visits more fields, such as the state of a recurrent net or a net that is not trained.
   std::function<void(Fields& field)> carried = {};
-  /// Gives the fields of `carried` the shapes that they have after `steps` steps, before they are
-  /// read from a checkpoint. Needed where shapes change.
+  /// Gives the fields of `carried` their shapes after `steps` steps, before a checkpoint is loaded
+  /// into them. Needed if shapes change.
   std::function<void(Index steps)> prepare = {};
-  /// Notes of the program's own, by name; `Trainer::resumed_note` finds them again.
+  /// The program's own notes, by name; `Trainer::resumed_note` reads them.
   std::function<std::map<std::string, std::string>()> notes = {};
 };
 
-/// What every training program does with its flags: --resume takes over the flags of a checkpoint,
-/// --dry-run and --overfit-batch look before the training, --log-dir, --save and Ctrl-C go with it.
+/// Implements the flags common to all training programs: --resume restores the flags of a
+/// checkpoint, --dry-run and --overfit-batch test a training beforehand, --log-dir, --save and
+/// Ctrl-C act during it.
 class Trainer {
  public:
-  /// To be made before data and net, which depend on flags that --resume may set. Throws DataError
-  /// and CLI::ValidationError for flags that do not go together, or not with the checkpoint.
+  /// Construct it before data and net, which depend on flags that --resume may set. Throws
+  /// DataError and CLI::ValidationError for flags that conflict with each other or with the
+  /// checkpoint.
   Trainer(Flags& flags, const RunFlags& run, const OptimizerFlags& optimizer);
   explicit Trainer(TrainingFlags& flags) : Trainer(flags, flags.run_flags, flags.optimizer) {}
 
   bool resumes() const { return !run_.resume.empty(); }
-  /// What `parse` makes of a note of the checkpoint that is resumed; see `parsed_note`.
+  /// The parsed note of the checkpoint to resume; see `parsed_note`.
   template <class Parse>
   auto resumed_note(const std::string& name, const Parse& parse) const {
     return parsed_note(resumed_, name, run_.resume, parse);
   }
-  /// Notes in checkpoints which data these are. Throws CLI::ValidationError for others than those
-  /// of the training that is resumed. source: for people   digest: differs for other data
+  /// Identifies the data in checkpoints. Throws CLI::ValidationError if the resumed training used
+  /// other data. `source` is shown to the user, `digest` differs for other data.
   void uses_data(const std::string& source, const std::string& digest);
-  /// Logs to another directory than that of --log-dir.
+  /// Logs to this directory instead of --log-dir.
   void log_to(const std::string& directory) { run_.log_dir = directory; }
 
   /// Trains. Returns the exit code of the program: `exit_interrupted` after Ctrl-C, otherwise 0.
-  /// Throws DataError for files that cannot be read or written, Error for a loss that is not
-  /// finite.
+  /// Throws DataError for files that cannot be read or written, Error for a non-finite loss.
   int train(const Task& task) const;
 
  private:
@@ -70,10 +71,10 @@ class Trainer {
   Checkpoint checkpoint(const Task& task, Training& updates) const;
 
   const Flags& flags_;
-  std::map<std::string, std::string> resumed_;  // of the checkpoint that is resumed
+  std::map<std::string, std::string> resumed_;  // notes of the resumed checkpoint
   RunFlags run_;
   OptimizerFlags optimizer_;
-  std::string data_;  // their digest
+  std::string data_;  // the digest of the data
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

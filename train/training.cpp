@@ -10,7 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 namespace {
 
-// Throws DataError for weights and buffers of the checkpoint `resume` that are no numbers.
+// Throws DataError if weights or buffers of the checkpoint `resume` are not finite.
 void expect_finite(const Fields& net, const std::string& resume) {
   const auto check = [&](const std::string& name, const Tensor& tensor) {
     const auto values = tensor.values();

@@ -12,23 +12,23 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The updates of a net, as every trainer makes them: one tape a step, clipped gradients, a rate
-/// that follows the schedule, and what --check-nan and --probe look at.
+/// The update step that all trainers share: one tape per step, gradient clipping, a scheduled
+/// learning rate, --check-nan and --probe.
 class Training {
  public:
   /// net: its fields   steps: of the whole run
   Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net, Index steps);
 
-  /// One step on the loss that `forward` computes; returns its value. With --dry-run changes
+  /// Takes one step on the loss that `forward` computes; returns its value. With --dry-run, changes
   /// nothing, and throws Error for parameters in the loss that are not among the net's fields.
   double step(const std::function<Tensor()>& forward);
   Optimizer& optimizer() { return *optimizer_; }
-  /// What --probe has seen; null without it.
+  /// The records of --probe; null without it.
   const Probe* probe() const { return probe_.get(); }
-  /// Keeps what the run in the checkpoint `resume` has probed. Throws DataError unless its
+  /// Keeps the probe records of the run in the checkpoint `resume`. Throws DataError unless the
   /// optimizer has done as many steps as that run.
   void resume(const std::string& resume, Index steps_done);
-  /// Writes what --probe has seen so far, if it is given.
+  /// Writes the records of --probe so far, if it is given.
   void write_probe() const;
   /// Prints where the time of the steps went, if --profile is given.
   void print_profile() const;
@@ -44,11 +44,11 @@ class Training {
   std::optional<Profile> profile_;
 };
 
-/// What --dry-run does: prints the flags with their values and the parameters with their shapes,
+/// Implements --dry-run: prints the flags with their values and the parameters with their shapes,
 /// then takes a step of `Training` on one batch, which changes nothing.
 void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step);
 
-/// For experiments: Adam at a constant rate of 0.001, with a probe that writes no files.
+/// For experiments: Adam at a constant learning rate of 0.001, with a probe that writes no files.
 Training probed_training(const Fields& net, Index steps);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -9,8 +9,8 @@ TrainingFlags::TrainingFlags(const std::string& program, const std::string& desc
       batch_size(defaults.batch_size),
       optimizer(defaults.optimizer) {
   training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
-  training("--batch-size", batch_size, "Examples in a step")->check(between(1, 1 << 20));
-  training("--seed", seed, "Seed of weights, order and whatever else is drawn");
+  training("--batch-size", batch_size, "Examples per step")->check(between(1, 1 << 20));
+  training("--seed", seed, "Seed of weights, order and all other random numbers");
   optimizer.add_to(*this);
   run_flags.add_to(*this);
 }

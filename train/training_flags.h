@@ -8,7 +8,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What the flags of a training are unless they are given.
+/// The default flags of a training.
 struct TrainingDefaults {
   Index epochs = 10;
   Index batch_size = 32;
@@ -16,8 +16,8 @@ struct TrainingDefaults {
 };
 
 /// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, those of the
-/// optimizer and those of every run, such as --log-dir, --save and --resume. A program adds flags
-/// of its own, such as sizes of layers, before it calls `run`.
+/// optimizer and those of every run, such as --log-dir, --save and --resume. A program adds its own
+/// flags, such as layer sizes, before it calls `run`.
 struct TrainingFlags : Flags {
   TrainingFlags(const std::string& program, const std::string& description,
                 const TrainingDefaults& defaults = {});

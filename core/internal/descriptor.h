@@ -28,7 +28,7 @@ class Descriptor {
   int number_;
 };
 
-/// What has a name but is no regular file, for a message.
+/// The kind of a file that is not regular, for a message.
 inline const char* kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";
   if (S_ISFIFO(mode)) return "a FIFO";

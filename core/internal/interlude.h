@@ -4,9 +4,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// While in scope, the tape records in order to forget: at the end, nodes and leaves that were
-/// entered meanwhile are gone, and tensors that were recorded meanwhile are refused. What
-/// `recompute` rests on.
+/// While in scope, the tape records temporarily. At the end it drops the nodes and leaves entered
+/// meanwhile, and from then on refuses the tensors recorded meanwhile. `recompute` is built on it.
 class Interlude {
  public:
   explicit Interlude(Tape& tape);

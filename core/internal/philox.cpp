@@ -17,7 +17,7 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Wide = hn::ScalableTag<std::uint64_t>;
-using Words = hn::Vec<Wide>;  // a word in the lower half of each lane; the upper means nothing
+using Words = hn::Vec<Wide>;  // a word in the lower half of each lane; the upper half is ignored
 
 Words times(Words a, std::uint32_t factor) {
 #if HWY_TARGET == HWY_SCALAR  // has no MulEven
@@ -28,7 +28,7 @@ Words times(Words a, std::uint32_t factor) {
 #endif
 }
 
-// As many blocks as a vector has lanes.
+// Computes as many blocks as a vector has lanes.
 void blocks_at(std::uint64_t seed, std::uint64_t first, std::uint32_t* words) {
   const Wide d;
   const Words n = hn::Iota(d, first);
@@ -61,7 +61,7 @@ void write_blocks(std::uint64_t seed, std::uint64_t first, Index blocks, std::ui
   std::copy_n(last, 4 * blocks, words);
 }
 
-// The compiler makes a vector loop of it.
+// The compiler vectorizes this loop.
 void choose(const std::uint32_t* words, Index count, std::uint32_t most, real yes, real* out) {
   for (Index i = 0; i < count; ++i) out[i] = words[i] <= most ? yes : real{0};
 }

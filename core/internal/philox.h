@@ -10,18 +10,18 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Numbers: As Easy as 1, 2, 3, SC 2011), four words each.
 void philox(std::uint64_t seed, std::uint64_t first, Index blocks, std::uint32_t* words);
 
-/// Independent choices, each yes with the same probability, that can be read again in any part and
-/// order: a word of Philox each, so that nothing need be kept of them.
+/// Independent yes-or-no choices with one probability. Any part can be read again in any order:
+/// each choice is a word of Philox, so none need be stored.
 class Choices {
  public:
-  /// Those that begin with block `start` of a seed's stream.
+  /// Begins at block `start` of the seed's stream.
   Choices(std::uint64_t seed, std::uint64_t start, double probability);
   /// out = `yes` where choice first, first + 1, ... is yes, otherwise 0.
   void read(Index first, Index count, real yes, real* out) const;
 
  private:
   std::uint64_t seed_, start_;
-  std::int64_t yes_words_;  // of the 2^32 there are
+  std::int64_t yes_words_;  // of all 2^32 words
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

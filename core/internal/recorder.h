@@ -1,6 +1,6 @@
 #pragma once
 
-// How an edge becomes a Rule in the tape's arena, and an operation a node.
+// Turns edges into Rules in the tape's arena, and an operation into a node.
 
 #include "tapegrad/core/edge.h"
 #include "tapegrad/core/profile.h"
@@ -96,7 +96,7 @@ const Tensor* input(const JointEdge<N, F>& edge, int i) {
 inline const Tensor* input(const PassingEdge& edge, int) { return &edge.input; }
 inline const Tensor* input(const PartEdge& edge, int) { return &edge.input; }
 
-// The rule that an edge becomes: only declared, for its type.
+// The type of the rule made from an edge; declared, never defined.
 template <class F>
 EdgeRule<std::decay_t<F>> rule_from(const Edge<F>&);
 template <int N, class F>
@@ -110,14 +110,14 @@ auto* make_rule(Tape& tape, E& edge) {
   return new (tape.allocate(sizeof(MadeRule), alignof(MadeRule))) MadeRule(edge);
 }
 
-// One operation on its way onto a tape: collects the nodes of its inputs, then its rules.
+// Builds one node of a tape: collects the nodes of the operation's inputs, then its rules.
 class Recorder {
  public:
   Recorder(Tape* tape, const char* name, int capacity) : tape_(tape), name_(name) {
     nodes_ = static_cast<std::int32_t*>(tape->allocate(
         sizeof(std::int32_t) * static_cast<std::size_t>(capacity), alignof(std::int32_t)));
   }
-  // Rules that have not come onto the tape.
+  // Destroys rules that did not reach the tape.
   ~Recorder() {
     if (rules_ != nullptr) [[unlikely]]
       Tape::destroy(rules_);
@@ -128,7 +128,7 @@ class Recorder {
   void add_input(const Tensor& tensor) {
     add_input(tape_->holds(tensor, name_, count_) ? tensor.node() : -1);
   }
-  // -1: of a constant.
+  // -1: a constant.
   void add_input(std::int32_t node) {
     nodes_[count_++] = node;
     any_ |= node >= 0;
@@ -147,7 +147,7 @@ class Recorder {
     own(rule, inputs);
     needs_value_ |= rule->needs_value;
   }
-  // A rule in the arena that pulls at all inputs.
+  // Adds a rule from the arena that covers all inputs.
   void add_rule(Rule* rule) { own(rule, nodes_); }
 
   void finish(Tensor& value, const Place& place) {

@@ -20,7 +20,7 @@ constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest = 64;
 constexpr int class_count = 4 * 42;
 
-// Four sizes to a doubling: at most a quarter of a block is wasted.
+// Four size classes per doubling waste at most a quarter of a block.
 int class_of(std::size_t bytes) {
   if (bytes <= smallest) return 0;
   const int log = std::bit_width(bytes - 1) - 1;
@@ -41,7 +41,7 @@ std::size_t class_bytes(int size_class) {
 
 }  // namespace
 
-// The free lists of one thread. It lives until the thread has ended and its last block is gone.
+// The free lists of one thread. It lives until the thread has ended and its last block is freed.
 class Storage::Pool {
  public:
   static Pool& mine() {
@@ -54,7 +54,7 @@ class Storage::Pool {
       }
     };
     if (current == nullptr) [[unlikely]] {
-      if (thread_ended) {  // destructors of static objects still allocate: that pool is not reused
+      if (thread_ended) {  // static destructors may still allocate: that pool is not reused
         current = new Pool;
       } else {
         thread_local Handle handle;
@@ -103,7 +103,7 @@ class Storage::Pool {
     const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     void* memory = std::aligned_alloc(alignment, rounded);
     if (memory == nullptr) refuse(bytes);
-    if (alignment == huge_page) {  // whole ones only: the end would take 2 MB however short it is
+    if (alignment == huge_page) {  // whole pages only: a short end would take 2 MB too
       const std::size_t whole = bytes / huge_page * huge_page;
       madvise(memory, whole, MADV_HUGEPAGE);
       madvise(static_cast<std::byte*>(memory) + whole, rounded - whole, MADV_NOHUGEPAGE);
@@ -143,7 +143,7 @@ class Storage::Pool {
     has_returned_.store(false, std::memory_order_relaxed);
   }
 
-  // Blocks that are not free yet follow when they are given back, the pool with the last of them.
+  // Blocks still in use are freed when they are given back, and the pool with the last of them.
   void end() {
     std::unique_lock lock(mutex_);
     ended_ = true;

@@ -12,13 +12,13 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 class StorageCensus;
 
-/// A reference-counted block of memory, aligned to 64 bytes. Blocks come from a free list of the
-/// thread that asks and go back to that list from wherever they are freed, so a training loop asks
-/// the system for memory in its first steps only.
+/// A reference-counted block of memory, aligned to 64 bytes. A block comes from a free list of the
+/// requesting thread and returns to that list, whichever thread frees it. A training loop thus asks
+/// the system for memory only in its first steps.
 class Storage {
  public:
   Storage() = default;
-  /// A block of at least `bytes` bytes, not initialized. Throws MemoryError.
+  /// A block of at least `bytes` bytes, uninitialized. Throws MemoryError.
   static Storage allocate(std::size_t bytes);
 
   Storage(const Storage& other) : block_(other.block_) {
@@ -36,12 +36,12 @@ class Storage {
   void* data() const { return block_ == nullptr ? nullptr : block_ + 1; }
   /// Whether nothing else refers to this block, so that its owner may change it in place.
   bool unique() const { return block_ != nullptr && only_reference(); }
-  /// The size of the block, at least the bytes asked for.
+  /// The size of the block, at least the requested bytes.
   std::size_t capacity() const;
 
  private:
   class Pool;
-  /// What precedes the values.
+  /// The header that precedes the values.
   struct alignas(64) Block {
     std::atomic<std::int32_t> references{1};
     std::int32_t size_class = 0;
@@ -68,15 +68,15 @@ class Storage {
   Block* block_ = nullptr;
 };
 
-/// What this process has asked of the system for storage so far.
+/// The memory that this process has requested from the system for storage.
 struct MemoryUse {
-  std::int64_t allocations;  ///< how many times the system was asked
-  std::int64_t bytes;        ///< bytes now held, in use or on free lists
+  std::int64_t allocations;  ///< how many requests so far
+  std::int64_t bytes;        ///< bytes currently held, in use or on free lists
 };
 MemoryUse memory_use();
 
-/// While in scope, counts the distinct blocks that are copied on this thread: copying an opaque
-/// closure shows what it holds on to. `Tape::bytes` rests on it.
+/// While in scope, counts the distinct blocks copied on this thread. Copying an opaque closure thus
+/// shows what it keeps alive. `Tape::bytes` uses it.
 class StorageCensus {
  public:
   StorageCensus();

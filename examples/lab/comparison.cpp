@@ -66,7 +66,7 @@ Results Comparison::train(const System& system, double rate) const {
 
 Results Comparison::train_at_best_rate(const System& system, const std::vector<double>& rates,
                                        const Metric& metric) const {
-  constexpr std::uint64_t seed = 101;  // of none of the trainings that are compared
+  constexpr std::uint64_t seed = 101;  // not used by the compared trainings
   double best = rates.at(0), best_value = 0;
   for (const double rate : rates) {
     const Outcome outcome = ledger_.outcome(fmt::format("{} at {}", system.name, rate), seed,

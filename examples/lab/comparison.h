@@ -13,40 +13,40 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// A training of a system with one of several seeds. Systems with the same seed start from the same
-/// weights and see the same batches.
+/// One training of a system, with one of several seeds. Systems with the same seed start from the
+/// same weights and see the same batches.
 struct Trial {
   std::uint64_t seed;
   double rate = 0;  ///< the learning rate, if the comparison chooses it
 
-  /// Of the initial weights, then of dropout. What only some systems draw they take from a stream
-  /// of it, so that the others' numbers stay the same.
+  /// For the initial weights, then for dropout. Numbers that only some systems draw come from a
+  /// stream of it, so that those of the other systems stay the same.
   Random weights() const { return Random(seed); }
   Random batches() const { return Random(seed).stream(0); }
 };
 
-/// What is compared: a net with one of several norms, say.
+/// One of the things to compare, such as a net with one of several norms.
 struct System {
-  std::string name;                            ///< also of its folder in the ledger
-  Json configuration;                          ///< what its trainings depend on
-  std::function<Outcome(const Trial&)> train;  ///< a training that diverges ends as well
+  std::string name;                            ///< also names its folder in the ledger
+  Json configuration;                          ///< everything its trainings depend on
+  std::function<Outcome(const Trial&)> train;  ///< returns even if the training diverges
 };
 
-/// A value by which systems are compared: one that every training ends with.
+/// A value at the end of every training, by which systems are compared.
 struct Metric {
   std::string value;  ///< its name among the values of an outcome
   bool higher_is_better = false;
-  double worst = INFINITY;              ///< what a training that diverged counts as
-  bool of_items = false;                ///< whether it is the mean of the items of the test
-  std::optional<double> baseline = {};  ///< of a rule without a net, which a system has to beat
+  double worst = INFINITY;              ///< the value of a diverged training
+  bool of_items = false;                ///< whether it is the mean over the test items
+  std::optional<double> baseline = {};  ///< of a rule without a net, which a system must beat
 
   /// Throws DataError if the outcome has no such value.
   double of(const Outcome& outcome) const;
-  /// How much better a is than b; 0 if they are the same, infinite or not.
+  /// How much better a is than b; 0 if they are equal, even if infinite.
   double advantage(double a, double b) const;
 };
 
-/// What a system's trainings found, in the order of their seeds.
+/// The outcomes of a system's trainings, in the order of their seeds.
 struct Results {
   std::string system;
   double rate = 0;  ///< the learning rate, if the comparison has chosen it
@@ -56,16 +56,16 @@ struct Results {
   Spread spread(const Metric& metric) const { return Spread(values(metric)); }
 };
 
-/// Trains systems, each with the same seeds. What the ledger has is not repeated.
+/// Trains all systems with the same seeds. Does not repeat what the ledger has.
 class Comparison {
  public:
   /// The seeds are first_seed, first_seed + 1, ...
   Comparison(const Ledger& ledger, std::uint64_t first_seed, Index seeds)
       : ledger_(ledger), first_seed_(first_seed), seeds_(seeds) {}
 
-  /// Throws what Ledger::outcome throws, and what the system does.
+  /// Throws what Ledger::outcome and the system throw.
   Results train(const System& system) const { return train(system, 0); }
-  /// The same at that of the learning rates with which a training with seed 101 ends best.
+  /// The same at the learning rate that gives the best result in a training with seed 101.
   Results train_at_best_rate(const System& system, const std::vector<double>& rates,
                              const Metric& metric) const;
 
@@ -77,14 +77,15 @@ class Comparison {
   Index seeds_;
 };
 
-/// "none 0.003, layer 0.001": which learning rate each system got.
+/// "none 0.003, layer 0.001": the chosen learning rate of each system.
 std::string rates_text(const std::vector<Results>& results);
 
-/// The training losses of a system, point by point the mean over seeds.
+/// The training losses of a system, averaged over seeds at each point.
 Series mean_training_curve(const Results& results);
-/// The same of what was measured on the way on data that was held out.
+/// The same for the measurements on held-out data during training.
 Series mean_validation_curve(const Results& results);
-/// A curve with one point a step, from 1, as means over about fifty stretches of equal length.
+/// Reduces a curve with one point per step, from 1, to means over about fifty stretches of equal
+/// length.
 Series thinned(const Series& curve);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

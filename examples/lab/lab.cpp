@@ -1,5 +1,5 @@
-// The laboratory: runs one of its experiments. Each is a file in float32/ or float64/ that enters
-// itself in the registry.
+// The laboratory: runs one of its experiments. Each is a file in float32/ or float64/ that
+// registers itself.
 
 #include <fmt/format.h>
 

@@ -23,7 +23,7 @@ bool are_numbers(const Json& values) {
   return std::all_of(values.begin(), values.end(), is_number);
 }
 
-// Those that are not finite are written as null.
+// Non-finite numbers are stored as null.
 double number(const Json& value) { return value.is_null() ? NAN : value.get<double>(); }
 
 bool is_point(const Json& value) {
@@ -50,7 +50,7 @@ CurvePoint curve_point(const Json& value) {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-// "steps 120, not 200": the first part in which a configuration is not what it should be.
+// "steps 120, not 200": the first part of a configuration that differs from the expected one.
 std::string difference(const Json& found, const Json& expected) {
   const auto value = [](const Json& of, const std::string& name) {
     return of.contains(name)
@@ -136,7 +136,7 @@ Json training_configuration(const Flags& flags) {
 }
 
 void Ledger::add_to(Flags& flags) {
-  flags.setting("--runs", runs_, "Directory of finished trainings: none is repeated")
+  flags.setting("--runs", runs_, "Directory of finished trainings, which are not repeated")
       ->check(file_name());
 }
 

@@ -12,29 +12,30 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// Where a training stood after a step.
+/// The losses of a training after a step.
 struct CurvePoint {
   Index step;
   double training;                           ///< loss
-  std::optional<double> validation = {};     ///< where it was measured
+  std::optional<double> validation = {};     ///< if measured at this step
   bool operator==(const CurvePoint&) const;  ///< NaN equals NaN
 };
 
-/// What one training found.
+/// The result of one training.
 struct Outcome {
   std::vector<CurvePoint> curve = {};
-  std::map<std::string, double> values = {};  ///< at its end, by name
-  std::vector<double> items = {};             ///< of the test, where a verdict needs them
+  std::map<std::string, double> values = {};  ///< final values, by name
+  std::vector<double> items = {};             ///< test items, if a verdict needs them
   double seconds = 0;
 
-  /// Whether a value is not finite, or the training loss ends above its start: in the mean of the
-  /// last tenth of the curve and of the first, as single batches differ.
+  /// Whether a value is not finite or the training loss ends above its start. Compares the means of
+  /// the last and the first tenth of the curve, since single batches vary.
   bool diverged() const;
 };
 
-/// A finished training, as its file says it. What is not finite is null there, and NaN here.
+/// A finished training, as stored in its file. Non-finite numbers are null in the file and NaN
+/// here.
 struct Record {
-  Json configuration;   ///< what the training depends on besides data and seed: values and lists
+  Json configuration;   ///< all else the training depends on: values and lists
   std::string data;     ///< a digest
   std::string version;  ///< of tapegrad
   Outcome outcome;
@@ -45,21 +46,21 @@ std::string to_string(const Record& record);
 /// Throws DataError, naming the file and the part that is damaged.
 Record read_record(const std::string& path);
 
-/// The flags of a program on which its trainings depend, for a record.
+/// The flags that affect a program's trainings, for a record.
 Json training_configuration(const Flags& flags);
 
-/// The finished trainings of an experiment, in files RUNS/EXPERIMENT/SYSTEM/seed_K.json, so that
-/// none is repeated. Without --runs nothing is kept.
+/// Keeps the finished trainings of an experiment in files RUNS/EXPERIMENT/SYSTEM/seed_K.json, so
+/// that none is repeated. Keeps nothing without --runs.
 class Ledger {
  public:
-  /// --runs. Before the command line is read.
+  /// Adds --runs. Call before the command line is parsed.
   void add_to(Flags& flags);
-  /// data: a digest of what all trainings of this experiment see
+  /// data: a digest of the data that all trainings of this experiment see
   void begin(const std::string& experiment, const std::string& data);
 
-  /// What the file of this training says; without one, what `train` returns, after it has been
-  /// written. Throws Error for a system whose name is no name of a folder, and DataError for a file
-  /// that cannot be written, is damaged, or has another configuration or other data.
+  /// The outcome in this training's file. If there is none, calls `train` and writes the file.
+  /// Throws Error if the system's name cannot name a folder, and DataError for a file that cannot
+  /// be written, is damaged, or has another configuration or other data.
   Outcome outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
                   const std::function<Outcome()>& train) const;
 

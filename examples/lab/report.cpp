@@ -63,7 +63,7 @@ std::string csv_line(const std::vector<std::string>& cells) {
   return line + "\n";
 }
 
-// One column of x and one of each series, for all x that there are.
+// A column for x and one for each series, with a row for every x.
 std::string csv(const Diagram& diagram) {
   std::map<double, std::map<std::string, double>> rows;
   std::vector<std::string> header{diagram.x_label};

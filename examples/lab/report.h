@@ -9,38 +9,38 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// A table of text and numbers, which are already words.
+/// A table of text and formatted numbers.
 struct Table {
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
 };
 
-/// What an experiment claims, measures and finds: printed as it goes, and with --report DIR also
-/// written as one self-contained page, DIR/NAME.html, with its tables as CSV and its curves as CSV
-/// and SVG beside it.
+/// The report of an experiment: its claims, measurements and results. It is printed as the
+/// experiment runs. With --report DIR it is also written as one self-contained page, DIR/NAME.html,
+/// with its tables as CSV and its curves as CSV and SVG beside it.
 class Report {
  public:
-  /// --report. Before the command line is read.
+  /// Adds --report. Call before the command line is parsed.
   void add_to(Flags& flags);
-  /// command: what the user typed, to be found on the page.
+  /// command: the user's command line, shown on the page.
   void begin(const std::string& name, const std::string& title, const std::string& command);
 
   void paragraph(const std::string& text);
   void table(const Table& table);
-  /// name: of the files with the curves.
+  /// name: names the files with the curves.
   void figure(const std::string& name, const Diagram& diagram);
-  /// One more file beside the page.
+  /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
-  /// A statement, what was measured, and whether the measurement bears it out.
+  /// A statement, the measurement, and whether it supports the statement.
   void claim(const std::string& statement, const std::string& measured, bool holds);
-  /// The same of what was published about larger trainings: a small one need not bear it out, so
-  /// that its verdict does not make the program fail.
+  /// The same for a published claim about larger trainings. A small one need not confirm it, so its
+  /// verdict does not make the program fail.
   void published(const std::string& statement, const std::string& measured,
                  const Judgement& judgement);
 
   /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError
-  /// when a file cannot be written.
+  /// if a file cannot be written.
   int finish() const;
 
  private:

@@ -37,7 +37,7 @@ std::vector<double> advantages(const Metric& metric, const Results& a, const Res
   return result;
 }
 
-// The advantages of a over b, item by item the mean over seeds; none of a metric without items.
+// The advantages of a over b on each item, averaged over seeds; none for a metric without items.
 std::vector<double> item_advantages(const Metric& metric, const Results& a, const Results& b) {
   if (!metric.of_items) return {};
   const std::size_t items = a.trainings.front().items.size();
@@ -57,7 +57,7 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
   return result;
 }
 
-/// What is known of the advantage of a system.
+/// The measured advantage of a system.
 struct Advantage {
   double mean, half_width;
   std::size_t seeds;
@@ -89,7 +89,7 @@ struct Advantage {
   }
 };
 
-// Says of a system that does no better than a rule without a net that it has not learnt its task.
+// Reports a system that is no better than a rule without a net: it has not learnt its task.
 std::optional<Judgement> not_learnt(const Metric& metric, const Results& a, const Results& b) {
   if (!metric.baseline) return {};
   for (const Results& each : {a, b})
@@ -118,7 +118,7 @@ std::vector<std::pair<double, double>> windows(const Results& of, const Outcome&
   return result;
 }
 
-// How long a takes to come as far as b ever does, over how long b takes.
+// The time that a takes to reach b's best value, divided by the time that b takes.
 double time_ratio(const Metric& metric, const Results& a, const Results& b, std::size_t seed,
                   Clock clock) {
   if (a.trainings[seed].diverged()) return INFINITY;
@@ -187,7 +187,7 @@ Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {
 
 double t_quantile(Index degrees) {
   expect(degrees >= 1, "t_quantile: it needs degrees of freedom: {}", degrees);
-  double low = 0, high = 13;  // above that of one degree
+  double low = 0, high = 13;  // above the quantile of one degree
   for (int halving = 0; halving < 60; ++halving) {
     const double middle = (low + high) / 2;
     (t_probability(middle, degrees) < 0.95 ? low : high) = middle;

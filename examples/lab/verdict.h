@@ -9,39 +9,40 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What trainings of another size say about a published claim.
+/// The verdict of trainings of another size on a published claim.
 enum class Verdict { borne_out, contradicted, not_seen };
 
-/// A verdict, and what it rests on.
+/// A verdict and its reason.
 struct Judgement {
   std::optional<Verdict> verdict;  ///< none if a system has not learnt its task
   std::string reason;
 };
 
-/// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
-/// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
-/// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen; with fewer than three
-/// seeds never more. w is 0 for a metric without items, else the `bootstrap_half_width` of what a
-/// is ahead item by item, in the mean over seeds. A training that diverged counts as the worst
-/// value of the metric, and so do its items. Throws DataError for results that do not pair.
+/// The claim that `a` is better than `b`. Let D be the mean advantage of a over paired seeds, h =
+/// t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w its half-width over test items.
+/// The claim is borne out if D > max(h, w), contradicted if D < -max(h, w), and otherwise not seen.
+/// With fewer than three seeds it is always not seen. For a metric with items, w is the
+/// `bootstrap_half_width` of a's advantage on each item, averaged over seeds; otherwise 0. A
+/// diverged training and its items count as the worst value of the metric. Throws DataError for
+/// results that do not pair.
 Judgement better(const Metric& metric, const Results& a, const Results& b);
 
-/// The claim that both are equal but for a margin: borne out if |D| + max(h, w) < margin,
+/// The claim that both are equal up to a margin: borne out if |D| + max(h, w) < margin,
 /// contradicted if |D| - max(h, w) > margin.
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin);
 
-/// How the time of a training is told.
+/// The unit of training time.
 enum class Clock { updates, seconds };
 
-/// The claim that `a` learns faster than `b`. Curves of validation are averaged over windows of
-/// three; q is the time until a's reaches the best of b, over that until b's does, infinite if
-/// never, and by seeds. Borne out if every q < 1 and their geometric mean is at most 0.8,
-/// contradicted if every q > 1.25. metric: of the validation   Throws DataError for curves with
-/// fewer than three points of it.
+/// The claim that `a` learns faster than `b`. Averages validation curves over windows of three. For
+/// each seed, q is the time until a reaches the best value of b, divided by the time until b
+/// reaches it; infinite if a never does. Borne out if every q < 1 and their geometric mean is at
+/// most 0.8, contradicted if every q > 1.25. metric: the validation metric. Throws DataError for
+/// curves with fewer than three points of it.
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock);
 
-/// A claim of several parts, each with its name: borne out if all are, contradicted if one is, and
-/// without a verdict if one has none.
+/// A claim with several named parts: borne out if all are, contradicted if one is, and without a
+/// verdict if one has none.
 Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);
 
 /// The 0.975 quantile of Student's t distribution. degrees: of freedom, 1 or more

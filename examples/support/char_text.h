@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// A text to learn character after character, its last tenth held out.
+/// A text for a character-level model, with its last tenth held out.
 struct CharText {
   Characters characters;
   Indices training, rest;

@@ -14,7 +14,7 @@ Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
 Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
 Point operator*(double factor, Point a) { return {factor * a.x, factor * a.y}; }
 
-// A smooth line through its points. Corners are where one stroke ends and the next begins.
+// A smooth line through its points. A corner is where one stroke ends and the next begins.
 using Stroke = std::vector<Point>;
 using Glyph = std::vector<Stroke>;
 
@@ -51,7 +51,7 @@ double between(Random& random, double low, double high) {
   return low + (high - low) * random.uniform();
 }
 
-// The way from the box of a glyph to pixels: scaled, slanted, turned and moved.
+// Maps the box of a glyph to pixels: scales, slants, rotates and shifts it.
 class Hand {
  public:
   explicit Hand(Random& random)
@@ -129,7 +129,7 @@ std::vector<std::uint8_t> draw_digit(int digit, Random& random) {
   const Hand hand(random);
   const double radius = between(random, .7, 1.6), brightness = between(random, 200, 255);
   Ink ink{};
-  // Strokes that meet go on meeting: equal points of a glyph are moved alike.
+  // Equal points of a glyph move alike, so strokes that meet stay connected.
   Point before{-1, -1}, moved{};
   for (Stroke& stroke : glyph) {
     for (Point& point : stroke) {

@@ -101,7 +101,7 @@ std::optional<int> number_of(const std::array<Word, count>& words, std::string_v
   return std::nullopt;
 }
 
-// Reads one sentence along the rules of the grammar.
+// Parses one sentence by the rules of the grammar.
 class Reader {
  public:
   explicit Reader(std::string_view sentence) {
@@ -112,7 +112,7 @@ class Reader {
     }
   }
 
-  /// Adds to the score what the sentence has, if it belongs to the language.
+  /// Adds the sentence to the score, if it belongs to the language.
   void add_to(GrammarScore& score) {
     const std::optional<Subject> s = subject();
     if (!s || !predicate(*s) || at_ != words_.size()) return;

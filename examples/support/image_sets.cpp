@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-// Moves the images from `first` on to a set of their own.
+// Moves the images from `first` on to a new set.
 ImageSet split_off(ImageSet& set, Index first) {
   const auto pixel = set.pixels.begin() + first * set.height * set.width;
   const auto label = set.labels.begin() + first;

@@ -8,15 +8,15 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// Labelled images for training, for choosing between trainings and for the final test.
+/// Labelled images for training, validation and the final test.
 struct ImageSets {
   std::string source;  ///< where they come from, for people
   ImageSet train, validation, test;
   Index classes;
 
-  /// A text that differs for other images or labels to train on or to choose by.
+  /// A text that differs for other training or validation images or labels.
   std::string digest() const;
-  /// The same of the test.
+  /// The same for the test set.
   std::string test_digest() const;
 };
 
@@ -24,13 +24,13 @@ struct ImageSets {
 /// the training images is held out for validation. Throws DataError.
 ImageSets read_image_sets(const std::string& directory);
 
-/// Draws digits: 11,000 to train on, 1,000 for validation and 2,000 for the test.
+/// Draws digits: 11,000 for training, 1,000 for validation and 2,000 for the test.
 ImageSets draw_image_sets(std::uint64_t seed);
 
 /// The first images of a set; all for a count of 0.
 ImageSet first_images(const ImageSet& set, Index count);
 
-/// 1 for each image that a network for them names wrongly, 0 for the others.
+/// 1 for each image that the net misclassifies, 0 for the others.
 std::vector<double> misclassified(const Layer& net, const ImageSet& set);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// The flags that all language models over characters share.
+/// The flags that all character-level language models share.
 struct CharFlags {
   std::string norm = "none";
   Index layers = 1;

@@ -9,17 +9,17 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// What a model remembers of the text that it has read: states, segments or keys and values.
+/// A model's memory of the text that it has read: states, segments or keys and values.
 using Memory = std::vector<Tensor>;
 
-/// A language model over characters, whatever its kind.
+/// A character-level language model of any kind.
 struct CharModel {
   Fields fields;
-  /// ids: (B, T)   returns logits (B, T, vocabulary). With a memory, goes on from what it holds
-  /// (nothing if it is empty), and leaves there what the next call needs.
+  /// ids: (B, T)   returns logits (B, T, vocabulary). Continues from the memory, if given, and
+  /// updates it for the next call. An empty memory is the start of a text.
   std::function<Tensor(const Indices& ids, Memory* memory, Mode mode)> logits;
-  /// Zeros of the shapes that the memory has after `blocks` blocks of training, for a model whose
-  /// training goes through the text in order; null for one that is trained on random pieces.
+  /// Zeros in the shapes of the memory after `blocks` blocks of training, for a model that is
+  /// trained on the text in order. Null for one that is trained on random pieces.
   std::function<Memory(Index blocks)> carried;
   /// How many characters its memory can hold; 0: any number.
   Index context = 0;

@@ -1,4 +1,4 @@
-// Teaches a recurrent network to write, character after character.
+// Trains a recurrent network to write text, character by character.
 
 #include "tapegrad/tapegrad.h"
 #include "trainers/char_trainer.h"
@@ -23,7 +23,8 @@ struct CharRnnFlags {
     flags.training("--model", model, "Recurrent cell")
         ->check(CLI::IsMember({"rnn", "lstm", "gru"}));
     flags.training("--hidden", hidden, "Channels of the state")->check(between(1, 1 << 16));
-    flags.training("--embedding", embedding, "Channels of a character")->check(between(1, 1 << 16));
+    flags.training("--embedding", embedding, "Channels of the embedding")
+        ->check(between(1, 1 << 16));
     flags
         .training("--norm-wiring", wiring,
                   "Where an lstm normalizes: both products and the cell as in the paper, the cell "
@@ -89,7 +90,7 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("char_rnn", "Teaches a recurrent network to write, character after character.");
+  Flags flags("char_rnn", "Trains a recurrent network to write text, character by character.");
   CharRnnFlags rnn;
   rnn.add_to(flags);
   return flags.run(argc, argv, [&] {

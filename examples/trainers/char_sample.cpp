@@ -12,7 +12,7 @@ namespace {
 
 Index held(const Memory& memory) { return memory.empty() ? 0 : memory[0].shape()[1]; }
 
-// A character by its likelihood.
+// Samples a character by its probability.
 Index choose(const Tensor& logits, const CharFlags& flags, Random& random) {
   std::vector<std::pair<double, Index>> candidates;
   for (Index i = 0; i < logits.size(); ++i)

@@ -9,7 +9,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// Throws DataError, naming what is wrong, for a prompt that no sample can begin with.
+/// Throws DataError, saying what is wrong, for a prompt that no sample can begin with.
 void check_prompt(const CharFlags& flags, const Characters& characters);
 
 /// A text of --sample characters that continues the prompt. Calls `write` with each new piece,

@@ -42,7 +42,7 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-// Stops at a signal, and where nobody takes what is written.
+// Stops at a signal, and if the output cannot be written.
 void write_sample(const CharFlags& flags, const CharModel& model, const Characters& characters,
                   const Run& run) {
   const std::string text = sample(flags, model, characters, [&](const std::string& piece) {
@@ -63,7 +63,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   trainer.uses_data(text.source, text.digest());
   expect<DataError>(!text.all.empty(), "{}: it is empty", text.source);
   const Characters characters(text.all);
-  if (flags.sample > 0) check_prompt(flags, characters);  // known before the training
+  if (flags.sample > 0) check_prompt(flags, characters);  // fails before the training
 
   Random random(flags.seed);
   const CharModel model = make_model(characters.count(), random);

@@ -59,7 +59,7 @@ double CharTraining::evaluate() const {
 
 void CharTraining::prepare(Index steps) {
   if (!streams_ || steps == 0) return;
-  // A pass ends with its memory still there; the next block drops it.
+  // The memory is still there at the end of a pass; the next block drops it.
   const Index block = steps % streams_->blocks();
   const Memory memory = model_.carried(block == 0 ? streams_->blocks() : block);
   memory_ = std::vector<Buffer>(memory.begin(), memory.end());

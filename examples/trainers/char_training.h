@@ -9,26 +9,26 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// A model in training on the first nine tenths of a text; the rest is for validation.
+/// The training of a model on the first nine tenths of a text; the rest is for validation.
 class CharTraining {
  public:
-  /// ids: (length), the text   random: of the weights, then of dropout. Throws DataError for a text
-  /// that is too short for the flags.
+  /// ids: (length), the text   random: for the weights, then for dropout. Throws DataError for a
+  /// text that is too short for the flags.
   CharTraining(const CharFlags& flags, const CharModel& model, const Indices& ids, Random& random);
 
   Index training_size() const { return train_.size(); }
   Index validation_size() const { return validation_.size(); }
-  /// Of random pieces of the text.
+  /// Chooses random pieces of the text.
   Random& order() { return order_; }
 
   /// The loss of a step, counted from 0.
   Tensor loss(Index step);
-  /// The mean loss over the text for validation, in nats a character.
+  /// The mean loss over the validation text, in nats per character.
   double evaluate() const;
 
   /// The memory, as fields of a checkpoint.
   void visit(Fields& field) const { field("tensors", memory_); }
-  /// Gives it the shapes that it has after `steps` steps.
+  /// Gives the memory its shapes after `steps` steps.
   void prepare(Index steps);
 
  private:
@@ -39,7 +39,7 @@ class CharTraining {
   Random& random_;
   Random order_;
   Indices train_, validation_;
-  std::optional<TextStreams> streams_;  // of a model that reads the text in order
+  std::optional<TextStreams> streams_;  // for a model that reads the text in order
   std::optional<TextBatch> first_;      // random rows of step 0
   std::vector<Buffer> memory_;
 };

@@ -1,5 +1,5 @@
-// Teaches a Transformer to write, character after character. Its defaults are the small
-// configuration that nanoGPT publishes for Tiny Shakespeare.
+// Trains a Transformer to write text, character by character. The defaults are nanoGPT's small
+// configuration for Tiny Shakespeare.
 
 #include "tapegrad/tapegrad.h"
 #include "trainers/char_trainer.h"
@@ -34,30 +34,31 @@ struct CharTransformerFlags {
                         .clip_norm = 1};
   }
   void add_to(Flags& flags) {
-    flags.training("--model", model, "Each block of the text on its own, or with a memory")
+    flags.training("--model", model, "Read each block of the text separately, or with a memory")
         ->check(CLI::IsMember({"transformer", "transformer_xl"}));
     flags
         .training("--positions", positions,
-                  "How it knows where a character stands (default: learned; relative for "
+                  "Encoding of positions (default: learned; relative for "
                   "transformer_xl)")
         ->check(CLI::IsMember({"", "learned", "sinusoidal", "rotary", "alibi", "relative"}));
     flags.training("--feed-forward", feed_forward, "Activation of the feed-forward sub-layers")
         ->check(CLI::IsMember({"relu", "gelu", "swiglu"}));
-    flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
+    flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
         ->check(CLI::IsMember({"pre", "post"}));
     flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-    flags.training("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
+    flags.training("--channels", channels, "Channels of the residual stream")
+        ->check(between(1, 1 << 16));
     flags.training("--memory", memory, "Characters that a transformer_xl remembers")
         ->check(between(0, 1 << 16));
     flags.training("--bias", bias, "Give linear layers and norms a bias");
     flags.setting(
         "--recompute", recompute,
-        "Compute each block again on the way back, instead of keeping it: less memory, the "
+        "Compute each block again in the backward pass instead of keeping it: less memory, the "
         "same results");
     shared.add_to(flags);
   }
 
-  /// Refuses flags that do not go together. Throws CLI::ValidationError.
+  /// Throws CLI::ValidationError for flags that conflict.
   void check(const Flags& given) const {
     const bool xl = model == "transformer_xl";
     if (xl ? positions != "" && positions != "relative" : positions == "relative")
@@ -131,7 +132,7 @@ CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabular
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("char_transformer", "Teaches a Transformer to write, character after character.");
+  Flags flags("char_transformer", "Trains a Transformer to write text, character by character.");
   CharTransformerFlags transformer;
   transformer.add_to(flags);
   return flags.run(argc, argv, [&] {

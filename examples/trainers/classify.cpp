@@ -1,5 +1,5 @@
-// Teaches a Transformer encoder to classify sentences, as in Xu et al. 2019, section 2.2; with
-// several seeds, says how far their accuracies spread.
+// Trains a Transformer encoder to classify sentences, as in Xu et al. 2019, section 2.2. With
+// several seeds, also prints the spread of their accuracies.
 
 #include <optional>
 
@@ -58,7 +58,8 @@ struct Classifier {
         net(vocabulary.count(), sets.classes, random, f.model()),
         epoch(batches(0)) {}
 
-  /// The batches of an epoch, in an order that follows from seed and epoch. Their number does not.
+  /// The batches of an epoch, in an order that depends on seed and epoch. Their number does not
+  /// depend on them.
   std::vector<SentenceBatch> batches(Index number) const {
     Random order = Random(seed).stream(0).stream(static_cast<std::uint64_t>(number));
     return sentence_batches(sets.train, vocabulary, flags.batch_tokens, &order);
@@ -72,7 +73,7 @@ struct Classifier {
     return cross_entropy(net(words, lengths, training(random)), labels);
   }
 
-  /// Looks at the validation set, and at the test set after the best epoch so far.
+  /// Evaluates on the validation set, and on the test set after the best epoch so far.
   Json evaluate() {
     const auto score = [&](const std::vector<Sentence>& sentences) {
       return accuracy(net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
@@ -110,7 +111,7 @@ struct Classifier {
   }
 };
 
-/// What the program does with its flags; returns its exit code.
+/// Runs the program with its flags; returns the exit code.
 int run_classify(ClassifyFlags& flags, Flags& all) {
   Trainer trainer(all, flags.run, flags.optimizer);
   flags.check();
@@ -147,7 +148,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("classify", "Teaches a Transformer encoder to classify sentences.");
+  Flags flags("classify", "Trains a Transformer encoder to classify sentences.");
   ClassifyFlags classify;
   classify.add_to(flags);
   return flags.run(argc, argv, [&] { return run_classify(classify, flags); });

@@ -8,24 +8,25 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 void ClassifyFlags::add_to(Flags& flags) {
-  flags.training("--task", task, "What to classify: verbs of drawn sentences, or a set of --data")
+  flags.training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
       ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
   flags.setting("--data", data, "Directory of the task's files")->check(file_name());
   add_norm_flag(flags, norm, "Normalization");
-  flags.training("--norm-placement", placement, "Before each sub-layer, or after its residual")
+  flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
       ->check(CLI::IsMember({"pre", "post"}));
   flags.training("--layers", layers, "Layers")->check(between(1, 1000));
   flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-  flags.training("--channels", channels, "Channels of a word")->check(between(4, 1 << 16));
+  flags.training("--channels", channels, "Channels of the residual stream")
+      ->check(between(4, 1 << 16));
   flags.training("--hidden", hidden, "Channels within the feed-forward sub-layers")
       ->check(between(1, 1 << 16));
-  flags.training("--batch-tokens", batch_tokens, "Words in a step, padding included")
+  flags.training("--batch-tokens", batch_tokens, "Words per step, including padding")
       ->check(between(1, 1 << 24));
   flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
   flags.training("--dropout", dropout, "Share of values to drop in training")
       ->check(between(0.0, 0.99));
   flags.training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
-  flags.setting("--seeds", seeds, "Trainings, with that many seeds from --seed on")
+  flags.setting("--seeds", seeds, "Number of trainings, with seeds from --seed on")
       ->check(between(1, 1000));
   optimizer.add_to(flags);
   run.add_to(flags);

@@ -26,7 +26,7 @@ struct ClassifyFlags {
   RunFlags run;
 
   void add_to(Flags& flags);
-  /// Refuses flags that do not go together. Throws CLI::ValidationError.
+  /// Throws CLI::ValidationError for flags that conflict.
   void check() const;
   TransformerModelOptions model() const;
 };

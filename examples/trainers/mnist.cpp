@@ -1,4 +1,4 @@
-// Teaches a network to read handwritten digits: those of MNIST, any set in its format, or digits
+// Trains a network to read handwritten digits: those of MNIST, any set in its format, or digits
 // that the program draws itself.
 
 #include "support/image_sets.h"
@@ -37,7 +37,7 @@ struct MnistFlags {
         ->envname("TAPEGRAD_MNIST")
         ->check(file_name());
     flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
-    flags.training("--batch-size", batch_size, "Images in a step")->check(between(1, 1 << 20));
+    flags.training("--batch-size", batch_size, "Images per step")->check(between(1, 1 << 20));
     optimizer.add_to(flags);
     flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
     run.add_to(flags);
@@ -57,7 +57,7 @@ Layer make_net(const MnistFlags& flags, const ImageSets& sets, Random& random) {
 
 struct Score {
   double loss = 0;      // mean, in nats
-  double accuracy = 0;  // share of images named rightly
+  double accuracy = 0;  // share of images classified correctly
 };
 
 Score evaluate(const Layer& net, const ImageSet& set) {
@@ -72,7 +72,7 @@ Score evaluate(const Layer& net, const ImageSet& set) {
   return score;
 }
 
-/// Refuses flags that do not go together. Throws CLI::ValidationError.
+/// Throws CLI::ValidationError for flags that conflict.
 void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
   if (flags.batch_size > sets.train.count())
     throw CLI::ValidationError("--batch-size",
@@ -88,7 +88,7 @@ void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
                     sets.source, sets.train.height, sets.train.width, sets.classes));
 }
 
-/// What the program does with its flags; returns its exit code.
+/// Runs the program with its flags; returns the exit code.
 int run_mnist(MnistFlags& flags, Flags& all) {
   Trainer trainer(all, flags.run, flags.optimizer);
   const ImageSets sets =
@@ -131,7 +131,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("mnist", "Teaches a network to read handwritten digits.");
+  Flags flags("mnist", "Trains a network to read handwritten digits.");
   MnistFlags mnist;
   mnist.add_to(flags);
   return flags.run(argc, argv, [&] { return run_mnist(mnist, flags); });

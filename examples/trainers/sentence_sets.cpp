@@ -14,7 +14,7 @@ namespace {
 
 using Sentences = std::vector<Sentence>;
 
-// Throws DataError for a sentence that no batch has room for.
+// Throws DataError for a sentence too long for a batch.
 Sentences read_short(const std::filesystem::path& path, Index most_words) {
   Sentences sentences = read_sentences(path);  // one a line
   for (std::size_t i = 0; i < sentences.size(); ++i)
@@ -24,7 +24,7 @@ Sentences read_short(const std::filesystem::path& path, Index most_words) {
   return sentences;
 }
 
-// Files of a task, plain or gzipped, in its directory or in a folder of it.
+// Finds files of a task, plain or gzipped, in its directory or in a folder of it.
 struct Files {
   std::string directory;
   Index most_words;
@@ -39,7 +39,7 @@ struct Files {
   }
 };
 
-// The sentences from `first` on, taken away.
+// Removes the sentences from `first` on, and returns them.
 Sentences split_off(Sentences& all, std::size_t first) {
   Sentences rest(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
   all.resize(first);
@@ -65,7 +65,7 @@ Index classes_of(const SentenceSets& sets, const std::string& directory) {
   return classes;
 }
 
-// Gives one word the form of the other number, if that is a verb's.
+// Changes the number of a random verb. Returns false if it finds none.
 bool spoil(Sentence& sentence, Random& random) {
   for (int attempt = 0; attempt < 50; ++attempt) {
     const auto at =
@@ -103,7 +103,7 @@ std::string SentenceSets::digest() const {
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
                                 Index most_words) {
   const Files files{directory, most_words};
-  const Random random(1);  // of the split: the same for every seed of a training
+  const Random random(1);  // for the split, the same for every seed of a training
   SentenceSets sets{directory, {}, {}, {}, 0};
   if (task == "sst5") {
     sets.train = files.read("sst5", "stsa.fine.train");

@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// Labelled sentences for training, for choosing between epochs and for the final test.
+/// Labelled sentences for training, validation and the final test.
 struct SentenceSets {
   std::string source;  ///< where they come from, for people
   std::vector<Sentence> train, validation, test;
@@ -22,13 +22,13 @@ struct SentenceSets {
 ///   sst5   sst5/stsa.fine.{train,dev,test}[.gz]
 ///   trec   sentence-classification/TREC.{train,test}.all[.gz], a tenth of the training for
 ///   validation
-/// Throws DataError, naming the file that is missing or damaged, and for a sentence of more than
-/// `most_words`, its line.
+/// Throws DataError, naming the file, for one that is missing or damaged, and naming the line for a
+/// sentence of more than `most_words` words.
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
                                 Index most_words);
 
-/// Draws sentences of a small grammar, of half of which one verb does not agree with its subject:
-/// class 1.
+/// Draws sentences of a small grammar. In half of them, class 1, one verb does not agree with its
+/// subject.
 SentenceSets draw_sentence_sets(std::uint64_t seed);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -14,8 +14,8 @@ void expect_images(const char* operation, const Tensor& images) {
   expect(images.rank() == 4, "{}: images are (N, C, H, W): {}", operation, images.shape());
 }
 
-// Of each image the part of height x width whose corner `corner` draws, as (row, column); beyond
-// the image there are zeros.
+// The part of height x width of each image, at the (row, column) that `corner` draws. Beyond the
+// image there are zeros.
 template <class Corner>
 Tensor windows(const Tensor& images, Index height, Index width, const Corner& corner) {
   const Index count = images.shape()[0], channels = images.shape()[1], rows = images.shape()[2],

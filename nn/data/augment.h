@@ -5,20 +5,20 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// Changes of images for training, each image of a batch on its own, to be given to `EpochBatches`
-// as a transform. images: (N, C, H, W)   They go on no tape, draw from `random` in an order that
-// the shape alone gives, and throw ShapeError for other ranks, ArgumentError for amounts that make
-// no sense.
+// Random changes of training images (N, C, H, W), each image of a batch independently. Pass them to
+// `EpochBatches` as a transform. They are not recorded, and draw from `random` in an order that
+// depends on the shape alone. They throw ShapeError for other ranks and ArgumentError for invalid
+// amounts.
 
-/// Moves each image by up to `most` pixels in both directions; what comes in is 0. most: from 0 to
+/// Shifts each image by up to `most` pixels in both directions, and fills with 0. most: at least 0,
 /// below H and W.
 Tensor shifted(const Tensor& images, Index most, Random& random);
 
 /// Mirrors each image left to right with the given probability.
 Tensor flipped(const Tensor& images, Random& random, double probability = 0.5);
 
-/// A part of each image, of height x width, from anywhere: (N, C, height, width). With `padding`,
-/// from the image in a frame of so many zeros (He et al. 2016, section 4.2: 4).
+/// Crops each image to height x width at a random position: (N, C, height, width). First adds a
+/// frame of `padding` zeros (He et al. 2016, section 4.2: 4).
 Tensor cropped(const Tensor& images, Index height, Index width, Random& random, Index padding = 0);
 
 /// Adds independent numbers of mean 0 and the given deviation. x: any shape

@@ -12,8 +12,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What batches are taken from: `Examples`, an `ImageSet`, or any type that counts its examples and
-/// puts those that are chosen into a batch.
+/// A data set: `Examples`, an `ImageSet`, or any type that counts its examples and makes a batch of
+/// chosen ones.
 template <class Set>
 concept ExampleSet = requires(const Set& set, std::span<const Index> chosen) {
   { set.count() } -> std::convertible_to<Index>;
@@ -21,35 +21,37 @@ concept ExampleSet = requires(const Set& set, std::span<const Index> chosen) {
 };
 
 namespace detail {
-/// How many batches of `size` an epoch of `count` examples has. Throws ArgumentError for an empty
-/// set and for a size below 1.
+/// The number of batches of `size` in an epoch of `count` examples. Throws ArgumentError for an
+/// empty set and for a size below 1.
 Index batch_count(Index count, Index size);
-/// The positions of an epoch, in random order or from 0 on. Throws ArgumentError for an empty set.
+/// The order of the examples in an epoch: random, or from 0 on. Throws ArgumentError for an empty
+/// set.
 Indices batch_order(Index count, Random* random);
 }  // namespace detail
 
-/// The batches of one pass over a set, to be walked once, prepared one ahead in the background:
+/// The batches of one pass over a set, for one iteration. Each is prepared in the background while
+/// the one before is in use:
 ///
 ///     for (const auto& [images, labels] : Batches(train, 64, random)) ...
 ///
-/// The order follows from `random` alone; `first` batches are skipped, to resume a pass. The last
-/// batch may be smaller. The set must outlive the batches.
+/// The order depends on `random` alone. To resume a pass, skip the `first` batches. The last batch
+/// may be smaller. The set must outlive the batches.
 template <ExampleSet Set>
 class Batches {
  public:
   using Batch = decltype(std::declval<const Set&>().batch(std::span<const Index>()));
-  /// What is done to each batch, in the background; `number` counts from 0.
+  /// Applied to each batch in the background; `number` counts from 0.
   using Transform = std::function<Batch(Batch batch, Index number)>;
 
   /// In random order. Throws ArgumentError for an empty set, a size below 1 or a negative `first`.
   Batches(const Set& set, Index size, Random& random, Index first = 0, Transform transform = {})
       : Batches(set, size, detail::batch_order(set.count(), &random), first, std::move(transform)) {
   }
-  /// In order, for evaluation.
+  /// In the order of the set, for evaluation.
   Batches(const Set& set, Index size)
       : Batches(set, size, detail::batch_order(set.count(), nullptr), 0, {}) {}
 
-  /// How many batches a whole pass has.
+  /// The number of batches in a whole pass.
   Index count() const { return count_; }
 
   class Iterator {
@@ -87,9 +89,9 @@ class Batches {
   ReadAhead<Batch> batches_;
 };
 
-/// The batches of a whole training, by step. Each epoch has an order of its own, and each batch a
-/// stream of random numbers for its transform; both follow from the seed and the step alone, so
-/// that a training that is resumed sees what it would have seen:
+/// The batches of a whole training, by step. Each epoch has its own order, and each batch its own
+/// stream of random numbers for the transform. Both depend on the seed and the step alone, so a
+/// resumed training sees the same batches as an uninterrupted one:
 ///
 ///     EpochBatches batches(train, 64, seed, [](auto batch, Random& random) { ... });
 ///     const auto& [images, labels] = batches.at(step);
@@ -111,8 +113,8 @@ class EpochBatches {
 
   Index per_epoch() const { return per_epoch_; }
 
-  /// The batch of a step, counted from 0: quick for the same step again and for the next one; valid
-  /// until another is asked for. Throws ArgumentError for a step below 0.
+  /// The batch of a step, counted from 0; fast for the same and the next step. Valid until the next
+  /// call. Throws ArgumentError for a step below 0.
   const Batch& at(Index step) {
     expect_not_negative("batches", "step", step);
     if (step == step_) return **batch_;

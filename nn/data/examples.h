@@ -10,18 +10,18 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The chosen rows of x, of shape (N, ...): x[chosen], of shape (chosen, ...), on no tape. Both
-/// throw ShapeError for scalars and for a row that there is not.
+/// throw ShapeError for scalars and for rows out of range.
 Tensor take_rows(const Tensor& x, std::span<const Index> chosen);
 Indices take_rows(const Indices& x, std::span<const Index> chosen);
 
-/// Tensors and indices whose rows belong together: row i of each is example i.
+/// Tensors and indices with corresponding rows: row i of each belongs to example i.
 ///
 ///     const Examples train(images, labels);
 ///     for (const auto& [x, y] : Batches(train, 64, random)) ...
 template <class... Columns>
 class Examples {
  public:
-  /// columns: of shape (N, ...). Throws ShapeError unless all have as many rows.
+  /// columns: of shape (N, ...). Throws ShapeError unless all have the same number of rows.
   explicit Examples(const Columns&... columns) : columns_(columns...) {
     expect_defined("examples", columns...);
     for (const Shape& shape : {columns.shape()...}) {
@@ -33,8 +33,8 @@ class Examples {
 
   Index count() const { return std::get<0>(columns_).shape()[0]; }
   const std::tuple<Columns...>& columns() const { return columns_; }
-  /// The chosen examples, a tuple of tensors and indices. Throws ShapeError for one that there is
-  /// not.
+  /// The chosen examples, a tuple of tensors and indices. Throws ShapeError for positions out of
+  /// range.
   std::tuple<Columns...> batch(std::span<const Index> chosen) const {
     return std::apply(
         [&](const Columns&... columns) { return std::tuple(take_rows(columns, chosen)...); },

@@ -36,7 +36,8 @@ Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
   std::size_t count = 1;
   for (std::uint32_t axis = 0; axis < rank; ++axis) {
     const std::uint32_t extent = big_endian(bytes, 4 + 4 * axis);
-    // The file holds every value, so an extent beyond its size is damage; nor can the product wrap.
+    // The file holds every value, so an extent beyond its size means damage. This also keeps the
+    // product from overflowing.
     expect<DataError>(extent <= bytes.size(),
                       "idx: {} names {} values, more than it has, at byte {}", name, extent,
                       4 + 4 * axis);

@@ -14,7 +14,7 @@ struct Batch {
   Indices labels;  ///< (N)
 };
 
-/// Grey images as bytes, and a label for each: MNIST or any set in its format.
+/// Greyscale images as bytes, and their labels: MNIST or any set in its format.
 struct ImageSet {
   Index height = 0, width = 0;
   std::vector<std::uint8_t> pixels;  ///< (count, height, width)
@@ -22,20 +22,20 @@ struct ImageSet {
 
   Index count() const { return static_cast<Index>(labels.size()); }
   /// The chosen images, of shape (N, 1, height, width), scaled to [0, 1]. All three throw
-  /// ShapeError for one that there is not.
+  /// ShapeError for positions out of range.
   Tensor images(std::span<const Index> chosen) const;
   /// Their labels, of shape (N).
   Indices labels_of(std::span<const Index> chosen) const;
   Batch batch(std::span<const Index> chosen) const { return {images(chosen), labels_of(chosen)}; }
 };
 
-/// Reads an IDX file of images and one of labels, each plain or gzipped
-/// (yann.lecun.com/exdb/mnist). Throws DataError, naming file and byte, for files that are missing,
-/// damaged, of another format, or that do not belong together.
+/// Reads an IDX file of images and one of labels, plain or gzipped (yann.lecun.com/exdb/mnist).
+/// Throws DataError, naming file and byte, for files that are missing, damaged, of another format,
+/// or do not belong together.
 ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels);
 
-/// The training and test set of a folder that holds MNIST's four files under their usual names,
-/// with or without .gz.
+/// The training and test set in a folder with MNIST's four files under their usual names, with or
+/// without .gz.
 struct TrainAndTest {
   ImageSet train, test;
 };

@@ -26,8 +26,7 @@ struct Header {
   std::vector<Index> extents;
 };
 
-// The header of a file, a literal of Python: {'descr': '<f4', 'fortran_order': False, 'shape':
-// (2,)}.
+// The header of a file, a Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (2,)}.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, std::size_t at, const std::string& file)
@@ -160,8 +159,8 @@ std::pair<std::size_t, std::size_t> find_header(std::span<const std::byte> bytes
   return {begin, begin + length};
 }
 
-// How many values the header names. The file holds every value, so an extent beyond its size is
-// damage; nor can the product wrap.
+// How many values the header promises. The file holds every value, so an extent beyond its size
+// means damage. This also keeps the product from overflowing.
 std::size_t count_values(const Header& header, std::size_t file_bytes, const std::string& file) {
   expect<DataError>(header.extents.size() <= Shape::max_rank,
                     "npy: {} has {} axes, at most {} can be", file, header.extents.size(),
@@ -177,7 +176,7 @@ std::size_t count_values(const Header& header, std::size_t file_bytes, const std
   return count;
 }
 
-// Array, of elements To, with what the file holds.
+// Reads the file into an Array with elements To.
 template <class Array, class To>
 Array read(const std::filesystem::path& path) {
   const FileBytes content = read_file(path);

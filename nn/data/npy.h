@@ -7,17 +7,17 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-// Arrays in NumPy's format, versions 1 to 3, in C order and little endian, plain or gzipped
+// Arrays in NumPy's format, versions 1 to 3, C order, little endian, plain or gzipped
 // (numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Readers throw DataError, naming
-// file and byte, for files that are missing, damaged, or of another type than they take.
+// file and byte, for files that are missing, damaged or of an unsupported type.
 
-/// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, rounded to `real`.
+/// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, and rounds them to `real`.
 Tensor read_npy(const std::filesystem::path& path);
 /// Reads whole numbers of type i1 to i8, u1 to u4 or bool.
 Indices read_npy_indices(const std::filesystem::path& path);
 
-/// Writes x with the type of `real` (f4 or f8), whole or not at all. Both throw DataError when that
-/// fails, and ShapeError for what is undefined.
+/// Writes x with the type of `real` (f4 or f8), atomically. Both throw DataError on failure, and
+/// ShapeError for an undefined x.
 void write_npy(const std::filesystem::path& path, const Tensor& x);
 /// Writes x as i8.
 void write_npy(const std::filesystem::path& path, const Indices& x);

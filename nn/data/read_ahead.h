@@ -12,15 +12,15 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Values that a function makes one after the other, one ahead of their use.
+/// Values that a function makes one by one in the background, one ahead of their use.
 ///
-/// One thread makes them all, so that its buffers are used again. It is no task of oneTBB: a step
-/// that waits for its kernels would take up such a task and wait for the whole of it, and behind
-/// kernels that keep all workers busy the task would not begin.
+/// One thread makes them all, so it can reuse its buffers. It is not a oneTBB task: a training step
+/// waiting for its kernels might pick up such a task and then wait for all of it. And while kernels
+/// keep all workers busy, the task would not start.
 template <class T>
 class ReadAhead {
  public:
-  /// make: the next value, or nothing after the last; called in the background only
+  /// make: returns the next value, or nothing after the last; called only in the background
   explicit ReadAhead(std::function<std::optional<T>()> make) : make_(std::move(make)) {
     worker_ = std::thread([this] { make_all(); });
   }
@@ -35,7 +35,7 @@ class ReadAhead {
     worker_.join();
   }
 
-  /// The next value, or nothing after the last. Throws what making it threw.
+  /// The next value, or nothing after the last. Rethrows what `make` threw.
   std::optional<T> next() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ready_ || finished_; });
@@ -70,9 +70,9 @@ class ReadAhead {
   // Guarded by mutex_.
   std::optional<T> ready_;
   std::exception_ptr failure_;
-  bool finished_ = false;  // there is nothing more to make
-  bool stopping_ = false;  // nobody waits for more
-  std::thread worker_;     // last: it uses what stands above
+  bool finished_ = false;  // nothing is left to make
+  bool stopping_ = false;  // nobody wants more
+  std::thread worker_;     // last: it uses the members above
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

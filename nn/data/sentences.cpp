@@ -26,7 +26,7 @@ Sentence parse(std::string_view line, const std::string& file, Index number) {
   return sentence;
 }
 
-// Positions of the sentences in order of length; equal lengths in random order if there is one.
+// Positions of the sentences, sorted by length. `random`, if given, shuffles equal lengths.
 std::vector<Index> by_length(const std::vector<Sentence>& sentences, Random* random) {
   const auto count = static_cast<Index>(sentences.size());
   std::vector<Index> order;

@@ -15,18 +15,19 @@ struct Sentence {
   std::vector<std::string> words;
 };
 
-/// The parts of a line between blanks.
+/// The words of a line, separated by blanks.
 std::vector<std::string> words_of(std::string_view line);
 
-/// Reads lines of a label from 0 on, a blank and words between blanks; plain or gzipped. Bytes stay
-/// as they are. Throws DataError, naming file and line, for a line without label or words.
+/// Reads a file, plain or gzipped, whose lines are a label (from 0), a blank and words separated by
+/// blanks. Bytes are kept as they are. Throws DataError, naming file and line, for a line without
+/// label or words.
 std::vector<Sentence> read_sentences(const std::filesystem::path& path);
 
-/// Numbers for words: 0 is padding, 1 any word that is not known.
+/// Numbers the words: 0 is padding, 1 any unknown word.
 class Vocabulary {
  public:
-  /// The words that occur at least `least` times, the most frequent first. Throws ArgumentError
-  /// for less than once.
+  /// The words that occur at least `least` times, the most frequent first. Throws ArgumentError if
+  /// `least` is below 1.
   Vocabulary(const std::vector<Sentence>& sentences, Index least = 2);
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
   Index number(const std::string& word) const;
@@ -36,14 +37,14 @@ class Vocabulary {
 };
 
 struct SentenceBatch {
-  Indices words;    ///< (B, T), padded with 0 behind the end
+  Indices words;    ///< (B, T), padded with 0 after the end
   Indices lengths;  ///< (B)
   Indices labels;   ///< (B)
 };
 
-/// Batches of sentences of similar length, each of at most `tokens` words with padding, but at
-/// least one sentence. With `random`, sentences of equal length and the batches themselves are in
-/// random order. Throws ArgumentError for fewer than one word.
+/// Batches of sentences of similar length. Each has at most `tokens` words, including padding, but
+/// at least one sentence. `random` shuffles sentences of equal length and the batches. Throws
+/// ArgumentError if `tokens` is below 1.
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random = nullptr);

@@ -9,7 +9,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The distinct bytes of a text in their order, numbered from 0.
+/// The distinct bytes of a text in ascending order, numbered from 0.
 class Characters {
  public:
   explicit Characters(std::string_view text);
@@ -17,10 +17,10 @@ class Characters {
   Index count() const { return static_cast<Index>(bytes_.size()); }
   /// All characters, by number.
   const std::string& bytes() const { return bytes_; }
-  /// The number of each byte: (length). Throws DataError, naming byte and position, for one that is
-  /// not among the characters.
+  /// The number of each byte: (length). Throws DataError, naming byte and position, for an unknown
+  /// byte.
   Indices encode(std::string_view text) const;
-  /// Throws ShapeError for ids that are undefined or not among the characters' numbers.
+  /// Throws ShapeError for ids that are undefined or out of range.
   std::string decode(const Indices& ids) const;
 
  private:
@@ -28,30 +28,30 @@ class Characters {
   std::vector<Index> numbers_;  // by byte; -1: none
 };
 
-/// Elements [begin, end) of ids of shape (n). Throws ShapeError for others than ids has.
+/// Elements [begin, end) of ids of shape (n). Throws ShapeError for a range that exceeds ids.
 Indices part(const Indices& ids, Index begin, Index end);
 
-/// (B, T) as (T, B). Throws ShapeError for other ranks.
+/// (B, T) transposed to (T, B). Throws ShapeError for other ranks.
 Indices transposed(const Indices& ids);
 
-/// Tokens, and for each the one that follows it: both (B, T).
+/// Tokens, and for each the token that follows it: both (B, T).
 struct TextBatch {
   Indices inputs, targets;
 };
 
-/// Rows of `length` tokens that begin at the given positions of ids. Throws ShapeError for one that
-/// does not end before the last, and for a length below 1.
+/// Rows of `length` tokens that begin at the given positions of ids. Throws ShapeError for a row
+/// that does not end before the last id, and for a length below 1.
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length);
 
-/// Rows that begin anywhere, independently. Throws DataError for fewer than length + 1 ids,
+/// Rows that begin at independent random positions. Throws DataError for fewer than length + 1 ids,
 /// ArgumentError for sizes below 1.
 TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random);
 
-/// A text cut into `batch` streams of equal length, read side by side: block i of every stream.
-/// What follows the last whole block is left out.
+/// A text cut into `batch` streams of equal length, which are read in parallel: block i of every
+/// stream. Drops what follows the last whole block.
 class TextStreams {
  public:
-  /// Throws DataError when the text is too short for one block, ArgumentError for sizes below 1.
+  /// Throws DataError if the text is too short for one block, ArgumentError for sizes below 1.
   TextStreams(const Indices& ids, Index batch, Index length);
   Index blocks() const { return blocks_; }
   TextBatch block(Index i) const;
@@ -61,9 +61,9 @@ class TextStreams {
   Index batch_, length_, blocks_;
 };
 
-/// A whole text in consecutive blocks of `length`, so that every token but the first is a target
-/// once: groups of blocks that follow each other in each of at most `rows` rows. The last block may
-/// be shorter. Throws ArgumentError for sizes below 1.
+/// A whole text in consecutive blocks of `length`, in which every token but the first is a target
+/// once. The blocks come in groups, and within a group each of at most `rows` rows continues from
+/// block to block. The last block may be shorter. Throws ArgumentError for sizes below 1.
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

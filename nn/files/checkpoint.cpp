@@ -12,7 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.";
-// As other writers do, "pt" for PyTorch.
+// Like other writers, which say "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
 
@@ -20,7 +20,7 @@ std::string moment_name(const Moments& moments, const std::string& parameter) {
   return fmt::format("{}{}.{}", optimizer_prefix, moments.name, parameter);
 }
 
-// The names that the net gives to the optimizer's parameters, which may be some of its own only.
+// The net's names for the optimizer's parameters, which may be only some of the net's.
 std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net) {
   std::map<const void*, std::string> names;
   for (const auto& [name, parameter] : net.parameters()) names[parameter.identity()] = name;
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net)
   return found;
 }
 
-// Finds things in a file, and says which is missing or does not fit.
+// Looks up entries of a file, and reports those that are missing or do not fit.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& path)
@@ -69,7 +69,7 @@ class Reader {
     return found->second;
   }
 
-  // Throws DataError for a tensor that was not asked for.
+  // Throws DataError if a tensor was not requested.
   void expect_nothing_left(bool but_moments) const {
     const auto expect_used = [&](const auto& tensors) {
       for (const auto& [name, tensor] : tensors)
@@ -128,7 +128,7 @@ OptimizerState optimizer_state(Reader& reader, const std::string& path, const Op
   return state;
 }
 
-// What a checkpoint holds, read and checked before anything changes.
+// The content of a checkpoint, read and checked before anything changes.
 struct Loaded {
   std::vector<Tensor> values, buffers;  // of the net
   OptimizerState optimizer;
@@ -189,7 +189,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) {
   Loaded loaded = load(path, checkpoint);
-  // The optimizer first: it needs memory, what follows needs none.
+  // The optimizer first: it allocates memory, and the rest does not.
   if (Optimizer* optimizer = checkpoint.optimizer) {
     optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
     optimizer->set_learning_rate(loaded.optimizer.rate);

@@ -13,12 +13,12 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Whether `prefix` is `name`, or its first parts.
+// Whether `prefix` is `name` or consists of its first parts.
 bool begins(const std::string& name, const std::string& prefix) {
   return prefix.empty() || name == prefix || name.starts_with(prefix + '.');
 }
 
-// `name` with the longest prefix that the options name replaced; tells which it was.
+// Replaces the longest prefix of `name` found in the options; adds that prefix to `used`.
 std::string renamed(const std::string& name, const PyTorchOptions& options,
                     std::set<std::string>& used) {
   const std::pair<const std::string, std::string>* longest = nullptr;
@@ -43,7 +43,7 @@ std::string listed(const std::vector<std::string>& all) {
   return all.size() <= shown ? text : fmt::format("{} and {} more", text, all.size() - shown);
 }
 
-// Bit for bit: a NaN is one as well.
+// Bitwise, so that NaNs compare too.
 bool same(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() &&
          (a.size() == 0 ||

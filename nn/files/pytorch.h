@@ -11,22 +11,22 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct PyTorchOptions {
-  /// Prefixes of the net's names, and what stands in PyTorch's in their place: {"hidden", "fc1"},
-  /// {"", "model"}. Whole parts between dots; the longest that fits counts.
+  /// Prefixes of the net's names, and their replacements in PyTorch's names: {"hidden", "fc1"},
+  /// {"", "model"}. A prefix consists of whole parts between dots; the longest match wins.
   std::map<std::string, std::string> names = {};
-  /// Leave out tensors of the file that the net does not have.
+  /// Ignore tensors of the file that the net does not have.
   bool allow_unexpected = false;
 };
 
-/// The tensors of a net as the state_dict of its counterpart in PyTorch has them. A layer whose
-/// tensors have other names or layouts there describes them once, for loading and saving:
+/// The tensors of a net in the form of its PyTorch counterpart's state_dict. A layer whose tensors
+/// have other names or layouts in PyTorch describes them once, for loading and saving:
 ///
 ///     void Linear::pytorch(PyTorchState& state) const {
 ///       state.transposed("weight", weight);
 ///       state("bias", bias);
 ///     }
 ///
-/// and a walk takes this in the place of `visit`.
+/// A walk then calls it instead of `visit`.
 class PyTorchState {
  public:
   using Load = std::function<void(const Tensor&)>;
@@ -40,7 +40,7 @@ class PyTorchState {
   void add(const Module& module) {
     walk_.walk(module);
   }
-  /// A field that PyTorch has under this name: a parameter or buffer as it is, or a module.
+  /// A field that PyTorch has under this name: an unchanged parameter or buffer, or a module.
   template <class Field>
   void operator()(const char* name, const Field& field) {
     walk_(name, field);
@@ -50,9 +50,9 @@ class PyTorchState {
   void numbered(const std::vector<Module>& list) {
     for (std::size_t i = 0; i < list.size(); ++i) walk_(std::to_string(i).c_str(), list[i]);
   }
-  /// A parameter that PyTorch keeps transposed. Nothing if it is undefined.
+  /// A parameter that PyTorch stores transposed. Does nothing if it is undefined.
   void transposed(const std::string& name, Parameter parameter);
-  /// A parameter or buffer that has another shape in PyTorch. Nothing if it is undefined.
+  /// A parameter or buffer that has another shape in PyTorch. Does nothing if it is undefined.
   template <class Slot>
   void reshaped(const std::string& name, Slot slot, const Shape& shape) {
     if (!slot.value().defined()) return;
@@ -61,16 +61,16 @@ class PyTorchState {
     };
     tensor(name, slot.value().view(shape), load, slot.identity());
   }
-  /// Any other: its value in PyTorch, and what loading does with one of the same shape. Loading
-  /// goes through tensors in the order in which they were added, and refuses different values for
-  /// one `slot` (the identity of a parameter, if the tensor is one).
+  /// Any other tensor: its value in PyTorch, and what loading does with a tensor of the same shape.
+  /// Tensors are loaded in the order they were added. Loading refuses different values for one
+  /// `slot` (the identity of the parameter, if the tensor is one).
   void tensor(const std::string& name, const Tensor& value, Load load, const void* slot = nullptr);
-  /// A tensor of PyTorch's that this library does without: loading skips it, saving leaves it out.
+  /// A tensor of PyTorch that this library does not need: loading skips it, saving omits it.
   void skipped(const std::string& name);
   /// Throws Error: PyTorch has nothing like `what`.
   [[noreturn]] void no_counterpart(const std::string& what) const;
 
-  /// What `load_pytorch` and `save_pytorch` do.
+  /// Implement `load_pytorch` and `save_pytorch`.
   void load(const std::filesystem::path& path, const PyTorchOptions& options) const;
   void save(const std::filesystem::path& path, const PyTorchOptions& options) const;
 
@@ -81,7 +81,7 @@ class PyTorchState {
     Load load;
     const void* slot;
   };
-  /// The entries under the names that the options give them.
+  /// The entries by their names under these options.
   std::map<std::string, const Entry*> named(const PyTorchOptions& options) const;
 
   Fields walk_;
@@ -89,12 +89,12 @@ class PyTorchState {
   std::vector<std::string> skipped_;
 };
 
-/// Sets parameters and buffers from a state_dict that PyTorch's users have written with
-/// `safetensors.torch.save_file(net.state_dict(), path)`. Layers take the names and layouts of
-/// their counterparts, weight (out, in) of nn.Linear and so on; fields of structs keep the names
-/// that `visit` gives them. Layers without a counterpart keep theirs too, or are refused. Throws
-/// Error for these, and DataError, naming file and tensors, for tensors that are missing, of other
-/// shapes or not expected; nothing has changed then.
+/// Sets parameters and buffers from a state_dict saved in PyTorch by
+/// `safetensors.torch.save_file(net.state_dict(), path)`. Layers use the names and layouts of their
+/// counterparts, such as weight (out, in) of nn.Linear; fields of structs keep their names from
+/// `visit`. Layers without a counterpart also keep theirs, or are refused with an Error. Throws
+/// DataError, naming file and tensors, for tensors that are missing, unexpected or of other shapes;
+/// nothing has changed then.
 template <class Module>
 void load_pytorch(const Module& net, const std::filesystem::path& path,
                   const PyTorchOptions& options = {}) {
@@ -105,7 +105,7 @@ void load_pytorch(const Module& net, const std::filesystem::path& path,
 
 /// Writes a file that PyTorch loads with
 /// `net.load_state_dict(safetensors.torch.load_file(path))`. Throws Error as `load_pytorch` does,
-/// and DataError when it cannot be written.
+/// and DataError if the file cannot be written.
 template <class Module>
 void save_pytorch(const std::filesystem::path& path, const Module& net,
                   const PyTorchOptions& options = {}) {

@@ -28,14 +28,14 @@ constexpr const char* checksum_key = "tapegrad.checksum";
 
 // ---- Values -------------------------------------------------------------------------------------
 
-// Of all tensors: of what the header says of them, sorted by name, and of their values in the order
-// of the file. CRC-32 finds every flipped bit, and all damage within 4 bytes.
+// A checksum of all tensors: of their header entries, sorted by name, and of their values in file
+// order. CRC-32 detects every flipped bit, and all damage within 4 bytes.
 class Checksum {
  public:
-  // The header without remarks.
+  // header: without metadata.
   explicit Checksum(const std::string& header) { add(std::as_bytes(std::span(header))); }
   void add(std::span<const std::byte> bytes) {
-    if (bytes.empty()) return;  // of which zlib would begin anew
+    if (bytes.empty()) return;  // zlib would restart for these
     value_ = crc32_z(value_, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   }
   std::string to_string() const { return fmt::format("crc32:{:08x}", value_); }
@@ -44,7 +44,7 @@ class Checksum {
   uLong value_ = 0;
 };
 
-// The values of a file, read once from the first to the last. What has been read takes no memory.
+// The values of a file, read once from first to last. Values already read take no memory.
 class Values {
  public:
   Values(const FileBytes& file, std::size_t begin, const std::string& header)
@@ -53,7 +53,7 @@ class Values {
         piece_(left_.first(0)),
         checksum_(header) {}
 
-  // The next values of a tensor: as many as a cache holds, none behind its end.
+  // The next values of a tensor, as many as a cache holds; none after its end.
   std::span<const std::byte> next(const Entry& tensor) {
     constexpr std::uint64_t most = std::uint64_t{1} << 18;
     file_.release(piece_);
@@ -77,11 +77,11 @@ class Values {
 
 // ---- Types of values ----------------------------------------------------------------------------
 
-// Whether the greatest exponent stands for infinities and NaN, as in IEEE 754, or for numbers too,
-// but for one NaN of all ones (OCP 8-bit floating point specification, section 5).
+// The meaning of the greatest exponent: infinities and NaN, as in IEEE 754, or ordinary numbers and
+// one NaN of all ones (OCP 8-bit floating point specification, section 5).
 enum class Top { special, numbers };
 
-// The value of a float of few bits: sign, exponent, mantissa.
+// The value of a small float: sign, exponent, mantissa.
 double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits, Top top) {
   const std::uint32_t greatest = (1U << exponent_bits) - 1, ones = (1U << mantissa_bits) - 1;
   const std::uint32_t mantissa = bits & ones, exponent = bits >> mantissa_bits & greatest;
@@ -100,7 +100,7 @@ double of_f16(std::uint16_t bits) { return small_float(bits, 5, 10, Top::special
 double of_bf16(std::uint16_t bits) { return small_float(bits, 8, 7, Top::special); }
 double of_f8_e5m2(std::uint8_t bits) { return small_float(bits, 5, 2, Top::special); }
 double of_f8_e4m3(std::uint8_t bits) { return small_float(bits, 4, 3, Top::numbers); }
-// A scale: an exponent alone.
+// A scale, which is only an exponent.
 double of_f8_e8m0(std::uint8_t bits) { return bits == 0xff ? NAN : std::ldexp(1.0, bits - 127); }
 
 // Calls `take` with each value of a tensor, until one is refused.
@@ -114,7 +114,7 @@ void read_each(const Entry& entry, Values& values, const Take& take) {
     }
 }
 
-// Both read a tensor into `file`, or say there why they cannot.
+// Both read a tensor into `file`, or record there why they cannot.
 template <class Stored, double (*value_of)(Stored)>
 void read_reals(const Entry& entry, Values& values, TensorFile& file) {
   Tensor tensor = Tensor::uninitialized(entry.shape);
@@ -158,7 +158,8 @@ constexpr Type reals{sizeof(Stored), read_reals<Stored, value_of>};
 template <class Stored>
 constexpr Type integers{sizeof(Stored), read_indices<Stored>};
 
-// Not those of fewer than 8 bits (F4, F6_E2M3, F6_E3M2): the format does not say how it packs them.
+// Types below 8 bits (F4, F6_E2M3, F6_E3M2) are missing: the format does not define how to pack
+// them.
 const std::map<std::string, Type>& types() {
   static const std::map<std::string, Type> all{
       {"F64", reals<double, of_f64>},
@@ -183,8 +184,8 @@ const std::map<std::string, Type>& types() {
 
 // ---- The header ---------------------------------------------------------------------------------
 
-// Sorts tensors by their place. Throws DataError unless they lie one after another from the first
-// to the last byte.
+// Sorts tensors by position. Throws DataError unless they are contiguous from the first to the last
+// byte.
 void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::uint64_t size) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
@@ -235,7 +236,7 @@ void save_tensors(const std::filesystem::path& path, const TensorFile& file) {
   };
   for (const auto& [name, why] : file.unread)
     throw DataError(fmt::format("{}: tensor {} was not read: it {}", where, beginning(name), why));
-  // The wider values first, so that all lie at multiples of their size.
+  // Wider types first, so that all values are aligned.
   for (const auto& [name, indices] : file.indices) enter(name, index_type, indices);
   for (const auto& [name, tensor] : file.tensors) enter(name, own_type, tensor);
   expect<DataError>(file.metadata.count(checksum_key) == 0, "{}: the name {} is taken", where,

@@ -9,8 +9,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Named tensors and remarks, as in a file of the safetensors format, which other frameworks read
-/// (huggingface.co/docs/safetensors).
+/// Named tensors and metadata, the content of a file in the safetensors format, which other
+/// frameworks read (huggingface.co/docs/safetensors).
 struct TensorFile {
   std::map<std::string, Tensor> tensors = {};  ///< of floating-point types
   std::map<std::string, std::string> metadata = {};
@@ -18,17 +18,17 @@ struct TensorFile {
   std::map<std::string, std::string> unread = {};  ///< why `load_tensors` could not read a tensor
 };
 
-/// Writes tensors as `real` and indices as I64, whole or not at all. The bytes depend on the
-/// contents alone. A checksum of all tensors is written as the remark "tapegrad.checksum". Throws
-/// DataError when the file cannot be written, for a name that is given twice or means something
-/// else ("__metadata__", the remark), and for unread tensors.
+/// Writes tensors as `real` and indices as I64, atomically. The bytes depend on the content alone.
+/// The metadata "tapegrad.checksum" holds a checksum of all tensors. Throws DataError if the file
+/// cannot be written, for a name that is used twice or reserved ("__metadata__", the checksum), and
+/// for unread tensors.
 void save_tensors(const std::filesystem::path& path, const TensorFile& file);
 
 /// Reads a file. Floating-point types (F64, F32, F16, BF16, F8_E5M2, F8_E4M3, F8_E8M0) are
 /// converted to `real`; integers and BOOL are exact. A tensor of another type, or with a value that
-/// does not fit, is among `unread`: it does not keep the others from being read. Throws DataError,
-/// naming file and tensor or byte, for files that are missing or damaged. If the file has the
-/// checksum of `save_tensors`, it is checked and is not among `metadata`.
+/// does not fit, goes to `unread`; the others are still read. Throws DataError, naming file and
+/// tensor or byte, for files that are missing or damaged. Verifies the checksum of `save_tensors`,
+/// if there is one, and leaves it out of `metadata`.
 TensorFile load_tensors(const std::filesystem::path& path);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -12,7 +12,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// `o`, if a layer of so many channels can have it.
+// Returns `o` if it suits a layer with that many channels.
 const AttentionLayerOptions& checked(const char* layer, Index channels,
                                      const AttentionLayerOptions& o) {
   expect_positive(layer, "channels", channels);
@@ -39,7 +39,7 @@ std::vector<Tensor> parts(const Tensor& x, Index count) {
   return split(x, std::vector<Index>(static_cast<std::size_t>(count), channels), -1);
 }
 
-// nn.MultiheadAttention has one projection: ours, one after another, transposed.
+// nn.MultiheadAttention has a single projection: ours, concatenated and transposed.
 void attention_as_pytorch(PyTorchState& state, std::vector<Linear> projections,
                           const Linear& output) {
   if (output.gain.defined()) state.no_counterpart("attention with normalized weights");

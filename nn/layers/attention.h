@@ -10,29 +10,29 @@ struct AttentionLayerOptions {
   Index heads = 1;
   bool causal = false;
   bool bias = true;     ///< of the projections
-  double dropout = 0;   ///< of the weights
-  bool rotary = false;  ///< positions by rotation of queries and keys
-  bool alibi = false;   ///< positions by a bias that falls with the distance
+  double dropout = 0;   ///< of the attention weights
+  bool rotary = false;  ///< encodes positions by rotating queries and keys
+  bool alibi = false;   ///< encodes positions by a bias that falls with distance
   bool weight_norm = false;
 };
 
-/// Keys and values of the positions seen so far, for generation one token after another.
+/// Keys and values of the positions seen so far, for generating token by token.
 struct AttentionCache {
   Tensor keys, values;  ///< (B, positions, C), or undefined
   Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
 };
 
 /// (heads, queries, keys): -2^(-8 h / heads) times the distance, h from 1 (Press et al. 2022). The
-/// last query is at the last key. Throws ArgumentError for heads below 1 and more queries than
-/// keys.
+/// last query is at the position of the last key. Throws ArgumentError for heads below 1 and more
+/// queries than keys.
 Tensor alibi_bias(Index heads, Index queries, Index keys);
 
-/// Multi-head attention of a sequence to itself (Vaswani et al. 2017, section 3.2.2).
-///   x: (B, T, C)   mask: broadcasts to (B, heads, T, T), 0 where a query must not see a key
+/// Multi-head self-attention (Vaswani et al. 2017, section 3.2.2).
+///   x: (B, T, C)   mask: broadcasts to (B, heads, T, T); 0 hides a key from a query
 ///   projection: (C, 3 C)   output: (C, C)   returns (B, T, C)
-/// With a cache, x are the next positions: they see those before, and join them. Throws
-/// ArgumentError for heads that do not divide the channels, as the other layers of attention do,
-/// and for an odd number of channels a head to rotate.
+/// With a cache, x holds the next positions: they attend to the cached ones and are appended to
+/// them. Throws ArgumentError for heads that do not divide the channels, as the other attention
+/// layers do, and for `rotary` with an odd number of channels per head.
 struct SelfAttention {
   AttentionLayerOptions options;
   Linear projection, output;
@@ -44,13 +44,13 @@ struct SelfAttention {
     field("projection", projection);
     field("output", output);
   }
-  /// nn.MultiheadAttention, without normalized weights.
+  /// nn.MultiheadAttention; not with weight normalization.
   void pytorch(PyTorchState& state) const;
 };
 
 /// Multi-head attention of a sequence to another.
 ///   x: (B, Tq, C)   memory: (B, Tk, C)   mask: broadcasts to (B, heads, Tq, Tk)
-/// Throws ArgumentError for `causal`, `rotary` and `alibi`: the two have no common positions.
+/// Throws ArgumentError for `causal`, `rotary` and `alibi`, since the sequences share no positions.
 struct CrossAttention {
   AttentionLayerOptions options;
   Linear query, key_value, output;
@@ -63,16 +63,16 @@ struct CrossAttention {
     field("key_value", key_value);
     field("output", output);
   }
-  /// nn.MultiheadAttention, without normalized weights.
+  /// nn.MultiheadAttention; not with weight normalization.
   void pytorch(PyTorchState& state) const;
 };
 
-/// Causal attention of a segment to itself and to a memory before it, with positions relative to
-/// each query (Transformer-XL; Dai et al. 2019, section 3.3):
+/// Causal attention of a segment to itself and to the memory before it, with relative positions
+/// (Transformer-XL; Dai et al. 2019, section 3.3):
 ///   score = ((q_i + u) k_j + (q_i + v) W_r R_(i-j)) / sqrt(d)
 ///   x: (B, T, C), the segment   context: (B, M + T, C), memory and segment   returns (B, T, C)
-/// Throws ArgumentError for `rotary` and `alibi`, other positions than its own, and for channels
-/// that `sinusoids` refuses.
+/// Throws ArgumentError for `rotary` and `alibi`, which encode positions differently, and for
+/// channels that `sinusoids` refuses.
 struct RelativeAttention {
   AttentionLayerOptions options;
   Linear query, key_value, position, output;

@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// How many of the `in` or `out` channels a group has.
+// The number of `in` or `out` channels per group.
 Index share(const char* layer, const char* side, Index channels, Index groups) {
   expect_positive(layer, side, channels);
   expect<ArgumentError>(groups >= 1 && channels % groups == 0,
@@ -28,7 +28,7 @@ ConvOptions window_of(const char* layer, Index out, Index size, const Conv2dOpti
           .groups = options.groups};
 }
 
-// Filters are as PyTorch has them; a bias has no axes for positions there.
+// Filters have PyTorch's layout. PyTorch's bias has no axes for positions.
 void filters_as_pytorch(PyTorchState& state, const Parameter& weight, const Parameter& bias,
                         const Parameter& gain = {}) {
   state(gain.defined() ? "weight_v" : "weight", weight);

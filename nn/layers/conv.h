@@ -12,14 +12,14 @@ struct Conv2dOptions {
   Index dilation = 1;
   Index groups = 1;
   bool bias = true;
-  bool weight_norm = false;  ///< the weight is gain v / |v|, filter by filter (`weight_norm`)
+  bool weight_norm = false;  ///< the weight is gain v / |v| for each filter (`weight_norm`)
 };
 
 /// A 2-d convolution with square windows.
 ///   x: (N, in, H, W)   weight: (out, in / groups, size, size)   bias: (out, 1, 1)
 ///   gain: (out, 1, 1, 1)   returns (N, out, H', W') as in `conv2d`
-/// Starts with PyTorch's U(+-1/sqrt(in / groups size^2)) for both; with weight normalization
-/// `weight` holds v, and the gain starts as |v|. Throws ArgumentError for sizes, strides and
+/// Weight and bias start with PyTorch's U(+-1/sqrt(in / groups size^2)). With weight normalization,
+/// `weight` holds v and the gain starts as |v|. Throws ArgumentError for sizes, strides and
 /// dilations below 1, and for groups that do not divide `in` and `out`.
 struct Conv2d {
   Parameter weight, bias, gain;
@@ -41,8 +41,8 @@ using Conv1dOptions = Conv2dOptions;
 /// A convolution along one axis.
 ///   x: (N, in, L)   weight: (out, in / groups, size)   bias: (out, 1)   gain: (out, 1, 1)
 ///   returns (N, out, L') as in `conv1d`
-/// Starts with PyTorch's U(+-1/sqrt(in / groups size)) for both. Throws ArgumentError as Conv2d
-/// does.
+/// Weight and bias start with PyTorch's U(+-1/sqrt(in / groups size)). Throws ArgumentError as
+/// Conv2d does.
 struct Conv1d {
   Parameter weight, bias, gain;
   ConvOptions window;
@@ -70,8 +70,8 @@ struct ConvTranspose2dOptions {
 /// The transpose of a 2-d convolution with square windows.
 ///   x: (N, in, H, W)   weight: (in, out / groups, size, size)   bias: (out, 1, 1)
 ///   returns (N, out, H', W') as in `conv_transpose2d`
-/// Starts with PyTorch's U(+-1/sqrt(out / groups size^2)) for both. Throws ArgumentError as Conv2d
-/// does, and for an output_padding that is not less than the stride.
+/// Weight and bias start with PyTorch's U(+-1/sqrt(out / groups size^2)). Throws ArgumentError as
+/// Conv2d does, and for an output_padding that is not less than the stride.
 struct ConvTranspose2d {
   Parameter weight, bias;
   ConvTransposeOptions window;

@@ -13,7 +13,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Takes from `count` rows what lies along the orthonormal rows before them.
+// Projects the orthonormal rows before them out of `count` rows.
 void project_out(real* basis, Index known, Index count, Index length) {
   real* rows = basis + known * length;
   std::vector<real> along(static_cast<std::size_t>(count * known));
@@ -37,8 +37,8 @@ void orthonormalize(real* rows, Index count, Index length) {
   }
 }
 
-// (count, length): Gram-Schmidt in blocks of rows, so that products do most of the work, and twice
-// over for the last digits.
+// Returns (count, length). Uses Gram-Schmidt in blocks of rows, so that matrix products do most of
+// the work, and repeats it for the last digits.
 Tensor orthonormal_rows(Index count, Index length, Random& random) {
   constexpr Index block = 32;
   Tensor result = Tensor::uninitialized({count, length});

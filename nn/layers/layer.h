@@ -9,14 +9,14 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How a network runs: for evaluation by default, or for training with random numbers for dropout.
+/// Evaluation mode by default; training mode has random numbers for dropout.
 struct Mode {
   Random* random = nullptr;
   bool is_training() const { return random != nullptr; }
 };
 inline Mode training(Random& random) { return {&random}; }
 
-/// Calls a module that takes a mode with it, and one that does not without.
+/// Calls a module, with the mode if it accepts one.
 template <class Module>
 Tensor run(const Module& module, const Tensor& x, Mode mode) {
   if constexpr (std::invocable<const Module&, const Tensor&, Mode>)
@@ -38,7 +38,7 @@ class Layer {
     return *this;
   }
 
-  /// Throws Error for a layer that has been moved from.
+  /// Throws Error for a moved-from layer.
   Tensor operator()(const Tensor& x, Mode mode = {}) const {
     expect<Error>(held_ != nullptr, "layer: it has been moved to another");
     return held_->call(x, mode);

@@ -7,13 +7,13 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct LinearOptions {
   bool bias = true;
-  bool weight_norm = false;  ///< the weight is gain v / |v|, column by column (`weight_norm`)
+  bool weight_norm = false;  ///< the weight is gain v / |v| for each column (`weight_norm`)
 };
 
 /// x W + b.
 ///   x: (..., in)   weight: (in, out)   bias, gain: (out)   returns (..., out)
-/// Starts with PyTorch's U(+-1/sqrt(in)) for both; with weight normalization `weight` holds v, and
-/// the gain starts as |v|. Throws ArgumentError for sizes below 1.
+/// Weight and bias start with PyTorch's U(+-1/sqrt(in)). With weight normalization, `weight` holds
+/// v and the gain starts as |v|. Throws ArgumentError for sizes below 1.
 struct Linear {
   Parameter weight, bias, gain;
 

@@ -89,11 +89,11 @@ Index count(std::string_view key, std::string_view value) {
 
 using Setter = void (*)(NormSpec&, std::string_view key, std::string_view value);
 struct Option {
-  std::vector<NormKind> kinds;  // to which it belongs; empty: to all that take statistics
+  std::vector<NormKind> kinds;  // kinds that accept it; empty: all that take statistics
   Setter set;
 };
 
-// One entry an option, hence longer than functions are.
+// One entry per option, so it is longer than other functions.
 const std::map<std::string, Option, std::less<>>& options() {
   using S = NormSpec&;
   using V = std::string_view;
@@ -158,7 +158,7 @@ void set_option(NormSpec& spec, std::string_view name, std::string_view assignme
   found->second.set(spec, key, assignment.substr(equals + 1));
 }
 
-// Refuses what no norm can have, whether it was given as text or field by field.
+// Refuses impossible specs, whether given as text or field by field.
 void expect_possible(const NormSpec& spec) {
   expect_not_negative("norm", "epsilon", spec.statistics.epsilon);
   expect<ArgumentError>(spec.momentum >= 0 && spec.momentum <= 1,
@@ -279,7 +279,7 @@ Norm Norm::of_steps(const NormSpec& spec, Index channels) {
   return norm;
 }
 
-// The batch's statistics in training, otherwise the running ones.
+// Uses the batch's statistics in training, otherwise the running ones.
 Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
   const bool by_step = where_ != Channels::second && running_mean.value().rank() == 2;
   const auto now = [&](const Tensor& averages) {
@@ -323,7 +323,7 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
          "norm: {} may be images (N, C, H, W) or features (..., C); say Channels::second or "
          "Channels::last",
          x.shape());
-  if (images && x.rank() == 3)  // a signal is an image one element wide
+  if (images && x.rank() == 3)  // treat a signal as an image one element wide
     return reshape(at_step(reshape(x, x.shape().insert(3, 1)), step, mode), x.shape());
   const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();
   const bool of_features = gain.defined() && gain.shape().rank() == 1;
@@ -338,7 +338,7 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
     return spec.kind == NormKind::ada ? ada_scale(normalized, spec.ada) : normalized;
   });
   if (of_features) return affine(y, gain, shift);
-  if (gain.defined()) y = y * gain;  // of images: a factor a plane
+  if (gain.defined()) y = y * gain;  // for images, one factor per plane
   return shift.defined() ? y + shift : y;
 }
 

@@ -38,13 +38,13 @@ void expect_options(const Cell& cell, const RecurrentOptions& options) {
                         "recurrent: variational needs a dropout: {}", options.dropout);
 }
 
-// The options of each layer; the others are about all of them.
+// The options of a single layer; the others concern the whole stack.
 RecurrentOptions of_one_layer(const RecurrentOptions& o) {
   return {.norm = o.norm, .wiring = o.wiring, .learned_state = o.learned_state};
 }
 
 PartNorms make_parts(NormSpec spec, const std::vector<Index>& sizes) {
-  // Beside the bias of the layer, statistics of a batch need none (Cooijmans et al. 2017, eq. 8).
+  // Batch normalization needs no bias besides the layer's (Cooijmans et al. 2017, eq. 8).
   if (spec.kind == NormKind::batch) spec.bias = false;
   PartNorms norms{{}, sizes};
   if (spec.kind == NormKind::none) return norms;
@@ -60,7 +60,7 @@ std::vector<Index> joint_parts(const Cell& cell, Index hidden, NormWiring wiring
   return {cell.gates * hidden};
 }
 
-// One after another, gains or biases of the parts.
+// The concatenated gains or biases of the parts.
 Tensor joined(const std::vector<Norm>& parts, Parameter Norm::*which) {
   std::vector<Tensor> list;
   for (const Norm& norm : parts)
@@ -80,7 +80,7 @@ RowNormalization row_normalization(const std::vector<Norm>& parts,
           .bias = joined(parts, &Norm::bias)};
 }
 
-// Row numbers that turn each sequence of (T B, C) around, within its length.
+// Row numbers that reverse each sequence of (T B, C) within its length.
 Indices reversal(Index steps, Index batch, const Indices& lengths) {
   Indices rows = Indices::uninitialized({steps, batch});
   for (Index b = 0; b < batch; ++b) {
@@ -97,7 +97,7 @@ Tensor reversed(const Tensor& x, const Indices& lengths) {
                    reversal(shape[0], shape[1], lengths));
 }
 
-// 0 behind the end of each sequence.
+// Sets x to 0 after the end of each sequence.
 Tensor without_padding(const Tensor& x, const Indices& lengths) {
   if (!lengths.defined()) return x;
   const Index steps = x.shape()[0], batch = x.shape()[1];
@@ -114,8 +114,8 @@ Tensor between_layers(const Tensor& x, const RecurrentOptions& options, Mode mod
   return x * dropout(ones(x.shape().with(0, 1)), options.dropout, *mode.random);
 }
 
-// f of the rows whose sequences still run at `step`, whose statistics no other row may change; 0
-// for those that are over, which carry their state.
+// Applies f only to rows whose sequences have not ended at `step`, so that others do not affect the
+// statistics. The others get 0, since they keep their state.
 template <class F>
 Tensor of_running_rows(const Tensor& x, const Indices& lengths, Index step, const F& f) {
   if (!lengths.defined()) return f(x);
@@ -200,7 +200,7 @@ Tensor RecurrentLayer::projected(const Tensor& x, const Indices& lengths, Mode m
       matmul(x, input.gain.defined() ? weight_norm(input.weight, input.gain, 0) : input.weight);
   if (fused()) return product;  // `recurrent` normalizes its rows
   if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
-  std::vector<Tensor> steps;  // each with statistics of its own
+  std::vector<Tensor> steps;  // each with its own statistics
   for (Index t = 0; t < x.shape()[0]; ++t)
     steps.push_back(of_running_rows(select(product, t), lengths, t,
                                     [&](const Tensor& rows) { return input_norm(rows, t, mode); }));
@@ -211,7 +211,7 @@ RecurrentNorms RecurrentLayer::norms() const {
   RecurrentNorms norms{.inputs = row_normalization(input_norm.parts, input_norm.sizes),
                        .product = row_normalization(product_norm.parts, product_norm.sizes)};
   norms.product.over_sum = !product_norm.parts.empty() && input_norm.parts.empty();
-  if (!input_norm.parts.empty()) {  // then `projected` leaves out the bias as well
+  if (!input_norm.parts.empty()) {  // then `projected` also omits the bias
     Tensor& bias = norms.inputs.bias;
     bias = bias.defined() ? bias + input.bias : Tensor(input.bias);
   }

@@ -25,7 +25,7 @@ struct Sequential {
     return y;
   }
   void visit(Fields& field) const { field("layers", layers); }
-  /// nn.Sequential; functions count.
+  /// nn.Sequential; functions count as modules.
   void pytorch(PyTorchState& state) const { state.numbered(layers); }
 };
 

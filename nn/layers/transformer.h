@@ -9,8 +9,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What stands between the two linear layers of a feed-forward sub-layer. swiglu: silu(a) b of the
-/// halves a, b of twice as many channels (Shazeer 2020, eq. 6).
+/// The activation between the two linear layers of a feed-forward sub-layer. swiglu: silu(a) b,
+/// where a and b are the halves of twice as many channels (Shazeer 2020, eq. 6).
 enum class Activation { relu, gelu, swiglu };
 
 /// pre: x + Sub(N(x)), with one more N after the stack; post: N(x + Sub(x)) (Xiong et al. 2020).
@@ -29,15 +29,15 @@ struct TransformerOptions {
   bool causal = false;
   bool rotary = false;
   bool alibi = false;
-  /// The tape keeps the input of each block only; the backward sweep computes the block again
-  /// (Chen et al. 2016). Values and gradients are the same bits.
+  /// Keep only the input of each block on the tape; the backward sweep computes the block again
+  /// (Chen et al. 2016). Values and gradients are bitwise the same.
   bool recompute = false;
 
-  /// The norm as it is used: without a bias if there are none.
+  /// The norm to use: without a bias if `bias` is false.
   NormSpec norm_here() const;
 };
-/// Throws ArgumentError for a norm that does not fit a Transformer: batch and instance
-/// normalization would mix positions that must not see each other.
+/// Throws ArgumentError for a norm unfit for a Transformer: batch and instance normalization would
+/// mix positions that must not see each other.
 void expect_transformer_norm(const NormSpec& norm);
 
 /// activation(x W_1 + b_1) W_2 + b_2.   x: (..., channels)   returns: same shape
@@ -61,7 +61,7 @@ struct Residual {
   Dropout dropout;
 
   explicit Residual(const TransformerOptions& options);
-  /// sub: from a tensor to one of its shape
+  /// sub: maps a tensor to one of the same shape
   template <class Sub>
   Tensor operator()(const Tensor& x, Mode mode, const Sub& sub) const {
     if (placement == NormPlacement::pre) return x + dropout(sub(norm(x, mode)), mode);
@@ -70,14 +70,14 @@ struct Residual {
   void visit(Fields& field) const { field("norm", norm); }
 };
 
-/// What a block attends to beside its own sequence, and what it remembers of it.
+/// The masks of a block, and the other sequence that it attends to.
 struct BlockContext {
   Tensor mask = {};         ///< of its own sequence: broadcasts to (B, heads, T, T)
-  Tensor memory = {};       ///< the other sequence, (B, Tk, C), of a decoder's block
+  Tensor memory = {};       ///< for a decoder block, the other sequence (B, Tk, C)
   Tensor memory_mask = {};  ///< broadcasts to (B, heads, T, Tk)
 };
 
-/// Self-attention, attention to another sequence (of a decoder), feed-forward.
+/// Self-attention, cross-attention (in a decoder), feed-forward.
 struct TransformerBlock {
   SelfAttention attention;
   Residual attention_residual;
@@ -94,10 +94,10 @@ struct TransformerBlock {
   void pytorch(PyTorchState& state) const;
 };
 
-/// Blocks one after another, at least one: an encoder, or a decoder if `with_cross`.
-///   x: (B, T, channels)   caches: empty, to be filled, or one a block   returns: x's shape
-/// Throws ShapeError for another number of caches, and TapeError where a tape records, blocks are
-/// recomputed and there are caches, which a second run would fill twice.
+/// A stack of at least one block: an encoder, or a decoder if `with_cross`.
+///   x: (B, T, channels)   caches: empty, to be filled, or one per block   returns: x's shape
+/// Throws ShapeError for another number of caches. Throws TapeError for caches if a tape records
+/// recomputed blocks, since the second run would fill them twice.
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
   std::optional<Norm> last_norm;

@@ -6,17 +6,17 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// An exponential moving average of parameters, to evaluate with: it follows them with less noise
-/// (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
+/// An exponential moving average of parameters, for evaluation: it is less noisy than the
+/// parameters (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
 class Ema {
  public:
-  /// Begins with the values as they are. Throws ArgumentError for a decay outside [0, 1), and
-  /// for parameters that are undefined or listed twice.
+  /// Starts from the current values. Throws ArgumentError for a decay outside [0, 1), and for
+  /// parameters that are undefined or listed twice.
   explicit Ema(std::vector<Parameter> parameters, double decay = 0.999);
 
-  /// average = decay average + (1 - decay) parameter, after a step of the optimizer.
+  /// average = decay average + (1 - decay) parameter. Call it after each step of the optimizer.
   void update();
-  /// Exchanges the parameters' values and the averages: once to evaluate, once more to go on.
+  /// Swaps the parameters' values and the averages: once to evaluate, once more to resume training.
   void swap();
   /// One value for each parameter.
   const std::vector<Tensor>& values() const { return values_; }

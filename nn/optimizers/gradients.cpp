@@ -13,7 +13,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// In one pass, tile by tile; the tiles are added in order.
+// Sums tile by tile in one pass, and adds the tiles in order.
 double squared_norm(const Tensor& gradient) {
   count_pass(gradient.size(), 0);
   const Index tiles = (gradient.size() + elements_per_tile - 1) / elements_per_tile;
@@ -33,7 +33,7 @@ void expect_clippable(const char* operation, const std::vector<Tensor>& gradient
 }
 
 void scale_to(Tensor& gradient, double norm, double limit) {
-  if (!(norm <= limit)) gradient = gradient * (limit / norm);  // NaN too: nothing hides it
+  if (!(norm <= limit)) gradient = gradient * (limit / norm);  // NaN too, so that it shows
 }
 
 }  // namespace

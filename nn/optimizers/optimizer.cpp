@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Copied first when someone who read the moments still holds them.
+// Makes a copy first if someone else still shares the moment.
 Tensor& own(Tensor& moment) {
   if (!moment.unique()) moment = Tensor(moment.shape(), moment.values());
   return moment;

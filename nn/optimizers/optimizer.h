@@ -13,10 +13,10 @@ struct Moments {
   std::vector<Tensor> values;
 };
 
-/// Changes parameters by their gradients. Each step is one parallel pass over all of them, in
-/// place. Constructors throw ArgumentError for a parameter that is listed twice or holds nothing,
-/// for learning rates, epsilons and decays that are negative or not finite, and for momentum, betas
-/// and alpha outside [0, 1).
+/// Updates parameters by their gradients, in place. Each step is one parallel pass over all of
+/// them. Constructors throw ArgumentError for a parameter that is listed twice or empty, for
+/// learning rates, epsilons and decays that are negative or not finite, and for momentum, betas and
+/// alpha outside [0, 1).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -30,14 +30,14 @@ class Optimizer {
   /// Throws ArgumentError for a learning rate that is negative or not finite.
   void set_learning_rate(double learning_rate);
 
-  /// What a checkpoint keeps beside the parameters.
+  /// The state that a checkpoint keeps besides the parameters.
   Index steps() const { return steps_; }
   const std::vector<Moments>& moments() const { return moments_; }
   /// Throws ShapeError for moments of other names or shapes.
   void restore(Index steps, const std::vector<Moments>& moments);
 
  protected:
-  /// name: of the optimizer, for messages.
+  /// name: the optimizer's, for messages.
   Optimizer(const char* name, std::vector<Parameter> parameters, double learning_rate,
             std::vector<std::string> moments);
   /// Consecutive elements of one parameter: w and moments change, g is the gradient.
@@ -64,7 +64,7 @@ struct SgdOptions {
   bool nesterov = false;
   double weight_decay = 0;  ///< added to the gradient, times the parameter
 };
-/// Stochastic gradient descent with (Nesterov's) momentum, as torch.optim.SGD.
+/// Stochastic gradient descent with (Nesterov) momentum, as torch.optim.SGD.
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(std::vector<Parameter> parameters, SgdOptions options = {});
@@ -105,7 +105,7 @@ struct AdamWOptions {
   double epsilon = 1e-8;
   double weight_decay =
       0.01;  ///< times the learning rate: by how much a step shrinks the parameter
-  bool matrices_only = false;  ///< gains, biases and other vectors do not decay
+  bool matrices_only = false;  ///< no decay of gains, biases and other vectors
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW.
 class AdamW final : public Adam {
@@ -115,12 +115,12 @@ class AdamW final : public Adam {
 
 struct RmsPropOptions {
   double learning_rate = 1e-2;
-  double alpha = 0.99;  ///< how much of the mean square stays in a step
+  double alpha = 0.99;  ///< the share of the mean square kept in a step
   double epsilon = 1e-8;
   double momentum = 0;
   double weight_decay = 0;  ///< added to the gradient, times the parameter
 };
-/// Gradients over the root of their running mean square (Tieleman and Hinton 2012), as
+/// Divides gradients by the root of their running mean square (Tieleman and Hinton 2012), as
 /// torch.optim.RMSprop.
 class RmsProp final : public Optimizer {
  public:
@@ -137,7 +137,8 @@ struct AdagradOptions {
   double epsilon = 1e-10;
   double weight_decay = 0;  ///< added to the gradient, times the parameter
 };
-/// Gradients over the root of the sum of their squares (Duchi et al. 2011), as torch.optim.Adagrad.
+/// Divides gradients by the root of the sum of their squares (Duchi et al. 2011), as
+/// torch.optim.Adagrad.
 class Adagrad final : public Optimizer {
  public:
   explicit Adagrad(std::vector<Parameter> parameters, AdagradOptions options = {});

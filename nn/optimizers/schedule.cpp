@@ -12,7 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 namespace {
 
-// rate_of(step), for steps from 0 on.
+// Wraps rate_of(step), and refuses negative steps.
 template <class Rate>
 Schedule schedule(const char* name, const Rate& rate_of) {
   return [=](Index step) { return rate_of(expect_not_negative(name, "step", step)); };

@@ -10,26 +10,26 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 using Schedule = std::function<double(Index step)>;
 
 // Each throws ArgumentError for lengths below 1, for learning rates and factors that are negative
-// or not finite, and, when it is called, for a step before the first.
+// or not finite, and, when called, for a negative step.
 
 Schedule constant(double learning_rate);
-/// Linear from `initial` to `learning_rate` within `warmup` steps, then learning_rate
-/// sqrt(warmup / step) (Vaswani et al. 2017, section 5.3).
+/// Linear from `initial` to `learning_rate` in `warmup` steps, then
+/// learning_rate sqrt(warmup / step) (Vaswani et al. 2017, section 5.3).
 Schedule warmup_inverse_sqrt(double learning_rate, Index warmup, double initial = 0);
-/// Linear from 0 to `learning_rate` within `warmup` steps, then down half a cosine to `final` at
-/// step `total` (Loshchilov and Hutter 2017), where it stays.
+/// Linear from 0 to `learning_rate` in `warmup` steps, then half a cosine down to `final` at step
+/// `total`, and constant from there (Loshchilov and Hutter 2017).
 Schedule cosine(double learning_rate, Index total, double final = 0, Index warmup = 0);
-/// learning_rate factor^(step / every), where the quotient is rounded down.
+/// learning_rate factor^(step / every), with the quotient rounded down.
 Schedule step_decay(double learning_rate, Index every, double factor = 0.1);
 /// learning_rate factor^step
 Schedule exponential(double learning_rate, double factor);
 
 struct PlateauOptions {
-  double factor = 0.1;      ///< times the learning rate when the measure has stopped falling
-  Index patience = 10;      ///< so many measures in a row may fail to improve
+  double factor = 0.1;      ///< multiplies the learning rate when the measure stops falling
+  Index patience = 10;      ///< how many measures in a row may fail to improve
   double threshold = 1e-4;  ///< an improvement is below best (1 - threshold)
-  Index cooldown = 0;       ///< so many measures after a reduction do not count
-  double least = 0;         ///< the learning rate never falls below it
+  Index cooldown = 0;       ///< how many measures after a reduction are ignored
+  double least = 0;         ///< lower bound of the learning rate
 };
 /// Lowers the learning rate when a measure, such as the validation loss, stops falling, as
 /// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_learning_rate(plateau.next(loss))`.

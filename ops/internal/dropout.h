@@ -5,7 +5,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// `dropout` by choices that have been drawn: x over 1 - rate where one is yes, otherwise 0.
+/// `dropout` with given choices: x / (1 - rate) where the choice is yes, otherwise 0.
 Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,13 +10,13 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// How many elements of the last of a field's axes count.
+// How many elements of a field's last axis count.
 Index counted(const NormField& field, const Shape& shape) {
   const Index extent = shape[field.axes.back()];
   return static_cast<Index>(std::floor(field.share * static_cast<double>(extent) + 1e-9));
 }
 
-// A matrix that takes the mean over the positions within `radius` along an axis.
+// A matrix that computes the mean over positions within `radius` along an axis.
 Tensor window_means(Index extent, Index radius) {
   Tensor band = Tensor::uninitialized({extent, extent});
   for (Index i = 0; i < extent; ++i) {

@@ -10,12 +10,12 @@ Tensor mean_over(const NormField& field, const Tensor& x);
 /// The number of elements of a field without windows.
 double field_size(const NormField& field, const Shape& shape);
 
-/// Throws ShapeError for a field that no tensor of this shape has.
+/// Throws ShapeError unless tensors of this shape have such a field.
 void expect_field(const NormField& field, const Shape& shape);
 
-/// The first of a field's axes cut in two: groups and members.
+/// The shape with the first of the field's axes split in two: groups and members.
 Shape cut_into_groups(const NormField& field, const Shape& shape);
-/// A field's axes among those of the shape that is so cut.
+/// The field's axes in the shape after that split.
 std::vector<int> axes_after_cut(const NormField& field, const Shape& shape);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

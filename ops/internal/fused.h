@@ -1,6 +1,6 @@
 #pragma once
 
-// One mechanism for operations that have kernels of their own.
+// The common mechanism of operations that have kernels of their own.
 
 #include <array>
 #include <string_view>
@@ -13,11 +13,11 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The tensors that an operation reads. An optional one that is missing is undefined.
+/// The tensors that an operation reads. A missing optional one is undefined.
 template <std::size_t N>
 using Operands = std::array<Tensor, N>;
 
-/// The names of all fused operations. The tests compare each with its definition.
+/// The names of all fused operations. Tests compare each with its definition.
 std::vector<std::string_view>& fused_operations();
 
 namespace detail {
@@ -27,20 +27,20 @@ struct Entered {
   static inline const bool in_list = (fused_operations().push_back(Operation::name), true);
 };
 
-// Whether the gradients of an operation are computed with the help of its value.
+// Whether the gradients of an operation need its value.
 template <class Operation, std::size_t N>
 concept ReadsValue = requires(const Operation& operation, const Operands<N>& in, const Tensor& t,
                               const Wanted<N>& wanted) {
   operation.gradients(in, t, t, wanted);
 };
 
-// The gradients of f(operands), from a tape of f. Undefined for operands that are.
+// The gradients of f(operands), from a tape of f. Undefined for undefined operands.
 template <std::size_t N, class F>
 Gradients<N> gradients_of(const F& f, const Operands<N>& operands, const Tensor& g) {
   std::vector<Tensor> present;
   for (const Tensor& operand : operands)
     if (operand.defined()) present.push_back(operand);
-  // Replaces the tensors that are present by others.
+  // Replaces the defined operands by others.
   const auto filled = [&](const std::vector<Tensor>& others) {
     Operands<N> result;
     auto next = others.begin();
@@ -74,21 +74,21 @@ struct FusedRule {
 
 }  // namespace detail
 
-/// An operation that is three things:
+/// Computes and records an operation given as a struct with a name and three functions:
 ///
 ///     struct Gelu {
 ///       static constexpr const char* name = "gelu";
-///       static Tensor definition(const Operands<1>& in);  // in operations that are there
+///       static Tensor definition(const Operands<1>& in);  // composed of other operations
 ///       static Tensor value(const Operands<1>& in);       // the same, by a kernel
 ///       static Gradients<1> gradients(const Operands<1>& in, const Tensor& g,
 ///                                     const Wanted<1>& wanted);  // likewise
 ///     };
 ///     return fused(Gelu{}, Operands<1>{x}, place);
 ///
-/// The definition is computed where Composite asks for it, and differentiated where a sweep is
-/// recorded: so second derivatives need no kernel. `value` may keep in the operation what
-/// `gradients` needs; a `gradients(in, g, value, wanted)` gets the value as well, which the tape
-/// then keeps. `node` names the operation on the tape.
+/// Composite computes the definition instead, and a recorded sweep differentiates it, so second
+/// derivatives need no kernel. `value` may store in the operation what `gradients` needs. A
+/// `gradients(in, g, value, wanted)` also receives the value, which the tape then keeps. `node`
+/// names the operation on the tape.
 template <class Operation, std::size_t N>
 Tensor fused(Operation operation, const Operands<N>& operands, const Place& place,
              const char* node = Operation::name) {

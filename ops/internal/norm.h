@@ -1,6 +1,6 @@
 #pragma once
 
-// What `normalize` and `affine_norm` share.
+// Shared by `normalize` and `affine_norm`.
 
 #include "tapegrad/ops/kernels/lines.h"
 #include "tapegrad/ops/norm.h"
@@ -16,7 +16,7 @@ inline kernels::Matrix matrix(const Shape& shape) {
   return {columns == 0 ? 0 : shape.size() / columns, columns};
 }
 
-/// For lines of this length.
+/// The kernels' form of these options, for lines of this length.
 kernels::RowNorm row_norm(bool centered, const NormOptions& options, Index length);
 
 /// Throws ShapeError as `normalize` does.

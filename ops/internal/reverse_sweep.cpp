@@ -53,7 +53,7 @@ inline void ReverseSweep::keep_flow(std::int32_t to, const Tensor& added, const 
     tape_.keep_flow({number_, pulled_, to, tape_.size(), added, total});
 }
 
-// Takes over a gradient that is the caller's to give.
+// Adds a gradient, and moves it if the caller allows.
 template <class Given>
 void ReverseSweep::add_any(std::int32_t node, Given&& gradient) {
   if (node < first_) return outer_->add(node, std::forward<Given>(gradient));

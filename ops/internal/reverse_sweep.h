@@ -11,16 +11,16 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// One reverse pass over the nodes [first, last] that some x reaches. As part of an outer sweep it
-/// hands gradients of earlier nodes on to that.
+/// One reverse pass over those nodes in [first, last] that depend on some x. Inside an outer sweep,
+/// it passes gradients of earlier nodes on to that sweep.
 class ReverseSweep final : public Sweep {
  public:
   ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last, const GradOptions& options,
                Sweep* outer = nullptr);
 
-  /// An x: its gradient stays when the sweep has used it.
+  /// Marks an x: its gradient stays after the sweep has used it.
   void keep(std::int32_t node);
-  /// A node leads to an x if one of its inputs does.
+  /// Marks the nodes that depend on an x: those with an input that does.
   void mark_dependents();
   /// Runs the rules backwards.
   void run();
@@ -35,10 +35,11 @@ class ReverseSweep final : public Sweep {
   void add_part(std::int32_t node, Tensor gradient, std::shared_ptr<const Part> part) override;
 
  private:
-  /// What a sweep knows of one node: whether it leads to an x or is one, and its gradient while the
-  /// sweep has not reached it: a sum, and the parts that a recorded sweep still has to add.
+  /// What a sweep knows about one node: whether it is an x or depends on one, and its gradient
+  /// until the sweep reaches it. The gradient is a sum, plus parts that a recorded sweep has yet to
+  /// add.
   struct Slot {
-    Slot() {}  // not defaulted: a vector would zero all of it first
+    Slot() {}  // not defaulted: a vector would zero every member first
     bool reached = false;
     bool kept = false;
     Tensor total;
@@ -60,7 +61,7 @@ class ReverseSweep final : public Sweep {
   Sweep* outer_;
   std::vector<Slot> slots_;
   const int number_;
-  std::int32_t pulled_ = -1;  // the node whose rules run
+  std::int32_t pulled_ = -1;  // the node whose rules are running
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

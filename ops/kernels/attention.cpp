@@ -16,7 +16,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
-// The queries and keys whose scores are in the cache together: 32 queries by all keys take 1.35
+// The block of queries and keys whose scores share the cache. 32 queries by all keys take 1.35
 // times as long in attention4096.
 constexpr Index block_queries = 128;
 constexpr Index block_keys = 384;
@@ -35,7 +35,7 @@ struct Head {
     return term.values + b * term.batch_stride + h * term.head_stride + query * term.query_stride;
   }
   Index row(Index query) const { return (b * a.heads + h) * a.queries + query; }
-  // From one row of a block's scores to the next.
+  // The distance between rows of a block's scores.
   Index stride() const { return std::min(a.keys, block_keys); }
   // How many keys a query may see.
   Index visible(Index query) const {
@@ -56,14 +56,14 @@ struct Block {
   }
 };
 
-// The block that begins there, without the keys that its last query may not see.
+// The block that begins there, without keys that its last query may not see.
 Block block_at(const Head& head, Index begin, Index first) {
   const Index end = std::min(head.a.queries, begin + block_queries);
   const Index seen = std::min(head.visible(end - 1), first + block_keys);
   return {head, begin, end, first, std::max(first, seen)};
 }
 
-// The scores of a block, a row for each query; what a query may not see is left undefined.
+// The scores of a block, one row per query. Scores of hidden keys are undefined.
 void scores_of(const Block& block, Heads<const real> q, Heads<const real> k, real* scores) {
   const Head& head = block.head;
   const Attention& a = head.a;
@@ -85,7 +85,7 @@ void scores_of(const Block& block, Heads<const real> q, Heads<const real> k, rea
   }
 }
 
-// The row times what dropout leaves of the weights of a query of the block, if there is any.
+// Applies dropout, if there is any, to the row of weights of a query of the block.
 void drop(const Block& block, Index query, real* row, real* factors) {
   const Attention& a = block.head.a;
   if (!a.kept) return;
@@ -95,8 +95,8 @@ void drop(const Block& block, Index query, real* row, real* factors) {
 }
 
 // Queries from `begin` on against all their keys. Weights are relative to the greatest score so
-// far; what is summed of them, from the zeros in `out` on, shrinks when a greater one appears
-// (Milakov and Gimelshein 2018, algorithm 3).
+// far. When a greater one appears, the running sums, which start from the zeros in `out`, are
+// scaled down (Milakov and Gimelshein 2018, algorithm 3).
 void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
                      Heads<const real> v, Heads<real> out, SoftmaxRow* rows, Index begin,
                      real* scores, real* factors) {
@@ -143,14 +143,14 @@ void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
   }
 }
 
-// What the way back reads and writes.
+// What the backward pass reads and writes.
 struct Gradients {
   Heads<const real> q, k, v, out, g;
   const SoftmaxRow* rows;
   Heads<real> dq, dk, dv;
 };
 
-// Adds what the pairs of a block contribute.
+// Adds the contributions of a block's pairs.
 void backward_block(const Block& block, const Gradients& t, real* p, real* ds, real* factors) {
   const Head& head = block.head;
   const Attention& a = head.a;
@@ -180,8 +180,8 @@ void backward_block(const Block& block, const Gradients& t, real* p, real* ds, r
   add(queries, keys, {ds, stride}, {key(t.k), t.k.stride}, query(t.dq, block.begin), t.dq.stride);
 }
 
-// `products` products over the pairs of queries and keys that see each other, and `passes` over
-// tensors of the queries' size and as many of the keys'.
+// Counts `products` products over the pairs of queries and visible keys, and `passes` over tensors
+// of the queries' size and of the keys' size.
 void count_attention(const Attention& a, double products, double passes) {
   if (!Profile::active()) return;
   double pairs = 0;

@@ -7,15 +7,15 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Heads side by side in rows: head h of position t of sequence b starts at
-/// values[(b * length + t) * stride + h * width].
+/// Heads stored side by side in rows. Head h of position t of sequence b starts at values[(b *
+/// length + t) * stride + h * width].
 template <class T>
 struct Heads {
   T* values;
   Index stride;
 };
 
-/// A tensor that broadcasts to the scores (batch, heads, queries, keys); null where there is none.
+/// A tensor that broadcasts to the scores (batch, heads, queries, keys), or null.
 struct ScoreTerm {
   const real* values;
   Index batch_stride, head_stride, query_stride, key_stride;
@@ -26,19 +26,20 @@ struct Attention {
   bool causal;  ///< query i sees keys up to i + keys - queries
   real scale;
   ScoreTerm bias;               ///< added to the scaled scores
-  ScoreTerm mask;               ///< 0: this key does not count
-  std::optional<Choices> kept;  ///< of the weights (batch, heads, queries, keys)
-  real kept_factor;             ///< of those that are kept
+  ScoreTerm mask;               ///< 0 hides the key
+  std::optional<Choices> kept;  ///< dropout of the weights (batch, heads, queries, keys)
+  real kept_factor;             ///< multiplies the kept weights
 };
 
-// A task takes one head of one sequence, there and back.
+// A task computes one head of one sequence, forward and backward.
 
-/// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0.
-/// rows (batch, heads, queries): for the way back.
+/// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0. rows
+/// (batch, heads, queries) are kept for the backward pass.
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
                        Heads<const real> v, Heads<real> out, SoftmaxRow* rows);
 
-/// Given the gradient g of out. The scores are computed again, block by block.
+/// The gradients of q, k and v, given the gradient g of out. Computes the scores again, block by
+/// block.
 void attention_backward(const Attention& a, Heads<const real> q, Heads<const real> k,
                         Heads<const real> v, Heads<const real> out, const SoftmaxRow* rows,
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv);

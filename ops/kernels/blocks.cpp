@@ -12,8 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// Calls body(tag, from, to) for pieces of rows: whole vectors, then ever narrower ones. Masks would
-// do for the rest of a row as well, but what reads after a masked store of a neighbour waits.
+// Calls body(tag, from, to) for pieces of rows: whole vectors, then narrower and narrower ones.
+// Masks would also handle the rest of a row, but a load after an overlapping masked store stalls.
 template <std::size_t lanes, class Body>
 void for_pieces(Index rows, Index columns, const real* from, Index from_stride, real* to,
                 Index to_stride, const Body& body) {

@@ -4,8 +4,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Rectangles of elements, whose rows begin `from_stride` and `to_stride` elements apart: loops for
-/// rows so short that a call for each would take longer than the row.
+/// Loops over rectangles whose rows begin `from_stride` and `to_stride` elements apart. They are
+/// for rows so short that a call per row would cost more than the row itself.
 struct Blocks {
   void (*copy)(Index rows, Index columns, const real* from, Index from_stride, real* to,
                Index to_stride);

@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// How a vector is read and written: whole, or its first elements only.
+// How to read and write a vector: whole, or only its first elements.
 struct Whole {
   Vector load(const real* x) const { return hn::LoadU(Tag(), x); }
   void store(Vector v, real* y) const { hn::StoreU(v, Tag(), y); }
@@ -26,7 +26,7 @@ struct First {
   void store(Vector v, real* y) const { store_first(v, y, count); }
 };
 
-// Calls body(how to read and write, position) for all elements.
+// Calls body(access, position) for all elements.
 template <class Body>
 void for_vectors(Index count, const Body& body) {
   const auto lanes = static_cast<Index>(hn::Lanes(Tag()));
@@ -150,7 +150,7 @@ const CellLoops& cell_loops() {
 
 namespace {
 
-// From h W of the row to the sum that the gates see.
+// Computes the sum that the gates see from h W of the row.
 void sum_forward(const Sequence& s, const Row& row, real* product) {
   const Index G = s.gates * s.hidden;
   transform_forward(s.product, product, G, row.product, row.product_scales);
@@ -180,7 +180,8 @@ void gru_forward(const Sequence& s, const Row& row, real* product) {
   cell_loops().gru(s.hidden, row.inputs, product, row.h_before, row.gates, row.h);
 }
 
-// Given the gradient of the gates' sum in `out.inputs`. All of h's flows through the product.
+// Takes the gradient of the gates' sum in `out.inputs`. The gradient of h flows through the product
+// only.
 void sum_backward(const Sequence& s, const Row& row, const RowGradients& out) {
   const Index G = s.gates * s.hidden;
   if (out.product != out.inputs) std::copy_n(out.inputs, G, out.product);

@@ -13,11 +13,11 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
-// Images that one task works on; fixed, so that sums over tasks do not depend on threads.
+// Images per task; fixed, so that sums over tasks do not depend on the number of threads.
 constexpr Index images_per_task = 4;
 
-// One group of channels of some images as one matrix (patch, images x positions): a column holds
-// what the window sees at a position.
+// One group of channels of some images as a matrix (patch, images x positions), as in im2col: a
+// column holds what the window sees at a position.
 class Patches {
  public:
   Patches(const ConvSizes& sizes, Index images)
@@ -44,7 +44,7 @@ class Patches {
     });
   }
 
-  // image += the patches, each element where it came from.
+  // Adds each element of the patches to its origin in image.
   void scatter(real* image) {
     for_blocks([&](Index image_at, Index at, Index lines, Index count) {
       const real* from = values() + at;
@@ -57,7 +57,7 @@ class Patches {
   }
 
  private:
-  // Positions along one axis at which one place of the window lies inside the image.
+  // The positions along one axis at which one element of the window lies inside the image.
   struct Inside {
     Index first, count;
   };
@@ -69,7 +69,7 @@ class Patches {
   }
 
   // Calls body(offset in the images, offset in values(), lines, elements of a line) for each row of
-  // values() and each image: what of it does not lie in the padding.
+  // values() and each image, for the part outside the padding.
   template <class Body>
   void for_blocks(const Body& body) {
     const ConvSizes& s = sizes_;
@@ -92,7 +92,7 @@ class Patches {
   Scratch values_;
 };
 
-// The same for each of the three: images, filters and results are operands or result.
+// The same for all three functions: images, filters and results are operands or result.
 void count_convolution(const ConvSizes& s) {
   const Index products = s.batch * s.result() * s.patch();
   const Index touched = s.batch * (s.image() + s.result()) + s.weights();

@@ -10,7 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 struct ConvSizes {
   Index batch, channels, height, width;
   Index filters, rows, columns;
-  Index stride, top, left;  ///< of padding: `top` above and below, `left` at both sides
+  Index stride, top, left;  ///< padding: `top` above and below, `left` on both sides
   Index dilation, groups;
   Index out_height, out_width;
 
@@ -26,13 +26,13 @@ struct ConvSizes {
   Index group_weights() const { return group_filters() * patch(); }
 };
 
-// A task takes four images, in all three.
+// In all three functions, a task takes four images.
 
 /// y = x * w
 void conv_forward(const ConvSizes& sizes, const real* x, const real* w, real* y);
 /// The gradient of x, given that of y.
 void conv_input(const ConvSizes& sizes, const real* g, const real* w, real* dx);
-/// The gradient of w, given that of y. The sums of the tasks are added in order.
+/// The gradient of w, given that of y. Adds the tasks' sums in order.
 void conv_weight(const ConvSizes& sizes, const real* x, const real* g, real* dw);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

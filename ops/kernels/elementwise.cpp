@@ -15,7 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// Runs `f` over whole vectors, and over a part of one for what remains.
+// Runs `f` over whole vectors, and over part of one for the rest.
 template <class F>
 void map(const real* x, real* y, Index count) {
   const Tag d;
@@ -54,7 +54,7 @@ void zip_any(Span a, Span b, real* y, Index count) {
              : zip<F, false, false>(a.values, b.values, y, count);
 }
 
-// Functions that are rarely hot go through the C++ library, one element at a time.
+// Functions that are rarely hot use the C++ library, element by element.
 template <real (*f)(real)>
 void each(const real* x, real* y, Index count) {
   for (Index i = 0; i < count; ++i) y[i] = f(x[i]);

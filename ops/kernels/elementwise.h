@@ -7,7 +7,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 /// y[i] = f(x[i])
 using Unary = void (*)(const real* x, real* y, Index count);
 
-/// One operand of a loop: an array, or one value for all iterations.
+/// One operand of a loop: an array, or a single value for all iterations.
 struct Span {
   const real* values;
   bool single;
@@ -25,7 +25,7 @@ struct Elementwise {
   Binary gelu_slope;  ///< a times the derivative of gelu at b
 };
 
-/// Those for the best instruction set of this machine.
+/// The loops for `instruction_set()`.
 const Elementwise& elementwise();
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -30,8 +30,8 @@ void for_columns(Matrix shape, const Body& body) {
                   [&](Index begin, Index end) { body(begin, end - begin); });
 }
 
-// Sums over rows where body(row, offset, d) adds what one row contributes: first over blocks of
-// rows, then over the blocks, both in order.
+// Sums over rows, where body(row, offset, d) adds one row: first within blocks of rows, then over
+// blocks, both in order.
 template <class Body>
 void sum_over_rows(Matrix shape, AffineGradients d, const Body& body) {
   constexpr Index most_blocks = 16;

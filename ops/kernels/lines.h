@@ -1,13 +1,13 @@
 #pragma once
 
-// Normalization of whole matrices, by the loops of norm.h. A task takes neighbouring lines; how
-// many follows from the shape, and every line is summed by one task.
+// Normalization of whole matrices, with the loops of norm.h. A task takes neighbouring lines, as
+// many as the shape determines, and sums each line alone.
 
 #include "tapegrad/ops/kernels/norm.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// The elements that are normalized together: the rows of a matrix, or its columns.
+/// The elements normalized together: a row or a column of a matrix.
 enum class Lines { rows, columns };
 
 struct Matrix {
@@ -24,11 +24,11 @@ void normalize(const RowNorm& norm, Lines lines, Matrix shape, const real* x, re
 void normalize_back(const RowNorm& norm, Lines lines, Matrix shape, const real* g, const real* y,
                     const real* inverses, const real* slopes, real* dx);
 
-/// Factor and term of each column; no bias: null.
+/// Gain and bias of each column; a null bias means none.
 struct Affine {
   const real *gain, *bias;
 };
-/// Where their gradients go; null: not wanted.
+/// Where to write their gradients; null if not wanted.
 struct AffineGradients {
   real *gain, *bias;
 };
@@ -39,7 +39,7 @@ void affine_back(Affine a, Matrix shape, const real* y, const real* g, real* dy,
 
 /// z = normalized x gain + bias, row by row, in one pass.
 void affine_norm(const RowNorm& norm, Affine a, Matrix shape, const real* x, real* z);
-/// Normalizes the rows again, so that nothing need be kept but x.
+/// Normalizes the rows again, so only x need be kept.
 void affine_norm_back(const RowNorm& norm, Affine a, Matrix shape, const real* x, const real* g,
                       real* dx, AffineGradients d);
 

@@ -1,5 +1,5 @@
-// Vector functions for the instruction set that is being compiled (Highway's scheme: this file is
-// included once for each).
+// Vector functions for the instruction set being compiled. By Highway's scheme, this file is
+// included once for each.
 
 #if defined(TAPEGRAD_KERNELS_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef TAPEGRAD_KERNELS_MATH_INL_H
@@ -26,7 +26,7 @@ using Vector = hn::Vec<Tag>;
 
 inline Vector constant(double value) { return hn::Set(Tag(), static_cast<real>(value)); }
 
-// The first `count` lanes from x; the others are 1, which every function takes.
+// Loads the first `count` lanes from x. The others are 1, which every function accepts.
 inline Vector load_first(const real* x, Index count) {
   const Tag d;
 #if HWY_MEM_OPS_MIGHT_FAULT
@@ -51,7 +51,8 @@ inline void store_first(Vector v, real* y, Index count) {
 #endif
 }
 
-// Highway's functions are accurate for ordinary arguments; the exceptional ones are put right here.
+// Highway's functions are accurate for ordinary arguments. These functions correct the exceptional
+// cases.
 
 inline Vector exp_of(Vector x) {
   const Tag d;
@@ -99,8 +100,8 @@ inline Normal normal_of(Vector x) {
     lanes[i] = 0.5 * std::erfc(-lanes[i] * 0.7071067811865476);
   return {hn::Load(d, lanes), density};
 #else
-  // erfc(z) = e^(-z^2) t P(t) with t = 1 / (1 + 0.42 z), to 1.7e-7 of its value: a fit of P by
-  // least squares, weighted towards the largest error.
+  // erfc(z) = e^(-z^2) t P(t) with t = 1 / (1 + 0.42 z), to a relative error of 1.7e-7. P is a
+  // least-squares fit, weighted towards the largest error.
   const Vector z = hn::Mul(hn::Abs(x), constant(0.7071067811865476));
   const Vector t = hn::Div(constant(1), hn::MulAdd(z, constant(0.42), constant(1)));
   Vector p = constant(7.0235974245e-02);
@@ -113,8 +114,8 @@ inline Normal normal_of(Vector x) {
 #endif
 }
 
-// Four running sums hide the latency of addition. None takes more than 512 terms before a new block
-// begins, so that rounding stays small however long the row and however few the lanes.
+// Four running sums hide the latency of addition. A block ends after 512 terms per sum, which keeps
+// rounding small for rows of any length and for any number of lanes.
 template <class Term>
 inline real sum_of(Index count, const Term& term) {
   const Tag d;

@@ -62,7 +62,7 @@ void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y,
   for (; i < count; ++i) dx[i] = (g[i] - mean - along * y[i]) * scale.inverse;
 }
 
-// Columns are summed row by row, many at a time; the compiler makes vectors of the inner loops.
+// Sums many columns at a time, row by row. The compiler vectorizes the inner loops.
 constexpr Index most_columns = 64;
 
 void forward_columns(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,

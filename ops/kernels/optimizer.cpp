@@ -15,8 +15,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// Calls body(w, g, moments) with pointers to whole vectors; what remains goes through padded
-// copies.
+// Calls body(w, g, moments) with pointers to whole vectors. The rest goes through padded copies.
 template <std::size_t N, class Body>
 void for_vectors(Index count, real* w, const real* g, std::array<real*, N> moments,
                  const Body& body) {

@@ -4,13 +4,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// w, m and v are changed in place; g is the gradient. The constants are those of one step.
+/// Updates w, m and v in place; g is the gradient. The constants apply to one step.
 struct Adam {
   double beta1, beta2, epsilon;
   double step_size;        ///< rate / (1 - beta1^t)
   double root_correction;  ///< 1 / sqrt(1 - beta2^t)
-  double decay;            ///< added to the gradient, times w
-  double shrink;           ///< w is first multiplied by this
+  double decay;            ///< times w, added to the gradient
+  double shrink;           ///< first multiplies w
 };
 struct RmsProp {
   double rate, alpha, epsilon, momentum, decay;

@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// As many windows at a time as a vector has lanes, one place of them after another, without
-// branches: which element wins cannot be predicted.
+// Processes as many windows at a time as a vector has lanes, element by element and without
+// branches, since the winner is unpredictable.
 void max(const PoolLine& line, const real* plane, Index start, Index* best) {
   const Tag d;
   const hn::RebindToSigned<Tag> positions;

@@ -4,21 +4,22 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Windows of size by size over planes (height, width), which are padded at all sides.
+/// Windows of size by size over planes (height, width) that are padded on all sides.
 struct PoolSizes {
   Index planes, height, width;
   Index size, stride, padding;
   Index out_height, out_width;
 };
 /// winners (planes, out_height, out_width): the position in x (planes, height, width) of the
-/// greatest element of each window: the first of equal ones, the last NaN if there is one. A task
-/// takes as many lines of windows as are worth one. Positions in a plane fit 32 bits.
+/// greatest element of each window. Among equal ones the first wins; if there are NaNs, the last
+/// wins. A task takes as many lines of windows as make it worthwhile. Positions in a plane fit 32
+/// bits.
 void max_pool(const PoolSizes& sizes, const real* x, Index* winners);
 
 /// One line of windows over a plane of an image.
 struct PoolLine {
   Index windows;
-  Index top, bottom;  ///< rows [top, bottom) of the plane, of those that the windows cover
+  Index top, bottom;  ///< the windows cover rows [top, bottom) of the plane
   Index width;        ///< of the plane
   Index size, stride, padding;
 };

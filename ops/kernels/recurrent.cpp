@@ -12,11 +12,11 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
-// Sequences of a batch do not touch each other: a task takes some of them through all steps. Two
-// tasks at least, and enough rows in each to reuse what a panel of weights brought into the cache.
+// The sequences of a batch are independent, so a task takes some of them through all steps. Makes
+// at least two tasks, with enough rows in each to reuse a cached panel of weights.
 Index rows_of_task(Index batch) { return std::clamp<Index>((batch + 1) / 2, 1, 16); }
 
-// The transformed inputs of a row. Nothing is kept of them: the way back computes them again.
+// The transformed inputs of a row. They are not kept; the backward pass computes them again.
 class InputRow {
  public:
   InputRow(const RowTransform& transform, Index count)
@@ -31,7 +31,7 @@ class InputRow {
     transform_forward(transform_, numbers_.data(), count_, normalized(), scales_.data());
     return numbers_.data();
   }
-  // g: as of transform_backward
+  // g: as in transform_backward
   void backward(const real* x, real* g, TransformGradients total) const {
     if (transform_.identity()) return;
     forward(x);
@@ -67,7 +67,7 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
           .state_scales = at(kept.state_scales, scales(s.state))};
 }
 
-// One partial sum of gains and biases a task, added in order at the end.
+// One partial sum of the gradients of gains and biases per task, added in order at the end.
 class Partials {
  public:
   Partials(Index tasks, Index count, TransformGradients total)
@@ -102,7 +102,7 @@ bool all_ended(const Sequence& s, Index step, Index begin, Index end) {
   return true;
 }
 
-// A row whose sequence is over carries its state.
+// A row whose sequence has ended keeps its state.
 void carry(const Sequence& s, const Row& row) {
   std::copy_n(row.h_before, s.hidden, row.h);
   if (row.cell_after) std::copy_n(row.cell_before, s.hidden, row.cell_after);
@@ -131,7 +131,7 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
   }
 }
 
-// The products with the recurrent weight, and `passes` over rows of all gates and over states.
+// Counts the products with the recurrent weight, and passes over rows of all gates and over states.
 void count_sequence(const Sequence& s, Index gate_passes, Index state_passes) {
   const Index rows = s.steps * s.batch, G = s.gates * s.hidden;
   const Index touched = rows * (gate_passes * G + state_passes * s.hidden) + s.hidden * G;
@@ -151,7 +151,7 @@ void weight_gradient(const Sequence& s, const real* h, const real* product, real
 
 void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
   const Index G = s.gates * s.hidden;
-  // Inputs are read, gates kept; h and, where there is one, c and its tanh are written.
+  // Reads inputs and keeps gates; writes h and, if there is one, c and its tanh.
   count_sequence(s, 2, s.has_c ? 3 : 1);
   const Packed weight(s.hidden, G, {s.weight, G});
   if (kept.cells) std::copy_n(s.c0, s.batch * s.hidden, kept.cells);
@@ -162,7 +162,7 @@ void recurrent_forward(const Sequence& s, const Kept& kept, real* h) {
 void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, const real* h_gradient,
                         const real* c_gradient, const SequenceGradients& out) {
   const Index H = s.hidden, G = s.gates * H, grain = rows_of_task(s.batch);
-  // Gates are read, their gradients written; h, its gradient and what is kept of c are read.
+  // Reads gates and writes their gradients; reads h, its gradient and what is kept of c.
   count_sequence(s, 2, s.has_c ? 4 : 2);
   const Packed weight(G, H, {s.weight, G, true});
   const Index tasks = (s.batch + grain - 1) / grain;
@@ -170,7 +170,8 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   const Partials product_total(tasks, G, out.product_transform);
   const Partials state_total(tasks, H, out.state_transform);
   std::copy_n(h_gradient + (s.steps - 1) * s.batch * H, s.batch * H, out.h0);
-  // Where h passes nothing by, and no sequence ends early, its gradient is that of the product.
+  // If h reaches the next h only through the product and no sequence ends early, its gradient is
+  // that of the product.
   const bool passes_by = s.cell->passes_h_by || s.lengths != nullptr;
   if (s.has_c && c_gradient) std::copy_n(c_gradient, s.batch * H, out.c0);
   if (s.has_c && !c_gradient) std::fill_n(out.c0, s.batch * H, real{0});

@@ -17,27 +17,27 @@ struct Sequence {
   const Index* lengths;  ///< of each sequence, or null: all have `steps`
   RowTransform input;    ///< of the inputs; never over_sum
   RowTransform product;
-  RowTransform state;  ///< of c, on its way to h
+  RowTransform state;  ///< of c before it enters h
 
-  /// Whether nothing is done to the product before the inputs are added: it can start from them,
-  /// and the two have the same gradient.
+  /// Whether the product is used unchanged until the inputs are added. It can then start from the
+  /// inputs, and both have the same gradient.
   bool starts_from_inputs() const {
     return gated_blocks == 0 && input.identity() && (product.over_sum || product.identity());
   }
 };
 
-/// What a sequence keeps for the way back, a row of a step after another; null where it has none.
+/// What a sequence keeps for the backward pass, row by row of each step; null where it has none.
 struct Kept {
-  real* gates;           ///< what CellKernel says: kept_blocks hidden a row
+  real* gates;           ///< as CellKernel defines them: kept_blocks hidden per row
   real* cells;           ///< c before each step and after the last
   real* tanh_cells;      ///< tanh of the transformed c
-  real* product;         ///< normalized products: G hidden a row
-  real* product_scales;  ///< two numbers a segment
-  real* state;           ///< normalized c: hidden a row
+  real* product;         ///< normalized products: G hidden per row
+  real* product_scales;  ///< two numbers per segment
+  real* state;           ///< normalized c: hidden per row
   real* state_scales;
 };
 
-/// h of each step, (steps, batch, hidden). Sequences of a batch do not touch each other: a task
+/// h of each step, (steps, batch, hidden). The sequences of a batch are independent, so a task
 /// takes some of them through all steps.
 void recurrent_forward(const Sequence& sequence, const Kept& kept, real* h);
 
@@ -47,7 +47,7 @@ struct SequenceGradients {
   real *weight, *h0, *c0;
   TransformGradients input_transform, product_transform, state_transform;
 };
-/// Given the gradients of h and of the last c (or null).
+/// Computes `gradients`, given those of h and of the last c (or null).
 void recurrent_backward(const Sequence& sequence, const Kept& kept, const real* h,
                         const real* h_gradient, const real* c_gradient,
                         const SequenceGradients& gradients);

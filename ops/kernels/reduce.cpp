@@ -22,7 +22,7 @@ namespace {
 real sum(const real* x, Index count) { return sum_of(count, Value{x}); }
 real dot(const real* a, const real* b, Index count) { return sum_of(count, Product{a, b}); }
 
-// The greater one; keeps NaN once it is there, and takes it when it comes.
+// The greater of two; NaN if either is NaN.
 real greater(real greatest, real v) { return greatest > v || std::isnan(greatest) ? greatest : v; }
 
 real max(const real* x, Index count) {
@@ -73,10 +73,10 @@ const Reduce& reduce() {
 
 namespace {
 
-// Columns that are summed side by side.
+// The number of columns to sum side by side.
 constexpr Index column_tile = 256;
 
-// How many pieces of so many elements are worth a task.
+// How many pieces of `elements` elements make a task worthwhile.
 Index pieces_of_task(Index elements) {
   return std::max<Index>(1, elements_per_tile / std::max<Index>(1, elements));
 }

@@ -14,7 +14,7 @@ void max(const AlongAxis& shape, const real* x, real* y);
 struct Reduce {
   real (*sum)(const real* x, Index count);
   real (*dot)(const real* a, const real* b, Index count);
-  /// The greatest element; NaN if there is one. -inf over none.
+  /// The greatest element; NaN if there is one; -inf if there are no elements.
   real (*max)(const real* x, Index count);
   /// total[i] += x[i]
   void (*accumulate)(const real* x, real* total, Index count);

@@ -6,33 +6,33 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// What is done to rows within a step: a normalization of each segment, then gain and bias.
+/// The transformation of rows within a step: normalize each segment, then apply gain and bias.
 struct RowTransform {
   bool normalized = false;
-  RowNorm norm = {};            ///< its divisor is less the segment's length by `lost`
+  RowNorm norm = {};            ///< each segment has divisor = length - lost
   Index lost = 0;               ///< 1 for an unbiased variance
   std::vector<Index> segments;  ///< lengths of the normalized parts of a row
-  bool over_sum = false;        ///< to inputs + product, rather than to the product
+  bool over_sum = false;        ///< applies to inputs + product rather than to the product
   const real* gain = nullptr;
   const real* bias = nullptr;
 
   bool identity() const { return !normalized && gain == nullptr && bias == nullptr; }
 };
 
-/// Gradients of one transform's gain and bias; null where there is none.
+/// Gradients of a transform's gain and bias; null where it has none.
 struct TransformGradients {
   real* gain;
   real* bias;
 };
 
 /// Transforms a row in place.
-///   normalized: count numbers, and scales: two for each segment, kept for the way back; not read
-///   of a transform that does not normalize
+///   normalized (count numbers) and scales (two per segment) are kept for the backward pass; unused
+///   if the transform does not normalize
 void transform_forward(const RowTransform& transform, real* row, Index count, real* normalized,
                        real* scales);
 
-/// g: the gradient of the transformed row; becomes that of the row before. Those of gain and bias
-/// are added to `total`.
+/// g: the gradient of the transformed row, replaced by that of the original row. Adds the gradients
+/// of gain and bias to `total`.
 void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
                         const real* scales, TransformGradients total);
 

@@ -5,7 +5,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Numbers for the time of a scope, from the thread's free list.
+/// Temporary memory for `count` numbers, from the thread's free list.
 class Scratch {
  public:
   explicit Scratch(Index count)

@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// e^(x - shift), kept on the way to its sum.
+// Stores e^(x - shift) while summing it.
 struct KeptExp {
   const real* x;
   Vector shift;
@@ -96,7 +96,7 @@ void softmax_row(const real* x, Index length, real* y) {
 void log_softmax_row(const real* x, Index length, real* y) {
   const real greatest = reduce().max(x, length);
   const real log_sum = std::log(softmax_loops().exp_sum(x, length, greatest, y));
-  // One after the other: greatest + log_sum would lose the digits of log_sum.
+  // Subtracts one after the other: greatest + log_sum would lose the digits of log_sum.
   elementwise().sub({x, false}, {&greatest, true}, y, length);
   elementwise().sub({y, false}, {&log_sum, true}, y, length);
 }

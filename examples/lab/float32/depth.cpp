@@ -1,6 +1,6 @@
-// What detaching the statistics of layer normalization costs a Transformer, shallow and deep: the
-// comparison of Xu et al. 2019, tables 2 and 3, with language models over characters. The values of
-// the forward pass are those of layer_simple in all detached systems; only gradients differ.
+// What detaching the statistics of layer normalization costs shallow and deep Transformers: the
+// comparison of Xu et al. 2019, tables 2 and 3, with character-level language models. All detached
+// systems have the forward pass of layer_simple; only gradients differ.
 
 #include <algorithm>
 #include <cmath>
@@ -43,14 +43,15 @@ struct DepthFlags {
         ->check(CLI::IsMember({"pre", "post"}));
     flags.setting("--norms", norms, "Normalizations")->check(readable);
     flags.setting("--seeds", seeds, "Trainings of each network")->check(between(1, 1000));
-    flags.training("--steps", steps, "Optimizer steps of a training")->check(between(1, 1 << 30));
-    flags.training("--channels", channels, "Channels of a character")->check(between(1, 1 << 16));
-    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-    flags.training("--seq-len", seq_len, "Characters in a row of a batch")
+    flags.training("--steps", steps, "Optimizer steps per training")->check(between(1, 1 << 30));
+    flags.training("--channels", channels, "Channels of the residual stream")
         ->check(between(1, 1 << 16));
-    flags.training("--batch-size", batch_size, "Rows of a batch")->check(between(1, 1 << 16));
-    flags.training("--lr", rate, "Learning rate at the end of its warmup")->check(positive());
-    flags.training("--warmup", warmup, "Steps until then; from there on 1 / sqrt(step)")
+    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+    flags.training("--seq-len", seq_len, "Characters per row of a batch")
+        ->check(between(1, 1 << 16));
+    flags.training("--batch-size", batch_size, "Rows per batch")->check(between(1, 1 << 16));
+    flags.training("--lr", rate, "Peak learning rate, at the end of the warmup")->check(positive());
+    flags.training("--warmup", warmup, "Warmup steps; then the rate falls as 1 / sqrt(step)")
         ->check(between(1, 1 << 30));
     flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")
         ->check(file_name());
@@ -60,7 +61,7 @@ struct DepthFlags {
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 
-  /// "" for a normalization that fits a Transformer, otherwise what is wrong.
+  /// "" for a normalization that suits a Transformer, otherwise what is wrong.
   static std::string readable(const std::string& norm) {
     try {
       expect_transformer_norm(NormSpec(norm));
@@ -70,7 +71,7 @@ struct DepthFlags {
     }
   }
 
-  /// Refuses flags that do not go together. Throws CLI::ValidationError.
+  /// Throws CLI::ValidationError for flags that conflict.
   void check() const {
     if (channels % heads != 0)
       throw CLI::ValidationError("--heads",
@@ -91,7 +92,7 @@ struct DepthFlags {
 
 double bits(double nats) { return nats / std::log(2.0); }
 
-/// A text to learn, and where it comes from.
+/// A text to learn, and its source.
 struct Corpus {
   std::string source;
   CharText text;
@@ -128,8 +129,8 @@ double validation_loss(const TransformerLm& net, const Indices& text, Index leng
   return bits(total / static_cast<double>(text.size() - 1));
 }
 
-/// The initial weights of the paper's code, whose matrices are U(+-1/sqrt(inputs)): with values of
-/// the size of 1 from the start, the detached scale is not tiny.
+/// Initializes matrices as U(+-1/sqrt(inputs)), like the paper's code. Values are then of order 1
+/// from the start, so the detached scale is not tiny.
 TransformerLm make_net(Index vocabulary, const TransformerModelOptions& model, Random& random) {
   const TransformerLm net(vocabulary, random, model);
   for (Parameter& parameter : parameters(net.stack)) {
@@ -140,7 +141,7 @@ TransformerLm make_net(Index vocabulary, const TransformerModelOptions& model, R
   return net;
 }
 
-/// Trains one network after another; the bar counts the steps of all.
+/// Trains the networks one by one. The bar counts the steps of all.
 class Laboratory {
  public:
   Laboratory(const DepthFlags& flags, const Corpus& corpus, const Comparison& comparison,
@@ -192,7 +193,7 @@ class Laboratory {
   Index networks_ = 0, done_ = 0;
 };
 
-/// Where the norms of a network stand, and how deep it is: a column of the table.
+/// A column of the table: the placement of a network's norms, and its depth.
 struct Column {
   std::string placement;
   Index depth;
@@ -202,9 +203,9 @@ struct Column {
   double mean(const std::string& norm) const { return results.at(norm).spread(validation).mean; }
   /// What a norm loses against layer_simple, in bits a character.
   double cost(const std::string& norm) const { return mean(norm) - mean("layer_simple"); }
-  /// What detaching the scale costs at the least, with or without the mean.
+  /// The least cost of detaching the scale, with or without the mean.
   double scale_cost() const { return std::min(cost("detach"), cost("detach_variance")); }
-  /// The root of the mean variance over seeds, of all systems that converge.
+  /// The root of the mean variance over seeds, for all systems that converge.
   double spread() const {
     double sum = 0, count = 0;
     for (const auto& [norm, found] : results)
@@ -268,7 +269,7 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
   }
 }
 
-/// Those with norms at one place.
+/// The columns with one placement.
 std::vector<Column> placed(std::vector<Column> columns, const std::string& placement) {
   std::erase_if(columns, [&](const Column& c) { return c.placement != placement; });
   return columns;
@@ -320,7 +321,7 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
              }),
       all([](const Column& c) { return c.cost("detach_mean") < 0.1 * c.scale_cost(); }));
 
-  // The paper compares pre-norm only, and ada behaves otherwise after the residual.
+  // The paper compares pre-norm only, and ada behaves differently after the residual.
   const auto apart = [](const Column& c) {
     const double layer = std::abs(c.cost("layer"));
     return c.placement == "pre" ? std::max(layer, std::abs(c.cost("ada"))) : layer;

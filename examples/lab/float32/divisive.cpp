@@ -28,10 +28,10 @@ struct Scale {
   std::uint64_t seed = 1;
 };
 
-/// A normalization and what is added to it.
+/// A normalization and its additions.
 struct Variant {
   std::string norm;
-  double l1 = 0;  ///< weight of the mean of |x - mean x| of all inputs of norms
+  double l1 = 0;  ///< weight of the mean of |x - mean x| over all inputs of norms
 };
 
 const Metric training_loss{.value = "training_loss"};  // over the last quarter of the steps
@@ -41,14 +41,14 @@ const Metric held_out_error{// in percent
                             .worst = 100,
                             .of_items = true};
 
-/// A net in training: the loss of the next batch, and its scores on the items that were held out.
+/// A net in training: the loss of the next batch, and its scores on held-out items.
 struct Task {
   Fields net;
   std::function<Tensor()> loss;
   std::function<std::vector<double>()> held_out;
 };
 
-/// Under which the smoothing term of a norm that learns it stands in an outcome.
+/// The name of a norm's learned smoothing term in an outcome.
 std::string smoothing_name(Index norm) { return fmt::format("smoothing_{}", norm); }
 
 Outcome train(const Variant& variant, const Task& task, Index steps) {
@@ -81,7 +81,7 @@ Outcome train(const Variant& variant, const Task& task, Index steps) {
   return outcome;
 }
 
-/// Three convolutions, each with a norm, so that there is a depth to look along.
+/// Three convolutions, each with a norm, to compare norms at several depths.
 Sequential make_cnn(const std::string& norm, Random& random) {
   const NormSpec spec(norm);
   const auto relu_layer = [](const Tensor& x) { return relu(x); };
@@ -139,7 +139,7 @@ Task rnn(const CharText& text, Cell cell, const std::string& norm, std::uint64_t
 using MakeTask = std::function<Task(const std::string& norm, std::uint64_t seed)>;
 
 struct Setting {
-  std::string name, title, score;  ///< of what was held out
+  std::string name, title, score;  ///< of the held-out items
   Metric held_out;
   MakeTask make;
   Index steps;
@@ -199,14 +199,14 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
   return plain_forms;
 }
 
-/// The results of a system with one value in the place of all.
+/// The results of a system reduced to one value.
 Results with_value(Results results, const std::string& name) {
   for (Outcome& training : results.trainings)
     training.values = {{"value", training.values.at(name)}};
   return results;
 }
 
-/// What smoothing terms become when they are learned, along the depth of a net.
+/// The values of learned smoothing terms along the depth of a net.
 void learned_smoothing(Report& report, const Setting& setting, const Comparison& comparison) {
   constexpr Index norms = 3;
   Table table{"Smoothing terms of the three norms after training, first 1", {"norm"}, {}};
@@ -247,8 +247,8 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
       all_of(falls));
 }
 
-/// Layer normalization takes its statistics from the sums of all channels; what does it lose
-/// against groups, and does a normalized weight make up for a batch?
+/// Layer normalization takes its statistics over all channels. How much worse is it than groups,
+/// and can weight normalization replace batch normalization?
 void neighbours(Report& report, const Setting& setting, const Comparison& comparison) {
   Table table{setting.title + ": neighbours", {"norm", "training loss", setting.score}, {}};
   std::map<std::string, Results> found;
@@ -298,7 +298,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Scale scale;
   std::string data;
   flags.setting("--seeds", scale.seeds, "Trainings of each system")->check(between(1, 100));
-  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each network for images")
+  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each image network")
       ->check(between(4, 1 << 30));
   flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
       ->check(between(4, 1 << 30));

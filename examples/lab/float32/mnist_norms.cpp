@@ -18,8 +18,8 @@ using namespace tapegrad::support;
 
 namespace {
 
-constexpr Index measures = 20;            // of the mlp in a training
-constexpr Index small_batch_updates = 5;  // with batches of 4, for each with batches of 128
+constexpr Index measures = 20;            // measurements of the mlp in a training
+constexpr Index small_batch_updates = 5;  // with batches of 4, per update with batches of 128
 
 struct MnistNormsFlags {
   Index seeds = 2;
@@ -35,7 +35,7 @@ struct MnistNormsFlags {
     flags.setting("--seeds", seeds, "Trainings of each network")->check(between(2, 1000));
     flags
         .setting("--updates", updates,
-                 "Updates of the mlp with batches of 128; with batches of 4 five times as many")
+                 "Updates of the mlp with batches of 128; five times as many with batches of 4")
         ->check(between(20, 1 << 30));
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
         ->check(between(1, 1 << 20));
@@ -49,7 +49,7 @@ struct MnistNormsFlags {
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 
-  /// Refuses values that do not fit. Throws CLI::ValidationError.
+  /// Throws CLI::ValidationError for invalid values.
   void check() const {
     if (updates % measures != 0)
       throw CLI::ValidationError(
@@ -85,7 +85,7 @@ double mean_loss(const std::vector<CurvePoint>& curve, Index first) {
   return sum / count;
 }
 
-/// Adds 100 for each image that a net classifies wrongly; returns the mean of what it adds.
+/// Adds 100 for each image that the net misclassifies; returns the mean of the added values.
 double add_errors(std::vector<double>& percents, const Layer& net, const ImageSet& set) {
   const std::vector<double> wrong = misclassified(net, set);
   percents.resize(wrong.size());
@@ -124,13 +124,13 @@ const Metric first_epoch_loss{.value = "first_epoch_loss"};
 const Metric test_accuracy{
     .value = "test_accuracy", .higher_is_better = true, .worst = 0, .of_items = true};
 
-/// Instance normalization has no positions to look at in the hidden layer.
+/// The hidden layer has no positions for instance normalization.
 Layer make_cnn(const std::string& norm, Random& random) {
   const NormSpec hidden = norm == "instance" ? NormSpec() : NormSpec(norm);
   return ConvNet(random, {.norm = NormSpec(norm), .hidden_norm = hidden});
 }
 
-/// All trainings; the bar counts their steps.
+/// Runs all trainings. The bar counts their steps.
 class Laboratory {
  public:
   Laboratory(const MnistNormsFlags& flags, const ImageSets& sets, const Comparison& comparison)
@@ -168,19 +168,19 @@ class Laboratory {
   }
 
  private:
-  /// Three mlps for both batch sizes, seven cnns to the end and three for an epoch.
+  /// Three mlps for both batch sizes, seven cnns to the end and three for one epoch.
   Index total_steps() const {
     return flags_.seeds * (3 * flags_.updates * (1 + small_batch_updates) +
                            (7 * flags_.epochs + 3) * epoch_steps_);
   }
 
-  /// A system with so many steps for each seed, some of which the ledger may have had.
+  /// Reports a finished system with `steps` steps per seed, some of which the ledger may have had.
   void finished(Index steps, const std::string& line) {
     done_ = finished_ += steps * flags_.seeds;
     progress_.line(fmt::format("{}, {:.0f} s", line, progress_.seconds()));
   }
 
-  /// Tables and curves are about one network, and name the norm alone.
+  /// Tables and curves show one network, so they name only the norm.
   static Results named(const std::string& norm, Results results) {
     results.system = norm;
     return results;

@@ -1,6 +1,6 @@
 // AdaNorm, z = phi(y) y with phi(y) = C (1 - k y), of Xu et al. 2019, section 4: the conditions of
-// their Theorem 2 measured, a second family that meets them, Chebyshev's bound, and what it changes
-// to let gradients through the factor.
+// their Theorem 2 measured, a second family that meets them, Chebyshev's bound, and the effect of
+// letting gradients through the factor.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, Tensor>> rows(Index count, Index length, Rand
           {"heavy", normal / (0.01 + abs(random.normal({count, length})))}};
 }
 
-// A row with one 1: the largest |y| that there is.
+// A row with a single 1, which gives the largest possible |y|.
 Tensor one_hot_row(Index length) {
   Tensor row = zeros({1, length});
   row.mutable_data()[0] = 1;

@@ -1,6 +1,6 @@
 // Plain and layer-normalized recurrent nets over many steps: how states and gradients grow or
-// vanish with the scale of the recurrent weights (Ba et al. 2016, section 3.1), and what becomes of
-// statistics that are kept for each step when sequences are longer than any in training.
+// vanish with the scale of the recurrent weights (Ba et al. 2016, section 3.1), and what happens to
+// per-step statistics when sequences are longer than any in training.
 
 #include <algorithm>
 #include <cmath>

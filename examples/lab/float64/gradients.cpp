@@ -1,5 +1,5 @@
-// Theorem 1 of Xu et al. 2019 seen live: what every normalization of a net does to gradients in
-// every step of its training, with statistics attached and detached, in a multilayer perceptron, a
+// Theorem 1 of Xu et al. 2019 observed live: what every normalization of a net does to gradients in
+// every step of a training, with statistics attached and detached, in a multilayer perceptron, a
 // layer-normalized LSTM and a Transformer of twelve layers.
 
 #include <algorithm>
@@ -22,13 +22,13 @@ const std::vector<std::string> norms{"layer_simple", "detach_mean", "detach_vari
 bool mean_attached(const std::string& norm) { return !NormSpec(norm).statistics.detach_mean; }
 bool scale_attached(const std::string& norm) { return !NormSpec(norm).statistics.detach_scale; }
 
-/// A net that can be trained, whatever it is.
+/// Any net that can be trained.
 struct Task {
   Fields net;
   std::function<Tensor()> loss;  ///< of the next batch
 };
 
-/// What the probe has seen of one training.
+/// The probe's records of one training.
 struct Course {
   std::string norm;
   std::vector<NormRecord> norms;
@@ -46,7 +46,7 @@ Course train(const std::string& norm, const Task& task, Index steps) {
   return course;
 }
 
-/// What all records of a training say together.
+/// A summary of all records of a training.
 struct Digest {
   double mean_after = 0, mean_before = 0;  ///< over the deviation of the gradient after the norm
   double greatest_error = 0;  ///< of s times the mean before: from 0, or from the mean after
@@ -67,7 +67,8 @@ struct Digest {
   }
 };
 
-/// How far the mean of a norm's inputs travels in a training, in deviations of these inputs.
+/// How far the mean of a norm's inputs moves during a training, in standard deviations of these
+/// inputs.
 double drift(const Course& course) {
   std::map<std::string, std::vector<const NormRecord*>> by_norm;
   for (const NormRecord& r : course.norms) by_norm[r.norm].push_back(&r);
@@ -186,7 +187,7 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
   return courses;
 }
 
-/// What trainers have left with --probe, in single precision.
+/// Compares the records that trainers left with --probe, in single precision.
 void compare_runs(Report& report, const std::vector<std::string>& directories) {
   std::vector<Course> courses;
   for (const std::string& directory : directories) {
@@ -259,7 +260,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   std::vector<std::string> runs;
   flags
       .setting("--probed", runs,
-               "Compare what trainers with --probe have left in these directories, instead")
+               "Only compare the --probe records of trainers in these directories")
       ->check(file_name());
   flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");

@@ -1,6 +1,7 @@
-// Which normalizations undo which changes of weights and data: table 1 of Ba et al. 2016, "Layer
-// Normalization", measured, with RMS, group and divisive normalization, combinations, and the
-// convolutional counterpart. A cell is the largest change of the outputs, relative to the largest.
+// Which normalizations are invariant to which changes of weights and data: table 1 of Ba et al.
+// 2016, "Layer Normalization", measured, with RMS, group and divisive normalization, combinations,
+// and the convolutional counterpart. A cell is the largest change of the outputs, relative to the
+// largest output.
 
 #include <algorithm>
 #include <cmath>
@@ -28,7 +29,7 @@ std::string cell(double change) {
 /// From weights v and inputs x to normalized sums.
 using LayerOf = std::function<Tensor(const Tensor& weight, const Tensor& x)>;
 
-/// A layer after normalization, with what the paper prints for it ('y': invariant), or "".
+/// A normalized layer, with its row in the paper's table ('y': invariant), or "".
 struct Method {
   std::string name;
   LayerOf layer;
@@ -46,7 +47,7 @@ LayerOf weight_normalized(const Tensor& gain, bool then_layer) {
   };
 }
 
-// 1 but for one position.
+// 1 except at one position.
 Tensor one_other(const Shape& shape, Index position, double value) {
   Tensor factors = ones(shape);
   factors.mutable_data()[position] = static_cast<real>(value);
@@ -59,7 +60,7 @@ struct Change {
   std::function<std::pair<Tensor, Tensor>(const Tensor& w, const Tensor& x)> apply;
 };
 
-/// One line a method: what each change does to it. Returns the changes' sizes.
+/// One line per method: its response to each change. Returns the sizes of the responses.
 std::vector<std::vector<double>> measure(const std::vector<Method>& methods,
                                          const std::vector<Change>& changes, const Tensor& w,
                                          const Tensor& x) {
@@ -86,7 +87,7 @@ Table as_table(const std::string& title, const std::vector<Method>& methods,
   return table;
 }
 
-/// How many printed cells the measurement bears out, of how many.
+/// How many of the printed cells the measurement confirms, and how many there are.
 std::pair<int, int> agreement(const std::vector<Method>& methods,
                               const std::vector<std::vector<double>>& sizes) {
   int right = 0, all = 0;
@@ -117,7 +118,7 @@ void fully_connected(Report& report, Random& random) {
        }},
   };
   const NormField row{.axes = {1}}, column{.axes = {0}}, window{.window = {1}, .radius = 4};
-  // Of the first three, table 1 of the paper; of the others systems of the same kind.
+  // The first three are from table 1 of the paper; the others are similar systems.
   const std::vector<Method> methods{
       {"batch", normalized(both(column)), "y-yyy-"},
       {"weight", weight_normalized(gain, false), "y-y---"},

@@ -12,8 +12,8 @@ using namespace tapegrad;
 
 namespace {
 
-// Layer normalization without gain and bias (Xu et al. 2019, section 3.1), and a loss that wants
-// the first entry large. `statistic` is what becomes of mean and deviation.
+// Layer normalization without gain and bias (Xu et al. 2019, section 3.1), and a loss that makes
+// the first entry large. `statistic` is applied to mean and deviation.
 std::string normalization(Tensor (*statistic)(const Tensor&)) {
   const Tape tape({.keep_values = true});
   const Tensor x = watch(Tensor({1, 4}, {1, 2, 4, 9}));

@@ -2,8 +2,9 @@
 // al. 2019, "Understanding and Improving Layer Normalization", measured.
 //
 // For a row x of H elements let y = (x - mean) / s, g = dl/dy with mean gbar and variance D, p =
-// mean(g y) and r = var(y). How much of g's part along y is taken away is k: 1 with epsilon inside
-// the root, s / (s - epsilon) outside, H / (H - 1) for the unbiased variance. Exactly:
+// mean(g y) and r = var(y). The factor k says how much of g's component along y is removed: 1 with
+// epsilon inside the root, s / (s - epsilon) outside, H / (H - 1) for the unbiased variance.
+// Exactly:
 //
 //   detached       mean of dl/dx     variance of dl/dx
 //   nothing        0                 (D - 2 k p^2 + k^2 p^2 r) / s^2
@@ -36,7 +37,7 @@ constexpr const char* detached_names[] = {"nothing", "mean", "scale", "both"};
 bool mean_detached(int form) { return form == 1 || form == 3; }
 bool scale_detached(int form) { return form >= 2; }
 
-/// What the theorem says of dl/dx for one row.
+/// The theorem's prediction of dl/dx for one row.
 Moments exact(const Tensor& x, const Tensor& g, const NormOptions& o) {
   const auto length = static_cast<double>(x.size());
   const double deviation = stddev(x, {}, Keep::no, o.variance).item();
@@ -61,8 +62,8 @@ struct Setting {
   NormOptions options;
 };
 
-/// One form on random rows under one setting: a line of the table, relative to the bound D / s^2
-/// and its root; keeps the largest difference from the formulas.
+/// Measures one form on random rows under one setting: a line of the table, relative to the bound D
+/// / s^2 and its root. Keeps the largest difference from the formulas.
 std::vector<std::string> measure(const Setting& setting, int form, Index rows, Random random,
                                  double& largest) {
   NormOptions options = setting.options;
@@ -123,8 +124,8 @@ void random_rows(Report& report, Index rows, Random& random) {
                std::abs(found.variance / bound - 1) < 1e-9);
 }
 
-/// A network that reads digits, with a normalization before each tanh: what its training does to
-/// the gradient at both, step by step.
+/// Trains a network to read digits, with a normalization before each tanh. Returns what both do to
+/// the gradient, step by step.
 std::vector<NormRecord> passages(const NormSpec& norm, const ImageSet& images, Index steps,
                                  std::uint64_t seed) {
   Random random(seed), order = random.stream(1);
@@ -145,7 +146,7 @@ std::vector<NormRecord> passages(const NormSpec& norm, const ImageSet& images, I
   return training.probe()->norms();
 }
 
-/// Means over records, in deviations of the incoming gradient.
+/// Means over records, in standard deviations of the incoming gradient.
 struct Passage {
   double mean_after = 0, mean_before = 0, ratio = 0;
 
@@ -172,7 +173,7 @@ void in_training(Report& report, Index steps, std::uint64_t seed) {
     variances.series.push_back({detached_names[form], {}});
     means.series.push_back({detached_names[form], {}});
     Passage& total = totals[form];
-    for (std::size_t i = 0; i < records.size(); i += 2) {  // two normalizations a step
+    for (std::size_t i = 0; i < records.size(); i += 2) {  // two normalizations per step
       Passage now;
       for (const NormRecord& each : {records[i], records[i + 1]}) {
         now.add(each, 0.5);

@@ -15,10 +15,10 @@ namespace {
 
 using nlohmann::json;
 
-// The header, a tensor, its sizes: what is nested deeper is no header, and is not read on.
+// The header, a tensor, its sizes. Anything nested deeper is not a header, so reading stops.
 constexpr std::size_t header_depth = 3;
 
-// Takes the header piece by piece as the parser comes upon it.
+// Receives the header from the parser piece by piece.
 class HeaderReader final : public nlohmann::json_sax<json> {
  public:
   HeaderReader(const std::string& file, std::size_t begin) : file_(file), begin_(begin) {}
@@ -107,7 +107,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     if (--open_ == 1 && is_object_) finish_member();
     return true;
   }
-  // A value that the header has no place for, or not here.
+  // A value that is not allowed in the header, or not here.
   bool other(const std::string& shown) {
     if (sizes_ != nullptr)
       throw DataError(fmt::format("{}: {} is no size", where(), beginning(shown)));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The header of a safetensors file. It is read and written without a tree of JSON values: those of
-// nlohmann::json ask for memory in their destructors, where there may be none.
+// The header of a safetensors file. It is read and written without a tree of nlohmann::json values,
+// because their destructors allocate memory, which may fail.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 constexpr const char* metadata_name = "__metadata__";
 
-/// What a header says of a tensor.
+/// What a header says about a tensor.
 struct SafetensorsEntry {
   std::string name, type;
   Shape shape;
@@ -28,12 +28,12 @@ struct SafetensorsHeader {
 };
 
 /// The header in `text`, which begins at byte `begin` of the file. Throws DataError, naming file
-/// and tensor or byte, for text that is no header.
+/// and tensor or byte, for text that is not a header.
 SafetensorsHeader parse_header(const std::string& file, std::span<const char> text,
                                std::size_t begin);
 
-/// The same for other programs: a JSON object, sorted by names, with metadata if there are any.
-/// Throws DataError, beginning with `where`, for names and metadata that are not UTF-8.
+/// The header as text: a JSON object, sorted by name, with metadata if there is any. Throws
+/// DataError, beginning with `where`, for names and metadata that are not UTF-8.
 std::string header_text(const std::string& where, const std::vector<SafetensorsEntry>& entries,
                         const std::map<std::string, std::string>& metadata = {});
 

@@ -11,14 +11,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
 
-// Multiply-adds that are worth a tile of their own.
+// The number of multiply-adds that make a tile worthwhile.
 constexpr Index smallest_tile = Index{1} << 17;
 
-// A product in tiles as square as may be, since each rearranges what it reads of a and b. No bit of
-// the result depends on them: an element is summed in the same order in any tile.
+// Tiles as square as possible, since each reads its part of a and b. Tiling does not change
+// rounding: an element is summed in the same order in any tile.
 struct Tiles {
-  Index rows, columns;  // of a tile
-  Index down, across;   // how many
+  Index rows, columns;  // of one tile
+  Index down, across;   // number of tiles
 };
 Tiles tiles_for(Index m, Index n, Index k) {
   const Index count = std::clamp<Index>(m * n * k / smallest_tile, 1, threads());

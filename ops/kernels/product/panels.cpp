@@ -17,37 +17,38 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// Blocks of sums that fit the registers: vectors of columns, and rows for so many of them.
+// The largest blocks of sums that fit the registers: vectors of columns, and rows for that many
+// vectors.
 constexpr Index most_vectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 constexpr Index most_rows(Index vectors) {
   return vectors == 1 ? 12 : vectors == most_vectors ? 6 : 8;
 }
 
-// Panels that come from afar, being read in place or packed once for many products, are asked for
-// some rows early, and are narrower: more rows share what is read of them.
+// Uncached panels, those read in place or packed once for many products, are prefetched some rows
+// ahead. They are narrower, so that more rows share each load.
 constexpr Index in_place_vectors = HWY_TARGET <= HWY_AVX3 ? 3 : 2;
 constexpr Index packed_vectors = 2;
 constexpr Index rows_ahead(Index vectors) {
   return vectors == packed_vectors ? 16 : vectors == in_place_vectors ? 8 : 0;
 }
 
-// What stays in the second cache: a piece of a, and panels of b.
+// A piece of a and the panels of b fit the second-level cache.
 constexpr Index most_terms = HWY_TARGET <= HWY_AVX3 ? 512 : 384;
 constexpr Index rows_at_a_time = 192;
 constexpr Index columns_at_a_time = 512;
 
-// Rows further apart than this are not fetched ahead by the processor.
+// The hardware does not prefetch rows further apart than this.
 constexpr Index far = 2048 / sizeof(real);
 
-// A panel of b that is read by more rows of a than this is worth a copy.
+// If more rows of a than this read a panel of b, a copy pays off.
 constexpr Index most_rows_in_place(Index b_stride) {
   return b_stride > far && in_place_vectors == most_vectors ? 24 : 128;
 }
 
 Index lanes() { return static_cast<Index>(hn::Lanes(Tag())); }
 
-// How to walk through the operands of a product with k terms: element (row, term) of a is at
-// row * a_row + term * a_term.
+// The strides of a product with k terms: element (row, term) of a is at row * a_row + term *
+// a_term.
 struct Steps {
   Index k, a_row, a_term, b, start, c;
 };
@@ -99,8 +100,8 @@ void multiply_panel(Index m, const Steps& step, const real* a, const real* b, co
   if constexpr (fewer > 0) multiply_panel<vectors, fewer>(m, step, a, b, start, c);
 }
 
-// Calls body(first column, vectors, columns) for every panel. The last may have fewer columns than
-// its vectors hold.
+// Calls body(first column, vectors, columns) for every panel. The last panel may have fewer columns
+// than its vectors hold.
 template <class Body>
 void for_panels(Index n, Index widest, const Body& body, bool reversed = false) {
   const Index width = widest * lanes(), count = (n + width - 1) / width;
@@ -110,7 +111,7 @@ void for_panels(Index n, Index widest, const Body& body, bool reversed = false) 
   }
 }
 
-// A square block of `from`, as many rows as fit 16 bytes, transposed.
+// Transposes a square block of `from`, with as many rows as elements fit 16 bytes.
 #if HWY_TARGET == HWY_SCALAR
 constexpr Index square = 1;
 #else
@@ -144,7 +145,7 @@ void transpose_square(const real* from, [[maybe_unused]] Index from_stride, real
 // to (rows, columns) = from (columns, rows) transposed
 void transpose(Index rows, Index columns, const real* from, Index from_stride, real* to,
                Index to_stride) {
-  constexpr Index line = 64 / sizeof(real);  // whole lines of the cache are read
+  constexpr Index line = 64 / sizeof(real);  // reads whole cache lines
   const Index whole_columns = columns / square * square, whole_rows = rows / square * square;
   for (Index first = 0; first < whole_rows; first += line)
     for (Index j = 0; j < whole_columns; j += square)
@@ -190,8 +191,8 @@ void multiply_padded(Index m, Index vectors, Index columns, Steps step, const re
   blocks().copy(m, columns, rows.data(), width, c, c_step);
 }
 
-// c = start + a b, with no more terms than a panel has rows. Panels of b that do not stay where
-// they are go to `panels`; the last one does, unless its vectors are full.
+// c = start + a b, with no more terms than a panel has rows. Panels of b that are not read in place
+// are copied to `panels`, as is the last one unless its vectors are full.
 void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool copies_b,
                     Start start, real* c, Index c_stride, real* panels) {
   const Steps step = steps_of(k, a, b.stride, start.stride, c_stride);
@@ -222,12 +223,12 @@ void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, St
                        Index c_stride) {
   const Index pieces = std::max<Index>(1, (k + most_terms - 1) / most_terms);
   const Index depth = (k + pieces - 1) / pieces, wide = std::min(n, columns_at_a_time);
-  // Reading what is far apart again and again costs more than a copy, if that is often enough.
+  // If distant rows are read often enough, a copy is cheaper.
   const bool copies_a = a.transposed && a.stride > far && n > 32;
   const bool copies_b = b.transposed || m > most_rows_in_place(b.stride);
   const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));
   Index term = 0;
-  do {  // without terms, too: c is the start then
+  do {  // even without terms: then c is the start
     const Index terms = std::min(k - term, depth);
     MatrixView left = a.from(0, term);
     if (copies_a) {
@@ -244,7 +245,7 @@ void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, St
 
 void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
               Index c_stride) {
-  // A large matrix that would have to be turned is the left-hand one of the transposed product.
+  // Instead of transposing a large b, computes the transposed product with b on the left.
   if (!b.transposed || 2 * m * (n + k) > n * k)
     return multiply_directly(m, n, k, a, b, start, c, c_stride);
   const Scratch turned(n * m);

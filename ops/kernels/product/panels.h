@@ -5,16 +5,17 @@
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
 /// One tile of a product, panel by panel and block by block, on the calling thread (gemm.h has the
-/// picture). BLAS rearranges both matrices in every call; here a is read where it is, and b where
-/// its panels are not read often. Rows of the benchmark take 0.86 (mlp_b4) to 0.95 (transformer) of
-/// the time that they take with it.
+/// picture). BLAS rearranges both matrices in every call. These loops read a in place, and b too
+/// unless its panels are read often. Benchmark rows take 0.86 (mlp_b4) to 0.95 (transformer) of
+/// their time with BLAS.
 struct PanelLoops {
   /// c (m, n) = start + a b
   void (*multiply)(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                    Index c_stride);
-  /// b (k, n) rearranged: one panel after the other, row after row. Takes `packed_size(k, n)`.
+  /// Rearranges b (k, n) panel by panel, each row by row. `panels` holds `packed_size(k, n)`
+  /// numbers.
   void (*pack)(Index k, Index n, MatrixView b, real* panels);
-  /// c (m, n) = start + a (m, k) times what `pack` left; the last panel first if `reversed`
+  /// c (m, n) = start + a (m, k) times a packed b; the last panel first if `reversed`
   void (*multiply_packed)(Index m, Index n, Index k, MatrixView a, const real* panels, Start start,
                           real* c, Index c_stride, bool reversed);
 };

@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
-// c (rows, n) = or += a (rows, k) b (n, k)^T: a row of b is read once for all rows of a.
+// c (rows, n) = or += a (rows, k) b (n, k)^T: reads each row of b once for all rows of a.
 template <Index rows>
 void multiply_dots(Index n, Index k, const real* a, Index a_stride, const real* b, Index b_stride,
                    bool accumulate, real* c, Index c_stride) {

@@ -4,8 +4,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// c (m, n) = or += a (m, k) b^T with at most `thin` rows; b (n, k) is row-major. Each row of b is
-/// read once, for all rows of a: turning b around first would take longer than the product.
+/// c (m, n) = or += a (m, k) b^T with at most `thin` rows; b (n, k) is row-major. Reads each row of
+/// b once, for all rows of a. Transposing b first would take longer than the product.
 struct ThinLoops {
   void (*dots)(Index m, Index n, Index k, const real* a, Index a_stride, const real* b,
                Index b_stride, bool accumulate, real* c, Index c_stride);
