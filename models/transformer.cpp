@@ -12,7 +12,10 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-TransformerOptions stack_options(const TransformerModelOptions& o, bool causal) {
+TransformerOptions stack_options(const char* model, const TransformerModelOptions& o, bool causal) {
+  expect_default(model, "stack.causal", o.stack.causal);
+  expect_default(model, "stack.rotary", o.stack.rotary);
+  expect_default(model, "stack.alibi", o.stack.alibi);
   TransformerOptions stack = o.stack;
   stack.causal = causal;
   stack.rotary = o.positions == Positions::rotary;
@@ -72,7 +75,7 @@ void initialize_like_gpt2(const TransformerStack& stack, Random& random) {
 TransformerLm::TransformerLm(Index vocabulary, Random& random, const TransformerModelOptions& o)
     : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
       dropout{o.stack.dropout},
-      stack(random, stack_options(o, true)) {
+      stack(random, stack_options("TransformerLm", o, true)) {
   initialize_like_gpt2(stack, random);
   if (o.tied) return;
   output.emplace(o.stack.channels, vocabulary, random, LinearOptions{.bias = false});
@@ -99,8 +102,10 @@ TransformerClassifier::TransformerClassifier(Index vocabulary, Index classes, Ra
                                              const TransformerModelOptions& o)
     : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
       dropout{o.stack.dropout},
-      stack(random, stack_options(o, false)),
-      output(o.stack.channels, classes, random) {}
+      stack(random, stack_options("TransformerClassifier", o, false)),
+      output(o.stack.channels, classes, random) {
+  expect_default("TransformerClassifier", "tied", o.tied, true);
+}
 
 Tensor TransformerClassifier::operator()(const Indices& ids, const Indices& lengths,
                                          Mode mode) const {
@@ -116,8 +121,10 @@ Tensor TransformerClassifier::operator()(const Indices& ids, const Indices& leng
 Translator::Translator(Index vocabulary, Random& random, const TransformerModelOptions& o)
     : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
       dropout{o.stack.dropout},
-      encoder(random, stack_options(o, false)),
-      decoder(random, stack_options(o, true), true) {}
+      encoder(random, stack_options("Translator", o, false)),
+      decoder(random, stack_options("Translator", o, true), true) {
+  expect_default("Translator", "tied", o.tied, true);
+}
 
 Tensor Translator::encode(const Indices& source, const Indices& lengths, Mode mode) const {
   expect_defined("translator", source, lengths);

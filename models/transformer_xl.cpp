@@ -16,6 +16,7 @@ namespace {
 
 AttentionLayerOptions attention_options(const TransformerOptions& o) {
   return {.heads = o.heads,
+          .causal = o.causal,
           .bias = o.bias,
           .dropout = o.dropout,
           .rotary = o.rotary,

@@ -13,7 +13,8 @@ struct TransformerXlOptions {
 /// A language model whose segments attend to a memory of those before, with relative positions (Dai
 /// et al. 2019). The memory is a constant: gradients stay within a segment.
 ///   ids: (B, T)   memory: of the segment before, or empty   logits: (B, T, vocabulary)
-/// Throws ArgumentError for a stack with `rotary` or `alibi`, other positions than its own.
+/// Throws ArgumentError for a stack with `causal`, which it always is, and for one with `rotary` or
+/// `alibi`, other positions than its own.
 struct TransformerXl {
   struct Block {
     RelativeAttention attention;

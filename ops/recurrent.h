@@ -13,7 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 struct RowNormalization {
   std::optional<NormOptions> statistics = {};
   bool centered = true;           ///< otherwise over the root mean square
-  std::vector<Index> parts = {};  ///< lengths of the segments; one segment if empty
+  std::vector<Index> parts = {};  ///< their lengths, such as 2 H and H of a GRU; empty: one part
   bool over_sum = false;          ///< of inputs + product rather than of the product
   Tensor gain = {}, bias = {};
 

@@ -144,6 +144,7 @@ RelativeAttention::RelativeAttention(Index channels, Random& random, const Atten
       position_bias(zeros({channels})) {
   expect_sinusoids("RelativeAttention", channels);
   expect_default("RelativeAttention", "rotary", o.rotary);
+  expect_default("RelativeAttention", "causal", o.causal);
   expect_default("RelativeAttention", "alibi", o.alibi);
 }
 

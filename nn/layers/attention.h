@@ -71,8 +71,8 @@ struct CrossAttention {
 /// each query (Transformer-XL; Dai et al. 2019, section 3.3):
 ///   score = ((q_i + u) k_j + (q_i + v) W_r R_(i-j)) / sqrt(d)
 ///   x: (B, T, C), the segment   context: (B, M + T, C), memory and segment   returns (B, T, C)
-/// Throws ArgumentError for `rotary` and `alibi`, other positions than its own, and for channels
-/// that `sinusoids` refuses.
+/// Throws ArgumentError for `causal`, which it always is, for `rotary` and `alibi`, other positions
+/// than its own, and for channels that `sinusoids` refuses.
 struct RelativeAttention {
   AttentionLayerOptions options;
   Linear query, key_value, position, output;

@@ -262,6 +262,9 @@ void RecurrentLayer::visit(Fields& field) const {
   field("input_norm", input_norm);
   field("product_norm", product_norm);
   field("cell_norm", cell_norm);
+  expect<ArgumentError>(o.layers > 1 || o.dropout == 0,
+                        "recurrent: dropout has no effect in a single layer: {}; leave it out",
+                        o.dropout);
   field("first_h", first_h);
   field("first_c", first_c);
 }
