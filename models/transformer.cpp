@@ -91,11 +91,7 @@ Tensor TransformerLm::operator()(const Indices& ids, Mode mode,
 
 Tensor padding_mask(const Indices& lengths, Index steps) {
   expect_lengths("padding_mask: lengths", lengths, steps, lengths.size());
-  Tensor mask = Tensor::uninitialized({lengths.size(), 1, 1, steps});
-  for (Index b = 0; b < lengths.size(); ++b)
-    for (Index t = 0; t < steps; ++t)
-      mask.mutable_data()[b * steps + t] = static_cast<real>(t < lengths.data()[b]);
-  return mask;
+  return reshape(transpose(running(lengths, 0, steps), 0, 1), {lengths.size(), 1, 1, steps});
 }
 
 TransformerClassifier::TransformerClassifier(Index vocabulary, Index classes, Random& random,

@@ -11,14 +11,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// 1 where the sequence of a row still runs at `step`: (B, 1).
-Tensor running(const Indices& lengths, Index step) {
-  Tensor mask = Tensor::uninitialized({lengths.size(), 1});
-  for (Index b = 0; b < lengths.size(); ++b)
-    mask.mutable_data()[b] = static_cast<real>(step < lengths.data()[b]);
-  return mask;
-}
-
 StepFunction step_function(const RowNormalization& norm) {
   if (norm.identity()) return [](const Tensor& rows, Index) { return rows; };
   return [norm](const Tensor& rows, Index) { return norm(rows); };
@@ -204,6 +196,15 @@ struct Recurrence {
 
 }  // namespace
 
+Tensor running(const Indices& lengths, Index first, Index end) {
+  expect_defined("running", lengths);
+  Tensor mask = Tensor::uninitialized({end - first, lengths.size(), 1});
+  real* out = mask.mutable_data();
+  for (Index step = first; step < end; ++step)
+    for (const Index length : lengths.values()) *out++ = static_cast<real>(step < length);
+  return mask;
+}
+
 void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch) {
   expect_defined(operation, lengths);
   expect(lengths.shape() == Shape{batch}, "{}: one length a sequence is needed, ({}): {}",
@@ -245,7 +246,7 @@ RecurrentResult composite::recurrent(const Cell& cell, const Tensor& inputs, con
     RecurrentState next =
         recurrent_step(cell, select(inputs, step), weight, state, functions, step);
     if (lengths.defined()) {
-      const Tensor mask = running(lengths, step);
+      const Tensor mask = select(running(lengths, step, step + 1), 0);
       next.h = where(mask, next.h, state.h);
       if (next.c.defined()) next.c = where(mask, next.c, state.c);
     }

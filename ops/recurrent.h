@@ -46,6 +46,9 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());
 
+/// 1 where a sequence still runs, and 0 behind its end: (end - first, B, 1) for the steps from
+/// `first` to before `end`. lengths: (B)
+Tensor running(const Indices& lengths, Index first, Index end);
 /// Throws ShapeError, naming `operation`, unless there is one length for each of `batch` sequences,
 /// in [0, steps].
 void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch);

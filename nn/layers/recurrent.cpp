@@ -100,12 +100,7 @@ Tensor reversed(const Tensor& x, const Indices& lengths) {
 // 0 behind the end of each sequence.
 Tensor without_padding(const Tensor& x, const Indices& lengths) {
   if (!lengths.defined()) return x;
-  const Index steps = x.shape()[0], batch = x.shape()[1];
-  Tensor mask = Tensor::uninitialized({steps, batch, 1});
-  for (Index t = 0; t < steps; ++t)
-    for (Index b = 0; b < batch; ++b)
-      mask.mutable_data()[t * batch + b] = static_cast<real>(t < lengths.data()[b]);
-  return where(mask, x, 0.0);
+  return where(running(lengths, 0, x.shape()[0]), x, 0.0);
 }
 
 Tensor between_layers(const Tensor& x, const RecurrentOptions& options, Mode mode) {
