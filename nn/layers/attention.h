@@ -22,6 +22,10 @@ struct AttentionCache {
   Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
 };
 
+/// x behind what came before it, the context that attention sees.
+///   before: (B, M, C), or undefined   x: (B, T, C)   returns (B, M + T, C), or x
+Tensor with_memory(const Tensor& before, const Tensor& x);
+
 /// (heads, queries, keys): -2^(-8 h / heads) times the distance, h from 1 (Press et al. 2022). The
 /// last query is at the last key. Throws ArgumentError for heads below 1 and more queries than
 /// keys.
