@@ -185,14 +185,11 @@ bool RecurrentLayer::fused() const {
   return rows && !norm.learned_smoothing;
 }
 
-Tensor RecurrentLayer::recurrent_weight() const {
-  return weight_gain.defined() ? weight_norm(weight, weight_gain, 0) : Tensor(weight);
-}
+Tensor RecurrentLayer::recurrent_weight() const { return used_weight(weight, weight_gain, 0); }
 
 Tensor RecurrentLayer::projected(const Tensor& x, const Indices& lengths, Mode mode) const {
   if (input_norm.parts.empty()) return input(x);
-  const Tensor product =
-      matmul(x, input.gain.defined() ? weight_norm(input.weight, input.gain, 0) : input.weight);
+  const Tensor product = matmul(x, used_weight(input.weight, input.gain, 0));
   if (fused()) return product;  // `recurrent` normalizes its rows
   if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
   std::vector<Tensor> steps;  // each with statistics of its own
@@ -257,9 +254,6 @@ void RecurrentLayer::visit(Fields& field) const {
   field("input_norm", input_norm);
   field("product_norm", product_norm);
   field("cell_norm", cell_norm);
-  expect<ArgumentError>(o.layers > 1 || o.dropout == 0,
-                        "recurrent: dropout has no effect in a single layer: {}; leave it out",
-                        o.dropout);
   field("first_h", first_h);
   field("first_c", first_c);
 }
@@ -268,6 +262,9 @@ Recurrent::Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
                      const RecurrentOptions& o)
     : options(o) {
   expect_options(cell, o);
+  expect<ArgumentError>(o.layers > 1 || o.dropout == 0,
+                        "recurrent: dropout has no effect in a single layer: {}; leave it out",
+                        o.dropout);
   const Index directions = o.bidirectional ? 2 : 1;
   for (Index layer = 0; layer < o.layers; ++layer)
     for (Index direction = 0; direction < directions; ++direction)
