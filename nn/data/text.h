@@ -31,6 +31,14 @@ class Characters {
 /// Elements [begin, end) of ids of shape (n). Throws ShapeError for others than ids has.
 Indices part(const Indices& ids, Index begin, Index end);
 
+/// A text cut in two: to train on, and to judge by.
+struct TextSplit {
+  Indices training, validation;
+};
+/// The first `share` of the ids, rounded down, and the rest. Throws ArgumentError for a share
+/// outside of [0, 1).
+TextSplit split_text(const Indices& ids, double share = 0.9);
+
 /// (B, T) as (T, B). Throws ShapeError for other ranks.
 Indices transposed(const Indices& ids);
 
