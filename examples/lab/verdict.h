@@ -18,10 +18,13 @@ struct Judgement {
   std::string reason;
 };
 
+/// With fewer seeds a claim is never more than not seen.
+inline constexpr Index least_seeds = 3;
+
 /// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
 /// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
-/// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen; with fewer than three
-/// seeds never more. w is 0 for a metric without items, else the `bootstrap_half_width` of what a
+/// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen, as always with fewer
+/// than `least_seeds`. w is 0 for a metric without items, else the `bootstrap_half_width` of what a
 /// is ahead item by item, in the mean over seeds. A training that diverged counts as the worst
 /// value of the metric, and so do its items. Throws DataError for results that do not pair.
 Judgement better(const Metric& metric, const Results& a, const Results& b);
