@@ -12,7 +12,10 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-TransformerOptions stack_options(const TransformerModelOptions& o, bool causal) {
+TransformerOptions stack_options(const char* model, const TransformerModelOptions& o, bool causal) {
+  expect_default(model, "stack.causal", o.stack.causal);
+  expect_default(model, "stack.rotary", o.stack.rotary);
+  expect_default(model, "stack.alibi", o.stack.alibi);
   TransformerOptions stack = o.stack;
   stack.causal = causal;
   stack.rotary = o.positions == Positions::rotary;
@@ -72,7 +75,7 @@ void initialize_like_gpt2(const TransformerStack& stack, Random& random) {
 TransformerLm::TransformerLm(Index vocabulary, Random& random, const TransformerModelOptions& o)
     : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
       dropout{o.stack.dropout},
-      stack(random, stack_options(o, true)) {
+      stack(random, stack_options("TransformerLm", o, true)) {
   initialize_like_gpt2(stack, random);
   if (o.tied) return;
   output.emplace(o.stack.channels, vocabulary, random, LinearOptions{.bias = false});
@@ -88,19 +91,17 @@ Tensor TransformerLm::operator()(const Indices& ids, Mode mode,
 
 Tensor padding_mask(const Indices& lengths, Index steps) {
   expect_lengths("padding_mask: lengths", lengths, steps, lengths.size());
-  Tensor mask = Tensor::uninitialized({lengths.size(), 1, 1, steps});
-  for (Index b = 0; b < lengths.size(); ++b)
-    for (Index t = 0; t < steps; ++t)
-      mask.mutable_data()[b * steps + t] = static_cast<real>(t < lengths.data()[b]);
-  return mask;
+  return reshape(transpose(running(lengths, 0, steps), 0, 1), {lengths.size(), 1, 1, steps});
 }
 
 TransformerClassifier::TransformerClassifier(Index vocabulary, Index classes, Random& random,
                                              const TransformerModelOptions& o)
     : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
       dropout{o.stack.dropout},
-      stack(random, stack_options(o, false)),
-      output(o.stack.channels, classes, random) {}
+      stack(random, stack_options("TransformerClassifier", o, false)),
+      output(o.stack.channels, classes, random) {
+  expect_default("TransformerClassifier", "tied", o.tied, true);
+}
 
 Tensor TransformerClassifier::operator()(const Indices& ids, const Indices& lengths,
                                          Mode mode) const {
@@ -116,8 +117,10 @@ Tensor TransformerClassifier::operator()(const Indices& ids, const Indices& leng
 Translator::Translator(Index vocabulary, Random& random, const TransformerModelOptions& o)
     : embedding(vocabulary, o.stack.channels, o.length, o.positions, random),
       dropout{o.stack.dropout},
-      encoder(random, stack_options(o, false)),
-      decoder(random, stack_options(o, true), true) {}
+      encoder(random, stack_options("Translator", o, false)),
+      decoder(random, stack_options("Translator", o, true), true) {
+  expect_default("Translator", "tied", o.tied, true);
+}
 
 Tensor Translator::encode(const Indices& source, const Indices& lengths, Mode mode) const {
   expect_defined("translator", source, lengths);

@@ -26,6 +26,8 @@ struct TokenEmbedding {
   }
 };
 
+/// The models throw ArgumentError for `causal`, `rotary` or `alibi` in `stack`: the model itself
+/// and `positions` decide these.
 struct TransformerModelOptions {
   TransformerOptions stack = {};
   Positions positions = Positions::learned;
@@ -57,6 +59,7 @@ struct TransformerLm {
 /// A classifier: an encoder, the mean of its outputs over the tokens of a sequence, and a linear
 /// layer (Xu et al. 2019, section 2.2).
 ///   ids: (B, T)   lengths: (B)   returns logits (B, classes)
+/// Throws ArgumentError unless `tied` is left as it is: there is no layer that it could untie.
 struct TransformerClassifier {
   TokenEmbedding embedding;
   Dropout dropout;
@@ -75,7 +78,8 @@ struct TransformerClassifier {
 
 /// An encoder and a decoder that attends to it (Vaswani et al. 2017), with a shared vocabulary.
 ///   source: (B, Ts)   lengths: (B), of the sources   target: (B, Tt)
-///   returns (B, Tt, vocabulary), the logits of the token after each target token
+///   returns logits of the token after each of the target, (B, Tt, vocabulary)
+/// Throws ArgumentError unless `tied`: its output layer is always the embedding, transposed.
 struct Translator {
   TokenEmbedding embedding;
   Dropout dropout;

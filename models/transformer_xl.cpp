@@ -16,15 +16,12 @@ namespace {
 
 AttentionLayerOptions attention_options(const TransformerOptions& o) {
   return {.heads = o.heads,
+          .causal = o.causal,
           .bias = o.bias,
           .dropout = o.dropout,
           .rotary = o.rotary,
           .alibi = o.alibi,
           .weight_norm = o.norm.normalized_weights};
-}
-
-Tensor joined(const Tensor& memory, const Tensor& x) {
-  return memory.defined() ? concat({memory, x}, 1) : x;
 }
 
 }  // namespace
@@ -40,7 +37,8 @@ TransformerXl::Block::Block(Random& random, const TransformerOptions& o)
 Tensor TransformerXl::Block::operator()(const Tensor& x, const Tensor& memory, Mode mode) const {
   const auto attend = [&](const Tensor& in) {
     const bool pre = attention_residual.placement == NormPlacement::pre && memory.defined();
-    return attention(in, joined(pre ? attention_residual.norm(memory, mode) : memory, in), mode);
+    return attention(in, with_memory(pre ? attention_residual.norm(memory, mode) : memory, in),
+                     mode);
   };
   const Tensor y = attention_residual(x, mode, attend);
   return feed_forward_residual(y, mode, [&](const Tensor& in) { return feed_forward(in, mode); });
@@ -86,7 +84,7 @@ TransformerXl::Result TransformerXl::operator()(const Indices& ids,
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const Tensor before = memory.empty() ? Tensor() : memory[i];
     if (memory_length > 0) {
-      const Tensor all = joined(before, detach(x));
+      const Tensor all = with_memory(before, detach(x));
       const Index length = all.shape()[1];
       result.memory.push_back(slice(all, 1, std::max<Index>(0, length - memory_length), length));
     }

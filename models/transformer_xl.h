@@ -10,10 +10,11 @@ struct TransformerXlOptions {
   Index memory = 64;  ///< how many positions of earlier segments a segment can attend to
 };
 
-/// A language model whose segments attend to a memory of the previous ones, with relative positions
-/// (Dai et al. 2019). The memory is a constant, so gradients stay within a segment.
-///   ids: (B, T)   memory: of the previous segment, or empty   logits: (B, T, vocabulary)
-/// Throws ArgumentError for a stack with `rotary` or `alibi`, which encode positions differently.
+/// A language model whose segments attend to a memory of those before, with relative positions (Dai
+/// et al. 2019). The memory is a constant: gradients stay within a segment.
+///   ids: (B, T)   memory: of the segment before, or empty   logits: (B, T, vocabulary)
+/// Throws ArgumentError for a stack with `causal`, which it always is, and for one with `rotary` or
+/// `alibi`, other positions than its own.
 struct TransformerXl {
   struct Block {
     RelativeAttention attention;

@@ -3,6 +3,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/fused.h"
+#include "tapegrad/ops/internal/norm.h"
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/recurrent.h"
 #include "tapegrad/ops/layout.h"
@@ -10,14 +11,6 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
-
-// 1 where the sequence of a row has not ended at `step`: (B, 1).
-Tensor running(const Indices& lengths, Index step) {
-  Tensor mask = Tensor::uninitialized({lengths.size(), 1});
-  for (Index b = 0; b < lengths.size(); ++b)
-    mask.mutable_data()[b] = static_cast<real>(step < lengths.data()[b]);
-  return mask;
-}
 
 StepFunction step_function(const RowNormalization& norm) {
   if (norm.identity()) return [](const Tensor& rows, Index) { return rows; };
@@ -68,20 +61,12 @@ RecurrentResult defined(const Cell& cell, const Tensor& inputs, const Tensor& we
 
 kernels::RowTransform transform(const RowNormalization& norm, Index channels) {
   kernels::RowTransform result;
-  result.normalized = norm.statistics.has_value();
-  result.segments = norm.parts.empty() ? std::vector<Index>{channels} : norm.parts;
   result.over_sum = norm.over_sum;
   if (norm.gain.defined()) result.gain = norm.gain.data();
   if (norm.bias.defined()) result.bias = norm.bias.data();
   if (!norm.statistics) return result;
-  const NormOptions& options = *norm.statistics;
-  result.norm = {.centered = norm.centered,
-                 .outside_root = options.place == Epsilon::outside_root,
-                 .detached_mean = options.detach_mean,
-                 .detached_scale = options.detach_scale,
-                 .epsilon = static_cast<real>(options.epsilon),
-                 .divisor = 0};
-  result.lost = options.variance == Variance::unbiased ? 1 : 0;
+  for (const Index length : norm.parts.empty() ? std::vector<Index>{channels} : norm.parts)
+    result.segments.push_back({length, row_norm(norm.centered, *norm.statistics, length)});
   return result;
 }
 
@@ -102,11 +87,11 @@ KeptTensors allocate(const kernels::Sequence& s) {
     kept.cells = Tensor::uninitialized({T + 1, B, H});
     kept.tanh_cells = Tensor::uninitialized({T, B, H});
   }
-  if (s.product.normalized) {
+  if (s.product.normalized()) {
     kept.product = Tensor::uninitialized({T, B, s.gates * H});
     kept.product_scales = scales(s.product);
   }
-  if (s.has_c && s.state.normalized) {
+  if (s.has_c && s.state.normalized()) {
     kept.state = Tensor::uninitialized({T, B, H});
     kept.state_scales = scales(s.state);
   }
@@ -211,11 +196,19 @@ void expect_lengths(const char* operation, const Indices& lengths, Index steps, 
   expect_below(operation, lengths, steps + 1);
 }
 
+Tensor running(const Indices& lengths, Index first, Index end) {
+  expect_defined("running", lengths);
+  Tensor mask = Tensor::uninitialized({end - first, lengths.size(), 1});
+  real* out = mask.mutable_data();
+  for (Index step = first; step < end; ++step)
+    for (const Index length : lengths.values()) *out++ = static_cast<real>(step < length);
+  return mask;
+}
+
 Tensor RowNormalization::operator()(const Tensor& x) const {
   expect_defined("row_normalization", x);
   Tensor y = x;
   if (statistics) {
-    const NormField row{.axes = {-1}};
     const NormFields fields{centered ? std::optional(row) : std::nullopt, row};
     std::vector<Tensor> segments{x};
     if (parts.size() > 1) segments = split(x, parts, -1);
@@ -245,7 +238,7 @@ RecurrentResult composite::recurrent(const Cell& cell, const Tensor& inputs, con
     RecurrentState next =
         recurrent_step(cell, select(inputs, step), weight, state, functions, step);
     if (lengths.defined()) {
-      const Tensor mask = running(lengths, step);
+      const Tensor mask = select(running(lengths, step, step + 1), 0);
       next.h = where(mask, next.h, state.h);
       if (next.c.defined()) next.c = where(mask, next.c, state.c);
     }

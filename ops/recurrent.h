@@ -12,9 +12,9 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// gain and bias. A row that is not normalized may have a bias.
 struct RowNormalization {
   std::optional<NormOptions> statistics = {};
-  bool centered = true;           ///< otherwise divides by the root mean square only
-  std::vector<Index> parts = {};  ///< their lengths; one part if empty
-  bool over_sum = false;          ///< applies to inputs + product rather than to the product
+  bool centered = true;           ///< otherwise over the root mean square
+  std::vector<Index> parts = {};  ///< their lengths, such as 2 H and H of a GRU; empty: one part
+  bool over_sum = false;          ///< of inputs + product rather than of the product
   Tensor gain = {}, bias = {};
 
   bool identity() const { return !statistics && !gain.defined() && !bias.defined(); }
@@ -46,6 +46,9 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());
 
+/// 1 where a sequence still runs, and 0 behind its end: (end - first, B, 1) for the steps from
+/// `first` to before `end`. lengths: (B)
+Tensor running(const Indices& lengths, Index first, Index end);
 /// Throws ShapeError, naming `operation`, unless there is one length for each of `batch` sequences,
 /// in [0, steps].
 void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch);

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/csv.h"
 #include "tapegrad/train/run_log.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -47,6 +48,11 @@ Statistics statistics(const Tensor& x, const Norm& norm) {
 }
 
 double norm_of(const Tensor& x) { return std::sqrt(sum(square(x)).item()); }
+
+template <class... Cells>
+std::string line_of(const Cells&... cells) {
+  return csv_line(std::vector<std::string>{fmt::format("{}", cells)...});
+}
 
 // The cells of a line, one after another.
 class Cells {
@@ -192,12 +198,11 @@ void Probe::resume(const std::string& directory, Index steps_done) {
 void Probe::write(const std::string& directory) const {
   std::string norms = norms_header, weights = weights_header;
   for (const NormRecord& r : norms_)
-    norms += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", r.step, r.norm, r.input_mean,
-                         r.input_variance, r.mean_after, r.mean_before, r.variance_after,
-                         r.variance_before, r.variance_ratio, r.greatest_ratio, r.mean_scaled);
+    norms += line_of(r.step, r.norm, r.input_mean, r.input_variance, r.mean_after, r.mean_before,
+                     r.variance_after, r.variance_before, r.variance_ratio, r.greatest_ratio,
+                     r.mean_scaled);
   for (const WeightRecord& r : weights_)
-    weights += fmt::format("{},{},{},{},{},{}\n", r.step, r.weight, r.norm, r.gradient_norm,
-                           r.radial, r.angle);
+    weights += line_of(r.step, r.weight, r.norm, r.gradient_norm, r.radial, r.angle);
   write_text(directory + "/" + probe_norms_file, norms);
   write_text(directory + "/" + probe_weights_file, weights);
 }

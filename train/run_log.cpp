@@ -12,6 +12,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/train/csv.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/plot.h"
 
@@ -38,10 +39,17 @@ std::vector<std::string> columns(const std::vector<Json>& rows) {
 
 std::string csv(const std::vector<Json>& rows) {
   const std::vector<std::string> names = columns(rows);
-  std::string result = fmt::format("{}\n", fmt::join(names, ","));
-  for (const Json& row : rows)
-    for (const std::string& name : names)
-      result += (row.contains(name) ? row[name].dump() : "") + (name == names.back() ? "\n" : ",");
+  std::string result = csv_line(names);
+  for (const Json& row : rows) {
+    std::vector<std::string> cells;
+    for (const std::string& name : names) {
+      if (!row.contains(name))
+        cells.emplace_back();
+      else
+        cells.push_back(row[name].is_string() ? row[name].get<std::string>() : row[name].dump());
+    }
+    result += csv_line(cells);
+  }
   return result;
 }
 

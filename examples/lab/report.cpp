@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/train/csv.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 
@@ -50,20 +51,7 @@ svg {{ max-width: 100%; min-width: 32rem; height: auto }}
 </html>
 )";
 
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\n") == std::string::npos) return cell;
-  std::string result = "\"";
-  for (const char c : cell) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return result + "\"";
-}
-
-std::string csv_line(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + quoted(cell);
-  return line + "\n";
-}
-
-// A column for x and one for each series, with a row for every x.
+// One column of x and one of each series, for all x that there are.
 std::string csv(const Diagram& diagram) {
   std::map<double, std::map<std::string, double>> rows;
   std::vector<std::string> header{diagram.x_label};

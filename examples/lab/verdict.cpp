@@ -10,8 +10,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-constexpr std::size_t least_seeds = 3;
-
 // The probability of |T| <= t: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 double t_probability(double t, Index degrees) {
   const double angle = std::atan(t / std::sqrt(static_cast<double>(degrees)));

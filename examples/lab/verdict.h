@@ -18,13 +18,15 @@ struct Judgement {
   std::string reason;
 };
 
-/// The claim that `a` is better than `b`. Let D be the mean advantage of a over paired seeds, h =
-/// t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w its half-width over test items.
-/// The claim is borne out if D > max(h, w), contradicted if D < -max(h, w), and otherwise not seen.
-/// With fewer than three seeds it is always not seen. For a metric with items, w is the
-/// `bootstrap_half_width` of a's advantage on each item, averaged over seeds; otherwise 0. A
-/// diverged training and its items count as the worst value of the metric. Throws DataError for
-/// results that do not pair.
+/// With fewer seeds a claim is never more than not seen.
+inline constexpr Index least_seeds = 3;
+
+/// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
+/// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
+/// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen, as always with fewer
+/// than `least_seeds`. w is 0 for a metric without items, else the `bootstrap_half_width` of what a
+/// is ahead item by item, in the mean over seeds. A training that diverged counts as the worst
+/// value of the metric, and so do its items. Throws DataError for results that do not pair.
 Judgement better(const Metric& metric, const Results& a, const Results& b);
 
 /// The claim that both are equal up to a margin: borne out if |D| + max(h, w) < margin,

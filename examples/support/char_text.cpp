@@ -5,9 +5,9 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 CharText::CharText(const std::string& text) : characters(text) {
-  const Indices ids = characters.encode(text);
-  training = part(ids, 0, ids.size() * 9 / 10);
-  rest = part(ids, training.size(), ids.size());
+  const TextSplit split = split_text(characters.encode(text));
+  training = split.training;
+  rest = split.validation;
 }
 
 std::string CharText::digest() const {

@@ -42,7 +42,7 @@ struct CharRnnFlags {
                                                     {"sum", NormWiring::sum},
                                                     {"per_gate", NormWiring::per_gate}};
     return {.layers = shared.layers,
-            .dropout = shared.dropout,
+            .dropout = shared.layers > 1 ? shared.dropout : 0,
             .norm = NormSpec(shared.norm),
             .wiring = wirings.at(wiring)};
   }

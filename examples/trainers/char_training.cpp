@@ -13,9 +13,9 @@ constexpr Index evaluation_rows = 64;
 CharTraining::CharTraining(const CharFlags& flags, const CharModel& model, const Indices& ids,
                            Random& random)
     : flags_(flags), model_(model), random_(random), order_(Random(flags.seed).stream(0)) {
-  const Index split = ids.size() * 9 / 10;
-  train_ = part(ids, 0, split);
-  validation_ = part(ids, split, ids.size());
+  const TextSplit split = split_text(ids);
+  train_ = split.training;
+  validation_ = split.validation;
   expect<DataError>(validation_.size() >= 2, "text: {} characters are too few", ids.size());
   if (model.carried) streams_.emplace(train_, flags.batch_size, flags.seq_len);
   expect<DataError>(train_.size() > flags.seq_len,

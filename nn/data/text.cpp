@@ -45,6 +45,13 @@ Indices part(const Indices& ids, Index begin, Index end) {
                                                      static_cast<std::size_t>(end - begin)));
 }
 
+TextSplit split_text(const Indices& ids, double share) {
+  expect_defined("split_text", ids);
+  expect_share("split_text", "share", share);
+  const Index count = ids.size(), first = static_cast<Index>(share * static_cast<double>(count));
+  return {part(ids, 0, first), part(ids, first, count)};
+}
+
 Indices transposed(const Indices& ids) {
   expect(ids.shape().rank() == 2, "transposed: needs ids of two axes: {}", ids.shape());
   const Index rows = ids.shape()[0], columns = ids.shape()[1];

@@ -31,7 +31,15 @@ class Characters {
 /// Elements [begin, end) of ids of shape (n). Throws ShapeError for a range that exceeds ids.
 Indices part(const Indices& ids, Index begin, Index end);
 
-/// (B, T) transposed to (T, B). Throws ShapeError for other ranks.
+/// A text cut in two: to train on, and to judge by.
+struct TextSplit {
+  Indices training, validation;
+};
+/// The first `share` of the ids, rounded down, and the rest. Throws ArgumentError for a share
+/// outside of [0, 1).
+TextSplit split_text(const Indices& ids, double share = 0.9);
+
+/// (B, T) as (T, B). Throws ShapeError for other ranks.
 Indices transposed(const Indices& ids);
 
 /// Tokens, and for each the token that follows it: both (B, T).

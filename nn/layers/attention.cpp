@@ -62,11 +62,12 @@ void attention_as_pytorch(PyTorchState& state, std::vector<Linear> projections,
   state("out_proj", output);
 }
 
-Tensor joined(const Tensor& before, const Tensor& next) {
-  return before.defined() ? concat({before, next}, 1) : next;
-}
-
 }  // namespace
+
+Tensor with_memory(const Tensor& before, const Tensor& x) {
+  expect_defined("with_memory", x);
+  return before.defined() ? concat({before, x}, 1) : x;
+}
 
 Tensor alibi_bias(Index heads, Index queries, Index keys) {
   expect_positive("alibi_bias", "heads", heads);
@@ -104,8 +105,8 @@ Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
   if (options.rotary)
     for (const int i : {0, 1}) p[i] = rotary(p[i], options.heads, before);
   if (cache != nullptr) {
-    cache->keys = p[1] = joined(cache->keys, p[1]);
-    cache->values = p[2] = joined(cache->values, p[2]);
+    cache->keys = p[1] = with_memory(cache->keys, p[1]);
+    cache->values = p[2] = with_memory(cache->values, p[2]);
   }
   return output(attention(p[0], p[1], p[2], o));
 }
@@ -143,6 +144,7 @@ RelativeAttention::RelativeAttention(Index channels, Random& random, const Atten
       content_bias(zeros({channels})),
       position_bias(zeros({channels})) {
   expect_sinusoids("RelativeAttention", channels);
+  expect_default("RelativeAttention", "causal", o.causal);
   expect_default("RelativeAttention", "rotary", o.rotary);
   expect_default("RelativeAttention", "alibi", o.alibi);
 }

@@ -22,6 +22,10 @@ struct AttentionCache {
   Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
 };
 
+/// x behind what came before it, the context that attention sees.
+///   before: (B, M, C), or undefined   x: (B, T, C)   returns (B, M + T, C), or x
+Tensor with_memory(const Tensor& before, const Tensor& x);
+
 /// (heads, queries, keys): -2^(-8 h / heads) times the distance, h from 1 (Press et al. 2022). The
 /// last query is at the position of the last key. Throws ArgumentError for heads below 1 and more
 /// queries than keys.
@@ -71,8 +75,8 @@ struct CrossAttention {
 /// (Transformer-XL; Dai et al. 2019, section 3.3):
 ///   score = ((q_i + u) k_j + (q_i + v) W_r R_(i-j)) / sqrt(d)
 ///   x: (B, T, C), the segment   context: (B, M + T, C), memory and segment   returns (B, T, C)
-/// Throws ArgumentError for `rotary` and `alibi`, which encode positions differently, and for
-/// channels that `sinusoids` refuses.
+/// Throws ArgumentError for `causal`, which it always is, for `rotary` and `alibi`, other positions
+/// than its own, and for channels that `sinusoids` refuses.
 struct RelativeAttention {
   AttentionLayerOptions options;
   Linear query, key_value, position, output;

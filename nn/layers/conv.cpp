@@ -3,6 +3,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/pytorch.h"
 #include "tapegrad/nn/layers/init.h"
+#include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
@@ -49,8 +50,7 @@ Conv2d::Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions op
 }
 
 Tensor Conv2d::operator()(const Tensor& x) const {
-  const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2, 3}) : Tensor(weight);
-  return with_bias(conv2d(x, filters, window), bias);
+  return with_bias(conv2d(x, used_weight(weight, gain, {1, 2, 3}), window), bias);
 }
 
 void Conv2d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
@@ -64,8 +64,7 @@ Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions op
 }
 
 Tensor Conv1d::operator()(const Tensor& x) const {
-  const Tensor filters = gain.defined() ? weight_norm(weight, gain, {1, 2}) : Tensor(weight);
-  return with_bias(conv1d(x, filters, window), bias);
+  return with_bias(conv1d(x, used_weight(weight, gain, {1, 2}), window), bias);
 }
 
 void Conv1d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }

@@ -8,6 +8,10 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+Tensor used_weight(const Parameter& weight, const Parameter& gain, const Axes& axes) {
+  return gain.defined() ? weight_norm(weight, gain, axes) : Tensor(weight);
+}
+
 Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
     : weight(fan_in_uniform(
           {expect_positive("Linear", "in", in), expect_positive("Linear", "out", out)}, in,
@@ -17,7 +21,7 @@ Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
 }
 
 Tensor Linear::operator()(const Tensor& x) const {
-  const Tensor w = gain.defined() ? weight_norm(weight, gain, 0) : Tensor(weight);
+  const Tensor w = used_weight(weight, gain, 0);
   return bias.defined() ? linear(x, w, bias) : matmul(x, w);
 }
 

@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
+#include "tapegrad/ops/reduce.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -9,6 +10,9 @@ struct LinearOptions {
   bool bias = true;
   bool weight_norm = false;  ///< the weight is gain v / |v| for each column (`weight_norm`)
 };
+
+/// The weight that a layer computes with: normalized (`weight_norm`) if it has a gain.
+Tensor used_weight(const Parameter& weight, const Parameter& gain, const Axes& axes);
 
 /// x W + b.
 ///   x: (..., in)   weight: (in, out)   bias, gain: (out)   returns (..., out)

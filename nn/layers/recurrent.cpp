@@ -100,12 +100,7 @@ Tensor reversed(const Tensor& x, const Indices& lengths) {
 // Sets x to 0 after the end of each sequence.
 Tensor without_padding(const Tensor& x, const Indices& lengths) {
   if (!lengths.defined()) return x;
-  const Index steps = x.shape()[0], batch = x.shape()[1];
-  Tensor mask = Tensor::uninitialized({steps, batch, 1});
-  for (Index t = 0; t < steps; ++t)
-    for (Index b = 0; b < batch; ++b)
-      mask.mutable_data()[t * batch + b] = static_cast<real>(t < lengths.data()[b]);
-  return where(mask, x, 0.0);
+  return where(running(lengths, 0, x.shape()[0]), x, 0.0);
 }
 
 Tensor between_layers(const Tensor& x, const RecurrentOptions& options, Mode mode) {
@@ -190,14 +185,11 @@ bool RecurrentLayer::fused() const {
   return rows && !norm.learned_smoothing;
 }
 
-Tensor RecurrentLayer::recurrent_weight() const {
-  return weight_gain.defined() ? weight_norm(weight, weight_gain, 0) : Tensor(weight);
-}
+Tensor RecurrentLayer::recurrent_weight() const { return used_weight(weight, weight_gain, 0); }
 
 Tensor RecurrentLayer::projected(const Tensor& x, const Indices& lengths, Mode mode) const {
   if (input_norm.parts.empty()) return input(x);
-  const Tensor product =
-      matmul(x, input.gain.defined() ? weight_norm(input.weight, input.gain, 0) : input.weight);
+  const Tensor product = matmul(x, used_weight(input.weight, input.gain, 0));
   if (fused()) return product;  // `recurrent` normalizes its rows
   if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
   std::vector<Tensor> steps;  // each with its own statistics
@@ -270,6 +262,9 @@ Recurrent::Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
                      const RecurrentOptions& o)
     : options(o) {
   expect_options(cell, o);
+  expect<ArgumentError>(o.layers > 1 || o.dropout == 0,
+                        "recurrent: dropout has no effect in a single layer: {}; leave it out",
+                        o.dropout);
   const Index directions = o.bidirectional ? 2 : 1;
   for (Index layer = 0; layer < o.layers; ++layer)
     for (Index direction = 0; direction < directions; ++direction)

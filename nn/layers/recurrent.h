@@ -83,7 +83,8 @@ struct Recurrent {
   RecurrentOptions options;
   std::vector<RecurrentLayer> layers;  ///< layer by layer, forward before backward direction
 
-  /// Throws ArgumentError as `RecurrentLayer` does, and for `variational` without dropout.
+  /// Throws ArgumentError as `RecurrentLayer` does, for `variational` without dropout, and for
+  /// dropout in a single layer.
   Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
             const RecurrentOptions& options = {});
 

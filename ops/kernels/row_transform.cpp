@@ -6,29 +6,17 @@
 #include "tapegrad/ops/kernels/reduce.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
-namespace {
-
-RowNorm norm_of(const RowTransform& transform, Index length) {
-  RowNorm norm = transform.norm;
-  norm.divisor = static_cast<real>(length - transform.lost);
-  return norm;
-}
-
-}  // namespace
 
 void transform_forward(const RowTransform& transform, real* row, Index count, real* normalized,
                        real* scales) {
-  if (transform.normalized) {
-    Index at = 0;
-    for (const Index length : transform.segments) {
-      const RowScale scale =
-          norm().forward(norm_of(transform, length), row + at, length, normalized + at);
-      *scales++ = scale.inverse;
-      *scales++ = scale.slope;
-      at += length;
-    }
+  Index at = 0;
+  for (const Segment& segment : transform.segments) {
+    const RowScale scale = norm().forward(segment.norm, row + at, segment.length, normalized + at);
+    *scales++ = scale.inverse;
+    *scales++ = scale.slope;
+    at += segment.length;
   }
-  const real* from = transform.normalized ? normalized : row;
+  const real* from = transform.normalized() ? normalized : row;
   if (transform.gain)
     norm().affine(from, transform.gain, transform.bias, count, row);
   else if (transform.bias)
@@ -43,13 +31,12 @@ void transform_backward(const RowTransform& transform, real* g, Index count, con
     norm().affine_back(g, normalized, transform.gain, count, g, total.gain, total.bias);
   else if (total.bias)
     reduce().accumulate(g, total.bias, count);
-  if (!transform.normalized) return;
   Index at = 0;
-  for (const Index length : transform.segments) {
-    norm().backward(norm_of(transform, length), {scales[0], scales[1]}, g + at, normalized + at,
-                    length, g + at);
+  for (const Segment& segment : transform.segments) {
+    norm().backward(segment.norm, {scales[0], scales[1]}, g + at, normalized + at, segment.length,
+                    g + at);
     scales += 2;
-    at += length;
+    at += segment.length;
   }
 }
 

@@ -6,17 +6,21 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// The transformation of rows within a step: normalize each segment, then apply gain and bias.
+/// A part of a row that is normalized on its own.
+struct Segment {
+  Index length;
+  RowNorm norm;
+};
+
+/// What is done to rows within a step: a normalization of each segment, then gain and bias.
 struct RowTransform {
-  bool normalized = false;
-  RowNorm norm = {};            ///< each segment has divisor = length - lost
-  Index lost = 0;               ///< 1 for an unbiased variance
-  std::vector<Index> segments;  ///< lengths of the normalized parts of a row
-  bool over_sum = false;        ///< applies to inputs + product rather than to the product
+  std::vector<Segment> segments;  ///< one after another; none: no normalization
+  bool over_sum = false;          ///< to inputs + product, rather than to the product
   const real* gain = nullptr;
   const real* bias = nullptr;
 
-  bool identity() const { return !normalized && gain == nullptr && bias == nullptr; }
+  bool normalized() const { return !segments.empty(); }
+  bool identity() const { return !normalized() && gain == nullptr && bias == nullptr; }
 };
 
 /// Gradients of a transform's gain and bias; null where it has none.

@@ -9,5 +9,5 @@ FLAGS = {
     "divisive": ["--seeds", "1", "--cnn-steps", "20", "--rnn-steps", "80"],
     "gradients": ["--steps", "5"],
     "depth": ["--layers", "2,6", "--placements", "pre", "--quiet"],
-    "mnist_norms": ["--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
+    "mnist_norms": ["--seeds", "2", "--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
 }

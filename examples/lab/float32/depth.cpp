@@ -389,7 +389,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
         trained("detach") && trained("detach_mean") && trained("detach_variance"))
       claims(report, columns, depth);
     else
-      report.paragraph("No verdicts: they need two seeds and every norm but none.");
+      report.paragraph("No claims: they need two seeds and every norm but none.");
     return report.finish();
   });
 }

@@ -24,7 +24,7 @@ using namespace tapegrad::support;
 namespace {
 
 struct Scale {
-  Index seeds = 2, cnn_steps = 80, rnn_steps = 120;
+  Index seeds = least_seeds, cnn_steps = 80, rnn_steps = 120;
   std::uint64_t seed = 1;
 };
 

@@ -22,7 +22,7 @@ constexpr Index measures = 20;            // measurements of the mlp in a traini
 constexpr Index small_batch_updates = 5;  // with batches of 4, per update with batches of 128
 
 struct MnistNormsFlags {
-  Index seeds = 2;
+  Index seeds = least_seeds;
   Index updates = 100;
   Index epochs = 3;
   Index limit = 2000;

@@ -243,8 +243,7 @@ Task transformer(const Characters& characters, const Indices& ids, const std::st
                  Random& random) {
   const TransformerLm net(
       characters.count(), random,
-      {.stack = {.layers = 12, .heads = 4, .channels = 32, .norm = norm, .causal = true},
-       .length = 32});
+      {.stack = {.layers = 12, .heads = 4, .channels = 32, .norm = norm}, .length = 32});
   auto order = std::make_shared<Random>(random.stream(1));
   return {fields(net), [net, order, ids] {
             const TextBatch batch = random_rows(ids, 4, 32, *order);

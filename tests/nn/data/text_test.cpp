@@ -49,6 +49,19 @@ TEST_CASE("characters of a text", "[text]") {
   CHECK(Characters("").count() == 0);
 }
 
+TEST_CASE("a text is split in two", "[text]") {
+  for (Index count = 0; count < 1000; ++count) {
+    const TextSplit split = split_text(counting(count));
+    CHECK(split.training.size() == count * 9 / 10);
+    CHECK(split.validation.size() == count - count * 9 / 10);
+  }
+  const TextSplit half = split_text(counting(5), 0.5);
+  CHECK(half.training.values().back() == 1);
+  CHECK(half.validation.values().front() == 2);
+  CHECK(half.validation.values().back() == 4);
+  CHECK_THROWS_WITH(split_text(counting(5), 1), "split_text: share must lie in [0, 1): 1");
+}
+
 TEST_CASE("rows and streams of a text", "[text]") {
   const Indices ids = counting(25);
   Random random(1);
