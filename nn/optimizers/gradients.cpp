@@ -27,9 +27,7 @@ double squared_norm(const Tensor& gradient) {
 
 void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
   expect<ArgumentError>(limit > 0, "{}: the limit must be positive: {}", operation, limit);
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    expect(gradients[i].defined(), "{}: gradient {} of {} is undefined", operation, i,
-           gradients.size());
+  expect_all_defined(operation, gradients);
 }
 
 void scale_to(Tensor& gradient, double norm, double limit) {
@@ -64,20 +62,18 @@ void clip_by_value(std::vector<Tensor>& gradients, double limit) {
 }
 
 void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients) {
+  expect_all_defined("accumulate", gradients);
   const NoGrad pause;
   if (total.empty()) {
-    expect_all_defined("accumulate", gradients);
     total = gradients;
     return;
   }
   expect(total.size() == gradients.size(), "accumulate: {} gradients to {}", gradients.size(),
          total.size());
-  for (std::size_t i = 0; i < total.size(); ++i) {
-    expect(gradients[i].defined(), "accumulate: gradient {} of {} is undefined", i, total.size());
+  for (std::size_t i = 0; i < total.size(); ++i)
     expect(gradients[i].shape() == total[i].shape(),
            "accumulate: shapes of gradient {} differ: {} to {}", i, gradients[i].shape(),
            total[i].shape());
-  }
   for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
 }
 

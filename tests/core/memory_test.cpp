@@ -5,9 +5,13 @@
 
 #include <fstream>
 
+#include "support/restore_threads.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/models/conv_net.h"
+#include "tapegrad/models/mlp.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
@@ -17,6 +21,7 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using testing::RestoreThreads;
 
 namespace {
 
@@ -147,4 +152,29 @@ TEST_CASE("costs grow linearly with the length of a sequence", "[memory]") {
   const auto s10 = nodes_of_slices(100), s20 = nodes_of_slices(200), s40 = nodes_of_slices(400);
   CHECK(s40.first - s20.first == 2 * (s20.first - s10.first));
   CHECK(static_cast<double>(s40.second) < 2.2 * static_cast<double>(s20.second));
+}
+
+TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate nothing new",
+          "[nn][memory]") {
+  const auto check = [](const auto& net) {
+    Random random(5);
+    Adam adam(parameters(net));
+    const Tensor images = random.uniform({2, 1, 28, 28});
+    std::int32_t nodes = 0;
+    std::int64_t before = 0;
+    for (int step = 1; step <= 50; ++step) {
+      if (step == 50) before = memory_use().allocations;
+      const Tape tape;
+      const Tensor loss = cross_entropy(net(images, training(random)), Indices({2}, {3, 7}));
+      adam.step(grad(loss, adam.parameters()));
+      if (step == 2) nodes = tape.size();
+      if (step == 50) CHECK(tape.size() == nodes);
+    }
+    CHECK(memory_use().allocations == before);
+  };
+  Random random(1);
+  const RestoreThreads one;  // on several, which worker takes a tile is chance, and so is its pool
+  set_threads(1);
+  SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.norm = "layer", .dropout = 0.1})); }
+  SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }
 }

@@ -18,11 +18,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <functional>
-#include <optional>
 #include <thread>
 
 #include "support/acl.h"
+#include "support/child.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 
@@ -34,7 +33,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* random_name = "x.0123456789abcdef.tmp";  // as write_file may choose it
-constexpr uid_t nobody = 65534;
 
 void write(const fs::path& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
@@ -52,56 +50,6 @@ std::vector<std::string> names_in(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
   std::sort(names.begin(), names.end());
   return names;
-}
-
-// What the system refuses to a test.
-struct Skipped : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void allowed(bool done, const char* what) {
-  if (!done) throw Skipped(fmt::format("skipped: {}: {}", what, std::strerror(errno)));
-}
-
-// Runs `body` in a child process. Returns the message of the exception that it ends with, or
-// "done"; after a signal, its number.
-std::string in_child(const std::function<void()>& body) {
-  int ends[2];
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    std::string message = "done";
-    try {
-      body();
-    } catch (const std::exception& error) {
-      message = error.what();
-    }
-    ::_exit(::write(ends[1], message.data(), message.size()) < 0 ? 1 : 0);
-  }
-  ::close(ends[1]);
-  std::string message(4096, '\0');
-  message.resize(static_cast<std::size_t>(
-      std::max<ssize_t>(0, ::read(ends[0], message.data(), message.size()))));
-  ::close(ends[0]);
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : message;
-}
-
-// The same as a plain user.
-std::string in_child_without_privileges(const std::function<void()>& body) {
-  return in_child([&] {
-    if (::geteuid() == 0) allowed(::setuid(nobody) == 0, "cannot become a plain user");
-    body();
-  });
-}
-
-// Checks what in_child has returned, unless the test had to be skipped.
-void check_outcome(const std::string& message, const std::string& expected) {
-  if (message.starts_with("skipped"))
-    WARN(message);
-  else
-    CHECK_THAT(message, Contains(expected));
 }
 
 // A file in which every byte is the same: one that is not has been torn.

@@ -179,26 +179,6 @@ TEST_CASE("a clone is independent, a copy is not", "[nn]") {
   CHECK(parameters(other)[0].identity() != parameters(sequential)[0].identity());
 }
 
-TEST_CASE("dropout acts in training only, through containers", "[nn]") {
-  Random random(1);
-  const Sequential net{Dropout{0.5}};
-  const Tensor x = ones({1000});
-  CHECK(sum(net(x)).item() == 1000);
-  CHECK(min(net(x, training(random))).item() == 0);
-}
-
-TEST_CASE("layers have right derivatives of their input, first and second", "[nn]") {
-  Random random(2);
-  const Function linear = [](const std::vector<Tensor>& in) {
-    Random fresh(1);
-    Linear layer(3, 2, fresh);
-    return layer(in[0]);
-  };
-  const Tensor x = random.normal({4, 3});
-  CHECK(check_gradient(linear, {x}));
-  CHECK(check_second_gradient(linear, {x}));
-}
-
 TEST_CASE("gradients of parameters agree with differences", "[nn]") {
   if (sizeof(real) == 4) return;  // a step that single precision resolves crosses kinks of ReLU
   Random random(3);
@@ -230,17 +210,4 @@ TEST_CASE("gradients of parameters agree with differences", "[nn]") {
   };
   check(conv);
   check(mlp);
-}
-
-TEST_CASE("an embedding layer looks up its rows", "[nn]") {
-  Random random(3);
-  const Embedding embed(5, 2, random);
-  const Tensor y = embed(Indices({3}, {4, 0, 4}));
-  CHECK(y.shape() == Shape{3, 2});
-  CHECK(y.data()[0] == embed.weight.value().data()[8]);
-  const Tape tape;
-  const Tensor dw = grad(sum(embed(Indices({3}, {4, 0, 4}))), std::vector{embed.weight})[0];
-  CHECK(dw.data()[8] == 2);
-  CHECK(dw.data()[0] == 1);
-  CHECK(dw.data()[2] == 0);
 }

@@ -61,7 +61,7 @@ Statistics backward(const Tensor& x, const Tensor& g, const NormOptions& options
 
 }  // namespace
 
-// systems 2.1: Xu et al. 2019, Theorem 1, in its exact form.
+// Xu et al. 2019, Theorem 1, in its exact form.
 TEST_CASE("layer normalization is the general form over rows", "[norm]") {
   const Tensor x = Random(2).normal({3, 5}, 2, 1), seed = Random(3).normal({3, 5});
   for (const bool mean : {false, true})
@@ -123,7 +123,7 @@ TEST_CASE("detaching does not change values", "[norm]") {
       CHECK(relative_error(layer_norm(x, {.detach_mean = m, .detach_scale = s}), y) == 0);
 }
 
-// systems 2.1: the radial part of the gradient of a weight before the normalization.
+// The radial part of the gradient of a weight before the normalization.
 TEST_CASE("a weight does not feel its own scale unless the deviation is detached", "[norm]") {
   Random random(5);
   const Tensor w = random.normal({6, 9}), x = random.normal({4, 6}, 0.3), g = random.normal({4, 9});
@@ -140,7 +140,6 @@ TEST_CASE("a weight does not feel its own scale unless the deviation is detached
   CHECK(radial(true, true) == Approx(means + scales).epsilon(precision));
 }
 
-// systems 2.2, with a learned smoothing term.
 TEST_CASE("layer normalization with a smoothing term", "[norm]") {
   Random random(6);
   const Tensor a = random.normal({8}, 1, 2), q = random.normal({8});
@@ -168,137 +167,6 @@ TEST_CASE("layer normalization with a smoothing term", "[norm]") {
   CHECK(relative_error(f({a, Tensor(1e-4)}), layer_norm(a, {.epsilon = 0})) < 1e-4);
 }
 
-namespace {
-
-// What is done to a layer a = W x before normalization; systems 2.3a has who is invariant.
-struct Change {
-  const char* name;
-  std::function<Tensor(const Tensor& w, const Tensor& x)> sums;  // w: (in, out)
-};
-
-const Index inputs = 5, outputs = 6, cases = 7;
-
-Tensor one_column(double factor) {
-  Tensor scale = ones({outputs});
-  scale.mutable_data()[2] = static_cast<real>(factor);
-  return scale;
-}
-
-std::vector<Change> changes() {
-  static const Tensor shift = Random(8).normal({inputs, 1}), move = Random(9).normal({inputs});
-  Tensor one_case = ones({cases, 1}), case_shift = zeros({cases, 1});
-  one_case.mutable_data()[1] = 3;
-  case_shift.mutable_data()[1] = 2;
-  return {
-      {"matrix rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x, w * 3.0); }},
-      {"matrix recentered", [](const Tensor& w, const Tensor& x) { return matmul(x, w + shift); }},
-      {"one weight vector rescaled",
-       [](const Tensor& w, const Tensor& x) { return matmul(x, w * one_column(3)); }},
-      {"data rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x * 3.0, w); }},
-      {"data recentered", [](const Tensor& w, const Tensor& x) { return matmul(x + move, w); }},
-      {"one case rescaled",
-       [=](const Tensor& w, const Tensor& x) { return matmul(x * one_case, w); }},
-      {"a constant added to the sums of a case",
-       [=](const Tensor& w, const Tensor& x) { return matmul(x, w) + case_shift; }},
-  };
-}
-
-}  // namespace
-
-TEST_CASE("invariances of a linear layer", "[norm]") {
-  Random random(7);
-  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
-  const NormOptions sharp{.epsilon = 0}, smooth{.epsilon = 1};
-  struct Method {
-    const char* name;
-    std::function<Tensor(const Tensor&)> norm;
-    const char* invariant;  // a column of systems 2.3a, change by change
-  };
-  const auto by = [](const NormFields& fields, const NormOptions& options) {
-    return [=](const Tensor& a) { return normalize(a, fields, options); };
-  };
-  const NormField window{.window = {1}, .radius = 2};
-  const Method methods[] = {
-      {"batch", by(both({.axes = {0}}), sharp), "y-yyy--"},
-      {"layer", by(both({.axes = {1}}), sharp), "yy-y-yy"},
-      {"rms", by({.center = {}, .scale = {.axes = {1}}}, sharp), "y--y-y-"},
-      {"group", by(both({.axes = {1}, .groups = 2}), sharp), "yy-y-yy"},
-      {"divisive, no smoothing", by(both(window), sharp), "yy-y-yy"},
-      {"divisive, smoothed", by(both(window), smooth), "-y----y"},
-      {"none", [](const Tensor& a) { return a; }, "-------"},
-  };
-  for (const Method& method : methods) {
-    const Tensor before = method.norm(matmul(x, w));
-    const auto all = changes();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const double change = relative_error(method.norm(all[i].sums(w, x)), before);
-      CAPTURE(method.name, all[i].name, change);
-      CHECK((change < precision) == (method.invariant[i] == 'y'));
-    }
-  }
-  // A negative factor turns the sign.
-  CHECK(relative_error(layer_norm(matmul(x, w * -2.0), sharp), -layer_norm(matmul(x, w), sharp)) <
-        precision);
-}
-
-TEST_CASE("invariances under weight normalization", "[norm]") {
-  Random random(10);
-  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
-  const Tensor gain = random.uniform({1, outputs}, 0.5, 2);
-  const auto layer = [&](const Tensor& v, const Tensor& in) {
-    return matmul(in, weight_norm(v, gain, 0));
-  };
-  const Tensor before = layer(w, x);
-  CHECK(relative_error(layer(w * 3.0, x), before) < precision);
-  CHECK(relative_error(layer(w * one_column(3), x), before) < precision);
-  CHECK(relative_error(layer(w + Random(8).normal({inputs, 1}), x), before) > 0.01);
-  CHECK(relative_error(layer(w, x * 3.0), 3.0 * before) <
-        precision);  // not invariant: scales along
-  // followed by layer normalization: data rescaling too
-  CHECK(relative_error(layer_norm(layer(w * one_column(3), x * 3.0), {.epsilon = 0}),
-                       layer_norm(before, {.epsilon = 0})) < precision);
-  // v . dl/dv = 0 (systems 2.4)
-  const Tensor g = random.normal(before.shape());
-  const Tensor dv = gradient([&](const Tensor& v) { return layer(v, x); }, w, g);
-  CHECK(relative_error(sum(w * dv, 0) + 1.0, ones({outputs})) < 10 * precision);
-}
-
-TEST_CASE("invariances of a convolution", "[norm]") {
-  Random random(11);
-  const Tensor w = random.normal({4, 3, 3, 3}), x = random.normal({2, 3, 6, 6}, 0.4);
-  const Tensor bank = random.normal({1, 3, 3, 3}), channel = random.normal({1, 3, 1, 1});
-  Tensor filter = ones({4, 1, 1, 1}), one_case = ones({2, 1, 1, 1}), moved = zeros({2, 1, 1, 1});
-  filter.mutable_data()[1] = 3;
-  one_case.mutable_data()[1] = 3;
-  moved.mutable_data()[1] = 2;
-  const Tensor changed[] = {conv2d(x, w * 3.0),  conv2d(x, w + bank),    conv2d(x, w * filter),
-                            conv2d(x * 3.0, w),  conv2d(x + channel, w), conv2d(x * one_case, w),
-                            conv2d(x + moved, w)};
-  struct Method {
-    const char* name;
-    NormField field;
-    const char* invariant;  // systems 2.3b
-  };
-  const Method methods[] = {
-      {"batch", {.axes = {0, 2, 3}}, "y-yyy--"},
-      {"layer", {.axes = {1, 2, 3}}, "y--y-y-"},
-      {"layer over channels", {.axes = {1}}, "yy-y-y-"},
-      {"instance", {.axes = {2, 3}}, "y-yyyyy"},
-      {"group", {.axes = {1, 2, 3}, .groups = 2}, "y--y-y-"},
-  };
-  const NormOptions sharp{.epsilon = 0};
-  for (const Method& method : methods) {
-    const Tensor before = normalize(conv2d(x, w), both(method.field), sharp);
-    for (int i = 0; i < 7; ++i) {
-      const double change =
-          relative_error(normalize(changed[i], both(method.field), sharp), before);
-      CAPTURE(method.name, i, change);
-      CHECK((change < precision) == (method.invariant[i] == 'y'));
-    }
-  }
-}
-
-// systems 2.4
 TEST_CASE("gradients of RMS and batch normalization", "[norm]") {
   Random random(12);
   const Tensor x = random.normal({5, 8}, 0.5), g = random.normal({5, 8});
@@ -318,7 +186,6 @@ TEST_CASE("gradients of RMS and batch normalization", "[norm]") {
       batch, [](const Tensor& in) { return transpose(layer_norm(transpose(in))); }, x);
 }
 
-// systems 2.5
 TEST_CASE("AdaNorm", "[norm]") {
   Random random(13);
   const Tensor x = random.normal({4, 16}, 1, 3), g = random.normal({4, 16});
@@ -339,7 +206,6 @@ TEST_CASE("AdaNorm", "[norm]") {
              layer, x);
 }
 
-// systems 2.6
 TEST_CASE("normalizations of images that are the same", "[norm]") {
   Random random(14);
   const Tensor x = random.normal({2, 4, 3, 5}, 0.5);
@@ -364,7 +230,6 @@ TEST_CASE("normalizations of images that are the same", "[norm]") {
   CHECK(norm(over(instance)(random.normal({2, 3, 1, 1}))).item() == 0);
 }
 
-// systems 2.7 and A25
 TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
   Random random(15);
   const Tensor x = random.normal({3, 6}, 0.5), image = random.normal({2, 3, 4, 4});

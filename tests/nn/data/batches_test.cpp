@@ -4,54 +4,66 @@
 #include <set>
 
 #include "support/restore_threads.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/nn/data/augment.h"
 #include "tapegrad/nn/data/idx.h"
-#include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/layout.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
-namespace {
-
-std::vector<real> values_of(const Tensor& x) { return {x.values().begin(), x.values().end()}; }
-
-// Images whose pixels all differ.
-Tensor numbered(const Shape& shape) { return arange(shape.size()).view(shape); }
-
-}  // namespace
-
-TEST_CASE("batches of several columns keep rows together", "[data]") {
-  const Tensor x = numbered({7, 2});
-  const Indices y({7}, {0, 1, 2, 3, 4, 5, 6});
-  const Examples set(x, y, numbered({7, 1, 3}));
-  CHECK(set.count() == 7);
-  Random random(1);
-  std::set<Index> seen;
-  for (const auto& [points, labels, more] : Batches(set, 3, random))
-    for (Index i = 0; i < labels.size(); ++i) {
-      const Index row = labels.data()[i];
-      CHECK(points.data()[2 * i] == static_cast<real>(2 * row));
-      CHECK(more.data()[3 * i + 2] == static_cast<real>(3 * row + 2));
-      seen.insert(row);
-    }
-  CHECK(seen.size() == 7);
+TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][threads]") {
+  ImageSet set{1, 1, {}, {}};
+  for (int i = 0; i < 103; ++i) {
+    set.pixels.push_back(static_cast<std::uint8_t>(i));
+    set.labels.push_back(static_cast<std::uint8_t>(i));
+  }
+  const auto pass = [&](std::uint64_t seed, Index first) {
+    Random random(seed);
+    std::vector<Index> seen;
+    for (const auto& [images, labels] : Batches(set, 10, random, first))
+      for (Index i = 0; i < labels.size(); ++i) {
+        CHECK(images.data()[i] == Approx(static_cast<double>(labels.data()[i]) / 255));
+        seen.push_back(labels.data()[i]);
+      }
+    return seen;
+  };
+  const auto all = pass(1, 0);
+  CHECK(std::set<Index>(all.begin(), all.end()).size() == 103);
+  CHECK(pass(1, 0) == all);
+  CHECK(pass(2, 0) != all);
+  CHECK(pass(1, 4) == std::vector<Index>(all.begin() + 40, all.end()));
+  CHECK(pass(1, 11).empty());
+  CHECK_THROWS_AS(pass(1, -1), ArgumentError);
+  Index in_order = 0;
+  for (const auto& batch : Batches(set, 50)) CHECK(batch.labels.data()[0] == 50 * in_order++);
+  CHECK(in_order == 3);
+  for (const auto& batch : Batches(set, 10)) {  // leaving early is fine
+    CHECK(batch.labels.size() == 10);
+    break;
+  }
 }
 
-TEST_CASE("rows are those that are chosen", "[data]") {
-  const Tensor x = numbered({3, 2});
-  CHECK(values_of(take_rows(x, std::vector<Index>{2, 0})) == std::vector<real>{4, 5, 0, 1});
-  CHECK(take_rows(x, {}).shape() == Shape{0, 2});
+TEST_CASE("a pass of batches takes the memory of those in flight", "[files][memory]") {
+  const ImageSet set{28, 28, std::vector<std::uint8_t>(784 * 600), std::vector<std::uint8_t>(600)};
+  const std::int64_t before = memory_use().allocations;
+  Index seen = 0;
+  for (const auto& [images, labels] : Batches(set, 10)) seen += labels.size();
+  CHECK(seen == 600);
+  // In flight: the one in use, the one that takes its place, the one that is ready, the one in
+  // preparation, of images and labels each; and the order. A batch of its own each would be 120.
+  CHECK(memory_use().allocations - before <= 2 * 4 + 1);
 }
 
-TEST_CASE("columns of different lengths are refused", "[data]") {
-  CHECK_THROWS_WITH(Examples(zeros({3, 2}), Indices({2}, {0, 1})),
-                    Contains("examples: the columns differ in rows: 3 and 2"));
-  CHECK_THROWS_WITH(Examples(Tensor(1)), Contains("examples: a scalar has no rows"));
-  CHECK_THROWS_WITH(take_rows(zeros({3}), std::vector<Index>{3}),
-                    Contains("take_rows: there is no 3 among 3"));
+TEST_CASE("what goes wrong in the background reaches the loop", "[files][threads]") {
+  // More labels than pixels: an image of this size cannot be allocated.
+  const ImageSet set{Index{1} << 30, Index{1} << 30, {}, std::vector<std::uint8_t>(4)};
+  const auto walk = [&] {
+    for (const auto& batch : Batches(set, 2)) CHECK(batch.labels.size() < 0);
+  };
+  CHECK_THROWS_AS(walk(), ShapeError);
 }
 
 TEST_CASE("batches of a training follow from seed and step alone", "[data][threads]") {
@@ -88,18 +100,6 @@ TEST_CASE("every step has noise of its own", "[data]") {
   CHECK(seen.size() == 6);
 }
 
-TEST_CASE("images are augmented as they are taken", "[data]") {
-  const ImageSet images{3, 3, std::vector<std::uint8_t>(90, 255), std::vector<std::uint8_t>(10)};
-  const std::uint64_t seed = 1;
-  EpochBatches batches(images, 64, seed, [](Batch batch, Random& random) {
-    batch.images = flipped(shifted(batch.images, 2, random), random);
-    return batch;
-  });
-  const Batch& batch = batches.at(0);
-  CHECK(batch.images.shape() == Shape{10, 1, 3, 3});
-  CHECK(range(batch.images).least == 0);
-}
-
 TEST_CASE("what a transform throws reaches the training", "[data]") {
   const Examples set(zeros({4, 1}));
   EpochBatches batches(set, 2, 1, [](std::tuple<Tensor> batch, Random&) {
@@ -108,73 +108,4 @@ TEST_CASE("what a transform throws reaches the training", "[data]") {
   });
   CHECK_THROWS_AS(batches.at(0), DataError);
   CHECK_THROWS_AS(batches.at(1), DataError);
-}
-
-TEST_CASE("images are shifted by up to so many pixels, with zeros behind them", "[data]") {
-  const Tensor images = numbered({200, 1, 3, 3}) + 1;
-  Random random(1);
-  const Tensor moved = shifted(images, 1, random);
-  std::set<std::pair<Index, Index>> seen;
-  for (Index image = 0; image < 200; ++image) {
-    // Where the middle of the image has gone says how far it has moved.
-    const auto at = [&](const Tensor& x, Index row, Index column) {
-      return x.data()[(image * 3 + row) * 3 + column];
-    };
-    for (Index down = -1; down <= 1; ++down)
-      for (Index right = -1; right <= 1; ++right) {
-        if (at(moved, 1 + down, 1 + right) != at(images, 1, 1)) continue;
-        seen.emplace(down, right);
-        for (Index row = 0; row < 3; ++row)
-          for (Index column = 0; column < 3; ++column) {
-            const Index r = row - down, c = column - right;
-            const bool inside = 0 <= r && r < 3 && 0 <= c && c < 3;
-            CHECK(at(moved, row, column) == (inside ? at(images, r, c) : 0));
-          }
-      }
-  }
-  CHECK(seen.size() == 9);
-  CHECK(values_of(shifted(images, 0, random)) == values_of(images));
-  CHECK_THROWS_WITH(shifted(images, 3, random), Contains("shifted: must be at least 0"));
-  CHECK_THROWS_WITH(shifted(zeros({3, 3}), 1, random), Contains("images are (N, C, H, W): (3, 3)"));
-}
-
-TEST_CASE("flips mirror whole images left to right", "[data]") {
-  const Tensor images = numbered({100, 2, 1, 3});
-  Random random(1);
-  const Tensor mirrored = flipped(images, random, 1);
-  for (Index row = 0; row < 200; ++row)
-    for (Index i = 0; i < 3; ++i)
-      CHECK(mirrored.data()[3 * row + i] == images.data()[3 * row + 2 - i]);
-  CHECK(values_of(flipped(images, random, 0)) == values_of(images));
-  const Tensor some = flipped(images, random);
-  Index changed = 0;
-  for (Index image = 0; image < 100; ++image) {
-    const bool first = some.data()[6 * image] != images.data()[6 * image];
-    CHECK(first == (some.data()[6 * image + 3] != images.data()[6 * image + 3]));
-    changed += first;
-  }
-  CHECK((30 < changed && changed < 70));
-  CHECK_THROWS_AS(flipped(images, random, 1.5), ArgumentError);
-}
-
-TEST_CASE("crops come from anywhere in the frame", "[data]") {
-  const Tensor images = numbered({300, 1, 2, 3}) + 1;
-  Random random(1);
-  std::set<real> corners;
-  const Tensor parts = cropped(images, 1, 2, random);
-  CHECK(parts.shape() == Shape{300, 1, 1, 2});
-  for (Index image = 0; image < 300; ++image) {
-    const real corner = parts.data()[2 * image];
-    CHECK(parts.data()[2 * image + 1] == corner + 1);
-    corners.insert(corner - static_cast<real>(6 * image));
-  }
-  CHECK(corners == std::set<real>{1, 2, 4, 5});
-  // A frame wider than the image: some parts are all zeros.
-  const Tensor far = cropped(images, 1, 1, random, 5);
-  Index empty = 0;
-  for (const real value : far.values()) empty += value == 0;
-  CHECK(empty > 150);
-  CHECK(empty < 300);
-  CHECK_THROWS_WITH(cropped(images, 3, 2, random),
-                    Contains("cropped: 3 x 2 do not fit into (300, 1, 2, 3) with a padding of 0"));
 }

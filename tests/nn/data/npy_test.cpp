@@ -4,20 +4,20 @@
 #include <fstream>
 
 #include "support/scratch.h"
+#include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/random.h"
 
 using namespace tapegrad;
 using Catch::Contains;
+using testing::values_of;
 
 namespace {
 
 std::filesystem::path golden(const std::string& name) {
   return std::filesystem::path(TAPEGRAD_GOLDEN_DIR) / "npy" / (name + ".npy");
 }
-
-std::vector<real> values_of(const Tensor& x) { return {x.values().begin(), x.values().end()}; }
 
 }  // namespace
 

@@ -1,13 +1,9 @@
 #include "tapegrad/nn/data/text.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/sentences.h"
 
 using namespace tapegrad;
 using Catch::Contains;
@@ -19,20 +15,6 @@ Indices counting(Index count) {
   for (Index i = 0; i < count; ++i) ids.mutable_data()[i] = i;
   return ids;
 }
-
-// A file for one test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& contents)
-      : path_(std::filesystem::temp_directory_path() / "tapegrad_sentences") {
-    std::ofstream(path_, std::ios::binary) << contents;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 }  // namespace
 
@@ -104,77 +86,6 @@ TEST_CASE("blocks of a text have every token but the first as a target once", "[
       CHECK(static_cast<Index>(seen.size()) == std::max<Index>(0, count - 1));
       for (const auto& [target, times] : seen) CHECK(times == 1);
     }
-}
-
-TEST_CASE("labelled sentences", "[text]") {
-  const TemporaryFile file("1 a good\tfilm\r\n0  bad \xe9 film");
-  const std::vector<Sentence> sentences = read_sentences(file.path());
-  REQUIRE(sentences.size() == 2);
-  CHECK(sentences[0].label == 1);
-  CHECK(sentences[0].words == std::vector<std::string>{"a", "good", "film"});
-  CHECK(sentences[1].words == std::vector<std::string>{"bad", "\xe9", "film"});
-  for (const char* wrong : {"", "a b\n", "1\n", "-1 a\n", "1000 a\n", "1 a\n\n0 b\n", "1x a\n"}) {
-    INFO(wrong);
-    CHECK_THROWS_AS(read_sentences(TemporaryFile(wrong).path()), DataError);
-  }
-  CHECK_THROWS_WITH(read_sentences(TemporaryFile("1 a\nx b\n").path()),
-                    Contains("tapegrad_sentences") && Contains("line 2"));
-}
-
-TEST_CASE("vocabulary and batches of sentences", "[text]") {
-  std::vector<Sentence> sentences;
-  for (Index i = 0; i < 30; ++i) {
-    Sentence sentence{i % 3, {"all"}};
-    for (Index w = 0; w < i % 7; ++w)
-      sentence.words.push_back(std::string("w").append(std::to_string(w)));
-    sentences.push_back(sentence);
-  }
-  sentences.push_back({0, {"once"}});
-  const Vocabulary vocabulary(sentences, 2);
-  CHECK(vocabulary.number("all") == 2);  // the most frequent
-  CHECK(vocabulary.number("once") == 1);
-  CHECK(vocabulary.number("never") == 1);
-  CHECK(vocabulary.count() == 2 + 7);
-
-  Random random(1);
-  for (Random* order : {static_cast<Random*>(nullptr), &random}) {
-    Index count = 0;
-    for (const auto& [words, lengths, labels] :
-         sentence_batches(sentences, vocabulary, 12, order)) {
-      CHECK((words.size() <= 12 || words.shape()[0] == 1));
-      count += words.shape()[0];
-      for (Index b = 0; b < words.shape()[0]; ++b)
-        for (Index t = 0; t < words.shape()[1]; ++t) {
-          const bool inside = t < lengths.data()[b];
-          CHECK((words.data()[b * words.shape()[1] + t] != 0) == inside);
-        }
-    }
-    CHECK(count == 31);
-  }
-  CHECK(sentence_batches(sentences, vocabulary, 1).size() == 31);
-  const auto once = sentence_batches(sentences, vocabulary, 12, &random);
-  const auto again = sentence_batches(sentences, vocabulary, 12, &random);
-  CHECK(once.size() == again.size());
-  bool differs = false;
-  for (std::size_t i = 0; i < once.size(); ++i)
-    differs |= once[i].words.shape() != again[i].words.shape();
-  CHECK(differs);
-}
-
-TEST_CASE("the sentence sets are as published", "[text]") {
-  const char* data = std::getenv("TAPEGRAD_DATA");
-  if (data == nullptr) {
-    WARN("skipped: TAPEGRAD_DATA is not set, no sentences were read");
-    return;
-  }
-  const std::filesystem::path root(data);
-  const auto count = [&](const char* file) { return read_sentences(root / file).size(); };
-  CHECK(count("sst5/stsa.fine.train.gz") == 8544);
-  CHECK(count("sst5/stsa.fine.dev.gz") == 1101);
-  CHECK(count("sst5/stsa.fine.test.gz") == 2210);
-  CHECK(count("sentence-classification/TREC.train.all.gz") == 5452);
-  CHECK(count("sentence-classification/TREC.test.all.gz") == 500);
-  CHECK(count("sentence-classification/rt-polarity.all.gz") == 10662);
 }
 
 TEST_CASE("rows and parts of a text lie within it", "[text]") {

@@ -13,6 +13,7 @@
 using namespace tapegrad;
 using namespace tapegrad::testing;
 using Catch::Contains;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -362,4 +363,16 @@ TEST_CASE("a hostile safetensors header neither ends the reader nor fills the sc
     CHECK(message.size() < 1000);
     CHECK_THAT(message, Contains("nnn..."));
   }
+}
+
+TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
+  const Scratch folder;
+  const Bytes before = bytes_of({1, 2, 3});
+  write_file(folder / "x", before);
+  fs::create_directory(folder / "taken");
+  CHECK_THROWS_WITH(write_file(folder / "taken", before), Contains("taken"));
+  CHECK_THROWS_AS(write_file(folder.path / "no" / "x", before), DataError);
+  CHECK_THROWS_AS(save_tensors(folder / "x", {{}, {{"key", "\xff"}}}), DataError);
+  CHECK(bytes_in(folder / "x") == before);
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);  // no temporary file stays
 }

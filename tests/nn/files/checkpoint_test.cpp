@@ -1,8 +1,7 @@
-#include <catch2/catch.hpp>
+#include "tapegrad/nn/files/checkpoint.h"
 
-#include <cstdlib>
+#include <catch2/catch.hpp>
 #include <map>
-#include <set>
 
 #include "support/files.h"
 #include "support/scratch.h"
@@ -10,10 +9,6 @@
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/models/mlp.h"
-#include "tapegrad/nn/data/batches.h"
-#include "tapegrad/nn/data/idx.h"
-#include "tapegrad/nn/files/checkpoint.h"
-#include "tapegrad/nn/files/safetensors.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -26,10 +21,6 @@ using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 namespace {
-
-const Bytes two_images = bytes_of({0, 0,  8,   3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 3,  //
-                                   0, 51, 255, 0, 0, 0, 1, 2, 3, 4, 5, 6});
-const Bytes two_labels = bytes_of({0, 0, 8, 1, 0, 0, 0, 2, 7, 3});
 
 // A small training run: `steps` steps from wherever the checkpoint says.
 struct Run {
@@ -50,119 +41,6 @@ struct Run {
 };
 
 }  // namespace
-
-TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
-  const Scratch folder;
-  write_file(folder / "images", two_images);
-  write_file(folder / "labels.gz", gzipped(two_labels));
-  const ImageSet set = read_idx(folder / "images", folder / "labels.gz");
-  CHECK(set.count() == 2);
-  const Index chosen[] = {1, 0};
-  const Tensor images = set.images(chosen);
-  CHECK(images.shape() == Shape{2, 1, 2, 3});
-  CHECK(images.data()[7] == Approx(0.2));
-  CHECK(set.labels_of(chosen).data()[0] == 3);
-  for (const Index none : {-1, 2}) {
-    CHECK_THROWS_AS(set.images(std::span(&none, 1)), ShapeError);
-    CHECK_THROWS_AS(set.labels_of(std::span(&none, 1)), ShapeError);
-  }
-  ImageSet without_pixels = set;
-  without_pixels.pixels.pop_back();
-  CHECK_THROWS_AS(without_pixels.images(chosen), ShapeError);
-}
-
-TEST_CASE("damaged IDX files are refused at every byte", "[files]") {
-  const Scratch folder;
-  write_file(folder / "labels", two_labels);
-  const auto refused = [&](const Bytes& images) {
-    write_file(folder / "images", images);
-    CHECK_THROWS_AS(read_idx(folder / "images", folder / "labels"), DataError);
-  };
-  for (std::size_t length = 0; length < two_images.size(); ++length)
-    refused(first(two_images, length));
-  for (std::size_t at = 0; at < 16; ++at) {  // every byte of the header counts
-    Bytes flipped = two_images;
-    flipped[at] ^= std::byte{0x81};
-    refused(flipped);
-  }
-  Bytes longer = two_images;
-  longer.push_back(std::byte{0});
-  refused(longer);
-  CHECK_THROWS_WITH(read_idx(folder / "none", folder / "labels"), Contains("none"));
-  CHECK_THROWS_WITH(read_idx(folder / "labels", folder / "labels"), Contains("byte"));
-  CHECK_THROWS_WITH(read_mnist(folder.path), Contains("train-images-idx3-ubyte.gz"));
-}
-
-TEST_CASE("MNIST is as published", "[files]") {
-  const char* data = std::getenv("TAPEGRAD_DATA");
-  if (data == nullptr) {
-    WARN("skipped: TAPEGRAD_DATA is not set, MNIST was not read");
-    return;
-  }
-  const TrainAndTest mnist = read_mnist(fs::path(data) / "mnist");
-  CHECK(mnist.train.count() == 60'000);
-  CHECK(mnist.test.count() == 10'000);
-  std::map<int, int> counts;
-  for (const std::uint8_t label : mnist.train.labels) ++counts[label];
-  const int expected[] = {5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949};
-  for (int digit = 0; digit < 10; ++digit) CHECK(counts[digit] == expected[digit]);
-  double total = 0;
-  for (const std::uint8_t pixel : mnist.train.pixels) total += pixel;
-  CHECK(total / 255 / static_cast<double>(mnist.train.pixels.size()) ==
-        Approx(0.1307).margin(5e-5));
-}
-
-TEST_CASE("batches cover a set once, in an order that the seed gives", "[files][threads]") {
-  ImageSet set{1, 1, {}, {}};
-  for (int i = 0; i < 103; ++i) {
-    set.pixels.push_back(static_cast<std::uint8_t>(i));
-    set.labels.push_back(static_cast<std::uint8_t>(i));
-  }
-  const auto pass = [&](std::uint64_t seed, Index first) {
-    Random random(seed);
-    std::vector<Index> seen;
-    for (const auto& [images, labels] : Batches(set, 10, random, first))
-      for (Index i = 0; i < labels.size(); ++i) {
-        CHECK(images.data()[i] == Approx(static_cast<double>(labels.data()[i]) / 255));
-        seen.push_back(labels.data()[i]);
-      }
-    return seen;
-  };
-  const auto all = pass(1, 0);
-  CHECK(std::set<Index>(all.begin(), all.end()).size() == 103);
-  CHECK(pass(1, 0) == all);
-  CHECK(pass(2, 0) != all);
-  CHECK(pass(1, 4) == std::vector<Index>(all.begin() + 40, all.end()));
-  CHECK(pass(1, 11).empty());
-  CHECK_THROWS_AS(pass(1, -1), ArgumentError);
-  Index in_order = 0;
-  for (const auto& batch : Batches(set, 50)) CHECK(batch.labels.data()[0] == 50 * in_order++);
-  CHECK(in_order == 3);
-  for (const auto& batch : Batches(set, 10)) {  // leaving early is fine
-    CHECK(batch.labels.size() == 10);
-    break;
-  }
-}
-
-TEST_CASE("a pass of batches takes the memory of those in flight", "[files][memory]") {
-  const ImageSet set{28, 28, std::vector<std::uint8_t>(784 * 600), std::vector<std::uint8_t>(600)};
-  const std::int64_t before = memory_use().allocations;
-  Index seen = 0;
-  for (const auto& [images, labels] : Batches(set, 10)) seen += labels.size();
-  CHECK(seen == 600);
-  // In flight: the one in use, the one that takes its place, the one that is ready, the one in
-  // preparation, of images and labels each; and the order. A batch of its own each would be 120.
-  CHECK(memory_use().allocations - before <= 2 * 4 + 1);
-}
-
-TEST_CASE("what goes wrong in the background reaches the loop", "[files][threads]") {
-  // More labels than pixels: an image of this size cannot be allocated.
-  const ImageSet set{Index{1} << 30, Index{1} << 30, {}, std::vector<std::uint8_t>(4)};
-  const auto walk = [&] {
-    for (const auto& batch : Batches(set, 2)) CHECK(batch.labels.size() < 0);
-  };
-  CHECK_THROWS_AS(walk(), ShapeError);
-}
 
 TEST_CASE("a resumed run is bitwise the one that never stopped", "[files]") {
   const Scratch folder;
@@ -212,7 +90,8 @@ TEST_CASE("an optimizer of some parameters is saved under their names", "[files]
 
 TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
   const Scratch folder;
-  write_file(folder / "kept", two_labels);
+  const Bytes before = bytes_of({1, 2, 3});
+  write_file(folder / "kept", before);
   const Parameter x(ones({2})), moment(ones({3}));
   Fields net;
   net("x", x);
@@ -221,7 +100,7 @@ TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
   CHECK_THROWS_WITH(save_checkpoint(folder / "kept", {.net = net, .optimizer = &adam}),
                     Contains("kept: two tensors are called optimizer.mean.x") &&
                         Contains("(3) and of shape (2)"));
-  CHECK(bytes_in(folder / "kept") == two_labels);
+  CHECK(bytes_in(folder / "kept") == before);
   CHECK_NOTHROW(save_checkpoint(folder / "weights", {.net = net}));
 }
 
@@ -338,15 +217,4 @@ TEST_CASE("what a checkpoint says is quoted in brief", "[files]") {
       CHECK(std::string(error.what()).size() < 1000);
     }
   }
-}
-
-TEST_CASE("a file that cannot be written leaves the old one", "[files]") {
-  const Scratch folder;
-  write_file(folder / "x", two_labels);
-  fs::create_directory(folder / "taken");
-  CHECK_THROWS_WITH(write_file(folder / "taken", two_labels), Contains("taken"));
-  CHECK_THROWS_AS(write_file(folder.path / "no" / "x", two_labels), DataError);
-  CHECK_THROWS_AS(save_tensors(folder / "x", {{}, {{"key", "\xff"}}}), DataError);
-  CHECK(bytes_in(folder / "x") == two_labels);
-  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 2);  // no temporary file stays
 }

@@ -1,0 +1,184 @@
+#include "tapegrad/models/transformer.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "models/nets.h"
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/check.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-3;
+
+TransformerModelOptions small(Positions positions, Activation activation = Activation::gelu) {
+  return {.stack = {.layers = 2, .heads = 2, .channels = 8, .activation = activation},
+          .positions = positions,
+          .length = 12};
+}
+
+const Positions all_positions[] = {Positions::none, Positions::learned, Positions::sinusoidal,
+                                   Positions::rotary, Positions::alibi};
+
+}  // namespace
+
+TEST_CASE("a later token changes nothing before it", "[attention]") {
+  Random random(4);
+  for (const Positions positions : all_positions) {
+    CAPTURE(static_cast<int>(positions));
+    const TransformerLm net(5, random, small(positions));
+    enlarge(net, random);
+    const Indices ids({1, 6}, {0, 1, 2, 3, 4, 0}), changed({1, 6}, {0, 1, 2, 3, 1, 1});
+    const Tensor a = net(ids), b = net(changed);
+    CHECK(relative_error(slice(b, 1, 0, 4), slice(a, 1, 0, 4)) == 0);
+    CHECK(relative_error(slice(b, 1, 4, 6), slice(a, 1, 4, 6)) > 1e-3);
+  }
+}
+
+TEST_CASE("cached decoding is full decoding", "[attention]") {
+  Random random(5);
+  for (const Positions positions : all_positions) {
+    CAPTURE(static_cast<int>(positions));
+    const TransformerLm net(5, random, small(positions, Activation::swiglu));
+    enlarge(net, random);
+    const Indices ids = random_ids({3, 9}, 5, random);
+    const Tensor whole = net(ids);
+    std::vector<AttentionCache> caches;
+    std::vector<Tensor> pieces;
+    Index at = 0;
+    for (const Index count : {4, 1, 1, 3}) {
+      pieces.push_back(net(columns(ids, at, at + count), {}, &caches));
+      at += count;
+    }
+    CHECK(relative_error(concat(pieces, 1), whole) < precision);
+  }
+}
+
+TEST_CASE("padding changes nothing", "[attention]") {
+  Random random(6);
+  for (const Positions positions : all_positions) {
+    CAPTURE(static_cast<int>(positions));
+    const TransformerClassifier net(7, 3, random, small(positions));
+    enlarge(net, random);
+    const Indices ids({2, 4}, {1, 2, 3, 4, 5, 6, 0, 0}), lengths({2}, {4, 2});
+    const Tensor both_rows = net(ids, lengths);
+    const Tensor alone = net(Indices({1, 2}, {5, 6}), Indices({1}, {2}));
+    const Tensor other = net(Indices({2, 4}, {1, 2, 3, 4, 5, 6, 3, 2}), lengths);
+    CHECK(relative_error(slice(both_rows, 0, 1, 2), alone) < precision);
+    CHECK(relative_error(other, both_rows) == 0);
+
+    const Translator translator(7, random, small(positions));
+    enlarge(translator, random);
+    const Indices target({2, 3}, {1, 2, 3, 4, 5, 6});
+    const Tensor padded = translator(ids, lengths, target);
+    const Tensor single =
+        translator(Indices({1, 2}, {5, 6}), Indices({1}, {2}), Indices({1, 3}, {4, 5, 6}));
+    CHECK(relative_error(slice(padded, 0, 1, 2), single) < precision);
+    // and it decodes token by token
+    std::vector<AttentionCache> caches;
+    const Tensor memory = translator.encode(ids, lengths);
+    std::vector<Tensor> steps;
+    for (Index t = 0; t < 3; ++t)
+      steps.push_back(translator.decode(memory, lengths, columns(target, t, t + 1), {}, &caches));
+    CHECK(relative_error(concat(steps, 1), padded) < precision);
+  }
+}
+
+TEST_CASE("a model refuses texts longer than its positions", "[attention]") {
+  Random random(13);
+  const TransformerLm net(5, random, small(Positions::learned));
+  CHECK_THROWS_WITH(net(Indices({1, 13}, std::vector<Index>(13, 0))), Contains("12"));
+}
+
+TEST_CASE("lengths of padded sequences are checked", "[attention]") {
+  for (const Indices& wrong :
+       {Indices({2}, {1, 4}), Indices({2}, {-1, 2}), Indices({1, 2}, {1, 2})})
+    CHECK_THROWS_WITH(padding_mask(wrong, 3), Contains("padding_mask: lengths"));
+  Random random(1);
+  const TransformerClassifier net(5, 2, random, {.stack = {.channels = 8}, .length = 3});
+  const Indices ids({2, 3}, {0, 1, 2, 3, 4, 0});
+  CHECK_NOTHROW(net(ids, Indices({2}, {0, 3})));
+  CHECK_THROWS_AS(net(ids, Indices({2}, {20, 3})), ShapeError);
+  CHECK_THROWS_AS(net(ids, Indices({3}, {1, 2, 3})), ShapeError);
+}
+
+TEST_CASE("a language model is embeddings, a causal stack and the embedding transposed",
+          "[models]") {
+  Random random(14);
+  const Indices ids({2, 3}, {0, 1, 2, 4, 3, 3});
+  for (const bool tied : {true, false}) {
+    TransformerModelOptions options = small(Positions::learned);
+    options.tied = tied;
+    const TransformerLm net(5, random, options);
+    enlarge(net, random);
+    const Tensor x =
+        embedding(net.embedding.tokens.weight, ids) + slice(net.embedding.table, 0, 0, 3);
+    const Tensor output = tied ? transpose(net.embedding.tokens.weight) : net.output->weight;
+    const Tensor expected = matmul(net.stack(x), output);
+    CHECK(expected.shape() == Shape{2, 3, 5});
+    CHECK(relative_error(net(ids), expected) < golden_tolerance);
+    CHECK(net.stack.blocks[0].attention.options.causal);
+  }
+}
+
+TEST_CASE("a classifier averages over the tokens of a sequence", "[models]") {
+  Random random(15);
+  const TransformerClassifier net(7, 3, random, small(Positions::none));
+  const Indices ids({2, 3}, {1, 2, 3, 4, 5, 0}), lengths({2}, {3, 2});
+  const Tensor logits = net(ids, lengths);
+  CHECK(logits.shape() == Shape{2, 3});
+  const Tensor x = embedding(net.embedding.tokens.weight, Indices({1, 2}, {4, 5}));
+  const Tensor expected = linear(mean(net.stack(x), 1), net.output.weight, net.output.bias);
+  CHECK(relative_error(slice(logits, 0, 1, 2), expected) < golden_tolerance);
+}
+
+TEST_CASE("a language model starts as GPT-2 does", "[models]") {
+  Random random(16);
+  const TransformerLm net(50, random, {.stack = {.layers = 8, .channels = 64}});
+  const auto deviation = [](const Tensor& x) { return stddev(x).item(); };
+  CHECK(deviation(net.embedding.tokens.weight) == Approx(0.02).epsilon(0.05));
+  CHECK(deviation(net.embedding.table) == Approx(0.02).epsilon(0.05));
+  const TransformerBlock& block = net.stack.blocks[7];
+  CHECK(deviation(block.attention.projection.weight) == Approx(0.02).epsilon(0.05));
+  CHECK(deviation(block.feed_forward.up.weight) == Approx(0.02).epsilon(0.05));
+  for (const Linear& last : {block.attention.output, block.feed_forward.down}) {
+    CHECK(deviation(last.weight) == Approx(0.02 / 4).epsilon(0.05));
+    CHECK(max(abs(last.bias)).item() == 0);
+  }
+}
+
+TEST_CASE("derivatives of models of Transformers", "[models]") {
+  Random random(17);
+  const Indices ids = random_ids({2, 3}, 5, random), lengths({2}, {3, 2});
+  const TransformerModelOptions options{.stack = {.layers = 1, .heads = 2, .channels = 4},
+                                        .length = 3};
+  SECTION("language model") {
+    const TransformerLm net(5, random, options);
+    enlarge(net, random);
+    check_parameters(net, [&] { return net(ids); });
+  }
+  SECTION("classifier") {
+    const TransformerClassifier net(5, 2, random, options);
+    enlarge(net, random);
+    check_parameters(net, [&] { return net(ids, lengths); });
+  }
+  SECTION("translator") {
+    const Translator net(5, random, options);
+    enlarge(net, random);
+    check_parameters(net, [&] { return net(ids, lengths, ids); });
+    const Function decode = [&](const std::vector<Tensor>& in) {
+      return net.decode(in[0], lengths, ids);
+    };
+    CHECK(check_gradient(decode, {random.normal({2, 3, 4})}));
+  }
+}

@@ -1,0 +1,43 @@
+#include "tapegrad/nn/data/examples.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "support/values.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/batches.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+TEST_CASE("batches of several columns keep rows together", "[data]") {
+  const Tensor x = numbered({7, 2});
+  const Indices y({7}, {0, 1, 2, 3, 4, 5, 6});
+  const Examples set(x, y, numbered({7, 1, 3}));
+  CHECK(set.count() == 7);
+  Random random(1);
+  std::set<Index> seen;
+  for (const auto& [points, labels, more] : Batches(set, 3, random))
+    for (Index i = 0; i < labels.size(); ++i) {
+      const Index row = labels.data()[i];
+      CHECK(points.data()[2 * i] == static_cast<real>(2 * row));
+      CHECK(more.data()[3 * i + 2] == static_cast<real>(3 * row + 2));
+      seen.insert(row);
+    }
+  CHECK(seen.size() == 7);
+}
+
+TEST_CASE("rows are those that are chosen", "[data]") {
+  const Tensor x = numbered({3, 2});
+  CHECK(values_of(take_rows(x, std::vector<Index>{2, 0})) == std::vector<real>{4, 5, 0, 1});
+  CHECK(take_rows(x, {}).shape() == Shape{0, 2});
+}
+
+TEST_CASE("columns of different lengths are refused", "[data]") {
+  CHECK_THROWS_WITH(Examples(zeros({3, 2}), Indices({2}, {0, 1})),
+                    Contains("examples: the columns differ in rows: 3 and 2"));
+  CHECK_THROWS_WITH(Examples(Tensor(1)), Contains("examples: a scalar has no rows"));
+  CHECK_THROWS_WITH(take_rows(zeros({3}), std::vector<Index>{3}),
+                    Contains("take_rows: there is no 3 among 3"));
+}

@@ -1,0 +1,46 @@
+#include "tapegrad/nn/optimizers/gradients.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+
+#include "tapegrad/core/error.h"
+
+using namespace tapegrad;
+
+TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
+  const std::vector<Tensor> gradients{Tensor({2}, {3, 0}), Tensor({1}, {4})};
+  std::vector<Tensor> common = gradients, own = gradients, value = gradients;
+  CHECK(clip_by_global_norm(common, 2.5) == Approx(5));
+  CHECK(common[0].data()[0] == Approx(1.5));
+  CHECK(common[1].data()[0] == Approx(2));
+  CHECK(clip_by_global_norm(common, 10) == Approx(2.5));
+  CHECK(common[1].data()[0] == Approx(2));
+  clip_by_norm(own, 3.5);
+  CHECK(own[0].data()[0] == 3);
+  CHECK(own[1].data()[0] == Approx(3.5));
+  clip_by_value(value, 2);
+  CHECK(value[0].data()[0] == 2);
+  CHECK(value[0].data()[1] == 0);
+  CHECK_THROWS_AS(clip_by_value(value, 0), ArgumentError);
+  std::vector<Tensor> total;
+  accumulate(total, gradients);
+  accumulate(total, gradients);
+  CHECK(total[1].data()[0] == 8);
+}
+
+TEST_CASE("clipping passes on what is not a number, as PyTorch does", "[ops]") {
+  constexpr real infinity = std::numeric_limits<real>::infinity();
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  for (const real bad : {nan, infinity}) {
+    std::vector<Tensor> gradients{Tensor({2}, {bad, 1}), full({3}, 1000)};
+    clip_by_global_norm(gradients, 1);
+    CHECK(std::isnan(gradients[0].values()[0]));
+    // nan: everything; inf: the others are as nothing beside it
+    if (std::isnan(bad)) CHECK(std::isnan(gradients[1].values()[0]));
+    if (!std::isnan(bad)) CHECK(gradients[1].values()[0] == 0);
+    std::vector<Tensor> alone{Tensor({2}, {bad, 1})};
+    clip_by_norm(alone, 1);
+    CHECK(std::isnan(alone[0].values()[0]));
+  }
+}

@@ -1,0 +1,67 @@
+#include "tapegrad/nn/optimizers/schedule.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/optimizers/gradients.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+
+TEST_CASE("schedules follow their formulas", "[nn]") {
+  const Schedule warm = warmup_inverse_sqrt(2, 10, 1);
+  CHECK(warm(0) == Approx(1));
+  CHECK(warm(5) == Approx(1.5));
+  CHECK(warm(10) == Approx(2));
+  CHECK(warm(40) == Approx(1));
+  const Schedule wave = cosine(1, 110, 0.2, 10);
+  CHECK(wave(0) == Approx(0));
+  CHECK(wave(10) == Approx(1));
+  CHECK(wave(60) == Approx(0.6));
+  CHECK(wave(110) == Approx(0.2));
+  CHECK(wave(1000) == Approx(0.2));
+  CHECK(step_decay(1, 10, 0.5)(19) == Approx(0.5));
+  CHECK(step_decay(1, 10, 0.5)(20) == Approx(0.25));
+  CHECK(exponential(3, 0.9)(2) == Approx(2.43));
+  CHECK(constant(3)(99) == 3);
+  CHECK_THROWS_AS(cosine(1, 5, 0, 5), ArgumentError);
+  CHECK_THROWS_AS(step_decay(1, 0), ArgumentError);
+}
+
+TEST_CASE("a plateau lowers the rate", "[nn]") {
+  // torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer of rate 1, factor=0.5, patience=1,
+  // threshold=0.1, cooldown=1, min_lr=0.2) on the same measures
+  Plateau plateau(1, {.factor = 0.5, .patience = 1, .threshold = 0.1, .cooldown = 1, .least = 0.2});
+  const double measures[] = {3, 2, 1.9, 1.9, 1.9, 1.9, 1.9, 1.0, 1, 1, 1, 1, 1, 1};
+  const double rates[] = {1, 1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.25, 0.2, 0.2, 0.2, 0.2, 0.2};
+  for (int i = 0; i < 14; ++i) {
+    CAPTURE(i);
+    CHECK(plateau.next(measures[i]) == Approx(rates[i]));
+  }
+  CHECK_THROWS_AS(Plateau(1, {.factor = 1}), ArgumentError);
+}
+
+TEST_CASE("schedules and clippings are PyTorch's", "[nn]") {
+  const auto check = [](const char* row, const Schedule& schedule) {
+    INFO(row);
+    const Tensor expected = golden("training.json", row).value;
+    for (Index step = 0; step < expected.size(); ++step)
+      CHECK(schedule(step) == Approx(double{expected.data()[step]}).epsilon(1e-6));
+  };
+  check("constant", constant(0.5));
+  check("cosine", cosine(0.5, 20, 0.1));
+  check("step", step_decay(0.5, 7, 0.3));
+  check("exponential", exponential(0.5, 0.9));
+
+  const Golden by_norm = golden("training.json", "clip_by_global_norm");
+  std::vector<Tensor> gradients = by_norm.inputs;
+  CHECK(clip_by_global_norm(gradients, 1.5) == Approx(double{by_norm.value.item()}));
+  // PyTorch divides by the norm + 1e-6
+  for (int i : {0, 1}) CHECK(relative_error(gradients[i], by_norm.gradients[i]) < 1e-5);
+  const Golden by_value = golden("training.json", "clip_by_value");
+  gradients = by_value.inputs;
+  clip_by_value(gradients, 0.3);
+  for (int i : {0, 1})
+    CHECK(relative_error(gradients[i], by_value.gradients[i]) < golden_tolerance);
+}

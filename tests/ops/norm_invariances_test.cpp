@@ -1,0 +1,145 @@
+#include <catch2/catch.hpp>
+#include <functional>
+
+#include "support/golden.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/norm.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+
+namespace {
+
+constexpr double precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
+
+// What is done to a layer a = W x before normalization.
+struct Change {
+  const char* name;
+  std::function<Tensor(const Tensor& w, const Tensor& x)> sums;  // w: (in, out)
+};
+
+const Index inputs = 5, outputs = 6, cases = 7;
+
+Tensor one_column(double factor) {
+  Tensor scale = ones({outputs});
+  scale.mutable_data()[2] = static_cast<real>(factor);
+  return scale;
+}
+
+std::vector<Change> changes() {
+  static const Tensor shift = Random(8).normal({inputs, 1}), move = Random(9).normal({inputs});
+  Tensor one_case = ones({cases, 1}), case_shift = zeros({cases, 1});
+  one_case.mutable_data()[1] = 3;
+  case_shift.mutable_data()[1] = 2;
+  return {
+      {"matrix rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x, w * 3.0); }},
+      {"matrix recentered", [](const Tensor& w, const Tensor& x) { return matmul(x, w + shift); }},
+      {"one weight vector rescaled",
+       [](const Tensor& w, const Tensor& x) { return matmul(x, w * one_column(3)); }},
+      {"data rescaled", [](const Tensor& w, const Tensor& x) { return matmul(x * 3.0, w); }},
+      {"data recentered", [](const Tensor& w, const Tensor& x) { return matmul(x + move, w); }},
+      {"one case rescaled",
+       [=](const Tensor& w, const Tensor& x) { return matmul(x * one_case, w); }},
+      {"a constant added to the sums of a case",
+       [=](const Tensor& w, const Tensor& x) { return matmul(x, w) + case_shift; }},
+  };
+}
+
+}  // namespace
+
+TEST_CASE("invariances of a linear layer", "[norm]") {
+  Random random(7);
+  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
+  const NormOptions sharp{.epsilon = 0}, smooth{.epsilon = 1};
+  struct Method {
+    const char* name;
+    std::function<Tensor(const Tensor&)> norm;
+    const char* invariant;  // y or -, change by change
+  };
+  const auto by = [](const NormFields& fields, const NormOptions& options) {
+    return [=](const Tensor& a) { return normalize(a, fields, options); };
+  };
+  const NormField window{.window = {1}, .radius = 2};
+  const Method methods[] = {
+      {"batch", by(both({.axes = {0}}), sharp), "y-yyy--"},
+      {"layer", by(both({.axes = {1}}), sharp), "yy-y-yy"},
+      {"rms", by({.center = {}, .scale = {.axes = {1}}}, sharp), "y--y-y-"},
+      {"group", by(both({.axes = {1}, .groups = 2}), sharp), "yy-y-yy"},
+      {"divisive, no smoothing", by(both(window), sharp), "yy-y-yy"},
+      {"divisive, smoothed", by(both(window), smooth), "-y----y"},
+      {"none", [](const Tensor& a) { return a; }, "-------"},
+  };
+  for (const Method& method : methods) {
+    const Tensor before = method.norm(matmul(x, w));
+    const auto all = changes();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double change = relative_error(method.norm(all[i].sums(w, x)), before);
+      CAPTURE(method.name, all[i].name, change);
+      CHECK((change < precision) == (method.invariant[i] == 'y'));
+    }
+  }
+  // A negative factor turns the sign.
+  CHECK(relative_error(layer_norm(matmul(x, w * -2.0), sharp), -layer_norm(matmul(x, w), sharp)) <
+        precision);
+}
+
+TEST_CASE("invariances under weight normalization", "[norm]") {
+  Random random(10);
+  const Tensor w = random.normal({inputs, outputs}), x = random.normal({cases, inputs}, 0.5);
+  const Tensor gain = random.uniform({1, outputs}, 0.5, 2);
+  const auto layer = [&](const Tensor& v, const Tensor& in) {
+    return matmul(in, weight_norm(v, gain, 0));
+  };
+  const Tensor before = layer(w, x);
+  CHECK(relative_error(layer(w * 3.0, x), before) < precision);
+  CHECK(relative_error(layer(w * one_column(3), x), before) < precision);
+  CHECK(relative_error(layer(w + Random(8).normal({inputs, 1}), x), before) > 0.01);
+  CHECK(relative_error(layer(w, x * 3.0), 3.0 * before) <
+        precision);  // not invariant: scales along
+  // followed by layer normalization: data rescaling too
+  CHECK(relative_error(layer_norm(layer(w * one_column(3), x * 3.0), {.epsilon = 0}),
+                       layer_norm(before, {.epsilon = 0})) < precision);
+  // v . dl/dv = 0
+  const Tensor g = random.normal(before.shape());
+  const Tensor dv = vjp([&](const auto& in) { return layer(in[0], x); }, {w}, g)[0];
+  CHECK(relative_error(sum(w * dv, 0) + 1.0, ones({outputs})) < 10 * precision);
+}
+
+TEST_CASE("invariances of a convolution", "[norm]") {
+  Random random(11);
+  const Tensor w = random.normal({4, 3, 3, 3}), x = random.normal({2, 3, 6, 6}, 0.4);
+  const Tensor bank = random.normal({1, 3, 3, 3}), channel = random.normal({1, 3, 1, 1});
+  Tensor filter = ones({4, 1, 1, 1}), one_case = ones({2, 1, 1, 1}), moved = zeros({2, 1, 1, 1});
+  filter.mutable_data()[1] = 3;
+  one_case.mutable_data()[1] = 3;
+  moved.mutable_data()[1] = 2;
+  const Tensor changed[] = {conv2d(x, w * 3.0),  conv2d(x, w + bank),    conv2d(x, w * filter),
+                            conv2d(x * 3.0, w),  conv2d(x + channel, w), conv2d(x * one_case, w),
+                            conv2d(x + moved, w)};
+  struct Method {
+    const char* name;
+    NormField field;
+    const char* invariant;  // y or -, change by change
+  };
+  const Method methods[] = {
+      {"batch", {.axes = {0, 2, 3}}, "y-yyy--"},
+      {"layer", {.axes = {1, 2, 3}}, "y--y-y-"},
+      {"layer over channels", {.axes = {1}}, "yy-y-y-"},
+      {"instance", {.axes = {2, 3}}, "y-yyyyy"},
+      {"group", {.axes = {1, 2, 3}, .groups = 2}, "y--y-y-"},
+  };
+  const NormOptions sharp{.epsilon = 0};
+  for (const Method& method : methods) {
+    const Tensor before = normalize(conv2d(x, w), both(method.field), sharp);
+    for (int i = 0; i < 7; ++i) {
+      const double change =
+          relative_error(normalize(changed[i], both(method.field), sharp), before);
+      CAPTURE(method.name, i, change);
+      CHECK((change < precision) == (method.invariant[i] == 'y'));
+    }
+  }
+}
