@@ -4,9 +4,9 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/internal/fused.h"
+#include "tapegrad/ops/kernels/apply.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -238,13 +238,8 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place pl
   const Shape shape =
       broadcast("where", broadcast("where", condition.shape(), a.shape()), b.shape());
   const Tensor c = stretched(condition, shape), x = stretched(a, shape), y = stretched(b, shape);
-  count_pass(3 * shape.size(), shape.size());
   Tensor chosen = Tensor::uninitialized(shape);
-  real* out = chosen.mutable_data();
-  parallel_ranges(shape.size(), elements_per_tile, [&](Index begin, Index end) {
-    const real *pc = c.data(), *px = x.data(), *py = y.data();
-    for (Index i = begin; i < end; ++i) out[i] = pc[i] != 0 ? px[i] : py[i];
-  });
+  kernels::choose(shape.size(), c.data(), x.data(), y.data(), chosen.mutable_data());
   return record("where", chosen, place,
                 edge(a, [condition](const Tensor& g) { return where(condition, g, 0.0); }),
                 edge(b, [condition](const Tensor& g) { return where(condition, 0.0, g); }));

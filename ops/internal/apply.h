@@ -2,7 +2,6 @@
 
 // Loops over the elements of whole tensors, for the operations that are made of them.
 
-#include "tapegrad/core/parallel.h"
 #include "tapegrad/core/tensor.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
