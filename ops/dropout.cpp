@@ -1,12 +1,10 @@
 #include "tapegrad/ops/dropout.h"
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/dropout.h"
-#include "tapegrad/ops/kernels/elementwise.h"
+#include "tapegrad/ops/kernels/dropout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -16,15 +14,9 @@ Tensor composite::dropout(const Tensor& x, double rate, Random& random) {
 
 // Its own transpose: each element is multiplied by its factor.
 Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place place) {
-  count_pass(x.size(), x.size());
   const auto factor = static_cast<real>(1 / (1 - rate));
   Tensor y = Tensor::uninitialized(x.shape());
-  real* out = y.mutable_data();
-  parallel_ranges(x.size(), elements_per_tile, [&](Index begin, Index end) {
-    choices.read(begin, end - begin, factor, out + begin);
-    kernels::elementwise().mul({out + begin, false}, {x.data() + begin, false}, out + begin,
-                               end - begin);
-  });
+  kernels::dropout(choices, factor, x.size(), x.data(), y.mutable_data());
   return record("dropout", y, place, edge(x, [choices, rate](const Tensor& g) {
                   return dropout_by(choices, g, rate, {});
                 }));
