@@ -14,7 +14,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-using ReduceKernel = void (*)(const kernels::Reduced& shape, const real* x, real* y);
+using ReduceKernel = void (*)(const kernels::AlongAxis& shape, const real* x, real* y);
 
 // Each group of neighbouring reduced axes by one call of the kernel, from the last to the first.
 // The axes are kept, of extent 1.
@@ -26,8 +26,7 @@ Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& r
     int first = last;
     while (first > 0 && reduced[first - 1]) --first;
     Shape shape = current.shape();
-    const kernels::Reduced extents{shape.count(0, first), shape.count(first, last + 1),
-                                   shape.count(last + 1, shape.rank())};
+    const kernels::AlongAxis extents = kernels::along(shape, first, last + 1);
     for (int axis = first; axis <= last; ++axis) shape = shape.with(axis, 1);
     Tensor next = Tensor::uninitialized(shape);
     kernel(extents, current.data(), next.mutable_data());

@@ -95,7 +95,7 @@ void sum_rows(const real* x, Index rows, Index length, real* y) {
   });
 }
 
-void sum_columns(const Reduced& shape, const real* x, real* y) {
+void sum_columns(const AlongAxis& shape, const real* x, real* y) {
   const auto [outer, length, inner] = shape;
   const Index tiles = (inner + column_tile - 1) / column_tile;
   parallel_ranges(outer * tiles, pieces_of_task(length * std::min(inner, column_tile)),
@@ -111,14 +111,14 @@ void sum_columns(const Reduced& shape, const real* x, real* y) {
                   });
 }
 
-void count_reduction(const Reduced& shape) {
+void count_reduction(const AlongAxis& shape) {
   const Index columns = shape.outer * shape.inner;
   count_pass(columns * shape.length, columns);
 }
 
 }  // namespace
 
-void sum(const Reduced& shape, const real* x, real* y) {
+void sum(const AlongAxis& shape, const real* x, real* y) {
   count_reduction(shape);
   if (shape.inner != 1)
     sum_columns(shape, x, y);
@@ -128,7 +128,7 @@ void sum(const Reduced& shape, const real* x, real* y) {
     sum_rows(x, shape.outer, shape.length, y);
 }
 
-void max(const Reduced& shape, const real* x, real* y) {
+void max(const AlongAxis& shape, const real* x, real* y) {
   count_reduction(shape);
   const auto [outer, length, inner] = shape;
   parallel_ranges(outer, pieces_of_task(length * std::max<Index>(inner, 1)),

@@ -1,18 +1,14 @@
 #pragma once
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/ops/kernels/axis.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// An array (outer, length, inner), of which `length` is reduced.
-struct Reduced {
-  Index outer, length, inner;
-};
 /// y (outer, inner) = the sums of x. A task takes some rows where inner is 1, otherwise some pieces
 /// of 256 columns; a single long row is cut into pieces whose sums are added in order.
-void sum(const Reduced& shape, const real* x, real* y);
+void sum(const AlongAxis& shape, const real* x, real* y);
 /// y (outer, inner) = the greatest elements, NaN where there is one. A task takes some of `outer`.
-void max(const Reduced& shape, const real* x, real* y);
+void max(const AlongAxis& shape, const real* x, real* y);
 
 /// Loops over one row of consecutive elements.
 struct Reduce {
