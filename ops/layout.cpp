@@ -5,11 +5,9 @@
 #include <numeric>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/apply.h"
-#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/layout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -21,11 +19,7 @@ class Slice final : public Part {
       : axis_(axis), begin_(begin), end_(end), step_(step) {}
 
   void add_to(Tensor& total, const Tensor& part) const override {
-    count_pass(2 * part.size(), part.size());
-    real* out = total.mutable_data();
-    for_runs(total.shape(), [&](Index whole, Index at, Index count) {
-      kernels::reduce().accumulate(part.data() + at, out + whole, count);
-    });
+    kernels::add_slice(of(total.shape()), part.data(), total.mutable_data());
   }
   Tensor extract(const Tensor& whole) const override {
     return slice(whole, axis_, begin_, end_, step_);
@@ -33,16 +27,8 @@ class Slice final : public Part {
 
   Index taken() const { return (end_ - begin_ + step_ - 1) / step_; }
 
-  // Calls body(offset in the whole, offset in the part, count) for each run of elements.
-  template <class Body>
-  void for_runs(const Shape& whole, const Body& body) const {
-    const Index outer = whole.count(0, axis_), length = whole[axis_],
-                inner = whole.count(axis_ + 1, whole.rank());
-    const Index runs = step_ == 1 ? 1 : taken();
-    const Index run = taken() / std::max<Index>(runs, 1) * inner;
-    for (Index o = 0; o < outer; ++o)
-      for (Index r = 0; r < runs; ++r)
-        body((o * length + begin_ + r * step_) * inner, o * taken() * inner + r * run, run);
+  kernels::Slice of(const Shape& whole) const {
+    return {kernels::along(whole, axis_), begin_, taken(), step_};
   }
 
  private:
@@ -58,22 +44,7 @@ Tensor copy_permuted(const Tensor& x, const std::vector<int>& order) {
     strides[i] = x.shape().count(order[i] + 1, rank);
   }
   Tensor y = Tensor::uninitialized(Shape(extents));
-  count_pass(x.size(), x.size());
-  if (y.size() == 0) return y;
-  real* out = y.mutable_data();
-  const Index inner = rank == 0 ? 1 : extents[rank - 1], stride = rank == 0 ? 1 : strides[rank - 1];
-  parallel_ranges(y.size() / inner, std::max<Index>(1, elements_per_tile / inner),
-                  [&](Index begin, Index end) {
-                    for (Index row = begin; row < end; ++row) {
-                      Index rest = row, from = 0;
-                      for (int i = rank - 2; i >= 0; --i) {
-                        from += rest % extents[i] * strides[i];
-                        rest /= extents[i];
-                      }
-                      for (Index j = 0; j < inner; ++j)
-                        out[row * inner + j] = x.data()[from + j * stride];
-                    }
-                  });
+  kernels::permute(extents, strides, x.data(), y.mutable_data());
   return y;
 }
 
@@ -145,12 +116,8 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Plac
     const Index offset = first * x.shape().count(axis + 1, x.rank());
     return record("slice", x.view(shape, offset), place, part_edge(x, part));
   }
-  count_pass(shape.size(), shape.size());
   Tensor y = Tensor::uninitialized(shape);
-  real* out = y.mutable_data();
-  part->for_runs(x.shape(), [&](Index whole, Index at, Index count) {
-    std::copy_n(x.data() + whole, count, out + at);
-  });
+  kernels::take_slice(part->of(x.shape()), x.data(), y.mutable_data());
   return record("slice", y, place, part_edge(x, part));
 }
 
@@ -175,14 +142,10 @@ Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
     extent += part.shape()[axis];
   }
   Tensor y = Tensor::uninitialized(first.with(axis, extent));
-  count_pass(y.size(), y.size());
+  const kernels::AlongAxis whole = kernels::along(y.shape(), axis);
   real* out = y.mutable_data();
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Slice place_in_y(axis, begins[i], begins[i] + parts[i].shape()[axis], 1);
-    place_in_y.for_runs(y.shape(), [&](Index whole, Index at, Index count) {
-      std::copy_n(parts[i].data() + at, count, out + whole);
-    });
-  }
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    kernels::put_slice({whole, begins[i], parts[i].shape()[axis], 1}, parts[i].data(), out);
   return record_each("concat", y, place, parts, [&](std::size_t i) {
     return [axis, begin = begins[i], end = begins[i] + parts[i].shape()[axis]](const Tensor& g) {
       return slice(g, axis, begin, end);
