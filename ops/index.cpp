@@ -1,29 +1,19 @@
 #include "tapegrad/ops/index.h"
 
-#include <algorithm>
-
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
-#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/index.h"
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
-
-// total[ids[i]] += rows[i], in order.
-void add_rows(const Tensor& rows, const Indices& ids, Index width, real* total) {
-  count_pass(2 * rows.size(), rows.size());
-  for (Index i = 0; i < ids.size(); ++i)
-    kernels::reduce().accumulate(rows.data() + i * width, total + ids.data()[i] * width, width);
-}
 
 // Rows of a table.
 class Rows final : public Part {
  public:
   explicit Rows(const Indices& ids) : ids_(ids) {}
   void add_to(Tensor& total, const Tensor& part) const override {
-    add_rows(part, ids_, total.shape().count(1, total.rank()), total.mutable_data());
+    kernels::scatter_add_rows(ids_.values(), total.shape().count(1, total.rank()), part.data(),
+                              total.mutable_data());
   }
   Tensor extract(const Tensor& whole) const override { return embedding(whole, ids_); }
 
@@ -36,10 +26,7 @@ class Elements final : public Part {
  public:
   explicit Elements(const Indices& positions) : positions_(positions) {}
   void add_to(Tensor& total, const Tensor& part) const override {
-    count_pass(2 * part.size(), part.size());
-    real* out = total.mutable_data();
-    const real* from = part.data();
-    for (const Index position : positions_.values()) out[position] += *from++;
+    kernels::scatter_add(positions_.values(), part.data(), total.mutable_data());
   }
   Tensor extract(const Tensor& whole) const override { return take(whole, positions_); }
 
@@ -73,24 +60,15 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
   std::vector<Index> extents(ids.shape().begin(), ids.shape().end());
   extents.insert(extents.end(), table.shape().begin() + 1, table.shape().end());
   Tensor rows = Tensor::uninitialized(Shape(extents));
-  count_pass(rows.size(), rows.size());
-  real* out = rows.mutable_data();
-  for (Index i = 0; i < ids.size(); ++i)
-    std::copy_n(table.data() + ids.data()[i] * width, width, out + i * width);
+  kernels::take_rows(ids.values(), width, table.data(), rows.mutable_data());
   return record("embedding", rows, place, part_edge(table, std::make_shared<const Rows>(ids)));
 }
 
 Tensor take(const Tensor& x, const Indices& positions, Place place) {
   expect_defined("take", x, positions);
   expect_below("take", positions, x.size());
-  count_pass(positions.size(), positions.size());
   Tensor y = Tensor::uninitialized(positions.shape());
-  real* out = y.mutable_data();
-  const real* from = x.data();
-  const Index* at = positions.data();
-  parallel_ranges(positions.size(), elements_per_tile, [=](Index begin, Index end) {
-    for (Index i = begin; i < end; ++i) out[i] = from[at[i]];
-  });
+  kernels::take(positions.values(), x.data(), y.mutable_data());
   return record("take", y, place, part_edge(x, std::make_shared<const Elements>(positions)));
 }
 
