@@ -4,12 +4,11 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/dropout.h"
 #include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/kernels/attention.h"
+#include "tapegrad/ops/kernels/rotary.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/softmax.h"
@@ -234,34 +233,16 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
 
 namespace {
 
-// Each pair turned by its angle times `direction`.
 Tensor turned(const Tensor& x, Index heads, Index first, double base, double direction) {
-  const Index steps = x.shape()[1], channels = x.shape()[2], pairs = channels / heads / 2;
-  Tensor turns = Tensor::uninitialized({steps, pairs, 2});  // cosines and sines
-  real* turn = turns.mutable_data();
-  for (Index t = 0; t < steps; ++t)
-    for (Index i = 0; i < pairs; ++i) {
-      const double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
-      const double angle = static_cast<double>(first + t) * frequency;
-      turn[2 * (t * pairs + i)] = static_cast<real>(std::cos(angle));
-      turn[2 * (t * pairs + i) + 1] = static_cast<real>(direction * std::sin(angle));
-    }
-  count_pass(x.size(), x.size());
-  Tensor y = Tensor::uninitialized(x.shape());
-  real* out = y.mutable_data();
-  const real* in = x.data();
-  const Index grain = std::max<Index>(1, elements_per_tile / std::max<Index>(1, channels));
-  parallel_ranges(x.shape()[0] * steps, grain, [&](Index begin, Index end) {
-    for (Index row = begin; row < end; ++row) {
-      const real* angles = turns.data() + row % steps * pairs * 2;
-      for (Index pair = 0; pair < channels / 2; ++pair) {
-        const real c = angles[pair % pairs * 2], s = angles[pair % pairs * 2 + 1];
-        const Index at = row * channels + 2 * pair;
-        out[at] = in[at] * c - in[at + 1] * s;
-        out[at + 1] = in[at] * s + in[at + 1] * c;
-      }
-    }
-  });
+  const Shape& shape = x.shape();
+  Tensor y = Tensor::uninitialized(shape);
+  kernels::rotate({.batch = shape[0],
+                   .steps = shape[1],
+                   .heads = heads,
+                   .channels = shape[2],
+                   .first = first,
+                   .base = base},
+                  direction, x.data(), y.mutable_data());
   return y;
 }
 
