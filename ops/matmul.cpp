@@ -1,11 +1,8 @@
 #include "tapegrad/ops/matmul.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
@@ -71,14 +68,8 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
   }
   const auto offsets_a = matrix_offsets(a.shape(), batch);
   const auto offsets_b = matrix_offsets(b.shape(), batch);
-  kernels::count_products(batch.size(), m, n, k);
-  const Index work = std::max<Index>(1, m * n * k);
-  parallel_ranges(
-      batch.size(), std::max<Index>(1, (Index{1} << 17) / work), [&](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i)
-          kernels::gemm_serial(m, n, k, {a.data() + offsets_a[i], stride_a, t.a},
-                               {b.data() + offsets_b[i], stride_b, t.b}, {}, out + i * m * n, n);
-      });
+  kernels::gemm_batch(m, n, k, {a.data(), stride_a, t.a}, offsets_a, {b.data(), stride_b, t.b},
+                      offsets_b, out);
   return c;
 }
 

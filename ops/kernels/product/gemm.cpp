@@ -32,6 +32,12 @@ Tiles tiles_for(Index m, Index n, Index k) {
   return {rows, columns, (m + rows - 1) / rows, (n + columns - 1) / columns};
 }
 
+void count_products(Index count, Index m, Index n, Index k) {
+  const auto all = static_cast<double>(count);
+  count_work(all * 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
+             all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
+}
+
 bool is_thin(Index m, Index k, const MatrixView& a, const MatrixView& b) {
   return m <= thin && k > 0 && !a.transposed && b.transposed;
 }
@@ -46,12 +52,6 @@ void multiply(bool thin_rows, Index m, Index n, Index k, MatrixView a, MatrixVie
 }
 
 }  // namespace
-
-void count_products(Index count, Index m, Index n, Index k) {
-  const auto all = static_cast<double>(count);
-  count_work(all * 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
-             all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
-}
 
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                  Index c_stride) {
@@ -70,6 +70,18 @@ void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, re
     multiply(thin_rows, std::min(tiles.rows, m - row), std::min(tiles.columns, n - column), k,
              a.from(row, 0), b.from(0, column), start.from(row, column),
              c + row * c_stride + column, c_stride);
+  });
+}
+
+void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> a_offsets,
+                MatrixView b, std::span<const Index> b_offsets, real* c) {
+  const auto count = static_cast<Index>(a_offsets.size());
+  count_products(count, m, n, k);
+  const Index grain = std::max<Index>(1, smallest_tile / std::max<Index>(1, m * n * k));
+  parallel_ranges(count, grain, [&](Index begin, Index end) {
+    for (Index i = begin; i < end; ++i)
+      gemm_serial(m, n, k, {a.values + a_offsets[i], a.stride, a.transposed},
+                  {b.values + b_offsets[i], b.stride, b.transposed}, {}, c + i * m * n, n);
   });
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "tapegrad/core/real.h"
 
 // How a product c (m, n) = start + a (m, k) b (k, n) is cut, and why.
@@ -76,9 +78,6 @@ struct Start {
   }
 };
 
-/// Tells the profile of `count` products of (m, k) and (k, n).
-void count_products(Index count, Index m, Index n, Index k);
-
 /// c (m, n) = start + a (m, k) b (k, n) on the calling thread. c is row-major with rows `c_stride`
 /// apart, and may be the start itself.
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
@@ -87,5 +86,10 @@ void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start st
 /// The same in tiles of c on all threads, with the same bits for any number of them.
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
           Index c_stride);
+
+/// c (count, m, n) = many products of one shape: product i reads its matrix of a from element
+/// a_offsets[i] on, and that of b from b_offsets[i] on. A task takes one product or several.
+void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> a_offsets,
+                MatrixView b, std::span<const Index> b_offsets, real* c);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
