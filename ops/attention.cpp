@@ -233,7 +233,6 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
 
 namespace {
 
-// Rotates each pair by its angle times `direction`.
 Tensor turned(const Tensor& x, Index heads, Index first, double base, double direction) {
   const Shape& shape = x.shape();
   Tensor y = Tensor::uninitialized(shape);

@@ -142,9 +142,10 @@ Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
     extent += part.shape()[axis];
   }
   Tensor y = Tensor::uninitialized(first.with(axis, extent));
+  const kernels::AlongAxis whole = kernels::along(y.shape(), axis);
+  real* out = y.mutable_data();
   for (std::size_t i = 0; i < parts.size(); ++i)
-    kernels::put_slice({kernels::along(y.shape(), axis), begins[i], parts[i].shape()[axis], 1},
-                       parts[i].data(), y.mutable_data());
+    kernels::put_slice({whole, begins[i], parts[i].shape()[axis], 1}, parts[i].data(), out);
   return record_each("concat", y, place, parts, [&](std::size_t i) {
     return [axis, begin = begins[i], end = begins[i] + parts[i].shape()[axis]](const Tensor& g) {
       return slice(g, axis, begin, end);

@@ -69,7 +69,8 @@ void broadcast(Binary loop, const Operand& a, const Operand& b, const Shape& sha
     return;
   }
   parallel_ranges(
-      count / inner, std::max<Index>(1, elements_per_tile / inner), [&](Index begin, Index end) {
+      count / inner, std::max<Index>(1, elements_per_tile / inner),
+      [=, &loops](Index begin, Index end) {
         for (Index row = begin; row < end; ++row) {
           const auto [at_a, at_b] = loops.offsets(row);
           loop({a.values + at_a, single_a}, {b.values + at_b, single_b}, y + row * inner, inner);

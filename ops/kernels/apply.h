@@ -1,7 +1,8 @@
 #pragma once
 
-// Whole arrays, by the loops of elementwise.h. A task takes as many neighbouring elements as are
-// worth one, or as many rows of a broadcast array.
+// Element-wise operations on whole arrays, with the loops of elementwise.h. A task takes
+// neighbouring elements, or neighbouring rows of a broadcast result, as many as the shape
+// determines.
 
 #include "tapegrad/core/shape.h"
 #include "tapegrad/ops/kernels/elementwise.h"
@@ -13,7 +14,7 @@ void apply(Unary loop, Index count, const real* x, real* y);
 /// y[i] = loop(a[i], b[i]); y may be a.
 void apply(Binary loop, Index count, const real* a, const real* b, real* y);
 
-/// An array that broadcasts to the shape of a result.
+/// An array that broadcasts to the shape of the result.
 struct Operand {
   const real* values;
   const Shape& shape;
@@ -23,7 +24,7 @@ void apply(Binary loop, const Operand& a, const Operand& b, const Shape& shape, 
 /// y (shape) = x
 void stretch(const Operand& x, const Shape& shape, real* y);
 
-/// y[i] = a[i] where condition[i] is not 0, otherwise b[i].
+/// y[i] = a[i] where condition[i] is not 0, otherwise b[i]
 void choose(Index count, const real* condition, const real* a, const real* b, real* y);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

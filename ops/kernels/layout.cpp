@@ -13,10 +13,9 @@ Index size_of_part(const Slice& s) { return s.whole.outer * s.count * s.whole.in
 
 // Calls body(offset in the whole, offset in the part, count) for each run of elements.
 template <class Body>
-void for_runs(const Slice& s, const Body& body) {
+void for_runs(Slice s, const Body& body) {
   const auto [outer, length, inner] = s.whole;
-  const Index runs = s.step == 1 ? 1 : s.count;
-  const Index run = s.count / std::max<Index>(runs, 1) * inner;
+  const Index runs = s.step == 1 ? 1 : s.count, run = s.step == 1 ? s.count * inner : inner;
   for (Index o = 0; o < outer; ++o)
     for (Index r = 0; r < runs; ++r)
       body((o * length + s.begin + r * s.step) * inner, o * s.count * inner + r * run, run);

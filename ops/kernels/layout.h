@@ -6,13 +6,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// y = x with its axes in another order; extents of y, and how far apart neighbours along each axis
-/// of y are in x. A task takes as many rows of y as are worth one.
+/// y = x with its axes in another order. `extents` are those of y; `strides` tell how far apart in
+/// x the neighbours along each axis of y are. A task takes neighbouring rows of y.
 void permute(std::span<const Index> extents, std::span<const Index> strides, const real* x,
              real* y);
 
-/// Positions begin, begin + step, ... of an axis of a whole, `count` of them. Those that are
-/// consecutive in memory are copied or added together, all on the calling thread.
+/// `count` positions of an axis: begin, begin + step, ... Slices are read and written on the
+/// calling thread, in runs of elements that are consecutive in memory.
 struct Slice {
   AlongAxis whole;
   Index begin, count, step;

@@ -87,8 +87,8 @@ void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start st
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
           Index c_stride);
 
-/// One product after another: c (count, m, n), where product i reads a and b as many elements
-/// further on as their offsets i say. A task takes as many whole products as are worth one.
+/// c (count, m, n) = many products of one shape: product i reads its matrix of a from element
+/// a_offsets[i] on, and that of b from b_offsets[i] on. A task takes one product or several.
 void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> a_offsets,
                 MatrixView b, std::span<const Index> b_offsets, real* c);
 
