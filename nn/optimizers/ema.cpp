@@ -7,8 +7,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Ema::Ema(std::vector<Parameter> parameters, double decay)
-    : parameters_(std::move(parameters)),
-      decay_(expect_share("ema", "decay", decay)) {
+    : parameters_(std::move(parameters)), decay_(expect_share("ema", "decay", decay)) {
   expect_distinct("ema", parameters_);
   for (const Parameter& parameter : parameters_) values_.push_back(parameter.value());
 }
