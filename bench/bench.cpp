@@ -67,87 +67,112 @@ void print_limits(const bench::Limits& limits) {
   fmt::print("\n");
 }
 
+struct BenchFlags {
+  std::vector<std::string> rows;
+  std::string json_file;
+  int threads = std::min(2, tapegrad::threads());
+  int steps = 0;
+  bool list = false, only_limits = false;
+
+  void add_to(CLI::App& app) {
+    std::vector<std::string> names;
+    for (const auto& row : bench::rows()) names.push_back(row.name);
+    app.add_option("rows", rows, "rows to measure (all)")->check(CLI::IsMember(names));
+    app.add_option("--threads", threads, "threads, by default those there are, at most 2")
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--json", json_file, "also write an object a line to this file");
+    app.add_option("--steps", steps, "only run so many steps of each row and name its operations")
+        ->check(CLI::Range(1, 1000000));
+    app.add_flag("--list", list, "only list the rows");
+    app.add_flag(
+        "--limits", only_limits,
+        "only measure the machine: multiply-adds, bandwidths, and products of many shapes");
+    app.set_version_flag("--version", TAPEGRAD_VERSION);
+  }
+
+  std::vector<bench::BenchRow> chosen() const {
+    std::vector<bench::BenchRow> all = bench::rows();
+    std::erase_if(all, [&](const bench::BenchRow& row) {
+      return !rows.empty() && std::find(rows.begin(), rows.end(), row.name) == rows.end();
+    });
+    return all;
+  }
+};
+
+// One line of the table, and the same as an object.
+nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limits& limits,
+                                   int threads) {
+  const std::function<void()> step = row.prepare();
+  const double limit = 1e3 * bench::least_seconds(limits, kernels_of(step));
+  const Timing timing = measure(step);
+  fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f}x {:>8.0f}\n", row.name,
+             timing.median, timing.low, timing.high, limit, timing.median / limit,
+             peak_megabytes());
+  nlohmann::ordered_json line{{"row", row.name},
+                              {"implementation", "tapegrad"},
+                              {"version", TAPEGRAD_VERSION},
+                              {"threads", threads},
+                              {"ms", timing.median},
+                              {"limit_ms", limit},
+                              {"peak_rss_mb", peak_megabytes()}};
+  if (row.operations > 0) {
+    line["us_per_op"] = timing.median * 1000 / row.operations;
+    fmt::print("{:<28} {:>10.3f} us an operation\n", "", timing.median * 1000 / row.operations);
+  }
+  std::fflush(stdout);
+  return line;
+}
+
+void print_products() {
+  for (const auto& [m, n, k, flops] : bench::measure_products())
+    fmt::print("product {:>4} x {:>4} x {:>4}: {:>4.0f} GFLOP/s\n", m, n, k, flops * 1e-9);
+}
+
+void measure_rows(const BenchFlags& flags, const bench::Limits& limits, std::ofstream& json) {
+  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "row", "ms", "p10", "p90", "limit ms",
+             "of limit", "peak MB");
+  for (const auto& row : flags.chosen()) {
+    const nlohmann::ordered_json line = measure_row(row, limits, flags.threads);
+    if (json.is_open()) json << line.dump() << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{"Measures a training step of each reference workload."};
-  std::vector<std::string> chosen;
-  std::string json_file;
-  int thread_count = std::min(2, threads());
-  std::vector<std::string> names;
-  for (const auto& row : bench::rows()) names.push_back(row.name);
-  app.add_option("rows", chosen, "rows to measure (all)")->check(CLI::IsMember(names));
-  app.add_option("--threads", thread_count, "threads, by default those there are, at most 2")
-      ->check(CLI::Range(1, 1024));
-  app.add_option("--json", json_file, "also write an object a line to this file");
-  int steps = 0;
-  app.add_option("--steps", steps, "only run so many steps of each row and name its operations")
-      ->check(CLI::Range(1, 1000000));
-  bool list = false, only_limits = false;
-  app.add_flag("--list", list, "only list the rows");
-  app.add_flag("--limits", only_limits,
-               "only measure the machine: multiply-adds, bandwidths, and products of many shapes");
-  app.set_version_flag("--version", TAPEGRAD_VERSION);
+  BenchFlags flags;
+  flags.add_to(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  if (list) {
-    for (const std::string& name : names) fmt::print("{}\n", name);
+  if (flags.list) {
+    for (const auto& row : bench::rows()) fmt::print("{}\n", row.name);
     return 0;
   }
-  const auto is_chosen = [&](const bench::BenchRow& row) {
-    return chosen.empty() || std::find(chosen.begin(), chosen.end(), row.name) != chosen.end();
-  };
-  set_threads(thread_count);
+  set_threads(flags.threads);
   std::ofstream json;
-  if (!json_file.empty()) {
-    json.open(json_file);
+  if (!flags.json_file.empty()) {
+    json.open(flags.json_file);
     if (!json) {
-      fmt::print(stderr, "bench: cannot write {}\n", json_file);
+      fmt::print(stderr, "bench: cannot write {}\n", flags.json_file);
       return 1;
     }
   }
-
-  if (steps > 0) {
-    for (const auto& row : bench::rows())
-      if (is_chosen(row)) {
-        run_steps(row.prepare(), steps);
-        fmt::print("{} {}\n", row.name, row.operations);
-      }
+  if (flags.steps > 0) {
+    for (const auto& row : flags.chosen()) {
+      run_steps(row.prepare(), flags.steps);
+      fmt::print("{} {}\n", row.name, row.operations);
+    }
     return 0;
   }
   const bench::Limits limits = bench::measure_limits();
   print_limits(limits);
-  if (only_limits) {
-    for (const auto& [m, n, k, flops] : bench::measure_products())
-      fmt::print("product {:>4} x {:>4} x {:>4}: {:>4.0f} GFLOP/s\n", m, n, k, flops * 1e-9);
-    return 0;
-  }
-  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "row", "ms", "p10", "p90", "limit ms",
-             "of limit", "peak MB");
-  for (const auto& row : bench::rows()) {
-    if (!is_chosen(row)) continue;
-    const std::function<void()> step = row.prepare();
-    const double limit = 1e3 * bench::least_seconds(limits, kernels_of(step));
-    const Timing timing = measure(step);
-    fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f}x {:>8.0f}\n", row.name,
-               timing.median, timing.low, timing.high, limit, timing.median / limit,
-               peak_megabytes());
-    nlohmann::ordered_json line{{"row", row.name},
-                                {"implementation", "tapegrad"},
-                                {"version", TAPEGRAD_VERSION},
-                                {"threads", thread_count},
-                                {"ms", timing.median},
-                                {"limit_ms", limit},
-                                {"peak_rss_mb", peak_megabytes()}};
-    if (row.operations > 0) {
-      line["us_per_op"] = timing.median * 1000 / row.operations;
-      fmt::print("{:<28} {:>10.3f} us an operation\n", "", timing.median * 1000 / row.operations);
-    }
-    if (json.is_open()) json << line.dump() << '\n';
-    std::fflush(stdout);
-  }
+  if (flags.only_limits)
+    print_products();
+  else
+    measure_rows(flags, limits, json);
   return 0;
 }

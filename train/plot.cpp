@@ -109,69 +109,92 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
   return {linear_axis(0, greatest_x), linear_axis(least_y, greatest_y)};
 }
 
-std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
-  const auto [x_axis, y_axis] = axes(diagram);
-  // The legend is right-aligned on the title's line, or below it if both do not fit.
-  constexpr double letter = 7, sample = 40;
+// A diagram in its place in the image.
+struct Frame {
+  const Diagram& diagram;
+  Axis x_axis, y_axis;
+  double offset;  // of the diagram, from the top of the image
+  double below;   // how much lower than the title the legend stands
+
+  double frame_width() const { return width - left - right; }
+  double frame_height() const { return height - top - below - bottom; }
+  double floor() const { return offset + height - bottom; }
+  double across(double x) const { return left + x_axis.at(x) * frame_width(); }
+  double up(double y) const { return floor() - y_axis.at(y) * frame_height(); }
+};
+
+// In the legend: the width of a letter, and of the sample of a curve.
+constexpr double letter = 7, sample = 40;
+
+// The legend stands on the title's line, from the right, or below it if both are too long.
+double legend_below_title(const Diagram& diagram) {
   double both = 1.2 * letter * static_cast<double>(diagram.title.size());
   for (const Series& series : diagram.series)
     both += letter * static_cast<double>(series.name.size()) + sample;
-  const double below = both < width - left - right ? 0 : 20;
-  const double frame_width = width - left - right, frame_height = height - top - below - bottom;
-  const double floor = offset + height - bottom;
-  const auto across = [&, &axis = x_axis](double x) { return left + axis.at(x) * frame_width; };
-  const auto up = [&, &axis = y_axis](double y) { return floor - axis.at(y) * frame_height; };
+  return both < width - left - right ? 0 : 20;
+}
 
-  std::string result;
-  const auto out = std::back_inserter(result);
-  fmt::format_to(out, "<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left, offset + 24,
-                 escaped(diagram.title));
-  for (const Axis::Tick& tick : y_axis.ticks) {
-    const double y = up(tick.value);
+void draw_axes(std::string& svg, const Frame& frame) {
+  const auto out = std::back_inserter(svg);
+  const double floor = frame.floor(), frame_width = frame.frame_width();
+  for (const Axis::Tick& tick : frame.y_axis.ticks) {
+    const double y = frame.up(tick.value);
     fmt::format_to(out,
                    "<path class=\"grid\" d=\"M{} {:.1f}h{}\"/>"
                    "<text text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
                    left, y, frame_width, left - 8, y + 4, tick.label);
   }
-  for (const Axis::Tick& tick : x_axis.ticks) {
-    const double x = across(tick.value);
+  for (const Axis::Tick& tick : frame.x_axis.ticks) {
+    const double x = frame.across(tick.value);
     fmt::format_to(out,
                    "<path class=\"frame\" d=\"M{:.1f} {}v5\"/>"
                    "<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
                    x, floor, x, floor + 20, tick.label);
   }
-  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left, offset + top + below,
-                 floor, frame_width);
+  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left,
+                 frame.offset + top + frame.below, floor, frame_width);
   fmt::format_to(out, "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
-                 left + frame_width / 2, floor + 42, escaped(diagram.x_label));
-  const double middle = floor - frame_height / 2;
+                 left + frame_width / 2, floor + 42, escaped(frame.diagram.x_label));
   fmt::format_to(out,
                  "<text text-anchor=\"middle\" transform=\"rotate(-90 18 {0})\" x=\"18\" "
                  "y=\"{0}\">{1}</text>\n",
-                 middle, escaped(diagram.y_label));
+                 floor - frame.frame_height() / 2, escaped(frame.diagram.y_label));
+}
 
+void draw_curve(std::string& svg, const Frame& frame, const Series& series, std::size_t color) {
+  std::string path, dots;
+  for (const auto& [x, y] : series.points) {
+    if (!is_drawable(y)) continue;
+    const double across = frame.across(x), up = frame.up(y);
+    path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across, up)
+                         : fmt::format("L{:.1f} {:.1f}", across, up);
+    if (frame.diagram.logarithmic) dots += fmt::format("M{:.1f} {:.1f}h0", across, up);
+  }
+  svg += fmt::format("<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
+  if (!dots.empty())
+    svg += fmt::format("<path class=\"curve dots color{}\" d=\"{}\"/>\n", color, dots);
+}
+
+std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
+  const auto [x_axis, y_axis] = axes(diagram);
+  const Frame frame{diagram, x_axis, y_axis, offset, legend_below_title(diagram)};
+  std::string svg = fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left,
+                                offset + 24, escaped(diagram.title));
+  draw_axes(svg, frame);
   double legend = width - right;
   for (const Series& series : diagram.series) {
-    const auto color = (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8;
-    std::string path, dots;
-    for (const auto& [x, y] : series.points) {
-      if (!is_drawable(y)) continue;
-      path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across(x), up(y))
-                           : fmt::format("L{:.1f} {:.1f}", across(x), up(y));
-      if (diagram.logarithmic) dots += fmt::format("M{:.1f} {:.1f}h0", across(x), up(y));
-    }
-    fmt::format_to(out, "<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
-    if (!dots.empty())
-      fmt::format_to(out, "<path class=\"curve dots color{}\" d=\"{}\"/>\n", color, dots);
+    const auto color = static_cast<std::size_t>(
+        (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8);
+    draw_curve(svg, frame, series, color);
     legend -= letter * static_cast<double>(series.name.size());
-    fmt::format_to(out,
-                   "<text x=\"{0}\" y=\"{1}\">{2}</text>"
-                   "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
-                   legend, offset + below + 24, escaped(series.name), color, legend - 26,
-                   offset + below + 20);
+    svg += fmt::format(
+        "<text x=\"{0}\" y=\"{1}\">{2}</text>"
+        "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
+        legend, offset + frame.below + 24, escaped(series.name), color, legend - 26,
+        offset + frame.below + 20);
     legend -= sample;
   }
-  return result;
+  return svg;
 }
 
 }  // namespace

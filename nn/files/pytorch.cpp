@@ -61,6 +61,19 @@ std::string fault(const TensorFile& file, const std::string& name, const Shape& 
   return fmt::format("{} {}", name, file.indices.count(name) > 0 ? "holds integers" : "is missing");
 }
 
+// The names in a file that are not expected.
+std::vector<std::string> unexpected(const TensorFile& file, const std::set<std::string>& expected) {
+  std::vector<std::string> names;
+  const auto add = [&](const auto& tensors) {
+    for (const auto& [name, tensor] : tensors)
+      if (expected.count(name) == 0) names.push_back(name);
+  };
+  add(file.tensors);
+  add(file.indices);
+  add(file.unread);
+  return names;
+}
+
 }  // namespace
 
 void PyTorchState::transposed(const std::string& name, Parameter parameter) {
@@ -119,17 +132,12 @@ void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions&
       wrong.push_back(
           fmt::format("{} and {} differ, the net has one tensor for both", first, name));
   }
-  std::set<std::string> skipped, unused;
-  for (const std::string& name : skipped_) skipped.insert(renamed(name, options, unused));
-  const auto expect_wanted = [&](const auto& tensors) {
-    for (const auto& [name, tensor] : tensors)
-      if (wanted.count(name) == 0 && skipped.count(name) == 0)
-        wrong.push_back(fmt::format("{} is not expected", beginning(name)));
-  };
   if (!options.allow_unexpected) {
-    expect_wanted(file.tensors);
-    expect_wanted(file.indices);
-    expect_wanted(file.unread);
+    std::set<std::string> expected, unused;
+    for (const auto& [name, entry] : wanted) expected.insert(name);
+    for (const std::string& name : skipped_) expected.insert(renamed(name, options, unused));
+    for (const std::string& name : unexpected(file, expected))
+      wrong.push_back(fmt::format("{} is not expected", beginning(name)));
   }
   expect<DataError>(
       wrong.empty(),

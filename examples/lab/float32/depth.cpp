@@ -216,13 +216,11 @@ struct Column {
 };
 
 void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
-  Table losses{fmt::format("Validation loss in bits a character, {}",
-                           flags.seeds == 1 ? "one seed"
-                                            : fmt::format("mean and spread over {} seeds (sample "
-                                                          "standard deviation)",
-                                                          flags.seeds)),
-               {"norm"},
-               {}};
+  const std::string over =
+      flags.seeds == 1
+          ? "one seed"
+          : fmt::format("mean and spread over {} seeds (sample standard deviation)", flags.seeds);
+  Table losses{"Validation loss in bits a character, " + over, {"norm"}, {}};
   Table costs{"What a norm loses against layer_simple, in bits a character", {"norm"}, {}};
   for (const Column& column : columns) {
     losses.columns.push_back(column.name());
@@ -243,10 +241,8 @@ void tables(Report& report, const std::vector<Column>& columns, const DepthFlags
 
 void figures(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   for (const std::string& placement : flags.placements) {
-    Diagram diagram{fmt::format("Validation loss and depth, {}-norm", placement),
-                    "layers",
-                    "bits a character",
-                    {}};
+    const std::string title = fmt::format("Validation loss and depth, {}-norm", placement);
+    Diagram diagram{title, "layers", "bits a character", {}};
     for (const std::string& norm : flags.norms) {
       Series series{norm, {}};
       for (const Column& column : columns)
@@ -257,11 +253,9 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
     report.figure(placement + "_depth", diagram);
   }
   for (const Column& column : columns) {
-    Diagram diagram{
-        fmt::format("Training loss, {}-norm, {} layers", column.placement, column.depth),
-        "optimizer steps",
-        "bits a character",
-        {}};
+    const std::string title =
+        fmt::format("Training loss, {}-norm, {} layers", column.placement, column.depth);
+    Diagram diagram{title, "optimizer steps", "bits a character", {}};
     for (const std::string& norm : flags.norms)
       diagram.series.push_back(
           {norm, thinned(mean_training_curve(column.results.at(norm))).points});
@@ -284,6 +278,31 @@ std::string listed(const std::vector<Column>& columns, const Value& value) {
   return text;
 }
 
+// depths: the columns of one placement, from shallow to deep
+void growth_claim(Report& report, const std::string& placement, const std::vector<Column>& depths) {
+  const Column &shallow = depths.front(), &deep = depths.back();
+  const double growth = deep.scale_cost() - shallow.scale_cost();
+  const double spread = std::max(deep.spread(), shallow.spread());
+  report.claim(
+      fmt::format("Its cost grows with depth, {}-norm: from {} to {} layers by more than the "
+                  "spread.",
+                  placement, shallow.depth, deep.depth),
+      fmt::format("from {:.3f} to {:.3f} bits, that is by {:.3f} at a spread of {:.3f}",
+                  shallow.scale_cost(), deep.scale_cost(), growth, spread),
+      growth > spread);
+}
+
+void not_claimed(Report& report, const std::vector<Column>& post) {
+  if (post.empty()) return;
+  report.paragraph(fmt::format(
+      "Not claimed: that ada is close to layer_simple in post-norm. Against it, it loses, in "
+      "bits and in parts of what detaching the scale costs: {}.",
+      listed(post, [](const Column& c) {
+        return fmt::format("{:+.3f} ({:+.0f} %)", c.cost("ada"),
+                           100 * c.cost("ada") / c.scale_cost());
+      })));
+}
+
 void claims(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   const auto all = [&](const auto& property) {
     return std::all_of(columns.begin(), columns.end(), property);
@@ -297,20 +316,8 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
       all([](const Column& c) { return c.scale_cost() > 3 * c.spread(); }));
 
   if (flags.layers.size() > 1)
-    for (const std::string& placement : flags.placements) {
-      const std::vector<Column> depths = placed(columns, placement);
-      const Column &shallow = depths.front(), &deep = depths.back();
-      const double growth = deep.scale_cost() - shallow.scale_cost();
-      const double spread = std::max(deep.spread(), shallow.spread());
-      report.claim(
-          fmt::format("Its cost grows with depth, {}-norm: from {} to {} layers by more than the "
-                      "spread.",
-                      placement, shallow.depth, deep.depth),
-          fmt::format("from {:.3f} to {:.3f} bits, that is by {:.3f} at a spread of {:.3f}",
-                      shallow.scale_cost(), deep.scale_cost(), growth, spread),
-          growth > spread);
-    }
-
+    for (const std::string& placement : flags.placements)
+      growth_claim(report, placement, placed(columns, placement));
   report.claim(
       "Detaching the mean costs next to nothing: less than a tenth of the cost of detaching the "
       "scale.",
@@ -334,15 +341,7 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
                return fmt::format("{:.3f} ({:.0f} %)", apart(c), 100 * apart(c) / c.scale_cost());
              }),
       all([&](const Column& c) { return apart(c) < c.scale_cost() / 5; }));
-  const std::vector<Column> post = placed(columns, "post");
-  if (!post.empty())
-    report.paragraph(fmt::format(
-        "Not claimed: that ada is close to layer_simple in post-norm. Against it, it loses, in "
-        "bits and in parts of what detaching the scale costs: {}.",
-        listed(post, [](const Column& c) {
-          return fmt::format("{:+.3f} ({:+.0f} %)", c.cost("ada"),
-                             100 * c.cost("ada") / c.scale_cost());
-        })));
+  not_claimed(report, placed(columns, "post"));
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -291,6 +291,42 @@ void first_gain(Report& report, const Setting& setting, const Comparison& compar
       fmt::format("training loss {:.3f} and {:.3f}", losses[0], losses[1]), losses[0] < losses[1]);
 }
 
+void comparisons(Report& report, const ImageSets& images, const CharText& text, const Scale& scale,
+                 const Comparison& comparison) {
+  const Setting on_images{
+      "cnn",
+      "Convolutional network",
+      "errors, %",
+      held_out_error,
+      [&](const std::string& norm, std::uint64_t seed) { return cnn(images, norm, seed); },
+      scale.cnn_steps,
+      ",radius=2"};
+  const auto on_text = [&](const char* name, const char* title, Cell cell) {
+    return Setting{name,
+                   title,
+                   "held-out loss",
+                   held_out_loss,
+                   [&text, cell](const std::string& norm, std::uint64_t seed) {
+                     return rnn(text, cell, norm, seed);
+                   },
+                   scale.rnn_steps,
+                   ""};
+  };
+  family(report, on_images, comparison);
+  auto recurrent =
+      family(report, on_text("rnn", "Recurrent language model", Cell::rnn_tanh), comparison);
+  const auto loss = [&](const char* kind) { return recurrent[kind].spread(training_loss).mean; };
+  const double batch = loss("batch"), layer = loss("layer"), divisive = loss("divisive");
+  report.claim(
+      "Through time, statistics of the case (layer, divisive) learn faster than those "
+      "of a batch at each step.",
+      fmt::format("training loss {:.3f} and {:.3f} against {:.3f}", layer, divisive, batch),
+      std::max(layer, divisive) < batch);
+  learned_smoothing(report, on_images, comparison);
+  neighbours(report, on_images, comparison);
+  first_gain(report, on_text("lstm", "Layer-normalized LSTM", Cell::lstm), comparison);
+}
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   Report report;
@@ -320,38 +356,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     const CharText text(grammar_text(3000, drawn));
     ledger.begin(self.name, fmt::format("{}, text {}", images.digest(), text.digest()));
     const Comparison comparison(ledger, scale.seed, scale.seeds);
-    const Setting on_images{
-        "cnn",
-        "Convolutional network",
-        "errors, %",
-        held_out_error,
-        [&](const std::string& norm, std::uint64_t seed) { return cnn(images, norm, seed); },
-        scale.cnn_steps,
-        ",radius=2"};
-    const auto on_text = [&](const char* name, const char* title, Cell cell) {
-      return Setting{name,
-                     title,
-                     "held-out loss",
-                     held_out_loss,
-                     [&text, cell](const std::string& norm, std::uint64_t seed) {
-                       return rnn(text, cell, norm, seed);
-                     },
-                     scale.rnn_steps,
-                     ""};
-    };
-    family(report, on_images, comparison);
-    auto recurrent =
-        family(report, on_text("rnn", "Recurrent language model", Cell::rnn_tanh), comparison);
-    const auto loss = [&](const char* kind) { return recurrent[kind].spread(training_loss).mean; };
-    const double batch = loss("batch"), layer = loss("layer"), divisive = loss("divisive");
-    report.claim(
-        "Through time, statistics of the case (layer, divisive) learn faster than those "
-        "of a batch at each step.",
-        fmt::format("training loss {:.3f} and {:.3f} against {:.3f}", layer, divisive, batch),
-        std::max(layer, divisive) < batch);
-    learned_smoothing(report, on_images, comparison);
-    neighbours(report, on_images, comparison);
-    first_gain(report, on_text("lstm", "Layer-normalized LSTM", Cell::lstm), comparison);
+    comparisons(report, images, text, scale, comparison);
     return report.finish();
   });
 }

@@ -112,10 +112,8 @@ Layer make_mlp(const std::string& name, Random& random) {
 
 const Metric late_loss{.value = "late_loss"};    // over the last half of the updates
 const Metric whole_loss{.value = "whole_loss"};  // over all
-const Metric test_error{                         // over the last quarter
-                        .value = "test_error",
-                        .worst = 100,
-                        .of_items = true};
+// Over the last quarter.
+const Metric test_error{.value = "test_error", .worst = 100, .of_items = true};
 
 // The convolutional network.
 
@@ -243,6 +241,7 @@ class Laboratory {
   Index done_ = 0, finished_ = 0;
 };
 
+// As long as its part of the page: a table and one claim after another about the same trainings.
 void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
   Table table{
       "The mlp: training loss over the last half of the updates, test error in percent "
@@ -307,8 +306,7 @@ void systems(Report& report, const std::vector<Results>& results) {
               {}};
   const char* published[] = {"99.14", "99.13", "99.09", "99.10", "99.25", "99.10", "99.35"};
   double least = 100, greatest = 0;
-  std::vector<std::pair<std::string, Judgement>>
-      level;  // each of the detached systems with layer_simple
+  std::vector<std::pair<std::string, Judgement>> level;  // each detached one, layer_simple
   std::string detached;
   for (std::size_t i = 0; i < 7; ++i) {
     const Spread accuracy = results[i].spread(test_accuracy);

@@ -48,6 +48,28 @@ Course run_rnn(const char* norm, double scale, Index steps, Random random) {
 
 double last(const Series& series) { return series.points.back().second; }
 
+// plain, normalized: from recurrent scales of 0.5, 1 and 2
+void growth_claims(Report& report, Index steps, const std::vector<Course>& plain,
+                   const std::vector<Course>& normalized) {
+  const double expected = 2 * static_cast<double>(steps) * std::log10(2.0);
+  const double plain_spread = last(plain[2].states) - last(plain[0].states);
+  const double spread = std::abs(last(normalized[2].states) - last(normalized[0].states));
+  report.claim(
+      "Without normalization the state grows or vanishes as the scale to the power of the "
+      "steps; with it, the scale does not matter.",
+      fmt::format("from scale 0.5 to 2 the plain state grows by 10^{:.1f} (4^steps is "
+                  "10^{:.1f}), the normalized one by 10^{:.1e}",
+                  plain_spread, expected, spread),
+      std::abs(plain_spread - expected) < 1e-6 * expected && spread < 1e-3);
+  const double gradient_spread = last(plain[2].gradients) - last(plain[0].gradients);
+  const double normalized_spread =
+      std::abs(last(normalized[2].gradients) - last(normalized[0].gradients));
+  report.claim("So do the gradients.",
+               fmt::format("by 10^{:.1f} plain, by 10^{:.1e} normalized", gradient_spread,
+                           normalized_spread),
+               gradient_spread > 0.9 * expected && normalized_spread < 0.1);
+}
+
 void growth(Report& report, Index steps, const Random& random) {
   Diagram states{"Size of the state", "step", "log10 |h|", {}};
   Diagram gradients{"Size of the gradient, back in time", "steps back", "log10 |dl/dh|", {}};
@@ -77,24 +99,21 @@ void growth(Report& report, Index steps, const Random& random) {
   split(states, "LN", "states_normalized");
   split(gradients, "plain", "gradients_plain");
   split(gradients, "LN", "gradients_normalized");
+  growth_claims(report, steps, plain, normalized);
+}
 
-  const double expected = 2 * static_cast<double>(steps) * std::log10(2.0);
-  const double plain_spread = last(plain[2].states) - last(plain[0].states);
-  const double spread = std::abs(last(normalized[2].states) - last(normalized[0].states));
+// x: (T, 1, in), cut after `part` steps
+void parts_of_a_sequence(Report& report, const Tensor& x, Index hidden, Index part,
+                         Random& random) {
+  const RecurrentLayer layer(Cell::lstm, x.shape()[2], hidden, random, {.norm = "layer"});
+  const Tensor whole = layer(x).outputs;
+  const RecurrentState half = layer(slice(x, 0, 0, part)).last;
+  const Tensor rest = layer(slice(x, 0, part, x.shape()[0]), half).outputs;
+  const double difference = max(abs(rest - slice(whole, 0, part, x.shape()[0]))).item();
   report.claim(
-      "Without normalization the state grows or vanishes as the scale to the power of the "
-      "steps; with it, the scale does not matter.",
-      fmt::format("from scale 0.5 to 2 the plain state grows by 10^{:.1f} (4^steps is "
-                  "10^{:.1f}), the normalized one by 10^{:.1e}",
-                  plain_spread, expected, spread),
-      std::abs(plain_spread - expected) < 1e-6 * expected && spread < 1e-3);
-  const double gradient_spread = last(plain[2].gradients) - last(plain[0].gradients);
-  const double normalized_spread =
-      std::abs(last(normalized[2].gradients) - last(normalized[0].gradients));
-  report.claim("So do the gradients.",
-               fmt::format("by 10^{:.1f} plain, by 10^{:.1e} normalized", gradient_spread,
-                           normalized_spread),
-               gradient_spread > 0.9 * expected && normalized_spread < 0.1);
+      "A layer-normalized LSTM has nothing that belongs to a step: any part of a sequence can "
+      "follow any other.",
+      fmt::format("largest difference {:.1e}", difference), difference < 1e-12);
 }
 
 void lengths(Report& report, Random random) {
@@ -130,16 +149,7 @@ void lengths(Report& report, Random random) {
       "every channel is its own mean. Layer normalization does not see the batch.",
       fmt::format("outputs spread over channels by {:.1e} and {:.2f}", batch_one, layer_one),
       batch_one < 1e-6 && layer_one > 1e-3);
-
-  const RecurrentLayer layer(Cell::lstm, in, hidden, random, {.norm = "layer"});
-  const Tensor whole = layer(x).outputs;
-  const RecurrentState half = layer(slice(x, 0, 0, trained)).last;
-  const Tensor rest = layer(slice(x, 0, trained, longer), half).outputs;
-  const double difference = max(abs(rest - slice(whole, 0, trained, longer))).item();
-  report.claim(
-      "A layer-normalized LSTM has nothing that belongs to a step: any part of a sequence can "
-      "follow any other.",
-      fmt::format("largest difference {:.1e}", difference), difference < 1e-12);
+  parts_of_a_sequence(report, x, hidden, trained, random);
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

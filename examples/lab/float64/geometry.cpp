@@ -6,6 +6,7 @@
 // dispersion 1. With J = dtheta/d(W, b, g) the Fisher information is E[J^T Cov[y|x] J].
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -188,53 +189,38 @@ void printed_equations(Report& report, Random& random, Index draws) {
       exact < exact_below && least_gap > 0.01);
 }
 
-void implicit_rate(Report& report, Random& random) {
-  Table table{
-      "Doubling |w|: how the blocks of F and the gradient change (one vector; for layer the "
-      "matrix)",
-      {"normalization", "(w, w)", "(w, b)", "(w, g)", "(b, b)", "(g, g)", "gradient"},
-      {}};
-  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
-  const Tensor target = random.uniform({cases, outputs});
-  double worst = 0;
-  for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
-    const bool all = kind == Kind::layer;
-    const Index rows = all ? weights : inputs;
-    const auto information = [&](const Tensor& at) {
-      return fisher(exact_jacobian(kind, at, x), variances(natural(kind, at, x), true));
-    };
-    const auto slope = [&](const Tensor& at) {
-      const Tensor dp = vjp(
-          [&](const auto& in) {
-            return binary_cross_entropy_with_logits(natural(kind, in[0], x), target);
-          },
-          {at}, Tensor(1.0))[0];
-      return slice(dp, 0, 0, rows);
-    };
-    const Tensor before = information(p), after = information(scaled(p, 2, all));
-    const auto ratio = [&](Index row, Index height, Index column, Index width) {
-      return norm(block(after, row, height, column, width)).item() /
-             norm(block(before, row, height, column, width)).item();
-    };
-    const double found[] = {ratio(0, rows, 0, rows),
-                            ratio(0, rows, weights, outputs),
-                            ratio(0, rows, weights + outputs, outputs),
-                            ratio(weights, outputs, weights, outputs),
-                            ratio(weights + outputs, outputs, weights + outputs, outputs),
-                            norm(slope(scaled(p, 2, all))).item() / norm(slope(p)).item()};
-    const double expected[] = {0.25, 0.5, 0.5, 1, 1, 0.5};
-    table.rows.push_back({names[static_cast<int>(kind)]});
-    for (int i = 0; i < 6; ++i) {
-      worst = std::max(worst, std::abs(found[i] - expected[i]));
-      table.rows.back().push_back(fmt::format("{:.6f}", found[i]));
-    }
-  }
-  report.table(table);
-  report.claim(
-      "The implicit reduction of the learning rate: when |w| doubles, the curvature along w "
-      "falls to 1/4. (The paper prints 1/2, which fits the mixed blocks and the gradient.)",
-      fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst), worst < exact_below);
+// The gradient of one weight vector, under layer normalization of the whole matrix.
+Tensor gradient_of_w(Kind kind, const Tensor& p, const Tensor& x, const Tensor& target) {
+  const Function loss = [&](const auto& in) {
+    return binary_cross_entropy_with_logits(natural(kind, in[0], x), target);
+  };
+  return slice(vjp(loss, {p}, Tensor(1.0))[0], 0, 0, kind == Kind::layer ? weights : inputs);
+}
 
+// How the blocks of F and the gradient change when |w| doubles: (w, w), (w, b), (w, g), (b, b),
+// (g, g), gradient.
+std::array<double, 6> after_doubling(Kind kind, const Tensor& p, const Tensor& x,
+                                     const Tensor& target) {
+  const bool all = kind == Kind::layer;
+  const Index rows = all ? weights : inputs;
+  const auto information = [&](const Tensor& at) {
+    return fisher(exact_jacobian(kind, at, x), variances(natural(kind, at, x), true));
+  };
+  const Tensor before = information(p), after = information(scaled(p, 2, all));
+  const auto ratio = [&](Index row, Index height, Index column, Index width) {
+    return norm(block(after, row, height, column, width)).item() /
+           norm(block(before, row, height, column, width)).item();
+  };
+  return {ratio(0, rows, 0, rows),
+          ratio(0, rows, weights, outputs),
+          ratio(0, rows, weights + outputs, outputs),
+          ratio(weights, outputs, weights, outputs),
+          ratio(weights + outputs, outputs, weights + outputs, outputs),
+          norm(gradient_of_w(kind, scaled(p, 2, all), x, target)).item() /
+              norm(gradient_of_w(kind, p, x, target)).item()};
+}
+
+void null_directions(Report& report, const Tensor& p, const Tensor& x) {
   double null = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
     Tensor d = zeros({parameter_count});
@@ -248,37 +234,41 @@ void implicit_rate(Report& report, Random& random) {
       fmt::format("largest {:.1e}", null), null < exact_below);
 }
 
-void gains(Report& report, Random& random) {
+void implicit_rate(Report& report, Random& random) {
+  Table table{
+      "Doubling |w|: how the blocks of F and the gradient change (one vector; for layer the "
+      "matrix)",
+      {"normalization", "(w, w)", "(w, b)", "(w, g)", "(b, b)", "(g, g)", "gradient"},
+      {}};
   const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
-  const auto gain_block = [&](Kind kind, const Tensor& data, bool bernoulli) {
-    const Tensor f =
-        fisher(exact_jacobian(kind, p, data), variances(natural(kind, p, data), bernoulli));
-    return block(f, weights + outputs, outputs, weights + outputs, outputs);
-  };
-  const auto expected = [&](Kind kind, const Tensor& data, bool bernoulli, bool with_values) {
-    const Tensor a = matmul(data, weights_of(p), {.b = true});
-    const auto [mu, sigma] = statistics(kind, weights_of(p), a);
-    const Tensor covariance = variances(natural(kind, p, data), bernoulli);
-    return eye(outputs) * mean(with_values ? covariance * square((a - mu) / sigma) : covariance, 0);
-  };
-  const double layer =
-      distance(gain_block(Kind::layer, x, true), expected(Kind::layer, x, true, true));
-  const double weight =
-      distance(gain_block(Kind::weight, x, true), expected(Kind::weight, x, true, true));
-  report.claim("Eq. 33 and 34: the metric of the gains under layer and weight normalization.",
-               fmt::format("relative distances {:.1e} and {:.1e}", layer, weight),
-               std::max(layer, weight) < exact_below);
-  const double gaussian =
-      distance(gain_block(Kind::batch, x, false), expected(Kind::batch, x, false, false));
-  const double bernoulli =
-      distance(gain_block(Kind::batch, x, true), expected(Kind::batch, x, true, false));
+  const Tensor target = random.uniform({cases, outputs});
+  double worst = 0;
+  for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
+    const std::array<double, 6> found = after_doubling(kind, p, x, target);
+    const double expected[] = {0.25, 0.5, 0.5, 1, 1, 0.5};
+    table.rows.push_back({names[static_cast<int>(kind)]});
+    for (int i = 0; i < 6; ++i) {
+      worst = std::max(worst, std::abs(found[i] - expected[i]));
+      table.rows.back().push_back(fmt::format("{:.6f}", found[i]));
+    }
+  }
+  report.table(table);
   report.claim(
-      "Eq. 32, for batch normalization, leaves out the squared normalized value: exact for "
-      "Gaussian outputs, whose variance is constant, not for Bernoulli ones.",
-      fmt::format("relative distance {:.1e} Gaussian, {:.2f} Bernoulli", gaussian, bernoulli),
-      gaussian < exact_below && bernoulli > 0.01);
+      "The implicit reduction of the learning rate: when |w| doubles, the curvature along w "
+      "falls to 1/4. (The paper prints 1/2, which fits the mixed blocks and the gradient.)",
+      fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst), worst < exact_below);
+  null_directions(report, p, x);
+}
+
+// The metric of the gains.
+Tensor gain_block(Kind kind, const Tensor& p, const Tensor& x, bool bernoulli) {
+  const Tensor f = fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), bernoulli));
+  return block(f, weights + outputs, outputs, weights + outputs, outputs);
+}
+
+void larger_inputs(Report& report, const Tensor& p, const Tensor& x) {
   const auto growth = [&](Kind kind) {
-    return distance(gain_block(kind, x * 3.0, false), gain_block(kind, x, false));
+    return distance(gain_block(kind, p, x * 3.0, false), gain_block(kind, p, x, false));
   };
   const double normalized = std::max(growth(Kind::batch), growth(Kind::layer));
   const Tensor unit = reshape(select(weights_of(p), 0), {inputs}) / norm(select(weights_of(p), 0));
@@ -298,41 +288,34 @@ void gains(Report& report, Random& random) {
       std::abs(standard - 9) < 1e-9 && normalized < exact_below);
 }
 
-void angles(Report& report, Random& random) {
+void gains(Report& report, Random& random) {
   const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
-  const Tensor target = random.uniform({cases, outputs});
-  const auto gradient = [&](const Tensor& at) {
-    return slice(vjp(
-                     [&](const auto& in) {
-                       return binary_cross_entropy_with_logits(natural(Kind::weight, in[0], x),
-                                                               target);
-                     },
-                     {at}, Tensor(1.0))[0],
-                 0, 0, inputs);
+  const auto expected = [&](Kind kind, bool bernoulli, bool with_values) {
+    const Tensor a = matmul(x, weights_of(p), {.b = true});
+    const auto [mu, sigma] = statistics(kind, weights_of(p), a);
+    const Tensor covariance = variances(natural(kind, p, x), bernoulli);
+    return eye(outputs) * mean(with_values ? covariance * square((a - mu) / sigma) : covariance, 0);
   };
-  const auto angle = [](const Tensor& a, const Tensor& b) {
-    const Tensor unit_a = a / norm(a), unit_b = b / norm(b);
-    return 2 * std::asin(norm(unit_a - unit_b).item() / 2);
-  };
-  Table table{"The angle that one step turns w by, under weight normalization",
-              {"|w| times", "SGD", "sign of the gradient (as Adam's first step)"},
-              {}};
-  std::vector<double> sgd, sign_step;
-  for (const double factor : {1.0, 2.0, 4.0}) {
-    const Tensor at = scaled(p, factor, false), w = slice(at, 0, 0, inputs), g = gradient(at);
-    sgd.push_back(angle(w, w - 1e-3 * g));
-    sign_step.push_back(angle(w, w - 1e-3 * sign(g)));
-    table.rows.push_back({fmt::format("{}", factor), fmt::format("{:.3e}", sgd.back()),
-                          fmt::format("{:.3e}", sign_step.back())});
-  }
-  report.table(table);
-  const double by_sgd = sgd[2] / sgd[1], by_sign = sign_step[2] / sign_step[1];
+  const double layer =
+      distance(gain_block(Kind::layer, p, x, true), expected(Kind::layer, true, true));
+  const double weight =
+      distance(gain_block(Kind::weight, p, x, true), expected(Kind::weight, true, true));
+  report.claim("Eq. 33 and 34: the metric of the gains under layer and weight normalization.",
+               fmt::format("relative distances {:.1e} and {:.1e}", layer, weight),
+               std::max(layer, weight) < exact_below);
+  const double gaussian =
+      distance(gain_block(Kind::batch, p, x, false), expected(Kind::batch, false, false));
+  const double bernoulli =
+      distance(gain_block(Kind::batch, p, x, true), expected(Kind::batch, true, false));
   report.claim(
-      "A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
-      "does not see the gradient's size, by 2.",
-      fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
-      std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3);
+      "Eq. 32, for batch normalization, leaves out the squared normalized value: exact for "
+      "Gaussian outputs, whose variance is constant, not for Bernoulli ones.",
+      fmt::format("relative distance {:.1e} Gaussian, {:.2f} Bernoulli", gaussian, bernoulli),
+      gaussian < exact_below && bernoulli > 0.01);
+  larger_inputs(report, p, x);
+}
 
+void growth(Report& report, const Tensor& p, const Tensor& x, const Tensor& target) {
   constexpr double rate = 10;
   Series measured{"|w|^2", {}}, predicted{"its start plus the steps' squares", {}};
   Tensor at = p;
@@ -341,7 +324,7 @@ void angles(Report& report, Random& random) {
     const double size = square(norm(slice(at, 0, 0, inputs))).item();
     measured.points.emplace_back(step, size);
     predicted.points.emplace_back(step, sum_of_squares);
-    const Tensor g = gradient(at);
+    const Tensor g = gradient_of_w(Kind::weight, at, x, target);
     sum_of_squares += rate * rate * square(norm(g)).item();
     Tensor move = zeros({parameter_count});
     std::copy_n(g.data(), inputs, move.mutable_data());
@@ -357,6 +340,35 @@ void angles(Report& report, Random& random) {
       fmt::format("from {:.4f} to {:.4f}; predicted {:.4f}", start, end,
                   predicted.points.back().second),
       end > start && std::abs(end - predicted.points.back().second) < 1e-9 * end);
+}
+
+void angles(Report& report, Random& random) {
+  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const Tensor target = random.uniform({cases, outputs});
+  const auto angle = [](const Tensor& a, const Tensor& b) {
+    const Tensor unit_a = a / norm(a), unit_b = b / norm(b);
+    return 2 * std::asin(norm(unit_a - unit_b).item() / 2);
+  };
+  Table table{"The angle that one step turns w by, under weight normalization",
+              {"|w| times", "SGD", "sign of the gradient (as Adam's first step)"},
+              {}};
+  std::vector<double> sgd, sign_step;
+  for (const double factor : {1.0, 2.0, 4.0}) {
+    const Tensor at = scaled(p, factor, false), w = slice(at, 0, 0, inputs),
+                 g = gradient_of_w(Kind::weight, at, x, target);
+    sgd.push_back(angle(w, w - 1e-3 * g));
+    sign_step.push_back(angle(w, w - 1e-3 * sign(g)));
+    table.rows.push_back({fmt::format("{}", factor), fmt::format("{:.3e}", sgd.back()),
+                          fmt::format("{:.3e}", sign_step.back())});
+  }
+  report.table(table);
+  const double by_sgd = sgd[2] / sgd[1], by_sign = sign_step[2] / sign_step[1];
+  report.claim(
+      "A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
+      "does not see the gradient's size, by 2.",
+      fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
+      std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3);
+  growth(report, p, x, target);
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -251,6 +251,46 @@ Task transformer(const Characters& characters, const Indices& ids, const std::st
           }};
 }
 
+void compare_nets(Report& report, Index steps, std::uint64_t seed) {
+  report.paragraph(
+      "Each net is trained on data that this program draws, and looked at by a probe in every "
+      "step. \"After\" a norm is the gradient with respect to its output, \"before\" with "
+      "respect to its input, over the features of a row; s is the deviation that the norm "
+      "divides by. Means are root mean squares over rows, in deviations of the gradient after.");
+  const ImageSets images = draw_image_sets(seed);
+  Random drawn = Random(seed).stream(2);
+  const std::string text = grammar_text(1000, drawn);
+  const Characters characters(text);
+  const Indices ids = characters.encode(text);
+
+  const auto perceptrons = compare(
+      report, "mlp", "Multilayer perceptron on digits",
+      [&](const std::string& norm, Random& random) { return mlp(images.train, norm, random); },
+      steps, seed);
+  const double attached = radial_part(perceptrons[0], "layers.0.weight");
+  const double detached = radial_part(perceptrons[3], "layers.0.weight");
+  report.claim(
+      "The loss does not feel the size of a weight in front of a normalization, so the gradient "
+      "has no radial part <W, dL/dW>; with a detached deviation it has.",
+      fmt::format("|<W, dL/dW>| / (|W| |dL/dW|) of the first layer: {:.1e} attached, {:.1e} "
+                  "detached",
+                  attached, detached),
+      attached < 0.01 && detached > 10 * attached);
+
+  compare(
+      report, "lstm", "Layer-normalized LSTM on characters",
+      [&](const std::string& norm, Random& random) { return lstm(characters, ids, norm, random); },
+      steps, seed);
+
+  const auto transformers = compare(
+      report, "transformer", "Transformer of 12 layers on characters",
+      [&](const std::string& norm, Random& random) {
+        return transformer(characters, ids, norm, random);
+      },
+      steps, seed);
+  report.figure("transformer_depth", depth_diagram("Transformer of 12 layers", transformers));
+}
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   Report report;
@@ -270,45 +310,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
       compare_runs(report, runs);
       return report.finish();
     }
-    report.paragraph(
-        "Each net is trained on data that this program draws, and looked at by a probe in every "
-        "step. \"After\" a norm is the gradient with respect to its output, \"before\" with "
-        "respect to its input, over the features of a row; s is the deviation that the norm "
-        "divides by. Means are root mean squares over rows, in deviations of the gradient after.");
-    const ImageSets images = draw_image_sets(seed);
-    Random drawn = Random(seed).stream(2);
-    const std::string text = grammar_text(1000, drawn);
-    const Characters characters(text);
-    const Indices ids = characters.encode(text);
-
-    const auto perceptrons = compare(
-        report, "mlp", "Multilayer perceptron on digits",
-        [&](const std::string& norm, Random& random) { return mlp(images.train, norm, random); },
-        steps, seed);
-    const double attached = radial_part(perceptrons[0], "layers.0.weight");
-    const double detached = radial_part(perceptrons[3], "layers.0.weight");
-    report.claim(
-        "The loss does not feel the size of a weight in front of a normalization, so the gradient "
-        "has no radial part <W, dL/dW>; with a detached deviation it has.",
-        fmt::format("|<W, dL/dW>| / (|W| |dL/dW|) of the first layer: {:.1e} attached, {:.1e} "
-                    "detached",
-                    attached, detached),
-        attached < 0.01 && detached > 10 * attached);
-
-    compare(
-        report, "lstm", "Layer-normalized LSTM on characters",
-        [&](const std::string& norm, Random& random) {
-          return lstm(characters, ids, norm, random);
-        },
-        steps, seed);
-
-    const auto transformers = compare(
-        report, "transformer", "Transformer of 12 layers on characters",
-        [&](const std::string& norm, Random& random) {
-          return transformer(characters, ids, norm, random);
-        },
-        steps, seed);
-    report.figure("transformer_depth", depth_diagram("Transformer of 12 layers", transformers));
+    compare_nets(report, steps, seed);
     return report.finish();
   });
 }

@@ -97,12 +97,11 @@ std::pair<int, int> agreement(const std::vector<Method>& methods,
   return {right, all};
 }
 
-void fully_connected(Report& report, Random& random) {
-  constexpr Index in = 20, out = 30, cases = 16;
-  const Tensor w = random.normal({in, out}), x = random.normal({cases, in}, 0.5);
+// What table 1 of the paper lists. w: (in, out)   x: (cases, in)
+std::vector<Change> linear_changes(const Tensor& w, const Tensor& x, Random& random) {
+  const Index in = w.shape()[0], out = w.shape()[1], cases = x.shape()[0];
   const Tensor shift = random.normal({in, 1}), move = random.normal({in});
-  const Tensor gain = random.uniform({1, out}, 0.5, 2);
-  const std::vector<Change> changes{
+  return {
       {"matrix scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v * 3.0, d); }},
       {"matrix centered",
        [=](const Tensor& v, const Tensor& d) { return std::pair(v + shift, d); }},
@@ -117,6 +116,23 @@ void fully_connected(Report& report, Random& random) {
          return std::pair(v, d * one_other({cases, 1}, 1, 3));
        }},
   };
+}
+
+void added_constants(Report& report, const Tensor& w, const Tensor& x) {
+  const Tensor a = matmul(x, w), constant = one_other({x.shape()[0], 1}, 1, 3) - 1.0;
+  const double sums = change(layer_norm(a + constant, sharp), layer_norm(a, sharp));
+  const double raw = change(layer_norm(matmul(x + constant, w), sharp), layer_norm(a, sharp));
+  report.claim(
+      "A constant added to all sums of a case changes nothing; added to its raw inputs, as "
+      "the conclusion of the paper may be read, it does.",
+      fmt::format("sums {:.1e}, inputs {:.2f}", sums, raw), sums < invariant_below && raw > 0.01);
+}
+
+void fully_connected(Report& report, Random& random) {
+  constexpr Index in = 20, out = 30, cases = 16;
+  const Tensor w = random.normal({in, out}), x = random.normal({cases, in}, 0.5);
+  const std::vector<Change> changes = linear_changes(w, x, random);
+  const Tensor gain = random.uniform({1, out}, 0.5, 2);
   const NormField row{.axes = {1}}, column{.axes = {0}}, window{.window = {1}, .radius = 4};
   // The first three are from table 1 of the paper; the others are similar systems.
   const std::vector<Method> methods{
@@ -148,25 +164,13 @@ void fully_connected(Report& report, Random& random) {
       "which layer normalization alone does not.",
       fmt::format("change {:.2f} alone, {:.1e} together", alone, combined),
       alone > 0.1 && combined < invariant_below);
-
-  const Tensor a = matmul(x, w), constant = one_other({cases, 1}, 1, 3) - 1.0;
-  const double sums = change(layer_norm(a + constant, sharp), layer_norm(a, sharp));
-  const double raw = change(layer_norm(matmul(x + constant, w), sharp), layer_norm(a, sharp));
-  report.claim(
-      "A constant added to all sums of a case changes nothing; added to its raw inputs, as "
-      "the conclusion of the paper may be read, it does.",
-      fmt::format("sums {:.1e}, inputs {:.2f}", sums, raw), sums < invariant_below && raw > 0.01);
+  added_constants(report, w, x);
 }
 
-void convolution(Report& report, Random& random) {
-  const Tensor w = random.normal({6, 3, 3, 3}), x = random.normal({4, 3, 8, 8}, 0.4);
+// Of 6 filters of 3 x 3 for 3 channels, and of 4 cases.
+std::vector<Change> convolution_changes(Random& random) {
   const Tensor bank = random.normal({1, 3, 3, 3}), channel = random.normal({1, 3, 1, 1});
-  const auto by = [](const NormField& field) -> LayerOf {
-    return [=](const Tensor& v, const Tensor& d) {
-      return normalize(conv2d(d, v), both(field), sharp);
-    };
-  };
-  const std::vector<Change> changes{
+  return {
       {"bank scaled", [](const Tensor& v, const Tensor& d) { return std::pair(v * 3.0, d); }},
       {"bank centered", [=](const Tensor& v, const Tensor& d) { return std::pair(v + bank, d); }},
       {"filter scaled",
@@ -184,6 +188,16 @@ void convolution(Report& report, Random& random) {
        [](const Tensor& v, const Tensor& d) {
          return std::pair(v, d + one_other({4, 1, 1, 1}, 1, 3) - 1.0);
        }},
+  };
+}
+
+void convolution(Report& report, Random& random) {
+  const Tensor w = random.normal({6, 3, 3, 3}), x = random.normal({4, 3, 8, 8}, 0.4);
+  const std::vector<Change> changes = convolution_changes(random);
+  const auto by = [](const NormField& field) -> LayerOf {
+    return [=](const Tensor& v, const Tensor& d) {
+      return normalize(conv2d(d, v), both(field), sharp);
+    };
   };
   const std::vector<Method> methods{{"batch", by({.axes = {0, 2, 3}}), "y-yyy--"},
                                     {"layer, all of an image", by({.axes = {1, 2, 3}}), "y--y-y-"},

@@ -157,6 +157,23 @@ struct Passage {
   }
 };
 
+// totals: of the four forms, in the order of `detached_names`
+void training_claims(Report& report, const Passage (&totals)[4]) {
+  report.claim(
+      "Re-centering: in training, too, the mean of dl/dx is 0 unless the mean is detached.",
+      fmt::format("{:.1e} and {:.1e} with it attached; {:.3f} and {:.3f} detached",
+                  totals[0].mean_before, totals[2].mean_before, totals[1].mean_before,
+                  totals[3].mean_before),
+      std::max(totals[0].mean_before, totals[2].mean_before) < 1e-9 &&
+          std::min(totals[1].mean_before, totals[3].mean_before) > 1e-3);
+  report.claim(
+      "Re-scaling: the variance of dl/dx is below its bound unless the scale is detached.",
+      fmt::format("{:.3f} and {:.3f} of it attached; 1 {:+.0e} and 1 {:+.0e} detached",
+                  totals[0].ratio, totals[1].ratio, totals[2].ratio - 1, totals[3].ratio - 1),
+      std::max(totals[0].ratio, totals[1].ratio) < 0.99 &&
+          std::abs(totals[2].ratio - 1) + std::abs(totals[3].ratio - 1) < 1e-9);
+}
+
 void in_training(Report& report, Index steps, std::uint64_t seed) {
   const ImageSets images = draw_image_sets(seed);
   Diagram variances{"Variance of dl/dx over its bound D / s^2", "optimizer steps", "ratio", {}};
@@ -190,19 +207,7 @@ void in_training(Report& report, Index steps, std::uint64_t seed) {
   report.table(table);
   report.figure("variance", variances);
   report.figure("mean", means);
-  report.claim(
-      "Re-centering: in training, too, the mean of dl/dx is 0 unless the mean is detached.",
-      fmt::format("{:.1e} and {:.1e} with it attached; {:.3f} and {:.3f} detached",
-                  totals[0].mean_before, totals[2].mean_before, totals[1].mean_before,
-                  totals[3].mean_before),
-      std::max(totals[0].mean_before, totals[2].mean_before) < 1e-9 &&
-          std::min(totals[1].mean_before, totals[3].mean_before) > 1e-3);
-  report.claim(
-      "Re-scaling: the variance of dl/dx is below its bound unless the scale is detached.",
-      fmt::format("{:.3f} and {:.3f} of it attached; 1 {:+.0e} and 1 {:+.0e} detached",
-                  totals[0].ratio, totals[1].ratio, totals[2].ratio - 1, totals[3].ratio - 1),
-      std::max(totals[0].ratio, totals[1].ratio) < 0.99 &&
-          std::abs(totals[2].ratio - 1) + std::abs(totals[3].ratio - 1) < 1e-9);
+  training_claims(report, totals);
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {
