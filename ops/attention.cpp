@@ -108,7 +108,7 @@ Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
 // The kernels applied to tensors, shared by all forms of attention.
 class Heads {
  public:
-  Heads(const AttentionOptions& options, Kept kept) : options_(options), kept_(std::move(kept)) {}
+  Heads(const AttentionOptions& options, Kept kept) : options_(options), kept_(kept) {}
 
   Tensor definition(const Tensor& q, const Tensor& k, const Tensor& v) const {
     return defined(q, k, v, options_, kept_);

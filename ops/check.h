@@ -19,7 +19,7 @@ struct CheckOptions {
 struct CheckResult {
   bool ok = true;
   double error = 0;          ///< the largest relative error
-  std::string message = "";  ///< which derivative differs, and both values
+  std::string message = {};  ///< which derivative differs, and both values
   explicit operator bool() const { return ok; }
 };
 
