@@ -12,22 +12,9 @@
 #include "tapegrad/ops/recompute.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
-namespace {
-
-AttentionLayerOptions attention_options(const TransformerOptions& o) {
-  return {.heads = o.heads,
-          .causal = o.causal,
-          .bias = o.bias,
-          .dropout = o.dropout,
-          .rotary = o.rotary,
-          .alibi = o.alibi,
-          .weight_norm = o.norm.normalized_weights};
-}
-
-}  // namespace
 
 TransformerXl::Block::Block(Random& random, const TransformerOptions& o)
-    : attention(o.channels, random, attention_options(o)),
+    : attention(o.channels, random, o.attention()),
       attention_residual(o),
       feed_forward(random, o),
       feed_forward_residual(o) {

@@ -10,18 +10,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-AttentionLayerOptions attention_options(const TransformerOptions& o) {
-  return {.heads = o.heads,
-          .causal = o.causal,
-          .bias = o.bias,
-          .dropout = o.dropout,
-          .rotary = o.rotary,
-          .alibi = o.alibi,
-          .weight_norm = o.norm.normalized_weights};
-}
-
 AttentionLayerOptions cross_options(const TransformerOptions& o) {
-  AttentionLayerOptions cross = attention_options(o);
+  AttentionLayerOptions cross = o.attention();
   cross.causal = cross.rotary = cross.alibi = false;
   return cross;
 }
@@ -36,6 +26,16 @@ Index inner(const TransformerOptions& o) {
 }
 
 }  // namespace
+
+AttentionLayerOptions TransformerOptions::attention() const {
+  return {.heads = heads,
+          .causal = causal,
+          .bias = bias,
+          .dropout = dropout,
+          .rotary = rotary,
+          .alibi = alibi,
+          .weight_norm = norm.normalized_weights};
+}
 
 NormSpec TransformerOptions::norm_here() const {
   NormSpec spec = norm;
@@ -76,7 +76,7 @@ Residual::Residual(const TransformerOptions& o)
     : placement(o.placement), norm(o.norm_here(), o.channels), dropout{o.dropout} {}
 
 TransformerBlock::TransformerBlock(Random& random, const TransformerOptions& o, bool with_cross)
-    : attention(o.channels, random, attention_options(o)),
+    : attention(o.channels, random, o.attention()),
       attention_residual(o),
       feed_forward(random, o),
       feed_forward_residual(o) {

@@ -35,6 +35,8 @@ struct TransformerOptions {
 
   /// The norm to use: without a bias if `bias` is false.
   NormSpec norm_here() const;
+  /// The options of the blocks' attention to their own sequence.
+  AttentionLayerOptions attention() const;
 };
 /// Throws ArgumentError for a norm unfit for a Transformer: batch and instance normalization would
 /// mix positions that must not see each other.
