@@ -54,10 +54,12 @@ std::string line_of(const Cells&... cells) {
   return csv_line(std::vector<std::string>{fmt::format("{}", cells)...});
 }
 
-// The cells of a line, one after another.
+// The cells of a line, one after another. Names of fields need no quotes, so a line with a quoted
+// cell is not one that a probe wrote.
 class Cells {
  public:
-  explicit Cells(const std::string& line) : line_(line) {}
+  explicit Cells(const std::string& line)
+      : line_(line), good_(line.find_first_of("\"\r") == std::string::npos) {}
 
   Cells& operator>>(std::string& text) {
     good_ = good_ && static_cast<bool>(std::getline(line_, text, ','));
@@ -77,7 +79,7 @@ class Cells {
 
  private:
   std::istringstream line_;
-  bool good_ = true;
+  bool good_;
 };
 
 void read(Cells& cells, NormRecord& r) {
