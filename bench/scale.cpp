@@ -295,8 +295,9 @@ class Scale {
     report_.figure(name, diagram);
     for (const Series& series : diagram.series)
       for (const auto& [x, y] : series.points)
-        csv_ += fmt::format("{},\"{}\",\"{}\",{},\"{}\",{}\n", name, series.name, diagram.x_label,
-                            x, diagram.y_label, y);
+        csv_ += csv_line(std::vector<std::string>{name, series.name, diagram.x_label,
+                                                  fmt::format("{}", x), diagram.y_label,
+                                                  fmt::format("{}", y)});
   }
 
   // A table of curves that have all x in common, with the exponents of their growth, and a figure.

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <sstream>
+#include <string_view>
 
+#include "tapegrad/nn/data/internal/csv_fields.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/csv.h"
 #include "tapegrad/train/run_log.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -54,32 +54,37 @@ std::string line_of(const Cells&... cells) {
   return csv_line(std::vector<std::string>{fmt::format("{}", cells)...});
 }
 
-// The cells of a line, one after another. Names of fields need no quotes, so a line with a quoted
-// cell is not one that a probe wrote.
+// The cells of one line, one after another.
 class Cells {
  public:
-  explicit Cells(const std::string& line)
-      : line_(line), good_(line.find_first_of("\"\r") == std::string::npos) {}
+  explicit Cells(CsvFields& fields) : fields_(fields) {}
 
   Cells& operator>>(std::string& text) {
-    good_ = good_ && static_cast<bool>(std::getline(line_, text, ','));
+    text = next();
     return *this;
   }
   template <class Number>
   Cells& operator>>(Number& number) {
-    std::string text;
-    *this >> text;
+    const std::string_view text = next();
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, number);
     good_ = good_ && error == std::errc() && rest == end;
     return *this;
   }
   /// Whether all cells were valid and none is left.
-  bool good() const { return good_ && line_.eof(); }
+  bool good() const { return good_ && ended_; }
 
  private:
-  std::istringstream line_;
-  bool good_;
+  std::string_view next() {
+    good_ = good_ && !ended_;
+    if (!good_) return "";
+    const std::string_view field = fields_.next();
+    ended_ = fields_.line_has_ended();
+    return field;
+  }
+
+  CsvFields& fields_;
+  bool good_ = true, ended_ = false;
 };
 
 void read(Cells& cells, NormRecord& r) {
@@ -94,15 +99,16 @@ void read(Cells& cells, WeightRecord& r) {
 // Throws DataError, naming file and line.
 template <class Record>
 std::vector<Record> read_records(const std::string& path, const char* header) {
-  std::istringstream file(read_text(path));
-  std::string line;
-  std::getline(file, line);
-  expect<DataError>(line + "\n" == header, "{}: it was not written by --probe", path);
+  const std::string text = read_text(path);
+  expect<DataError>(text.starts_with(header), "{}: it was not written by --probe", path);
+  CsvFields fields(text, ',', path);
+  do fields.next();
+  while (!fields.line_has_ended());
   std::vector<Record> records;
-  for (Index number = 2; std::getline(file, line); ++number) {
-    Cells cells(line);
+  while (!fields.at_end()) {
+    Cells cells(fields);
     read(cells, records.emplace_back());
-    expect<DataError>(cells.good(), "{}: line {} is not a record", path, number);
+    expect<DataError>(cells.good(), "{}: line {} is not a record", path, fields.line());
   }
   return records;
 }

@@ -12,7 +12,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
-#include "tapegrad/train/csv.h"
+#include "tapegrad/nn/data/csv.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/plot.h"
 

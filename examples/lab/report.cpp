@@ -9,7 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
-#include "tapegrad/train/csv.h"
+#include "tapegrad/nn/data/csv.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 

@@ -5,76 +5,20 @@
 #include <cmath>
 #include <string_view>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/nn/data/internal/csv_fields.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// The fields of a text, one after another.
-class FieldReader {
- public:
-  FieldReader(std::string_view text, char separator, const std::string& file)
-      : text_(text), separator_(separator), file_(file) {
-    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-    if (text.starts_with(byte_order_mark)) text_.remove_prefix(byte_order_mark.size());
-  }
-
-  bool at_end() const { return at_ == text_.size(); }
-  /// Whether the last field was the last of its line.
-  bool line_has_ended() const { return line_has_ended_; }
-  /// Of the last field, from 1 on.
-  Index line() const { return line_; }
-
-  /// Without quotes; valid until the next call.
-  std::string_view next() {
-    line_ = next_line_;
-    const std::string_view field = text_.substr(at_).starts_with('"') ? quoted() : plain();
-    end_field();
-    return field;
-  }
-
- private:
-  std::string_view plain() {
-    const char ends[] = {separator_, '\n'};
-    const std::size_t begin = at_;
-    at_ = std::min(text_.find_first_of(std::string_view(ends, 2), begin), text_.size());
-    if (text_.substr(at_).starts_with('\n') && at_ > begin && text_[at_ - 1] == '\r') --at_;
-    return text_.substr(begin, at_ - begin);
-  }
-  std::string_view quoted() {
-    unquoted_.clear();
-    for (;;) {
-      const std::size_t begin = at_ + 1, end = text_.find('"', begin);
-      expect<DataError>(end != std::string_view::npos,
-                        "csv: {}: line {} has a quoted field without an end", file_, line_);
-      unquoted_ += text_.substr(begin, end - begin);
-      at_ = end + 1;
-      if (!text_.substr(at_).starts_with('"')) break;
-      unquoted_ += '"';  // written twice
-    }
-    next_line_ += std::count(unquoted_.begin(), unquoted_.end(), '\n');
-    return unquoted_;
-  }
-  void end_field() {
-    const std::string_view rest = text_.substr(at_);
-    line_has_ended_ = !rest.starts_with(separator_);
-    if (rest.empty()) return;
-    const std::size_t size = rest.starts_with("\r\n") ? 2 : 1;
-    expect<DataError>(!line_has_ended_ || rest[size - 1] == '\n',
-                      "csv: {}: line {} has characters behind a quoted field", file_, line_);
-    at_ += size;
-    next_line_ += line_has_ended_;
-  }
-
-  std::string_view text_;
-  char separator_;
-  const std::string& file_;
-  std::size_t at_ = 0;
-  Index line_ = 1, next_line_ = 1;
-  bool line_has_ended_ = false;
-  std::string unquoted_;
-};
+std::string quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string result = "\"";
+  for (const char c : cell) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
 
 real to_number(std::string_view field, const std::string& file, Index line) {
   constexpr const char* blanks = " \t";
@@ -85,12 +29,11 @@ real to_number(std::string_view field, const std::string& file, Index line) {
   const bool with_payload = field.ends_with(')');  // nan(...)
   expect<DataError>(
       error != std::errc::invalid_argument && end == field.data() + field.size() && !with_payload,
-      "csv: {}: line {} has a field that is no number: \"{}\"{}", file, line, field.substr(0, 40),
+      "csv: {}: line {} has a field that is no number: \"{}\"{}", file, line, beginning(field),
       line == 1 ? "; if it is the name of a column, set `header`" : "");
   const real rounded = static_cast<real>(value);
   expect<DataError>(error == std::errc() && (std::isfinite(rounded) || !std::isfinite(value)),
-                    "csv: {}: line {} has a number out of range: {}", file, line,
-                    field.substr(0, 40));
+                    "csv: {}: line {} has a number out of range: {}", file, line, beginning(field));
   return rounded;
 }
 
@@ -103,7 +46,7 @@ CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) 
       static_cast<int>(options.separator));
   const FileBytes content = read_file(path);
   const std::string file = path.string();
-  FieldReader fields(content.text(), options.separator, file);
+  CsvFields fields(content.text(), options.separator, file);
   expect<DataError>(!fields.at_end(), "csv: {}: it has no lines", file);
   CsvTable table;
   if (options.header) {
@@ -125,6 +68,13 @@ CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) 
   }
   table.values = Tensor({rows, columns}, values);
   return table;
+}
+
+std::string csv_line(std::span<const std::string> cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += quoted(cell) + ",";
+  if (!line.empty()) line.pop_back();
+  return line + "\n";
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

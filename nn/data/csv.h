@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,10 @@ struct CsvTable {
 /// them, for a field that is empty or no number, for a number out of range and for a quoted field
 /// that does not end; ArgumentError for a separator that cannot be one.
 CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
+
+/// A line of a CSV file. Cells with a comma, a quote or a line end are quoted (RFC 4180).
+///
+///     text += csv_line(std::vector<std::string>{"wine, red", "7"});  // "wine, red",7
+std::string csv_line(std::span<const std::string> cells);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

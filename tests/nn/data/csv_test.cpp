@@ -76,7 +76,8 @@ TEST_CASE("what is no table of numbers is refused by file and line", "[data][fil
   refused("1,\"2\n", "line 1 has a quoted field without an end");
   refused("1,\"2\"3\n", "line 1 has characters behind a quoted field");
   refused("1,\"2\"\r3\n", "line 1 has characters behind a quoted field");
-  refused(std::string(100000, 'x'), "\"" + std::string(40, 'x') + "\"");
+  refused(std::string(100000, 'x'), "\"" + std::string(100, 'x') + "...\"");
+  refused("\x1b[2J", "\"?[2J\"");
   CHECK_THROWS_AS(read_csv("missing.csv"), DataError);
   for (const char separator : {'"', '\n', '\r'})
     CHECK_THROWS_AS(read("1,2", {.separator = separator}), ArgumentError);
@@ -88,4 +89,13 @@ TEST_CASE("a gzipped table is read", "[data][files]") {
   const auto bytes = std::as_bytes(std::span(text));
   write_file(folder / "x.csv.gz", testing::gzipped({bytes.begin(), bytes.end()}));
   CHECK(values_of(read_csv(folder / "x.csv.gz")) == std::vector<real>{1, 2});
+}
+
+TEST_CASE("cells of a CSV file are quoted where they need it", "[data][files]") {
+  const auto line = [](const std::vector<std::string>& cells) { return csv_line(cells); };
+  CHECK(line({"step", "loss", "-1.5e-05"}) == "step,loss,-1.5e-05\n");
+  CHECK(line({"", "a", ""}) == ",a,\n");
+  CHECK(line({""}) == "\n");
+  CHECK(line({"a,b", "say \"c\"", "d\ne", "f\r"}) ==
+        "\"a,b\",\"say \"\"c\"\"\",\"d\ne\",\"f\r\"\n");
 }
