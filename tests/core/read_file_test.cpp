@@ -1,6 +1,4 @@
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
 
@@ -176,15 +174,7 @@ TEST_CASE("a small gzipped file does not fill the memory", "[files][memory]") {
 
 TEST_CASE("what is no regular file is not read", "[files]") {
   const Scratch folder;
-  fs::create_directory(folder / "folder");
-  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  (folder / "socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
-  REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  ::close(socket);
-  fs::create_symlink("fifo", folder / "link");
+  make_irregular_files(folder.path);
   const std::pair<fs::path, const char*> kinds[] = {
       {folder / "folder", "a directory"}, {folder / "fifo", "a FIFO"},
       {folder / "socket", "a socket"},    {folder / "link", "a FIFO"},

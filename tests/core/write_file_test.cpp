@@ -6,9 +6,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
@@ -22,6 +20,7 @@
 
 #include "support/acl.h"
 #include "support/child.h"
+#include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 
@@ -165,15 +164,7 @@ TEST_CASE("writing follows symlinks", "[files]") {
 
 TEST_CASE("what is no regular file is not replaced", "[files]") {
   const Scratch folder;
-  fs::create_directory(folder / "folder");
-  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
-  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  (folder / "socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
-  REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  ::close(socket);
-  fs::create_symlink("fifo", folder / "link");
+  make_irregular_files(folder.path);
   const std::pair<const char*, const char*> kinds[] = {
       {"folder", "a directory"}, {"fifo", "a FIFO"}, {"socket", "a socket"}, {"link", "a FIFO"}};
   for (const auto& [name, kind] : kinds) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -57,6 +61,19 @@ inline Bytes gzipped(const Bytes& bytes) {
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return packed;
+}
+
+/// A directory `folder`, a FIFO `fifo`, a socket `socket` and a symbolic `link` to the FIFO.
+inline void make_irregular_files(const std::filesystem::path& path) {
+  std::filesystem::create_directory(path / "folder");
+  REQUIRE(::mkfifo((path / "fifo").c_str(), 0600) == 0);
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  (path / "socket").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  ::close(socket);
+  std::filesystem::create_symlink("fifo", path / "link");
 }
 
 /// The most memory that the process has held at once since this object was made, beyond what it
