@@ -52,10 +52,17 @@ std::vector<double> Results::values(const Metric& metric) const {
   return values;
 }
 
+void ComparisonFlags::add_to(Flags& flags, Index fewest_seeds) {
+  flags.setting("--seeds", seeds, "Trainings of each system")->check(between(fewest_seeds, 1000));
+  flags.setting("--seed", seed, "First seed of weights and batches; seed of drawn data");
+  flags.setting("--threads", threads, "Threads to use; results do not depend on it")
+      ->check(between(1, 1024));
+}
+
 Results Comparison::train(const System& system, double rate) const {
   Results results{system.name, rate};
-  for (Index i = 0; i < seeds_; ++i) {
-    const Trial trial{first_seed_ + static_cast<std::uint64_t>(i), rate};
+  for (Index i = 0; i < flags_.seeds; ++i) {
+    const Trial trial{flags_.seed + static_cast<std::uint64_t>(i), rate};
     results.trainings.push_back(
         ledger_.outcome(system.name, trial.seed,
                         rate == 0 ? system.configuration : at_rate(system.configuration, rate),

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "lab/ledger.h"
+#include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/train/flags.h"
 #include "tapegrad/train/plot.h"
 #include "tapegrad/train/spread.h"
 
@@ -56,12 +58,21 @@ struct Results {
   Spread spread(const Metric& metric) const { return Spread(values(metric)); }
 };
 
+/// What every comparison lets its users choose.
+struct ComparisonFlags {
+  Index seeds;  ///< trainings of each system, with seed, seed + 1, ...
+  std::uint64_t seed = 1;
+  int threads = tapegrad::threads();
+
+  /// Adds --seeds, which must be `fewest_seeds` at least, --seed and --threads.
+  void add_to(Flags& flags, Index fewest_seeds);
+};
+
 /// Trains all systems with the same seeds. Does not repeat what the ledger has.
 class Comparison {
  public:
-  /// The seeds are first_seed, first_seed + 1, ...
-  Comparison(const Ledger& ledger, std::uint64_t first_seed, Index seeds)
-      : ledger_(ledger), first_seed_(first_seed), seeds_(seeds) {}
+  Comparison(const Ledger& ledger, const ComparisonFlags& flags)
+      : ledger_(ledger), flags_(flags) {}
 
   /// Throws what Ledger::outcome and the system throw.
   Results train(const System& system) const { return train(system, 0); }
@@ -73,8 +84,7 @@ class Comparison {
   Results train(const System& system, double rate) const;
 
   const Ledger& ledger_;
-  std::uint64_t first_seed_;
-  Index seeds_;
+  ComparisonFlags flags_;
 };
 
 /// "none 0.003, layer 0.001": the chosen learning rate of each system.

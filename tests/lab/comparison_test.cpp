@@ -22,7 +22,7 @@ TEST_CASE("every system trains with the same seeds, from the same numbers") {
                   }};
   };
   const Ledger ledger;
-  const Comparison comparison(ledger, 5, 3);
+  const Comparison comparison(ledger, {.seeds = 3, .seed = 5});
   const Results a = comparison.train(system(0));
   comparison.train(system(1));
   CHECK(seen[0] == seen[1]);
@@ -41,7 +41,7 @@ TEST_CASE("a system trains at the rate that is best for it with seed 101") {
                   }};
   };
   const Ledger ledger;
-  const Comparison comparison(ledger, 1, 2);
+  const Comparison comparison(ledger, {.seeds = 2});
   using Trained = std::vector<std::pair<std::uint64_t, double>>;
   const Results lower = comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.25}}), {1, 3}, by_loss);
   CHECK(lower.rate == 3);

@@ -24,7 +24,7 @@ struct DepthFlags {
   std::vector<std::string> placements{"pre", "post"};
   std::vector<std::string> norms{"none",        "layer",           "layer_simple", "detach",
                                  "detach_mean", "detach_variance", "ada"};
-  Index seeds = 2;
+  ComparisonFlags comparison{.seeds = 2};
   Index steps = 120;
   Index channels = 32;
   Index heads = 4;
@@ -33,8 +33,6 @@ struct DepthFlags {
   double rate = 2e-3;
   Index warmup = 100;
   std::string data;
-  std::uint64_t seed = 1;
-  int threads = tapegrad::threads();
   bool quiet = false;
 
   void add_to(Flags& flags) {
@@ -42,7 +40,7 @@ struct DepthFlags {
     flags.setting("--placements", placements, "Norms before sub-layers, or after their residuals")
         ->check(CLI::IsMember({"pre", "post"}));
     flags.setting("--norms", norms, "Normalizations")->check(readable);
-    flags.setting("--seeds", seeds, "Trainings of each network")->check(between(1, 1000));
+    comparison.add_to(flags, 1);
     flags.training("--steps", steps, "Optimizer steps per training")->check(between(1, 1 << 30));
     flags.training("--channels", channels, "Channels of the residual stream")
         ->check(between(1, 1 << 16));
@@ -55,9 +53,6 @@ struct DepthFlags {
         ->check(between(1, 1 << 30));
     flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")
         ->check(file_name());
-    flags.setting("--seed", seed, "First seed of weights and batches; seed of the drawn text");
-    flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-        ->check(between(1, 1024));
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 
@@ -99,7 +94,7 @@ struct Corpus {
 };
 
 Corpus make_corpus(const DepthFlags& flags) {
-  Random random = Random(flags.seed).stream(7);
+  Random random = Random(flags.comparison.seed).stream(7);
   const bool drawn = flags.data.empty();
   const std::string source =
       drawn ? "sentences that this program draws from a small grammar" : flags.data;
@@ -150,7 +145,7 @@ class Laboratory {
         corpus_(corpus),
         comparison_(comparison),
         configuration_(configuration),
-        progress_(networks * flags.seeds * flags.steps, 0, flags.quiet) {}
+        progress_(networks * flags.comparison.seeds * flags.steps, 0, flags.quiet) {}
 
   Results train(const std::string& placement, Index depth, const std::string& norm) {
     const TransformerModelOptions model = flags_.model(placement, depth, norm);
@@ -158,7 +153,7 @@ class Laboratory {
         comparison_.train({.name = fmt::format("{}_{}_{}", placement, depth, norm),
                            .configuration = configuration_,
                            .train = [&](const Trial& trial) { return train_once(model, trial); }});
-    done_ = ++networks_ * flags_.seeds * flags_.steps;
+    done_ = ++networks_ * flags_.comparison.seeds * flags_.steps;
     progress_.line(fmt::format("{}, {} layers, {}: {} bits a character, {:.0f} s", placement, depth,
                                norm, to_string(results), progress_.seconds()));
     return results;
@@ -217,9 +212,10 @@ struct Column {
 
 void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   const std::string over =
-      flags.seeds == 1
+      flags.comparison.seeds == 1
           ? "one seed"
-          : fmt::format("mean and spread over {} seeds (sample standard deviation)", flags.seeds);
+          : fmt::format("mean and spread over {} seeds (sample standard deviation)",
+                        flags.comparison.seeds);
   Table losses{"Validation loss in bits a character, " + over, {"norm"}, {}};
   Table costs{"What a norm loses against layer_simple, in bits a character", {"norm"}, {}};
   for (const Column& column : columns) {
@@ -344,6 +340,18 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
   not_claimed(report, placed(columns, "post"));
 }
 
+void introduce(Report& report, const Corpus& corpus, const DepthFlags& flags) {
+  report.paragraph(fmt::format(
+      "Transformers learn to write, character after character, from {}: {} characters of {} "
+      "kinds to train on, {} for validation. {} channels, {} heads, {} steps of {} x {} "
+      "characters. Systems of one seed see the same batches from the same initial weights. In "
+      "values detach, detach_mean and detach_variance are layer_simple; what differs is the "
+      "gradient (Xu et al. 2019, tables 2 and 3).",
+      corpus.source, corpus.text.training.size(), corpus.text.characters.count(),
+      corpus.text.rest.size(), flags.channels, flags.heads, flags.steps, flags.batch_size,
+      flags.seq_len));
+}
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   DepthFlags depth;
@@ -354,22 +362,13 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     depth.check();
-    set_threads(depth.threads);
+    set_threads(depth.comparison.threads);
     report.begin(self.name, "What detached statistics cost, shallow and deep",
                  command_line(argc, argv));
     const Corpus corpus = make_corpus(depth);
-    report.paragraph(fmt::format(
-        "Transformers learn to write, character after character, from {}: {} characters of {} "
-        "kinds to train on, {} for validation. {} channels, {} heads, {} steps of {} x {} "
-        "characters. Systems of one seed see the same batches from the same initial weights. In "
-        "values detach, detach_mean and detach_variance are layer_simple; what differs is the "
-        "gradient (Xu et al. 2019, tables 2 and 3).",
-        corpus.source, corpus.text.training.size(), corpus.text.characters.count(),
-        corpus.text.rest.size(), depth.channels, depth.heads, depth.steps, depth.batch_size,
-        depth.seq_len));
-
+    introduce(report, corpus, depth);
     ledger.begin(self.name, corpus.text.digest());
-    const Comparison comparison(ledger, depth.seed, depth.seeds);
+    const Comparison comparison(ledger, depth.comparison);
     Laboratory laboratory(
         depth, corpus, comparison, training_configuration(flags),
         static_cast<Index>(depth.placements.size() * depth.layers.size() * depth.norms.size()));
@@ -384,8 +383,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     figures(report, columns, depth);
 
     const auto trained = [&](const char* norm) { return columns.front().results.contains(norm); };
-    if (depth.seeds > 1 && trained("layer") && trained("layer_simple") && trained("ada") &&
-        trained("detach") && trained("detach_mean") && trained("detach_variance"))
+    if (depth.comparison.seeds > 1 && trained("layer") && trained("layer_simple") &&
+        trained("ada") && trained("detach") && trained("detach_mean") && trained("detach_variance"))
       claims(report, columns, depth);
     else
       report.paragraph("No claims: they need two seeds and every norm but none.");

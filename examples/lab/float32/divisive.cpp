@@ -24,8 +24,7 @@ using namespace tapegrad::support;
 namespace {
 
 struct Scale {
-  Index seeds = least_seeds, cnn_steps = 80, rnn_steps = 120;
-  std::uint64_t seed = 1;
+  Index cnn_steps = 80, rnn_steps = 120;
 };
 
 /// A normalization and its additions.
@@ -331,31 +330,32 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   Report report;
   Ledger ledger;
+  ComparisonFlags settings{.seeds = least_seeds};
   Scale scale;
   std::string data;
-  flags.setting("--seeds", scale.seeds, "Trainings of each system")->check(between(1, 100));
+  settings.add_to(flags, 1);
   flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each image network")
       ->check(between(4, 1 << 30));
   flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
       ->check(between(4, 1 << 30));
-  flags.setting("--seed", scale.seed, "First seed of data, weights and order");
   flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
       ->check(file_name());
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
+    set_threads(settings.threads);
     report.begin(self.name, "One family: batch, layer and divisive normalization",
                  command_line(argc, argv));
-    const ImageSets images = data.empty() ? draw_image_sets(scale.seed) : read_image_sets(data);
+    const ImageSets images = data.empty() ? draw_image_sets(settings.seed) : read_image_sets(data);
     report.paragraph(fmt::format(
         "Images: {}. Text: sentences that this program draws. Each entry is the mean of {} "
         "trainings with other seeds and their standard deviation; the training loss is that of "
         "the last quarter of the steps. s is the smoothing term: epsilon = s^2.",
-        images.source, scale.seeds));
-    Random drawn = Random(scale.seed).stream(2);
+        images.source, settings.seeds));
+    Random drawn = Random(settings.seed).stream(2);
     const CharText text(grammar_text(3000, drawn));
     ledger.begin(self.name, fmt::format("{}, text {}", images.digest(), text.digest()));
-    const Comparison comparison(ledger, scale.seed, scale.seeds);
+    const Comparison comparison(ledger, settings);
     comparisons(report, images, text, scale, comparison);
     return report.finish();
   });

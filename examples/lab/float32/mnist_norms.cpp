@@ -22,17 +22,15 @@ constexpr Index measures = 20;            // measurements of the mlp in a traini
 constexpr Index small_batch_updates = 5;  // with batches of 4, per update with batches of 128
 
 struct MnistNormsFlags {
-  Index seeds = least_seeds;
+  ComparisonFlags comparison{.seeds = least_seeds};
   Index updates = 100;
   Index epochs = 3;
   Index limit = 2000;
   std::string data;
-  std::uint64_t seed = 1;
-  int threads = tapegrad::threads();
   bool quiet = false;
 
   void add_to(Flags& flags) {
-    flags.setting("--seeds", seeds, "Trainings of each network")->check(between(2, 1000));
+    comparison.add_to(flags, 2);
     flags
         .setting("--updates", updates,
                  "Updates of the mlp with batches of 128; five times as many with batches of 4")
@@ -43,9 +41,6 @@ struct MnistNormsFlags {
     flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
         ->envname("TAPEGRAD_MNIST")
         ->check(file_name());
-    flags.setting("--seed", seed, "First seed of weights and order; seed of the drawn digits");
-    flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-        ->check(between(1, 1024));
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 
@@ -168,13 +163,13 @@ class Laboratory {
  private:
   /// Three mlps for both batch sizes, seven cnns to the end and three for one epoch.
   Index total_steps() const {
-    return flags_.seeds * (3 * flags_.updates * (1 + small_batch_updates) +
-                           (7 * flags_.epochs + 3) * epoch_steps_);
+    return flags_.comparison.seeds * (3 * flags_.updates * (1 + small_batch_updates) +
+                                      (7 * flags_.epochs + 3) * epoch_steps_);
   }
 
   /// Reports a finished system with `steps` steps per seed, some of which the ledger may have had.
   void finished(Index steps, const std::string& line) {
-    done_ = finished_ += steps * flags_.seeds;
+    done_ = finished_ += steps * flags_.comparison.seeds;
     progress_.line(fmt::format("{}, {:.0f} s", line, progress_.seconds()));
   }
 
@@ -366,21 +361,22 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     mnist.check();
-    set_threads(mnist.threads);
+    set_threads(mnist.comparison.threads);
     report.begin(self.name, "Normalizations on handwritten digits", command_line(argc, argv));
     const ImageSets sets =
-        mnist.data.empty() ? draw_image_sets(mnist.seed) : read_image_sets(mnist.data);
+        mnist.data.empty() ? draw_image_sets(mnist.comparison.seed) : read_image_sets(mnist.data);
     expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                       "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
     ledger.begin(self.name, fmt::format("{}, test {}", sets.digest(), sets.test_digest()));
-    const Comparison comparison(ledger, mnist.seed, mnist.seeds);
+    const Comparison comparison(ledger, mnist.comparison);
     Laboratory laboratory(mnist, sets, comparison);
     report.paragraph(fmt::format(
         "Data: {}. An mlp 784-1000-1000-10 makes {} updates with batches of 128, {} with batches "
         "of 4; its test error is that of {} images. A cnn with batches of {} makes {} epochs of {} "
         "images; its test accuracy is that of {}. Adam with a rate of 0.001, {} seeds.",
         sets.source, mnist.updates, small_batch_updates * mnist.updates, laboratory.watched(),
-        cnn_batch, mnist.epochs, laboratory.cnn_images(), sets.test.count(), mnist.seeds));
+        cnn_batch, mnist.epochs, laboratory.cnn_images(), sets.test.count(),
+        mnist.comparison.seeds));
     batch_sizes(report, laboratory, mnist.updates);
     std::vector<Results> results;
     for (const char* norm :
