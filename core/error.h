@@ -9,12 +9,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/core/place.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The base of every error of this library. Messages read
-/// `<operation>: <what is wrong>: <the shapes or values>[; <what to do>]`.
+/// `<operation>: <what is wrong>: <the shapes or values>[; <what to do>]`. Errors of operations,
+/// layers and gradients end with the caller's line of source: `[train.cpp:42]`.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -49,11 +50,17 @@ struct DataError : Error {
   using Error::Error;
 };
 
-/// Throws E with a formatted message unless `condition` holds.
+/// Throws E with a formatted message, and the place of the PlaceScope around it, if there is one.
+template <class E = ShapeError, class... Args>
+[[noreturn]] void fail(fmt::format_string<const Args&...> format, const Args&... args) {
+  throw E(PlaceScope::located(fmt::format(format, args...)));
+}
+
+/// The same, unless `condition` holds.
 template <class E = ShapeError, class... Args>
 void expect(bool condition, fmt::format_string<const Args&...> format, const Args&... args) {
   if (!condition) [[unlikely]]
-    throw E(fmt::format(format, args...));
+    fail<E>(format, args...);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

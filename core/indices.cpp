@@ -39,8 +39,7 @@ void expect_below(const char* operation, const Indices& indices, Index count) {
   const auto values = indices.values();
   const auto outside = std::find_if(values.begin(), values.end(),
                                     [=](Index value) { return value < 0 || value >= count; });
-  if (outside != values.end())
-    throw ShapeError(fmt::format("{}: index {} is not in [0, {})", operation, *outside, count));
+  if (outside != values.end()) fail("{}: index {} is not in [0, {})", operation, *outside, count);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

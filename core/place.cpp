@@ -13,4 +13,8 @@ std::string to_string(const Place& place) {
 
 constinit thread_local Place PlaceScope::scoped_;
 
+std::string PlaceScope::located(const std::string& message) {
+  return scoped_.line == 0 ? message : fmt::format("{} [{}]", message, scoped_);
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -22,9 +22,10 @@ struct Place {
 /// "train.cpp:42": the file without its folders, and the line.
 std::string to_string(const Place& place);
 
-/// While in scope, attributes every operation recorded on this thread to one place. Layers and
-/// composite operations point at their caller, a sweep at the operation it differentiates. The
-/// outermost scope wins.
+/// While in scope, attributes every operation recorded on this thread and every error to one place.
+/// Operations and layers point at their caller, and a sweep at the operation it differentiates.
+/// Blocks of Transformers and models show which of their own lines calls a layer. The outermost
+/// scope wins.
 class PlaceScope {
  public:
   explicit PlaceScope(const Place& place) : place_(scoped_, current(place)) {}
@@ -33,6 +34,8 @@ class PlaceScope {
   static const Place& current(const Place& fallback) {
     return scoped_.line == 0 ? fallback : scoped_;
   }
+  /// A message followed by that place: "message [train.cpp:42]".
+  static std::string located(const std::string& message);
 
  private:
   static constinit thread_local Place scoped_;

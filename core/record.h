@@ -29,11 +29,11 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
     (for_inputs(edges, [&](const Tensor* input) { inputs.push_back(input); }), ...);
     tape->check_finite(name, PlaceScope::current(place), value, inputs);
   }
-  detail::Recorder recorder(tape, name, (0 + ... + detail::input_count(edges)));
+  detail::Recorder recorder(tape, name, place, (0 + ... + detail::input_count(edges)));
   (for_inputs(edges, [&](const Tensor* input) { recorder.add_input(*input); }), ...);
   if (!recorder.any()) return value;
   (recorder.add_rule(edges), ...);
-  recorder.finish(value, place);
+  recorder.finish(value);
   return value;
 }
 
@@ -49,7 +49,7 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
     for (const Tensor& input : inputs) pointers.push_back(&input);
     tape->check_finite(name, PlaceScope::current(place), value, pointers);
   }
-  detail::Recorder recorder(tape, name, static_cast<int>(inputs.size()));
+  detail::Recorder recorder(tape, name, place, static_cast<int>(inputs.size()));
   for (const Tensor& input : inputs) recorder.add_input(input);
   if (!recorder.any()) return value;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -57,7 +57,7 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
     auto made = edge(inputs[i], std::move(rule));
     recorder.add_rule(made);
   }
-  recorder.finish(value, place);
+  recorder.finish(value);
   return value;
 }
 

@@ -19,9 +19,7 @@ Shape::Shape(std::span<const Index> extents) {
   expect_countable();
 }
 
-void Shape::no_axis(int axis) const {
-  throw ShapeError(fmt::format("shape: axis {} of a tensor of shape {}", axis, *this));
-}
+void Shape::no_axis(int axis) const { fail("shape: axis {} of a tensor of shape {}", axis, *this); }
 
 void Shape::expect_countable() const {
   Index elements = 1;

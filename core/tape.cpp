@@ -100,17 +100,19 @@ bool Tape::holds_outside(const Tensor& tensor) const {
   return std::find(outer_ids_.begin(), outer_ids_.end(), tensor.tape_id()) != outer_ids_.end();
 }
 
-void Tape::refuse(const Tensor& tensor, const char* operation, int input) const {
+void Tape::refuse(const Tensor& tensor, const char* operation, int input,
+                  const Place& place) const {
+  const PlaceScope caller(place);
   const bool forgotten =
       std::binary_search(interlude_ids_.begin(), interlude_ids_.end(), tensor.tape_id());
-  throw TapeError(fmt::format(
+  fail<TapeError>(
       "{}: input {} was recorded {}", operation, input,
       forgotten
           ? "inside of a function given to recompute, or under NoGrad to vjp, jacobian or hvp, "
             "and the tape has forgotten it; make it a result of the function, detach() it, or "
             "do without recompute"
           : "on a tape that has ended or belongs to another thread; detach() it to carry its "
-            "value into this one"));
+            "value into this one");
 }
 
 Tensor Tape::leaf(const Parameter& parameter) {
@@ -203,6 +205,7 @@ Interlude::~Interlude() {
 }
 
 Tensor watch(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
   Tape& tape = Tape::required("watch");
   expect_defined("watch", x);
   Tensor leaf = x.view(x.shape());
@@ -210,7 +213,8 @@ Tensor watch(const Tensor& x, Place place) {
   return leaf;
 }
 
-Tensor detach(const Tensor& x) {
+Tensor detach(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
   expect_defined("detach", x);
   return x.view(x.shape());
 }

@@ -84,11 +84,11 @@ class Tape {
   }
   /// The same, but throws TapeError, naming `operation` and the input, for a tensor of another tape
   /// (an ended one, or one of another thread) and for a tensor left over from an interlude.
-  bool holds(const Tensor& tensor, const char* operation, int input) const {
+  bool holds(const Tensor& tensor, const char* operation, int input, const Place& place) const {
     if (tensor.tape_id() == id_) return true;
     if (tensor.tape_id() == 0) return false;
     if (!holds_outside(tensor)) [[unlikely]]
-      refuse(tensor, operation, input);
+      refuse(tensor, operation, input, place);
     return true;
   }
   /// The tape in scope. Throws TapeError, naming `operation`, if there is none or under NoGrad.
@@ -125,7 +125,8 @@ class Tape {
   friend class Interlude;
   static constexpr std::uint32_t chunk_nodes = 256;
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
-  [[noreturn]] void refuse(const Tensor& tensor, const char* operation, int input) const;
+  [[noreturn]] void refuse(const Tensor& tensor, const char* operation, int input,
+                           const Place& place) const;
   bool holds_outside(const Tensor& tensor) const;
   /// Forgets the nodes from `size` on.
   void rewind(std::int32_t size);
@@ -179,11 +180,11 @@ class EnableGrad {
 
 /// x as a leaf of the active tape, so that `grad` can return its gradient. Throws TapeError without
 /// a tape.
-Tensor watch(const Tensor& x, Place place = Place::here());
+Tensor watch(const Tensor& x, Place = Place::here());
 
 /// The value of x as a constant: no gradient flows through. theta(x) of Xu et al. 2019, eq. 4.
 /// Throws ShapeError for an undefined tensor, as every operation does.
-Tensor detach(const Tensor& x);
+Tensor detach(const Tensor& x, Place = Place::here());
 
 /// The tape as a numbered program, one line per node: number, operation, inputs, shape, place.
 std::string to_string(const Tape& tape);

@@ -39,7 +39,7 @@ Storage allocate_for(const Shape& shape) {
   try {
     return Storage::allocate(bytes);
   } catch (const MemoryError&) {
-    throw MemoryError(fmt::format("tensor: no memory for shape {}: {} bytes", shape, bytes));
+    fail<MemoryError>("tensor: no memory for shape {}: {} bytes", shape, bytes);
   }
 }
 
@@ -59,17 +59,18 @@ Tensor Tensor::uninitialized(const Shape& shape) {
   return {std::move(storage), data, shape};
 }
 
-real Tensor::item() const {
+real Tensor::item(Place place) const {
+  const PlaceScope caller(place);
   expect_defined("item", *this);
   expect(size() == 1, "item: needs a tensor of one element: {}", shape_);
   return *data_;
 }
 
 void Tensor::refuse_writing() const {
-  throw Error(fmt::format(
+  fail<Error>(
       "mutable_data: {}: {}",
       defined() ? "another tensor, a tape or a parameter shares the values" : "undefined tensor",
-      shape_));
+      shape_);
 }
 
 Tensor Tensor::view(const Shape& shape, Index offset) const {
@@ -80,10 +81,10 @@ Tensor Tensor::view(const Shape& shape, Index offset) const {
 }
 
 void detail::refuse_undefined(const char* operation, std::size_t input) {
-  throw ShapeError(
-      fmt::format("{}: input {} is undefined: it was made without a value, or is a parameter that "
-                  "its layer does not have",
-                  operation, input));
+  fail(
+      "{}: input {} is undefined: it was made without a value, or is a parameter that its layer "
+      "does not have",
+      operation, input);
 }
 
 void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs) {

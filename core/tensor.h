@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tapegrad/core/internal/storage.h"
+#include "tapegrad/core/place.h"
 #include "tapegrad/core/shape.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -34,7 +35,7 @@ class Tensor {
     return {data_, defined() ? static_cast<std::size_t>(size()) : 0};
   }
   /// The value of a tensor with one element. Throws ShapeError otherwise.
-  real item() const;
+  real item(Place = Place::here()) const;
 
   /// Whether no one else shares the values, so that they may be written in place.
   bool unique() const { return storage_.unique(); }

@@ -94,6 +94,7 @@ Tensor composite::affine(const Tensor& y, const Tensor& gain, const Tensor& bias
 }
 
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place place) {
+  const PlaceScope caller(place);
   expect_defined("affine", y, gain);
   expect_channels("affine", y, gain, bias);
   return fused(Affine{}, Operands<3>{y, gain, bias}, place);
@@ -101,10 +102,10 @@ Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place pla
 
 Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
                    const Tensor& bias, const NormOptions& options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("affine_norm", x, gain);
   expect_channels("affine_norm", x, gain, bias);
   expect_norm(fields, options, x, {});
-  const PlaceScope caller(place);
   const bool rows = fields.scale == row && (!fields.center || *fields.center == row);
   if (!rows) return affine(normalize(x, fields, options), gain, bias);
   return fused(AffineNorm{fields, options}, Operands<3>{x, gain, bias}, place);

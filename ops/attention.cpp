@@ -216,12 +216,14 @@ Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Place place) {
+  const PlaceScope caller(place);
   expect_defined("attention", q, k, v);
   expect_options(options, q.shape(), k.shape(), v.shape());
   return attend<Attention>(Operands<3>{q, k, v}, options, place);
 }
 
 Tensor self_attention(const Tensor& projected, const AttentionOptions& options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("self_attention", projected);
   expect(projected.rank() == 3 && projected.shape()[2] % 3 == 0,
          "self_attention: needs queries, keys and values side by side, (B, T, 3 C): {}",
@@ -248,6 +250,7 @@ Tensor turned(const Tensor& x, Index heads, Index first, double base, double dir
 
 Tensor rotate(const Tensor& x, Index heads, Index first, double base, double direction,
               Place place) {
+  const PlaceScope caller(place);
   return record("rotary", turned(x, heads, first, base, direction), place,
                 edge(x, [=](const Tensor& g) {  // a rotation's transpose rotates back
                   return rotate(g, heads, first, base, -direction, {});
@@ -257,6 +260,7 @@ Tensor rotate(const Tensor& x, Index heads, Index first, double base, double dir
 }  // namespace
 
 Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place place) {
+  const PlaceScope caller(place);
   expect_defined("rotary", x);
   expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
          "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
@@ -267,9 +271,9 @@ Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place plac
 }
 
 Tensor relative_shift(const Tensor& scores, Place place) {
+  const PlaceScope caller(place);
   expect_defined("relative_shift", scores);
   expect(scores.rank() >= 2, "relative_shift: needs scores (..., T, R): {}", scores.shape());
-  const PlaceScope caller(place);
   const Shape& shape = scores.shape();
   const Index rows = shape[-2], columns = shape[-1];
   // Prepends a column of zeros, so that each row begins one element later.

@@ -124,6 +124,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Window& window, Pl
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("conv2d", x, weight);
   expect(x.rank() == 4 && weight.rank() == 4,
          "conv2d: needs (N, C, H, W) and (O, C / groups, R, S): {} and {}", x.shape(),
@@ -134,12 +135,12 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("conv1d", x, weight);
   expect(x.rank() == 3 && weight.rank() == 3,
          "conv1d: needs (N, C, L) and (O, C / groups, R): {} and {}", x.shape(), weight.shape());
   const auto [stride, padding, dilation, groups] = options;
   expect_channels("conv1d", x.shape(), weight.shape(), groups);
-  const PlaceScope caller(place);
   // An image and windows of one line.
   const Tensor y =
       correlate(reshape(x, x.shape().insert(2, 1)), reshape(weight, weight.shape().insert(2, 1)),
@@ -149,6 +150,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options,
                         Place place) {
+  const PlaceScope caller(place);
   expect_defined("conv_transpose2d", x, weight);
   const Shape &from = x.shape(), &filters = weight.shape();
   expect(from.rank() == 4 && filters.rank() == 4,
@@ -170,6 +172,7 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOpti
 }
 
 Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("max_pool2d", x);
   expect(x.rank() == 4, "max_pool2d: needs (N, C, H, W): {}", x.shape());
   expect<ArgumentError>(2 * options.padding <= options.size,
@@ -196,12 +199,12 @@ Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
 }
 
 Tensor avg_pool2d(const Tensor& x, PoolOptions options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("avg_pool2d", x);
   expect(x.rank() == 4, "avg_pool2d: needs (N, C, H, W): {}", x.shape());
   expect<ArgumentError>(2 * options.padding <= options.size,
                         "avg_pool2d: padding {} is more than half of size {}", options.padding,
                         options.size);
-  const PlaceScope caller(place);
   const Index stride = options.stride == 0 ? options.size : options.stride;
   const double share = 1.0 / static_cast<double>(options.size * options.size);
   const Shape planes{x.shape()[0] * x.shape()[1], 1, x.shape()[2], x.shape()[3]};

@@ -11,13 +11,13 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("divisive_norm", x, summation, suppression);
   expect<ArgumentError>(options.exponent > 0 && std::isfinite(options.exponent),
                         "divisive_norm: the exponent must be finite and positive: {}",
                         options.exponent);
   expect<ArgumentError>(std::isfinite(options.smoothing),
                         "divisive_norm: the smoothing must be finite: {}", options.smoothing);
-  const PlaceScope caller(place);
   const double p = options.exponent;
   const Tensor energy = matmul(p == 2 ? square(x) : pow(abs(x), p), suppression, {.b = true});
   const Tensor pool = energy + options.smoothing * options.smoothing;
@@ -25,9 +25,9 @@ Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& sup
 }
 
 Tensor centered_l1(const Tensor& x, const NormField& field, Place place) {
+  const PlaceScope caller(place);
   expect_defined("centered_l1", x);
   expect_field(field, x.shape());
-  const PlaceScope caller(place);
   return mean(abs(x - mean_over(field, x)));
 }
 

@@ -14,6 +14,7 @@ Tensor composite::dropout(const Tensor& x, double rate, Random& random) {
 
 // It is its own transpose: it multiplies each element by a factor.
 Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place place) {
+  const PlaceScope caller(place);
   const auto factor = static_cast<real>(1 / (1 - rate));
   Tensor y = Tensor::uninitialized(x.shape());
   kernels::dropout(choices, factor, x.size(), x.data(), y.mutable_data());
@@ -23,10 +24,10 @@ Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place pl
 }
 
 Tensor dropout(const Tensor& x, double rate, Random& random, Place place) {
+  const PlaceScope caller(place);
   expect_defined("dropout", x);
   expect<ArgumentError>(rate >= 0 && rate < 1, "dropout: the rate must lie in [0, 1): {}", rate);
   if (rate == 0) return x;
-  const PlaceScope caller(place);
   if (Composite::active()) return composite::dropout(x, rate, random);
   return dropout_by(random.choices(x.size(), 1 - rate), x, rate, place);
 }

@@ -165,10 +165,10 @@ Factor product(const Factor& a, const Factor& b, const std::string& kept) {
 }  // namespace
 
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, Place place) {
+  const PlaceScope caller(place);
   const Equation parsed = parse(equation);
   expect_all_defined("einsum", operands);
   expect_fits(beginning(equation), parsed, operands);
-  const PlaceScope caller(place);
   const auto factor = [&](std::size_t i) { return Factor{operands[i], parsed.operands[i]}; };
   Factor total = factor(0);
   for (std::size_t i = 1; i < operands.size(); ++i) {

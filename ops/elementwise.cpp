@@ -16,29 +16,29 @@ const kernels::Elementwise& loops() { return kernels::elementwise(); }
 
 // g where y > 0, otherwise 0: the derivative of relu.
 Tensor gate(const Tensor& g, const Tensor& y, Place place = Place::here()) {
-  return record("gate", apply("gate", loops().gate, g, y), place,
+  return record("gate", apply("gate", place, loops().gate, g, y), place,
                 edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
 }
 
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b, Place place) {
-  return record("add", apply("add", loops().add, a, b), place, edge(a), edge(b));
+  return record("add", apply("add", place, loops().add, a, b), place, edge(a), edge(b));
 }
 
 Tensor sub(const Tensor& a, const Tensor& b, Place place) {
-  return record("sub", apply("sub", loops().sub, a, b), place, edge(a),
+  return record("sub", apply("sub", place, loops().sub, a, b), place, edge(a),
                 edge(b, [](const Tensor& g) { return -g; }));
 }
 
 Tensor mul(const Tensor& a, const Tensor& b, Place place) {
-  return record("mul", apply("mul", loops().mul, a, b), place,
+  return record("mul", apply("mul", place, loops().mul, a, b), place,
                 edge(a, [b](const Tensor& g) { return g * b; }),
                 edge(b, [a](const Tensor& g) { return g * a; }));
 }
 
 Tensor div(const Tensor& a, const Tensor& b, Place place) {
-  return record("div", apply("div", loops().div, a, b), place,
+  return record("div", apply("div", place, loops().div, a, b), place,
                 edge(a, [b](const Tensor& g) { return g / b; }),
                 edge(b, [b](const Tensor& g, const Tensor& y) { return -g * y / b; }));
 }
@@ -51,118 +51,118 @@ Tensor pow(const Tensor& a, const Tensor& b, Place place) {
     const Tensor is_zero = equal(a, 0.0);
     return where(is_zero, 0.0, g * y * log(where(is_zero, 1.0, a)));
   };
-  return record("pow", apply("pow", loops().pow, a, b), place, edge(a, to_base),
+  return record("pow", apply("pow", place, loops().pow, a, b), place, edge(a, to_base),
                 edge(b, to_exponent));
 }
 
 Tensor minimum(const Tensor& a, const Tensor& b, Place place) {
-  return record("minimum", apply("minimum", loops().minimum, a, b), place,
+  return record("minimum", apply("minimum", place, loops().minimum, a, b), place,
                 edge(a, [a, b](const Tensor& g) { return g * (less(a, b) + 0.5 * equal(a, b)); }),
                 edge(b, [a, b](const Tensor& g) { return g * (less(b, a) + 0.5 * equal(a, b)); }));
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b, Place place) {
   return record(
-      "maximum", apply("maximum", loops().maximum, a, b), place,
+      "maximum", apply("maximum", place, loops().maximum, a, b), place,
       edge(a, [a, b](const Tensor& g) { return g * (greater(a, b) + 0.5 * equal(a, b)); }),
       edge(b, [a, b](const Tensor& g) { return g * (greater(b, a) + 0.5 * equal(a, b)); }));
 }
 
 Tensor neg(const Tensor& x, Place place) {
-  return record("neg", apply("neg", loops().neg, x), place,
+  return record("neg", apply("neg", place, loops().neg, x), place,
                 edge(x, [](const Tensor& g) { return -g; }));
 }
 
 Tensor abs(const Tensor& x, Place place) {
-  return record("abs", apply("abs", loops().abs, x), place,
+  return record("abs", apply("abs", place, loops().abs, x), place,
                 edge(x, [x](const Tensor& g) { return g * sign(x); }));
 }
 
 Tensor sign(const Tensor& x, Place place) {
-  return record("sign", apply("sign", loops().sign, x), place,
+  return record("sign", apply("sign", place, loops().sign, x), place,
                 edge(x, [](const Tensor& g) { return g * 0.0; }));
 }
 
 Tensor exp(const Tensor& x, Place place) {
-  return record("exp", apply("exp", loops().exp, x), place,
+  return record("exp", apply("exp", place, loops().exp, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * y; }));
 }
 
 Tensor expm1(const Tensor& x, Place place) {
-  return record("expm1", apply("expm1", loops().expm1, x), place,
+  return record("expm1", apply("expm1", place, loops().expm1, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * (y + 1.0); }));
 }
 
 Tensor log(const Tensor& x, Place place) {
-  return record("log", apply("log", loops().log, x), place,
+  return record("log", apply("log", place, loops().log, x), place,
                 edge(x, [x](const Tensor& g) { return g / x; }));
 }
 
 Tensor log1p(const Tensor& x, Place place) {
-  return record("log1p", apply("log1p", loops().log1p, x), place,
+  return record("log1p", apply("log1p", place, loops().log1p, x), place,
                 edge(x, [x](const Tensor& g) { return g / (x + 1.0); }));
 }
 
 Tensor sqrt(const Tensor& x, Place place) {
-  return record("sqrt", apply("sqrt", loops().sqrt, x), place,
+  return record("sqrt", apply("sqrt", place, loops().sqrt, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return 0.5 * g / y; }));
 }
 
 Tensor rsqrt(const Tensor& x, Place place) {
-  return record("rsqrt", apply("rsqrt", loops().rsqrt, x), place,
+  return record("rsqrt", apply("rsqrt", place, loops().rsqrt, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return -0.5 * g * y * square(y); }));
 }
 
 Tensor square(const Tensor& x, Place place) {
-  return record("square", apply("square", loops().square, x), place,
+  return record("square", apply("square", place, loops().square, x), place,
                 edge(x, [x](const Tensor& g) { return 2.0 * g * x; }));
 }
 
 Tensor reciprocal(const Tensor& x, Place place) {
-  return record("reciprocal", apply("reciprocal", loops().reciprocal, x), place,
+  return record("reciprocal", apply("reciprocal", place, loops().reciprocal, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return -g * square(y); }));
 }
 
 Tensor sin(const Tensor& x, Place place) {
-  return record("sin", apply("sin", loops().sin, x), place,
+  return record("sin", apply("sin", place, loops().sin, x), place,
                 edge(x, [x](const Tensor& g) { return g * cos(x); }));
 }
 
 Tensor cos(const Tensor& x, Place place) {
-  return record("cos", apply("cos", loops().cos, x), place,
+  return record("cos", apply("cos", place, loops().cos, x), place,
                 edge(x, [x](const Tensor& g) { return -g * sin(x); }));
 }
 
 Tensor tanh(const Tensor& x, Place place) {
-  return record("tanh", apply("tanh", loops().tanh, x), place,
+  return record("tanh", apply("tanh", place, loops().tanh, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * (1.0 - square(y)); }));
 }
 
 Tensor erf(const Tensor& x, Place place) {
-  return record("erf", apply("erf", loops().erf, x), place, edge(x, [x](const Tensor& g) {
+  return record("erf", apply("erf", place, loops().erf, x), place, edge(x, [x](const Tensor& g) {
                   return g * (2 * std::numbers::inv_sqrtpi) * exp(-square(x));
                 }));
 }
 
 Tensor sigmoid(const Tensor& x, Place place) {
-  return record("sigmoid", apply("sigmoid", loops().sigmoid, x), place,
+  return record("sigmoid", apply("sigmoid", place, loops().sigmoid, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * y * (1.0 - y); }));
 }
 
 Tensor relu(const Tensor& x, Place place) {
-  return record("relu", apply("relu", loops().relu, x), place,
+  return record("relu", apply("relu", place, loops().relu, x), place,
                 edge(x, [](const Tensor& g, const Tensor& y) { return gate(g, y); }));
 }
 
 Tensor leaky_relu(const Tensor& x, double slope, Place place) {
-  expect_defined("leaky_relu", x);
   const PlaceScope caller(place);
+  expect_defined("leaky_relu", x);
   return where(greater(x, 0.0), x, slope * x);
 }
 
 Tensor elu(const Tensor& x, double alpha, Place place) {
-  expect_defined("elu", x);
   const PlaceScope caller(place);
+  expect_defined("elu", x);
   // Keeps the exponential from overflowing where it is not chosen. At 0 it gets the full gradient.
   const Tensor is_positive = greater(x, 0.0);
   return where(is_positive, x, alpha * expm1(where(is_positive, 0.0, x)));
@@ -178,62 +178,71 @@ struct Gelu {
   static constexpr const char* name = "gelu";
 
   static Tensor definition(const Operands<1>& in) { return composite::gelu(in[0]); }
-  static Tensor value(const Operands<1>& in) { return apply(name, loops().gelu, in[0]); }
+  static Tensor value(const Operands<1>& in) { return apply(name, {}, loops().gelu, in[0]); }
   static Gradients<1> gradients(const Operands<1>& in, const Tensor& g, const Wanted<1>&) {
-    return {apply(name, loops().gelu_slope, g, in[0])};
+    return {apply(name, {}, loops().gelu_slope, g, in[0])};
   }
 };
 
 }  // namespace
 
 Tensor gelu(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
   expect_defined("gelu", x);
   return fused(Gelu{}, Operands<1>{x}, place);
 }
 
 Tensor gelu_tanh(const Tensor& x, Place place) {
-  expect_defined("gelu_tanh", x);
   const PlaceScope caller(place);
+  expect_defined("gelu_tanh", x);
   const double scale = std::sqrt(2 / std::numbers::pi);
   return 0.5 * x * (1.0 + tanh(scale * x * (1.0 + 0.044715 * square(x))));
 }
 
 Tensor silu(const Tensor& x, Place place) {
-  expect_defined("silu", x);
   const PlaceScope caller(place);
+  expect_defined("silu", x);
   return x * sigmoid(x);
 }
 
 Tensor softplus(const Tensor& x, Place place) {
-  return record("softplus", apply("softplus", loops().softplus, x), place,
+  return record("softplus", apply("softplus", place, loops().softplus, x), place,
                 edge(x, [x](const Tensor& g) { return g * sigmoid(x); }));
 }
 
 Tensor clamp(const Tensor& x, double low, double high, Place place) {
+  const PlaceScope caller(place);
   expect_defined("clamp", x);
   expect<ArgumentError>(low <= high, "clamp: the lower bound {} is above the upper bound {}", low,
                         high);
   const Tensor bounded =
-      apply("clamp", loops().minimum, apply("clamp", loops().maximum, x, low), high);
+      apply("clamp", place, loops().minimum, apply("clamp", place, loops().maximum, x, low), high);
   return record("clamp", bounded, place, edge(x, [x, low, high](const Tensor& g) {
                   return g * greater_equal(x, low) * less_equal(x, high);
                 }));
 }
 
-Tensor equal(const Tensor& a, const Tensor& b) { return apply("equal", loops().equal, a, b); }
-Tensor not_equal(const Tensor& a, const Tensor& b) {
-  return apply("not_equal", loops().not_equal, a, b);
+Tensor equal(const Tensor& a, const Tensor& b, Place place) {
+  return apply("equal", place, loops().equal, a, b);
 }
-Tensor less(const Tensor& a, const Tensor& b) { return apply("less", loops().less, a, b); }
-Tensor less_equal(const Tensor& a, const Tensor& b) {
-  return apply("less_equal", loops().less_equal, a, b);
+Tensor not_equal(const Tensor& a, const Tensor& b, Place place) {
+  return apply("not_equal", place, loops().not_equal, a, b);
 }
-Tensor greater(const Tensor& a, const Tensor& b) { return apply("greater", loops().greater, a, b); }
-Tensor greater_equal(const Tensor& a, const Tensor& b) {
-  return apply("greater_equal", loops().greater_equal, a, b);
+Tensor less(const Tensor& a, const Tensor& b, Place place) {
+  return apply("less", place, loops().less, a, b);
+}
+Tensor less_equal(const Tensor& a, const Tensor& b, Place place) {
+  return apply("less_equal", place, loops().less_equal, a, b);
+}
+Tensor greater(const Tensor& a, const Tensor& b, Place place) {
+  return apply("greater", place, loops().greater, a, b);
+}
+Tensor greater_equal(const Tensor& a, const Tensor& b, Place place) {
+  return apply("greater_equal", place, loops().greater_equal, a, b);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place place) {
+  const PlaceScope caller(place);
   expect_defined("where", condition, a, b);
   const Shape shape =
       broadcast("where", broadcast("where", condition.shape(), a.shape()), b.shape());
@@ -246,6 +255,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place pl
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place place) {
+  const PlaceScope caller(place);
   expect_defined("masked_fill", x, mask);
   expect(broadcast("masked_fill", x.shape(), mask.shape()) == x.shape(),
          "masked_fill: mask {} does not broadcast to {}", mask.shape(), x.shape());

@@ -60,12 +60,12 @@ Tensor softplus(const Tensor& x, Place = Place::here());
 Tensor clamp(const Tensor& x, double low, double high, Place = Place::here());
 
 // Comparisons: 1 where true, otherwise 0. They are constants: no gradient flows through them.
-Tensor equal(const Tensor& a, const Tensor& b);
-Tensor not_equal(const Tensor& a, const Tensor& b);
-Tensor less(const Tensor& a, const Tensor& b);
-Tensor less_equal(const Tensor& a, const Tensor& b);
-Tensor greater(const Tensor& a, const Tensor& b);
-Tensor greater_equal(const Tensor& a, const Tensor& b);
+Tensor equal(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor not_equal(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor less(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor less_equal(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor greater(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor greater_equal(const Tensor& a, const Tensor& b, Place = Place::here());
 
 /// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient,
 /// and elements not chosen get 0, even where they are NaN or infinite.

@@ -11,14 +11,17 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// nodes: those of the xs, or -1 for an x that is not on the tape.
-std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& nodes,
-                          const std::vector<Shape>& shapes, const GradOptions& options) {
-  Tape& tape = Tape::required("grad");
+Tape& required_tape(const char* operation, const Place& place) {
+  const PlaceScope caller(place);
+  return Tape::required(operation);
+}
+
+void expect_sweep(const Tape& tape, const Tensor& y, const GradOptions& options,
+                  const Place& place) {
+  const PlaceScope caller(place);
   expect_defined("grad", y);
-  const bool recorded = tape.holds(y, "grad", 0);
   expect<TapeError>(
-      recorded,
+      tape.holds(y, "grad", 0, place),
       "grad: y was not recorded: it depends on no parameter and on nothing that was watched; if it "
       "was made from gradients, give the sweep that made them .record = true");
   expect(options.seed.defined() || y.size() == 1,
@@ -26,7 +29,14 @@ std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& node
          y.shape());
   expect(!options.seed.defined() || options.seed.shape() == y.shape(),
          "grad: the seed {} does not have the shape of y {}", options.seed.shape(), y.shape());
+}
 
+// nodes: those of the xs, or -1 for an x that is not on the tape.
+std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& nodes,
+                          const std::vector<Shape>& shapes, const GradOptions& options,
+                          const Place& place) {
+  Tape& tape = required_tape("grad", place);
+  expect_sweep(tape, y, options, place);
   std::int32_t first = y.node() + 1;
   for (const std::int32_t node : nodes)
     if (node >= 0) first = std::min(first, node);
@@ -50,6 +60,20 @@ std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& node
   return gradients;
 }
 
+std::vector<std::int32_t> nodes_of(const Tape& tape, const std::vector<Tensor>& xs,
+                                   const Place& place) {
+  const PlaceScope caller(place);
+  expect_all_defined("grad", xs);
+  std::vector<std::int32_t> nodes;
+  for (const Tensor& x : xs) {
+    const bool held = tape.holds(x, "grad", static_cast<int>(nodes.size()) + 1, place);
+    expect<TapeError>(held, "grad: x {} of shape {} is not on the tape; watch() it first",
+                      nodes.size(), x.shape());
+    nodes.push_back(x.node());
+  }
+  return nodes;
+}
+
 // The tape that differentiating functions record on: the active one; one that NoGrad pauses, which
 // then forgets it; or, without any, a tape of their own.
 class Differentiation {
@@ -71,87 +95,87 @@ class Differentiation {
 
 // `grad`, but zeros where y depends on none of the xs.
 std::vector<Tensor> grad_or_zeros(const Tensor& y, const std::vector<Tensor>& xs,
-                                  const GradOptions& options) {
-  if (Tape::required("grad").holds(y, "grad", 0)) return grad(y, xs, options);
+                                  const GradOptions& options, const Place& place) {
+  if (required_tape("grad", place).holds(y, "grad", 0, place)) return grad(y, xs, options, place);
   std::vector<Tensor> gradients;
   for (const Tensor& x : xs) gradients.push_back(zeros(x.shape()));
   return gradients;
 }
 
-void expect_product(const char* operation, const Tensor& v, const Tensor& of) {
+void expect_arguments(const char* operation, bool has_function, const std::vector<Tensor>& xs,
+                      const Place& place) {
+  const PlaceScope caller(place);
+  expect<ArgumentError>(has_function, "{}: the function is empty", operation);
+  expect_all_defined(operation, xs);
+}
+
+void expect_product(const char* operation, const Tensor& v, const Tensor& of, const Place& place) {
+  const PlaceScope caller(place);
   expect_defined(operation, v, of);
   expect(v.shape() == of.shape(), "{}: the vector must have the shape {}: {}", operation,
          of.shape(), v.shape());
 }
 
 // The same values as a new node, at which a sweep over f stops.
-Tensor alias(const Tensor& x) {
+Tensor alias(const Tensor& x, const Place& place) {
   const Tape* tape = Tape::active();
-  if (!tape->holds(x, "alias", 0)) return watch(x);
+  if (!tape->holds(x, "alias", 0, place)) return watch(x);
   return record("alias", x.view(x.shape()), {}, edge(x));
 }
 
 }  // namespace
 
-std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
-                         const GradOptions& options) {
-  std::vector<std::int32_t> nodes;
+std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const GradOptions& options,
+                         Place place) {
+  const Tape& tape = required_tape("grad", place);
+  const std::vector<std::int32_t> nodes = nodes_of(tape, xs, place);
   std::vector<Shape> shapes;
-  const Tape& tape = Tape::required("grad");
-  expect_all_defined("grad", xs);
-  for (const Tensor& x : xs) {
-    const bool held = tape.holds(x, "grad", static_cast<int>(nodes.size()) + 1);
-    expect<TapeError>(held, "grad: x {} of shape {} is not on the tape; watch() it first",
-                      nodes.size(), x.shape());
-    nodes.push_back(x.node());
-    shapes.push_back(x.shape());
-  }
-  return sweep(y, nodes, shapes, options);
+  for (const Tensor& x : xs) shapes.push_back(x.shape());
+  return sweep(y, nodes, shapes, options, place);
 }
 
-Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options) {
-  return grad(y, std::vector<Tensor>{x}, options)[0];
+Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options, Place place) {
+  return grad(y, std::vector<Tensor>{x}, options, place)[0];
 }
 
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
-                         const GradOptions& options) {
+                         const GradOptions& options, Place place) {
   std::vector<std::int32_t> nodes;
   std::vector<Shape> shapes;
-  const Tape& tape = Tape::required("grad");
+  const Tape& tape = required_tape("grad", place);
   for (const Parameter& x : xs) {
     nodes.push_back(tape.find(x));
     shapes.push_back(x.shape());
   }
-  return sweep(y, nodes, shapes, options);
+  return sweep(y, nodes, shapes, options, place);
 }
 
-std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v) {
-  expect<ArgumentError>(f != nullptr, "vjp: the function is empty");
-  expect_all_defined("vjp", xs);
+std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v,
+                        Place place) {
+  expect_arguments("vjp", f != nullptr, xs, place);
   const bool recorded = recording();
   const Differentiation differentiation;
   std::vector<Tensor> aliases;
-  for (const Tensor& x : xs) aliases.push_back(alias(x));
+  for (const Tensor& x : xs) aliases.push_back(alias(x, place));
   const Tensor y = f(aliases);
-  expect_product("vjp", v, y);
-  std::vector<Tensor> gradients = grad_or_zeros(y, aliases, {.seed = v, .record = recorded});
+  expect_product("vjp", v, y, place);
+  std::vector<Tensor> gradients = grad_or_zeros(y, aliases, {.seed = v, .record = recorded}, place);
   if (!recorded)
     for (Tensor& gradient : gradients) gradient = detach(gradient);
   return gradients;
 }
 
-Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) {
-  expect<ArgumentError>(f != nullptr, "jacobian: the function is empty");
-  expect_defined("jacobian", x);
+Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Place place) {
+  expect_arguments("jacobian", f != nullptr, {x}, place);
   const bool recorded = recording();
   const Differentiation differentiation;
-  const Tensor at = alias(x), y = f(at);
+  const Tensor at = alias(x, place), y = f(at);
   std::vector<Tensor> rows;
   for (Index i = 0; i < y.size(); ++i) {
     Tensor unit = zeros(y.shape());
     unit.mutable_data()[i] = 1;
     rows.push_back(
-        grad_or_zeros(y, {at}, {.seed = unit, .keep = true, .record = recorded}).front());
+        grad_or_zeros(y, {at}, {.seed = unit, .keep = true, .record = recorded}, place).front());
   }
   std::vector<Index> extents(y.shape().begin(), y.shape().end());
   extents.insert(extents.end(), x.shape().begin(), x.shape().end());
@@ -160,20 +184,21 @@ Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x) 
   return recorded ? all : detach(all);
 }
 
-Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v) {
-  expect<ArgumentError>(f != nullptr, "hvp: the function is empty");
-  expect_defined("hvp", x, v);
+Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v,
+           Place place) {
+  expect_arguments("hvp", f != nullptr, {x, v}, place);
   const bool recorded = recording();
   const Differentiation differentiation;
-  const Tensor at = alias(x);
-  expect_product("hvp", v, x);
-  const Tensor gradient = grad_or_zeros(f(at), {at}, {.record = true}).front();
-  const Tensor product = grad_or_zeros(gradient, {at}, {.seed = v, .record = recorded}).front();
+  const Tensor at = alias(x, place);
+  expect_product("hvp", v, x, place);
+  const Tensor gradient = grad_or_zeros(f(at), {at}, {.record = true}, place).front();
+  const Tensor product =
+      grad_or_zeros(gradient, {at}, {.seed = v, .record = recorded}, place).front();
   return recorded ? product : detach(product);
 }
 
 Tensor probe(const Tensor& x, Observer observer, Place place) {
-  expect_defined("probe", x);
+  expect_arguments("probe", true, {x}, place);
   if (observer.value) observer.value(detach(x));
   return record("probe", x.view(x.shape()), place,
                 edge(x, [see = std::move(observer.gradient)](const Tensor& g) {

@@ -20,11 +20,12 @@ struct GradOptions {
 /// Throws TapeError without a tape, for a y or x that is not on it, and for nodes whose rules an
 /// earlier sweep used up; ShapeError for a missing seed or one of another shape.
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
-                         const GradOptions& options = {});
-Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options = {});
+                         const GradOptions& options = {}, Place place = Place::here());
+Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options = {},
+            Place place = Place::here());
 /// A parameter that this tape has not used gets zeros.
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
-                         const GradOptions& options = {});
+                         const GradOptions& options = {}, Place place = Place::here());
 
 /// A function of several tensors, differentiable in each.
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
@@ -33,12 +34,15 @@ using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 /// be differentiated again; without a tape, or under NoGrad, they are constants. This function,
 /// `jacobian` and `hvp` return zeros where f does not depend on x. They throw ArgumentError for an
 /// empty f and ShapeError for a v that does not fit.
-std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v);
+std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v,
+                        Place place = Place::here());
 /// The Jacobian of f at x: element (i..., j...) is df_i/dx_j, of the shape of f(x) followed by x's.
 /// Takes one sweep for each element of f(x). Recorded like `vjp`.
-Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x);
+Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
+                Place place = Place::here());
 /// The Hessian-vector product of a scalar function: d/dx <df/dx, v>.
-Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v);
+Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v,
+           Place place = Place::here());
 
 /// Called with a value in the forward pass and with its gradient in the backward pass.
 struct Observer {

@@ -53,6 +53,7 @@ Indices flat_positions(const char* operation, const Indices& positions, int axis
 }  // namespace
 
 Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
+  const PlaceScope caller(place);
   expect_defined("embedding", table, ids);
   expect(table.rank() >= 1, "embedding: needs a table of rows: {}", table.shape());
   expect_below("embedding", ids, table.shape()[0]);
@@ -65,6 +66,7 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
 }
 
 Tensor take(const Tensor& x, const Indices& positions, Place place) {
+  const PlaceScope caller(place);
   expect_defined("take", x, positions);
   expect_below("take", positions, x.size());
   Tensor y = Tensor::uninitialized(positions.shape());
@@ -73,6 +75,7 @@ Tensor take(const Tensor& x, const Indices& positions, Place place) {
 }
 
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place place) {
+  const PlaceScope caller(place);
   expect_defined("put", x, positions);
   expect(x.shape() == positions.shape(), "put: values {} and positions {} differ", x.shape(),
          positions.shape());
@@ -84,26 +87,29 @@ Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place 
 }
 
 Tensor gather(const Tensor& x, int axis, const Indices& positions, Place place) {
+  const PlaceScope caller(place);
   expect_defined("gather", x, positions);
   return take(x, flat_positions("gather", positions, x.shape().resolve(axis), x.shape()), place);
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
                    Place place) {
+  const PlaceScope caller(place);
   expect_defined("scatter_add", x, positions);
   return put(x, flat_positions("scatter_add", positions, shape.resolve(axis), shape), shape, place);
 }
 
 Tensor pick(const Tensor& x, const Indices& labels, Place place) {
+  const PlaceScope caller(place);
   expect_defined("pick", x, labels);
   expect(x.rank() >= 1 && labels.shape() == x.shape().without(-1),
          "pick: labels {} do not name one element of each row of {}", labels.shape(), x.shape());
-  const PlaceScope caller(place);
   const Indices columns = labels.reshape(labels.shape().insert(-1, 1));
   return reshape(gather(x, -1, columns), labels.shape());
 }
 
-Tensor one_hot(const Indices& labels, Index classes) {
+Tensor one_hot(const Indices& labels, Index classes, Place place) {
+  const PlaceScope caller(place);
   expect_defined("one_hot", labels);
   expect_below("one_hot", labels, classes);
   Tensor y = zeros(labels.shape().insert(-1, classes));

@@ -21,7 +21,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Sh
 Tensor pick(const Tensor& x, const Indices& labels, Place = Place::here());
 /// 1 at the label, 0 elsewhere: labels.shape + (classes). Throws ShapeError for labels out of
 /// range.
-Tensor one_hot(const Indices& labels, Index classes);
+Tensor one_hot(const Indices& labels, Index classes, Place = Place::here());
 
 /// The elements of x at flat row-major positions: result[i] = x[positions[i]], of positions.shape.
 /// Maxima, pooling and gathering use it.

@@ -62,6 +62,7 @@ Tensor masked_triangle(const Tensor& x, Index diagonal, bool lower) {
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
+  const PlaceScope caller(place);
   expect_defined("reshape", x);
   std::vector<Index> resolved = extents.values;
   const auto open = std::find(resolved.begin(), resolved.end(), -1);
@@ -83,6 +84,7 @@ Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
 }
 
 Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
+  const PlaceScope caller(place);
   expect_defined("permute", x);
   std::vector<int> axes, inverse(x.rank(), -1);
   for (const int axis : order) axes.push_back(x.shape().resolve(axis));
@@ -95,6 +97,7 @@ Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
 }
 
 Tensor transpose(const Tensor& x, int first, int second, Place place) {
+  const PlaceScope caller(place);
   expect_defined("transpose", x);
   std::vector<int> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
@@ -103,6 +106,7 @@ Tensor transpose(const Tensor& x, int first, int second, Place place) {
 }
 
 Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Place place) {
+  const PlaceScope caller(place);
   expect_defined("slice", x);
   axis = x.shape().resolve(axis);
   const Index extent = x.shape()[axis];
@@ -122,6 +126,7 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Plac
 }
 
 Tensor select(const Tensor& x, Index position, int axis, Place place) {
+  const PlaceScope caller(place);
   expect_defined("select", x);
   axis = x.shape().resolve(axis);
   const Index at = position < 0 ? position + x.shape()[axis] : position;
@@ -129,6 +134,7 @@ Tensor select(const Tensor& x, Index position, int axis, Place place) {
 }
 
 Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
+  const PlaceScope caller(place);
   expect(!parts.empty(), "concat: nothing to join");
   expect_all_defined("concat", parts);
   const Shape& first = parts[0].shape();
@@ -154,9 +160,9 @@ Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {
 }
 
 Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
+  const PlaceScope caller(place);
   expect(!parts.empty(), "stack: nothing to join");
   expect_all_defined("stack", parts);
-  const PlaceScope caller(place);
   std::vector<Tensor> rows;
   for (const Tensor& part : parts) {
     expect(part.shape() == parts[0].shape(), "stack: shapes differ: {} and {}", parts[0].shape(),
@@ -167,6 +173,7 @@ Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int axis, Place place) {
+  const PlaceScope caller(place);
   expect_defined("split", x);
   const Index extent = x.shape()[axis];
   expect(std::accumulate(sizes.begin(), sizes.end(), Index{0}) == extent,
@@ -181,6 +188,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int 
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
+  const PlaceScope caller(place);
   expect_defined("broadcast_to", x);
   expect(broadcast("broadcast_to", x.shape(), shape) == shape,
          "broadcast_to: {} does not stretch to {}", x.shape(), shape);
@@ -189,10 +197,10 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value, Place place) {
+  const PlaceScope caller(place);
   expect_defined("pad", x);
   const int first = x.rank() - static_cast<int>(last_axes.size());
   expect(first >= 0, "pad: {} axes to pad in {}", last_axes.size(), x.shape());
-  const PlaceScope caller(place);
   Tensor y = x;
   for (std::size_t i = 0; i < last_axes.size(); ++i) {
     const int axis = first + static_cast<int>(i);
@@ -207,11 +215,13 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value,
 }
 
 Tensor tril(const Tensor& x, Index diagonal, Place place) {
+  const PlaceScope caller(place);
   expect_defined("tril", x);
   return where(masked_triangle(x, diagonal, true), x, 0.0, place);
 }
 
 Tensor triu(const Tensor& x, Index diagonal, Place place) {
+  const PlaceScope caller(place);
   expect_defined("triu", x);
   return where(masked_triangle(x, diagonal, false), x, 0.0, place);
 }

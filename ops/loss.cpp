@@ -21,6 +21,7 @@ void expect_same(const char* operation, const Tensor& x, const Tensor& target) {
 
 Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOptions options,
                      Place place) {
+  const PlaceScope caller(place);
   expect_defined("cross_entropy", logits, labels);
   expect(logits.rank() >= 1 && labels.shape() == logits.shape().without(-1),
          "cross_entropy: logits {} need one label a row: labels {}", logits.shape(),
@@ -28,7 +29,6 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOp
   const double smoothing = options.label_smoothing;
   expect<ArgumentError>(smoothing >= 0 && smoothing <= 1,
                         "cross_entropy: label smoothing must lie in [0, 1]: {}", smoothing);
-  const PlaceScope caller(place);
 
   Indices chosen = labels;
   Tensor counted;  // 1 for rows that count; undefined when all do
@@ -51,50 +51,50 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOp
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Place place) {
-  expect_same("cross_entropy", logits, target);
   const PlaceScope caller(place);
+  expect_same("cross_entropy", logits, target);
   return mean(-sum(log_softmax(logits) * target, -1));
 }
 
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, Place place) {
-  expect_same("binary_cross_entropy_with_logits", logits, target);
   const PlaceScope caller(place);
+  expect_same("binary_cross_entropy_with_logits", logits, target);
   // softplus(logits) - logits * target would have rounding errors for large logits and NaN for
   // infinite ones.
   return mean(target * softplus(-logits) + (1.0 - target) * softplus(logits));
 }
 
 Tensor mse(const Tensor& x, const Tensor& target, Place place) {
-  expect_same("mse", x, target);
   const PlaceScope caller(place);
+  expect_same("mse", x, target);
   return mean(square(x - target));
 }
 
 Tensor l1(const Tensor& x, const Tensor& target, Place place) {
-  expect_same("l1", x, target);
   const PlaceScope caller(place);
+  expect_same("l1", x, target);
   return mean(abs(x - target));
 }
 
 Tensor huber(const Tensor& x, const Tensor& target, double delta, Place place) {
+  const PlaceScope caller(place);
   expect_same("huber", x, target);
   expect<ArgumentError>(delta > 0, "huber: delta must be positive: {}", delta);
-  const PlaceScope caller(place);
   // The part within the bounds counts quadratically, the part beyond linearly.
   const Tensor error = x - target, within = clamp(error, -delta, delta);
   return mean(0.5 * square(within) + delta * abs(error - within));
 }
 
 Tensor hinge(const Tensor& x, const Tensor& target, Place place) {
-  expect_same("hinge", x, target);
   const PlaceScope caller(place);
+  expect_same("hinge", x, target);
   return mean(relu(1.0 - x * target));
 }
 
 Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place place) {
+  const PlaceScope caller(place);
   expect_same("kl_divergence", log_q, p);
   expect(p.rank() >= 1, "kl_divergence: needs an axis of classes: {}", p.shape());
-  const PlaceScope caller(place);
   const Tensor is_zero = equal(p, 0.0);
   const Tensor ratio = log(where(is_zero, 1.0, p)) - where(is_zero, 0.0, log_q);
   return mean(sum(p * ratio, -1));

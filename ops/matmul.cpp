@@ -24,10 +24,9 @@ void expect_product(const Tensor& a, const Tensor& b, Transposed t) {
   const bool ranks = a.rank() >= (t.a ? 2 : 1) && b.rank() >= (t.b ? 2 : 1);
   const int inner_a = t.a ? -2 : -1, inner_b = t.b || b.rank() == 1 ? -1 : -2;
   if (ranks && a.shape()[inner_a] == b.shape()[inner_b]) return;
-  throw ShapeError(
-      fmt::format("matmul: {}: {}{} x {}{}",
-                  ranks ? "inner sizes differ" : "needs matrices, or vectors as they are",
-                  described(a), t.a ? " transposed" : "", described(b), t.b ? " transposed" : ""));
+  fail("matmul: {}: {}{} x {}{}",
+       ranks ? "inner sizes differ" : "needs matrices, or vectors as they are", described(a),
+       t.a ? " transposed" : "", described(b), t.b ? " transposed" : "");
 }
 
 Shape leading(const Shape& shape) {
@@ -84,10 +83,10 @@ Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
+  const PlaceScope caller(place);
   expect_defined("matmul", a, b);
   expect_product(a, b, t);
   if (a.rank() == 1 || b.rank() == 1) {
-    const PlaceScope caller(place);
     if (a.rank() == 1) {
       const Tensor rows = matmul(reshape(a, {1, a.size()}), b, t);
       return reshape(rows, rows.shape().without(b.rank() == 1 ? -1 : -2));
@@ -96,7 +95,6 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
     return reshape(columns, columns.shape().without(-1));
   }
   if (a.rank() > 2 && b.rank() == 2 && !t.a) {  // one product over all rows
-    const PlaceScope caller(place);
     const Tensor rows = reshape(a, Shape{a.shape().count(0, a.rank() - 1), a.shape()[-1]});
     return reshape(matmul(rows, b, t), a.shape().with(-1, b.shape()[t.b ? -2 : -1]));
   }
@@ -114,12 +112,12 @@ Tensor composite::linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place place) {
+  const PlaceScope caller(place);
   expect_defined("linear", x, weight, bias);
   expect_product(x, weight, {});
   expect(weight.rank() == 2 && bias.shape() == Shape{weight.shape()[1]},
          "linear: needs a weight (in, out) and a bias (out): {} and {}", weight.shape(),
          bias.shape());
-  const PlaceScope caller(place);
   if (Composite::active()) return composite::linear(x, weight, bias);
   if (x.rank() != 2) {  // one product over all rows
     const Tensor rows = reshape(x, {x.shape().count(0, x.rank() - 1), x.shape()[-1]});
@@ -133,10 +131,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place p
 }
 
 Tensor outer(const Tensor& a, const Tensor& b, Place place) {
+  const PlaceScope caller(place);
   expect_defined("outer", a, b);
   expect(a.rank() == 1 && b.rank() == 1, "outer: needs two vectors: {} and {}", a.shape(),
          b.shape());
-  const PlaceScope caller(place);
   return matmul(reshape(a, {a.size(), 1}), reshape(b, {1, b.size()}));
 }
 

@@ -137,9 +137,9 @@ Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
 
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
                  const Tensor& smoothing, Place place) {
+  const PlaceScope caller(place);
   expect_defined("normalize", x);
   expect_norm(fields, options, x, smoothing);
-  const PlaceScope caller(place);
   const bool one_field = !fields.center || *fields.center == fields.scale;
   const bool rows = one_field && fields.scale.window.empty() && fields.scale.share == 1;
   if (Composite::active() || smoothing.defined() || !rows)
@@ -164,18 +164,20 @@ Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& o
 }
 
 Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("layer_norm", x);
   return normalize(x, both(row), options, {}, place);
 }
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
+  const PlaceScope caller(place);
   expect_defined("rms_norm", x);
   return normalize(x, {.center = {}, .scale = row}, options, {}, place);
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
-  expect_defined("ada_scale", y);
   const PlaceScope caller(place);
+  expect_defined("ada_scale", y);
   expect<ArgumentError>(std::isfinite(options.factor) && std::isfinite(options.slope),
                         "ada_scale: factor and slope must be finite: {}, {}", options.factor,
                         options.slope);
@@ -184,8 +186,8 @@ Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
 }
 
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place place) {
-  expect_defined("weight_norm", v, gain);
   const PlaceScope caller(place);
+  expect_defined("weight_norm", v, gain);
   return gain * (v / norm(v, axes, Keep::yes));
 }
 

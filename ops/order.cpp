@@ -28,11 +28,13 @@ Indices ordered_positions(const Tensor& x, int axis, Index count, bool descendin
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int axis, Place place) {
+  const PlaceScope caller(place);
   expect_defined("cumsum", x);
   return cumulated(x, x.shape().resolve(axis), false, place);
 }
 
 Sorted sort(const Tensor& x, int axis, bool descending, Place place) {
+  const PlaceScope caller(place);
   expect_defined("sort", x);
   axis = x.shape().resolve(axis);
   const Indices positions = ordered_positions(x, axis, x.shape()[axis], descending);
@@ -40,6 +42,7 @@ Sorted sort(const Tensor& x, int axis, bool descending, Place place) {
 }
 
 Sorted top_k(const Tensor& x, Index k, int axis, Place place) {
+  const PlaceScope caller(place);
   expect_defined("top_k", x);
   axis = x.shape().resolve(axis);
   expect(k >= 0 && k <= x.shape()[axis], "top_k: axis {} of {} has no {} elements", axis, x.shape(),

@@ -184,11 +184,16 @@ struct RecomputeRule final : Rule {
   void census() const override { [[maybe_unused]] const Repeatable held = f; }
 };
 
+void expect_function(bool present, const Place& place) {
+  const PlaceScope caller(place);
+  expect<TapeError>(present, "recompute: the function is empty");
+}
+
 }  // namespace
 
 Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) {
+  expect_function(f != nullptr, place);
   Tape* tape = Tape::active();
-  expect<TapeError>(f != nullptr, "recompute: the function is empty");
   if (tape == nullptr || tape->options().keep_values) {
     const Tensor y = f(xs);
     expect<TapeError>(y.defined(), "recompute: the function returned an undefined tensor");
@@ -206,7 +211,7 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
     const Interlude forgotten(*tape);
     const std::int32_t before = tape->size();
     const Tensor y = rule->f.first(*tape);
-    if (!tape->holds(y, "recompute", 0) || y.node() < before) return y;  // nothing to keep
+    if (!tape->holds(y, "recompute", 0, place) || y.node() < before) return y;  // nothing to keep
     for (std::int32_t i = before; i < tape->size(); ++i) {
       const Node& node = tape->node(i);
       for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))
@@ -219,10 +224,10 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   for (const std::int32_t node : outside)
     if (const Parameter* parameter = tape->parameter(node)) rule->f.read(*parameter);
 
-  detail::Recorder recorder(tape, "recompute", static_cast<int>(outside.size()));
+  detail::Recorder recorder(tape, "recompute", place, static_cast<int>(outside.size()));
   for (const std::int32_t node : outside) recorder.add_input(node);
   recorder.add_rule(rule.release());
-  recorder.finish(result, place);
+  recorder.finish(result);
   return result;
 }
 
@@ -238,7 +243,7 @@ std::vector<Tensor> expect_all_there(std::vector<Tensor> results) {
 }  // namespace
 
 std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& xs, Place place) {
-  expect<TapeError>(f != nullptr, "recompute: the function is empty");
+  expect_function(f != nullptr, place);
   const Tape* tape = Tape::active();
   if (tape == nullptr || tape->options().keep_values) return expect_all_there(f(xs));
   const PlaceScope caller(place);

@@ -252,6 +252,7 @@ RecurrentResult composite::recurrent(const Cell& cell, const Tensor& inputs, con
 RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms,
                           const Indices& lengths, Place place) {
+  const PlaceScope caller(place);
   expect_defined("recurrent", inputs, weight, first.h);
   expect(!cell.has_c || first.c.defined(), "recurrent: the first c of the {} is undefined",
          cell.name);
@@ -265,7 +266,6 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
                         "recurrent: a {} has no sum of inputs and product to normalize", cell.name);
   expect<ArgumentError>(cell.norms != CellNorms::none || norms.product.identity(),
                         "recurrent: a {} takes no normalization", cell.name);
-  const PlaceScope caller(place);
   if (inputs.shape()[0] == 0 || !cell.kernel)
     return defined(cell, inputs, weight, first, norms, lengths);
   const Operands<Recurrence::operands> operands{inputs,

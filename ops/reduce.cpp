@@ -60,6 +60,7 @@ Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>&
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
   expect_defined("sum", x);
   const auto reduced = axes.of(x.shape());
   const Tensor total = reduce_groups(x, reduced, kernels::sum);
@@ -71,15 +72,15 @@ Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  expect_defined("mean", x);
   const PlaceScope caller(place);
+  expect_defined("mean", x);
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
   return sum(x, axes, keep) / static_cast<double>(count);
 }
 
 Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
-  expect_defined("var", x);
   const PlaceScope caller(place);
+  expect_defined("var", x);
   const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
   // Centers twice: the mean of values far from 0 is inexact, but the mean of the remainder is
   // exact.
@@ -90,18 +91,19 @@ Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
-  expect_defined("stddev", x);
   const PlaceScope caller(place);
+  expect_defined("stddev", x);
   return root(var(x, axes, keep, divisor));
 }
 
 Tensor norm(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  expect_defined("norm", x);
   const PlaceScope caller(place);
+  expect_defined("norm", x);
   return root(sum(square(x), axes, keep));
 }
 
 Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
   expect_defined("max", x);
   const auto reduced = axes.of(x.shape());
   expect(reduced_count(x.shape(), reduced) > 0, "max: no elements to compare: {}", x.shape());
@@ -114,14 +116,14 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor min(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  expect_defined("min", x);
   const PlaceScope caller(place);
+  expect_defined("min", x);
   return -max(-x, axes, keep);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  expect_defined("logsumexp", x);
   const PlaceScope caller(place);
+  expect_defined("logsumexp", x);
   const Tensor greatest = detach(max(x, axes, Keep::yes));
   // An infinite maximum is not subtracted: inf - inf would be NaN.
   const Tensor infinite = equal(abs(greatest), std::numeric_limits<double>::infinity());
@@ -130,7 +132,8 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   return keep == Keep::yes ? total : reshape(total, without_axes(x.shape(), axes.of(x.shape())));
 }
 
-Indices argmax(const Tensor& x, int axis) {
+Indices argmax(const Tensor& x, int axis, Place place) {
+  const PlaceScope caller(place);
   expect_defined("argmax", x);
   axis = x.shape().resolve(axis);
   const Index length = x.shape()[axis];
@@ -149,6 +152,7 @@ Indices argmax(const Tensor& x, int axis) {
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
+  const PlaceScope caller(place);
   expect_defined("sum_to", x);
   if (x.shape() == shape) return x;
   const int extra = x.rank() - shape.rank();

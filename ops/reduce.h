@@ -34,7 +34,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place 
 
 /// The position of the first greatest element along `axis`, of x's shape without that axis. NaN
 /// counts as greatest. Throws ShapeError for an axis of extent 0.
-Indices argmax(const Tensor& x, int axis = -1);
+Indices argmax(const Tensor& x, int axis = -1, Place = Place::here());
 
 /// Sums x to `shape`, the reverse of broadcasting from it. Throws ShapeError unless `shape`
 /// broadcasts to x's shape.

@@ -29,8 +29,8 @@ Tensor along(const Tensor& x, int axis, const F& f) {
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis, Place place) {
-  expect_defined("softmax", x);
   const PlaceScope caller(place);
+  expect_defined("softmax", x);
   if (Composite::active()) return composite::softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
     return record("softmax", by_rows(rows, kernels::softmax), {},
@@ -41,8 +41,8 @@ Tensor softmax(const Tensor& x, int axis, Place place) {
 }
 
 Tensor log_softmax(const Tensor& x, int axis, Place place) {
-  expect_defined("log_softmax", x);
   const PlaceScope caller(place);
+  expect_defined("log_softmax", x);
   if (Composite::active()) return composite::log_softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
     return record("log_softmax", by_rows(rows, kernels::log_softmax), {},

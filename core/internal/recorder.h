@@ -113,7 +113,8 @@ auto* make_rule(Tape& tape, E& edge) {
 // Builds one node of a tape: collects the nodes of the operation's inputs, then its rules.
 class Recorder {
  public:
-  Recorder(Tape* tape, const char* name, int capacity) : tape_(tape), name_(name) {
+  Recorder(Tape* tape, const char* name, const Place& place, int capacity)
+      : tape_(tape), name_(name), place_(place) {
     nodes_ = static_cast<std::int32_t*>(tape->allocate(
         sizeof(std::int32_t) * static_cast<std::size_t>(capacity), alignof(std::int32_t)));
   }
@@ -126,7 +127,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   void add_input(const Tensor& tensor) {
-    add_input(tape_->holds(tensor, name_, count_) ? tensor.node() : -1);
+    add_input(tape_->holds(tensor, name_, count_, place_) ? tensor.node() : -1);
   }
   // -1: a constant.
   void add_input(std::int32_t node) {
@@ -150,9 +151,9 @@ class Recorder {
   // Adds a rule from the arena that covers all inputs.
   void add_rule(Rule* rule) { own(rule, nodes_); }
 
-  void finish(Tensor& value, const Place& place) {
+  void finish(Tensor& value) {
     expect_defined(name_, value);
-    Node& node = tape_->enter(name_, value, PlaceScope::current(place), needs_value_);
+    Node& node = tape_->enter(name_, value, PlaceScope::current(place_), needs_value_);
     node.rules = std::exchange(rules_, nullptr);
     node.inputs = nodes_;
     node.input_count = count_;
@@ -167,6 +168,7 @@ class Recorder {
 
   Tape* tape_;
   const char* name_;
+  const Place& place_;
   std::int32_t* nodes_;
   Rule* rules_ = nullptr;
   int count_ = 0;

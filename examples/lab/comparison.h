@@ -71,8 +71,7 @@ struct ComparisonFlags {
 /// Trains all systems with the same seeds. Does not repeat what the ledger has.
 class Comparison {
  public:
-  Comparison(const Ledger& ledger, const ComparisonFlags& flags)
-      : ledger_(ledger), flags_(flags) {}
+  Comparison(const Ledger& ledger, const ComparisonFlags& flags) : ledger_(ledger), flags_(flags) {}
 
   /// Throws what Ledger::outcome and the system throw.
   Results train(const System& system) const { return train(system, 0); }

@@ -94,7 +94,8 @@ SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLaye
 }
 
 Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
-                                 AttentionCache* cache) const {
+                                 AttentionCache* cache, Place place) const {
+  const PlaceScope caller(place);
   AttentionOptions o = in_mode(options, mask, mode);
   const Tensor projected = projection(x);
   const Index before = cache == nullptr ? 0 : cache->length(), count = x.shape()[1];
@@ -126,7 +127,8 @@ CrossAttention::CrossAttention(Index channels, Random& random, const AttentionLa
 }
 
 Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const Tensor& mask,
-                                  Mode mode) const {
+                                  Mode mode, Place place) const {
+  const PlaceScope caller(place);
   const std::vector<Tensor> p = parts(key_value(memory), 2);
   return output(attention(query(x), p[0], p[1], in_mode(options, mask, mode)));
 }
@@ -149,7 +151,9 @@ RelativeAttention::RelativeAttention(Index channels, Random& random, const Atten
   expect_default("RelativeAttention", "alibi", o.alibi);
 }
 
-Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mode mode) const {
+Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mode mode,
+                                     Place place) const {
+  const PlaceScope caller(place);
   expect_defined("relative_attention", x, context);
   const Index heads = options.heads, channels = x.shape()[-1], width = channels / heads;
   const Index count = x.shape()[1], keys = context.shape()[1];

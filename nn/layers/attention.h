@@ -43,7 +43,7 @@ struct SelfAttention {
 
   SelfAttention(Index channels, Random& random, const AttentionLayerOptions& options);
   Tensor operator()(const Tensor& x, const Tensor& mask = {}, Mode mode = {},
-                    AttentionCache* cache = nullptr) const;
+                    AttentionCache* cache = nullptr, Place = Place::here()) const;
   void visit(Fields& field) const {
     field("projection", projection);
     field("output", output);
@@ -60,8 +60,8 @@ struct CrossAttention {
   Linear query, key_value, output;
 
   CrossAttention(Index channels, Random& random, const AttentionLayerOptions& options);
-  Tensor operator()(const Tensor& x, const Tensor& memory, const Tensor& mask = {},
-                    Mode mode = {}) const;
+  Tensor operator()(const Tensor& x, const Tensor& memory, const Tensor& mask = {}, Mode mode = {},
+                    Place = Place::here()) const;
   void visit(Fields& field) const {
     field("query", query);
     field("key_value", key_value);
@@ -83,7 +83,8 @@ struct RelativeAttention {
   Parameter content_bias, position_bias;  ///< u and v: (C)
 
   RelativeAttention(Index channels, Random& random, const AttentionLayerOptions& options);
-  Tensor operator()(const Tensor& x, const Tensor& context, Mode mode = {}) const;
+  Tensor operator()(const Tensor& x, const Tensor& context, Mode mode = {},
+                    Place = Place::here()) const;
   void visit(Fields& field) const;
 };
 

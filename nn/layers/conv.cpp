@@ -49,7 +49,8 @@ Conv2d::Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions op
   if (options.weight_norm) gain = Parameter(norm(weight, {1, 2, 3}, Keep::yes));
 }
 
-Tensor Conv2d::operator()(const Tensor& x) const {
+Tensor Conv2d::operator()(const Tensor& x, Place place) const {
+  const PlaceScope caller(place);
   return with_bias(conv2d(x, used_weight(weight, gain, {1, 2, 3}), window), bias);
 }
 
@@ -63,7 +64,8 @@ Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions op
   if (options.weight_norm) gain = Parameter(norm(weight, {1, 2}, Keep::yes));
 }
 
-Tensor Conv1d::operator()(const Tensor& x) const {
+Tensor Conv1d::operator()(const Tensor& x, Place place) const {
+  const PlaceScope caller(place);
   return with_bias(conv1d(x, used_weight(weight, gain, {1, 2}), window), bias);
 }
 
@@ -89,7 +91,8 @@ ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
 }
 
-Tensor ConvTranspose2d::operator()(const Tensor& x) const {
+Tensor ConvTranspose2d::operator()(const Tensor& x, Place place) const {
+  const PlaceScope caller(place);
   return with_bias(conv_transpose2d(x, weight, window), bias);
 }
 
@@ -97,7 +100,8 @@ void ConvTranspose2d::pytorch(PyTorchState& state) const {
   filters_as_pytorch(state, weight, bias);
 }
 
-Tensor Flatten::operator()(const Tensor& x) const {
+Tensor Flatten::operator()(const Tensor& x, Place place) const {
+  const PlaceScope caller(place);
   expect_defined("flatten", x);
   return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())});
 }

@@ -26,7 +26,7 @@ struct Conv2d {
   ConvOptions window;
 
   Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions options = {});
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, Place = Place::here()) const;
   void visit(Fields& field) const {
     field("weight", weight);
     field("bias", bias);
@@ -48,7 +48,7 @@ struct Conv1d {
   ConvOptions window;
 
   Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options = {});
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, Place = Place::here()) const;
   void visit(Fields& field) const {
     field("weight", weight);
     field("bias", bias);
@@ -78,7 +78,7 @@ struct ConvTranspose2d {
 
   ConvTranspose2d(Index in, Index out, Index size, Random& random,
                   ConvTranspose2dOptions options = {});
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, Place = Place::here()) const;
   void visit(Fields& field) const {
     field("weight", weight);
     field("bias", bias);
@@ -90,12 +90,14 @@ struct ConvTranspose2d {
 /// `max_pool2d` as a layer.
 struct MaxPool2d {
   PoolOptions options;
-  Tensor operator()(const Tensor& x) const { return max_pool2d(x, options); }
+  Tensor operator()(const Tensor& x, Place place = Place::here()) const {
+    return max_pool2d(x, options, place);
+  }
 };
 
 /// (N, ...) to (N, features).
 struct Flatten {
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, Place = Place::here()) const;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

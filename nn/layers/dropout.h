@@ -12,7 +12,8 @@ struct Dropout {
   double rate;
 
   explicit Dropout(double share = 0.5) : rate(expect_share("Dropout", "rate", share)) {}
-  Tensor operator()(const Tensor& x, Mode mode = {}) const {
+  Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
+    const PlaceScope caller(place);
     expect_defined("dropout", x);
     return mode.is_training() ? dropout(x, rate, *mode.random) : x;
   }

@@ -16,7 +16,9 @@ struct Embedding {
   Embedding(Index count, Index channels, Random& random)
       : weight(random.normal({expect_positive("Embedding", "count", count),
                               expect_positive("Embedding", "channels", channels)})) {}
-  Tensor operator()(const Indices& ids) const { return embedding(weight, ids); }
+  Tensor operator()(const Indices& ids, Place place = Place::here()) const {
+    return embedding(weight, ids, place);
+  }
   void visit(Fields& field) const { field("weight", weight); }
 };
 

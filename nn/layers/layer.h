@@ -39,7 +39,8 @@ class Layer {
   }
 
   /// Throws Error for a moved-from layer.
-  Tensor operator()(const Tensor& x, Mode mode = {}) const {
+  Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
+    const PlaceScope caller(place);
     expect<Error>(held_ != nullptr, "layer: it has been moved to another");
     return held_->call(x, mode);
   }

@@ -20,7 +20,8 @@ Linear::Linear(Index in, Index out, Random& random, LinearOptions options)
   if (options.weight_norm) gain = Parameter(norm(weight, 0));
 }
 
-Tensor Linear::operator()(const Tensor& x) const {
+Tensor Linear::operator()(const Tensor& x, Place place) const {
+  const PlaceScope caller(place);
   const Tensor w = used_weight(weight, gain, 0);
   return bias.defined() ? linear(x, w, bias) : matmul(x, w);
 }

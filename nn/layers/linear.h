@@ -22,7 +22,7 @@ struct Linear {
   Parameter weight, bias, gain;
 
   Linear(Index in, Index out, Random& random, LinearOptions options = {});
-  Tensor operator()(const Tensor& x) const;
+  Tensor operator()(const Tensor& x, Place = Place::here()) const;
   void visit(Fields& field) const {
     field("weight", weight);
     field("bias", bias);

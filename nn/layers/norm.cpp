@@ -313,7 +313,8 @@ Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
   return normalize(x, fields_of(x.shape()), spec.statistics, smoothing);
 }
 
-Tensor Norm::at_step(const Tensor& x, Index step, Mode mode) const {
+Tensor Norm::at_step(const Tensor& x, Index step, Mode mode, Place place) const {
+  const PlaceScope caller(place);
   expect_defined("norm", x);
   if (spec.kind == NormKind::none && !AroundNorms::active()) return x;
   const bool images = where_ == Channels::second;

@@ -81,10 +81,12 @@ struct Norm {
   static Norm of_steps(const NormSpec& spec, Index channels);
   /// In training mode, batch normalization uses the statistics of the batch and updates its running
   /// averages, with the unbiased variance. In evaluation mode it uses the running averages.
-  Tensor operator()(const Tensor& x, Mode mode = {}) const { return at_step(x, 0, mode); }
+  Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
+    return at_step(x, 0, mode, place);
+  }
   /// The same at one step of a sequence. Later steps use the averages of the last step that has
   /// any.
-  Tensor at_step(const Tensor& x, Index step, Mode mode = {}) const;
+  Tensor at_step(const Tensor& x, Index step, Mode mode = {}, Place = Place::here()) const;
   void visit(Fields& field) const;
   /// nn.LayerNorm, nn.BatchNorm2d and so on; not with a learned smoothing term.
   void pytorch(PyTorchState& state) const;

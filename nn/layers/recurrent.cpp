@@ -230,7 +230,8 @@ StepFunctions RecurrentLayer::functions(const Indices& lengths, Mode mode) const
 }
 
 RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState& state,
-                                           const Indices& lengths, Mode mode) const {
+                                           const Indices& lengths, Mode mode, Place place) const {
+  const PlaceScope caller(place);
   expect_defined("recurrent", x);
   expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0], "{}: x must be (T, B, {}): {}",
          cell.name, input.weight.shape()[0], x.shape());
@@ -242,7 +243,9 @@ RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState
                               lengths);
 }
 
-RecurrentState RecurrentLayer::step(const Tensor& x, const RecurrentState& state, Mode mode) const {
+RecurrentState RecurrentLayer::step(const Tensor& x, const RecurrentState& state, Mode mode,
+                                    Place place) const {
+  const PlaceScope caller(place);
   return (*this)(reshape(x, x.shape().insert(0, 1)), state, {}, mode).last;
 }
 
@@ -273,7 +276,8 @@ Recurrent::Recurrent(const Cell& cell, Index in, Index hidden, Random& random,
 }
 
 Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<RecurrentState>& states,
-                                        const Indices& lengths, Mode mode) const {
+                                        const Indices& lengths, Mode mode, Place place) const {
+  const PlaceScope caller(place);
   expect(states.empty() || states.size() == layers.size(),
          "recurrent: one state for each of {} layers is needed: {}", layers.size(), states.size());
   expect_defined("recurrent", x);

@@ -61,9 +61,11 @@ struct RecurrentLayer {
   /// x: (T, B, in)   state: `first(B)` if its h is undefined   lengths: (B) or undefined
   /// Batch statistics at a step are over the sequences that have not ended.
   RecurrentResult operator()(const Tensor& x, const RecurrentState& state = {},
-                             const Indices& lengths = {}, Mode mode = {}) const;
+                             const Indices& lengths = {}, Mode mode = {},
+                             Place = Place::here()) const;
   /// One step. x: (B, in)
-  RecurrentState step(const Tensor& x, const RecurrentState& state, Mode mode = {}) const;
+  RecurrentState step(const Tensor& x, const RecurrentState& state, Mode mode = {},
+                      Place = Place::here()) const;
   void visit(Fields& field) const;
   /// nn.LSTMCell and so on, whose names end in `suffix` within an nn.LSTM. `input.bias` is bias_ih.
   /// Loading adds bias_hh to it, except for a GRU's candidate, whose part of bias_hh is
@@ -96,7 +98,7 @@ struct Recurrent {
   /// lengths: (B), in [0, T]; undefined: all T. Outputs after the end of a sequence are 0.
   /// Throws ShapeError for shapes that do not fit.
   Result operator()(const Tensor& x, const std::vector<RecurrentState>& states = {},
-                    const Indices& lengths = {}, Mode mode = {}) const;
+                    const Indices& lengths = {}, Mode mode = {}, Place = Place::here()) const;
   void visit(Fields& field) const { field("layers", layers); }
   /// nn.RNN, nn.LSTM or nn.GRU, within the limits of `RecurrentLayer::pytorch`.
   void pytorch(PyTorchState& state) const;

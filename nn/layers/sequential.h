@@ -18,7 +18,8 @@ struct Sequential {
   Sequential(std::initializer_list<Layer> list) : layers(list) {}
   void add(Layer layer) { layers.push_back(std::move(layer)); }
 
-  Tensor operator()(const Tensor& x, Mode mode = {}) const {
+  Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
+    const PlaceScope caller(place);
     expect_defined("sequential", x);
     Tensor y = x;
     for (const Layer& layer : layers) y = layer(y, mode);

@@ -11,18 +11,29 @@ Tensor zip(kernels::Binary loop, const Tensor& a, const Tensor& b) {
   return y;
 }
 
+// Enters the place only when there is something to say, since these operations are the shortest.
+template <class... Inputs>
+void expect_defined_at(const Place& place, const char* operation, const Inputs&... inputs) {
+  if ((inputs.defined() && ...)) [[likely]]
+    return;
+  const PlaceScope caller(place);
+  expect_defined(operation, inputs...);
+}
+
 }  // namespace
 
-Tensor apply(const char* operation, kernels::Unary loop, const Tensor& x) {
-  expect_defined(operation, x);
+Tensor apply(const char* operation, const Place& place, kernels::Unary loop, const Tensor& x) {
+  expect_defined_at(place, operation, x);
   Tensor y = Tensor::uninitialized(x.shape());
   kernels::apply(loop, x.size(), x.data(), y.mutable_data());
   return y;
 }
 
-Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b) {
-  expect_defined(operation, a, b);
+Tensor apply(const char* operation, const Place& place, kernels::Binary loop, const Tensor& a,
+             const Tensor& b) {
+  expect_defined_at(place, operation, a, b);
   if (a.shape() == b.shape()) return zip(loop, a, b);
+  const PlaceScope caller(place);
   Tensor y = Tensor::uninitialized(broadcast(operation, a.shape(), b.shape()));
   kernels::apply(loop, {a.data(), a.shape()}, {b.data(), b.shape()}, y.shape(), y.mutable_data());
   return y;

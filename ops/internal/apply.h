@@ -7,11 +7,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Applies `loop` to the elements of x. Both throw ShapeError, naming `operation`, for undefined
-/// tensors.
-Tensor apply(const char* operation, kernels::Unary loop, const Tensor& x);
+/// Applies `loop` to the elements of x. Both throw ShapeError, naming `operation` and `place`, for
+/// undefined tensors. Within a PlaceScope, the place may be empty.
+Tensor apply(const char* operation, const Place& place, kernels::Unary loop, const Tensor& x);
 /// Applies `loop` to the elements of two tensors. Also throws ShapeError if they do not broadcast.
-Tensor apply(const char* operation, kernels::Binary loop, const Tensor& a, const Tensor& b);
+Tensor apply(const char* operation, const Place& place, kernels::Binary loop, const Tensor& a,
+             const Tensor& b);
 /// a += b, element by element, for tensors of one shape.
 void add_in_place(Tensor& a, const Tensor& b);
 /// x stretched to a shape that it broadcasts to; x itself if it has that shape.

@@ -121,9 +121,9 @@ void ReverseSweep::run() {
     }
     if (slot.kept && !leads_on(node)) continue;
     expect<TapeError>(!node.released,
-                      "grad: the rules of {} at {} were used up by an earlier sweep; give that "
-                      "one .keep = true",
-                      node.name, node.place);
+                      "grad: the rules of {} were used up by an earlier sweep; give that one "
+                      ".keep = true",
+                      node.name);
     pull(node, index, slot.kept ? slot.total : std::move(slot.total));
   }
 }
@@ -142,10 +142,8 @@ void ReverseSweep::check_inputs(const Node& node, const Tensor& g) const {
 
 void ReverseSweep::refuse_undefined(std::int32_t input) const {
   const Node& node = tape_.node(pulled_);
-  throw TapeError(
-      fmt::format("grad: the rule of {} at {} returned an undefined gradient for an "
-                  "input of shape {}",
-                  node.name, node.place, tape_.node(input).shape));
+  fail<TapeError>("grad: the rule of {} returned an undefined gradient for an input of shape {}",
+                  node.name, tape_.node(input).shape);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

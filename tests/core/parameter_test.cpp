@@ -43,6 +43,7 @@ TEST_CASE("threads may read one parameter, each on its own tape", "[tape][thread
 TEST_CASE("a parameter is named when its shape does not fit", "[ops]") {
   const Parameter weight(zeros({784, 10}), "hidden.weight");
   const Tape tape;
-  CHECK_THROWS_WITH(matmul(zeros({64, 100}), weight),
-                    "matmul: inner sizes differ: (64, 100) x (784, 10) of hidden.weight");
+  CHECK_THROWS_WITH(
+      matmul(zeros({64, 100}), weight),
+      Catch::StartsWith("matmul: inner sizes differ: (64, 100) x (784, 10) of hidden.weight"));
 }

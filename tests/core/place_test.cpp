@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tapegrad/core/error.h"
+
 using namespace tapegrad;
 
 TEST_CASE("a place is the line of the call", "[core]") {
@@ -19,4 +21,13 @@ TEST_CASE("the outermost scope names the place", "[core]") {
     CHECK(to_string(PlaceScope::current(own)) == "outer.cpp:1");
   }
   CHECK(to_string(PlaceScope::current(own)) == "own.cpp:3");
+}
+
+TEST_CASE("an error within a scope names its place", "[core]") {
+  CHECK_THROWS_WITH(expect(false, "sum: axis {}", 2), "sum: axis 2");
+  const Place outer{"folder/outer.cpp", 1}, inner{"inner.cpp", 2};
+  const PlaceScope caller(outer);
+  const PlaceScope callee(inner);
+  CHECK_THROWS_WITH(expect(false, "sum: axis {}", 2), "sum: axis 2 [outer.cpp:1]");
+  CHECK_THROWS_AS(fail<TapeError>("grad"), TapeError);
 }

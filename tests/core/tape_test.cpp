@@ -130,7 +130,7 @@ TEST_CASE("a rule that returns no gradient is named", "[tape]") {
   const Tensor x = watch(Tensor(1.0));
   const Tensor y =
       record("odd", detach(x), Place::here(), edge(x, [](const Tensor&) { return Tensor(); }));
-  CHECK_THROWS_WITH(grad(y, x), Contains("the rule of odd at tape_test.cpp"));
+  CHECK_THROWS_WITH(grad(y, x), Contains("the rule of odd") && Contains(" [tape_test.cpp:"));
   CHECK_THROWS_WITH(record("empty", Tensor(), Place::here(), edge(x)), Contains("empty"));
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a tensor of an ended tape is refused on a new one", "[tape]") {
   CHECK((carried + carried).values()[0] == 4);  // its value lives on
   const Tape tape;
   CHECK_THROWS_WITH(carried + 1.0, Contains("add: input 0 was recorded on a tape that has ended") &&
-                                       Contains("detach()"));
+                                       Contains("detach()") && Contains(" [tape_test.cpp:"));
   CHECK_NOTHROW(detach(carried) + 1.0);
 }
 
