@@ -186,7 +186,7 @@ class CharModels(TrainerTest):
             process.send_signal(number)
             errors = process.communicate(timeout=60)[1]
             self.assertEqual(process.returncode, 130, errors)
-            self.assertIn(b"again to end at once", errors)
+            self.assertIn(b"interrupt again to stop at once", errors)
         with start_sampling() as process:
             process.stdout.close()
             self.assertIn(b"standard output", process.stderr.read())

@@ -226,7 +226,7 @@ class TrainerTest(unittest.TestCase):
             resume = [*self.data_flags, "--quiet", "--resume", self.path / f"{name}_1"]
             self.assertEqual(run(*resume, environment=with_target(name)).stderr, "")
             warning = run(*resume, environment=with_target(other)).stderr
-            self.assertIn(f"trained with {name}, goes on with {other}", warning)
+            self.assertIn(f"trained with {name}, continuing with {other}", warning)
             self.assertIn(f"TAPEGRAD_TARGET={name}", warning)
 
     def check_save_every(self, train, steps_between_reports):
@@ -260,7 +260,7 @@ class TrainerTest(unittest.TestCase):
         for line, number in moments:
             resume = ["--resume", part] if part.exists() else []
             rest = interrupt_at(line, number, *train, "--save", part, *log, *resume)
-            self.assertIn("stopping after this step; again to end at once\n", rest)
+            self.assertIn("stopping after this step; interrupt again to stop at once\n", rest)
             self.assertIn(f"interrupted after {saved_steps(part)} of", rest)
         resumed = run(*self.data_flags, "--resume", part, "--save", part, *log)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())

@@ -107,7 +107,7 @@ TEST_CASE("messages stay short", "[flags]") {
 TEST_CASE("a program that runs out of memory says what to do", "[flags]") {
   const auto [code, said] = run({}, []() -> int { throw std::bad_alloc(); });
   CHECK(code == 1);
-  CHECK_THAT(said, Contains("program: out of memory; take smaller"));
+  CHECK_THAT(said, Contains("program: out of memory; use smaller"));
 }
 
 TEST_CASE("no file takes the place of a stream that is closed") {
