@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
     # A peer that is there and one that is not; medians, spread and ratio of three rounds.
     result = compare("fast", "--with", "pytorch,jax", "--json", folder / "lines.json")
     assert result.returncode == 0, result
-    assert "jax is skipped: it is not installed; pip install jax" in result.stderr, result.stderr
+    assert "jax is skipped: it is not installed; install it with: pip install jax" in result.stderr, result.stderr
     row = next(line for line in result.stdout.splitlines() if line.startswith("fast") and "pytorch" in line)
     assert row.split() == ["fast", "pytorch", "4.000", "125%", "2.00", "30"], row
     assert "pytorch 2 (eager" in result.stdout and "pytorch fast: a note" in result.stdout, result.stdout
@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert any(line.split()[:3] == ["broken", "pytorch", "-"] for line in result.stdout.splitlines()), result.stdout
     assert any(line.split()[:2] == ["slow", "pytorch"] for line in result.stdout.splitlines()), result.stdout
 
-    for arguments, reason in ((("nothing",), "no row nothing"), (("--with", "pytorch,abacus"), "no peer abacus"),
+    for arguments, reason in ((("nothing",), "unknown row nothing"), (("--with", "pytorch,abacus"), "unknown peer abacus"),
                               (("--rounds", "0"), "at least 1")):
         result = compare(*arguments)
         assert result.returncode == 2 and reason in result.stderr, result
