@@ -32,7 +32,7 @@ Bytes noise(std::size_t count) {
   return bytes;
 }
 
-// What is read from a pipe of the shell that `write` writes to.
+// Reads from a pipe, as a shell makes them, that `write` writes to.
 Bytes from_pipe(const std::function<void(int)>& write,
                 std::size_t limit = std::numeric_limits<std::size_t>::max()) {
   int ends[2];
@@ -75,7 +75,7 @@ TEST_CASE("files of every length are read, plain and gzipped", "[files]") {
     const Bytes bytes = noise(size);
     write_file(folder / "plain", bytes);
     CHECK(bytes_in(folder / "plain") == bytes);
-    write_file(folder / "packed", gzipped(bytes));  // told by its first bytes alone
+    write_file(folder / "packed", gzipped(bytes));  // recognized by its first bytes alone
     CHECK(bytes_in(folder / "packed") == bytes);
     CHECK(from_pipe([&](int end) { put(end, bytes); }) == bytes);
     CHECK(from_pipe([&](int end) { put(end, gzipped(bytes)); }) == bytes);

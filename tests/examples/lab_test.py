@@ -99,7 +99,7 @@ class Laboratory(unittest.TestCase):
         self.assertGreater(len(kept), 10)
         self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
         self.assertEqual(self.records(), kept)
-        # One that is missing is trained again, with the same result but for its seconds.
+        # A missing one is trained again, with the same result except for its seconds.
         lost = next(iter(kept))
         lost.unlink()
         self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)

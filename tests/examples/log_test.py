@@ -163,7 +163,7 @@ class Log(TrainerTest):
         self.train_with()
         self.assertEqual(sorted(file.name for file in self.log.iterdir()), sorted([*FILES, "seed_7"]))
         self.assertEqual([file.name for file in seed.iterdir()], ["own"])
-        # Also one that is killed before it writes a row: what resumes it finds no other's.
+        # The same holds for a run killed before it writes a row: resuming it finds no rows of another.
         self.part.unlink()
         process = start(*self.train, "--hidden", "3000,3000", "--epochs", "500", "--save", self.part, "--log-dir",
                         self.log, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -242,8 +242,8 @@ class Mnist(TrainerTest):
         self.check_save_every([*self.train, "--epochs", "40", "--dropout", "0.1"], 28)
 
     def start_blocked(self, file, *arguments):
-        """Starts a training, and puts a folder in the place of a file that it writes; the process,
-        after it has said so."""
+        """Starts a training, and replaces a file that it writes by a folder. Returns the process
+        after it has reported that."""
         process = start(*self.train, "--epochs", "200", "--quiet", *arguments, stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE, text=True)
         while not file.is_dir():

@@ -93,7 +93,7 @@ TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
                     field("w", row);
                   }}),
                   Error);
-  // One path by different nesting; and the second name of a slot is taken as well.
+  // The same path by different nesting; the second name of a slot is taken, too.
   CHECK_THAT(refused([&](Fields& field) {
                field("a.b", matrix);
                field("a", Visited{[&](Fields& inner) { inner("b", row); }});

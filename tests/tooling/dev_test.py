@@ -13,10 +13,10 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
 
-# What ./dev needs of the system; whatever else a machine has, such as sudo, it does not find.
+# The tools that ./dev needs; it finds no others that a machine may have, such as sudo.
 TOOLS = "awk bash cat dirname env grep mkdir mktemp mv nproc rm sed tail tee".split()
 
-# Configures without a word and builds the program anew.
+# Configures silently and builds the program again.
 CMAKE = """
 [ "$1" = --build ] || exit 0
 echo "[1/2] Building CXX object" && echo "[2/2] Linking"

@@ -22,7 +22,7 @@ struct Outcome {
   std::string said;  // on standard error
 };
 
-// What a program with a few flags does with a command line.
+// The result of a program with a few flags on a command line.
 Outcome run(
     std::vector<std::string> words, const std::function<int()>& body = [] { return 0; }) {
   double rate = 1e-3, floor = 0;

@@ -31,7 +31,7 @@ TEST_CASE("images are shifted by up to so many pixels, with zeros behind them", 
   const Tensor moved = shifted(images, 1, random);
   std::set<std::pair<Index, Index>> seen;
   for (Index image = 0; image < 200; ++image) {
-    // Where the middle of the image has gone says how far it has moved.
+    // The new place of the image's middle shows how far it has moved.
     const auto at = [&](const Tensor& x, Index row, Index column) {
       return x.data()[(image * 3 + row) * 3 + column];
     };
