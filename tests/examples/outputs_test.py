@@ -95,7 +95,8 @@ class Outputs(TrainerTest):
     def test_images_of_another_size(self):
         write_idx(self.data / "t10k-images-idx3-ubyte", (100, 8, 4), [0] * 3200)
         message = run(*self.train, code=1).stderr
-        self.assertRegex(message, r"train-images-idx3-ubyte.gz has images of 8 x 8, .*t10k-images-idx3-ubyte of 8 x 4")
+        self.assertRegex(message, r"train-images-idx3-ubyte.gz has images of 8 x 8, but .*t10k-images-idx3-ubyte has "
+                                  r"images of 8 x 4\n")
         write_idx(self.data / "t10k-images-idx3-ubyte", (0, 8, 8), [])
         write_idx(self.data / "t10k-labels-idx1-ubyte", (0,), [])
         self.assertIn("0 images", run(*self.train, code=1).stderr)
