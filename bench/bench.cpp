@@ -51,7 +51,7 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// The kernels of one step; the first may do more.
+// The kernels of one step, the second: the first may do more.
 std::vector<Profile::Kernel> kernels_of(const std::function<void()>& step) {
   step();
   Profile profile;
@@ -78,10 +78,10 @@ struct BenchFlags {
     std::vector<std::string> names;
     for (const auto& row : bench::rows()) names.push_back(row.name);
     app.add_option("rows", rows, "rows to measure (all)")->check(CLI::IsMember(names));
-    app.add_option("--threads", threads, "threads, by default those there are, at most 2")
-        ->check(CLI::Range(1, 1024));
-    app.add_option("--json", json_file, "also write an object a line to this file");
-    app.add_option("--steps", steps, "only run so many steps of each row and name its operations")
+    app.add_option("--threads", threads, "threads (all, at most 2)")->check(CLI::Range(1, 1024));
+    app.add_option("--json", json_file, "also write one JSON object per row to this file");
+    app.add_option("--steps", steps,
+                   "only run this many steps of each row, and print its number of operations")
         ->check(CLI::Range(1, 1000000));
     app.add_flag("--list", list, "only list the rows");
     app.add_flag(
@@ -99,7 +99,7 @@ struct BenchFlags {
   }
 };
 
-// One line of the table, and the same as an object.
+// Prints one line of the table; returns the same as an object.
 nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limits& limits,
                                    int threads) {
   const std::function<void()> step = row.prepare();

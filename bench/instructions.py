@@ -14,7 +14,7 @@ FEW, MORE = 3, 13
 
 
 def count(bench, row, steps):
-    """The instructions of so many steps, and the operations in a step of a row that is a chain of them."""
+    """The instructions of this many steps, and the operations in a step of a row that is a chain of them."""
     run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
                           "--toggle-collect=*run_steps*", bench, row, "--steps", str(steps), "--threads", "1"],
                          capture_output=True, text=True)
@@ -32,11 +32,11 @@ def main():
     listed = subprocess.run([flags.bench, "--list"], capture_output=True, text=True, check=True).stdout.split()
     unknown = [row for row in flags.rows if row not in listed]
     if unknown:
-        parser.error(f"no row {unknown[0]}; there are: {', '.join(listed)}")
+        parser.error(f"unknown row {unknown[0]}; available: {', '.join(listed)}")
     if shutil.which("valgrind") is None:
-        sys.exit("bench: valgrind is missing; `apt-get install valgrind` brings it")
+        sys.exit("bench: valgrind is missing; install it with `apt-get install valgrind`")
 
-    print(f"{'row':<28} {'instructions a step':>20} {'an operation':>14}")
+    print(f"{'row':<28} {'instructions/step':>20} {'per operation':>14}")
     for row in flags.rows or ["overhead", "mlp_b4"]:
         few, _ = count(flags.bench, row, FEW)
         more, operations = count(flags.bench, row, MORE)

@@ -70,7 +70,7 @@ double cache_bytes(int name, double otherwise) {
 Limits measure_here() {
   const double l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1e6) * threads();
   const double l3 = std::max(cache_bytes(_SC_LEVEL3_CACHE_SIZE, 8e6), 2 * l2);
-  // A cache of many cores is measured at what two of them get to see of it.
+  // A cache that many cores share is measured with as much data as two of them would use.
   return {.flops = peak_flops(),
           .levels = {{"L2", l2, read_bandwidth(l2 / 2)},
                      {"L3", l3, read_bandwidth(std::min(l3 / 2, 8 * l2))},

@@ -18,15 +18,15 @@ struct Limits {
   std::vector<Level> levels;  ///< the fastest first
 };
 
-/// Measures them, within a second, in a process of its own: memory that it uses does not count for
-/// this one. To be called before anything has run on threads.
+/// Measures them, within a second, in a process of its own, whose memory does not count for this
+/// one. Must be called before anything has run on threads.
 Limits measure_limits();
 
-/// The least seconds for these kernels: each takes its operations at the greatest rate, or its
-/// bytes at the bandwidth of the first level that holds them, whichever is longer.
+/// The least time for these kernels, in seconds: for each, its operations at the greatest rate, or
+/// its bytes at the bandwidth of the first level that holds them, whichever takes longer.
 double least_seconds(const Limits& limits, const std::vector<Profile::Kernel>& kernels);
 
-/// A product as the rows have it, and what `matmul` reaches.
+/// A product of a shape that occurs in the rows, and the rate that `matmul` reaches.
 struct ProductRate {
   Index m, n, k;
   double flops;  ///< operations a second

@@ -12,7 +12,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<real>;
-constexpr Index chains = 12;  // independent ones, more than a processor has under way
+constexpr Index chains = 12;  // independent, and more than a processor keeps in flight
 
 Index flops_of_round() { return 2 * chains * static_cast<Index>(hn::Lanes(Tag())); }
 

@@ -99,8 +99,8 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
 BenchRow overhead() {
   const auto prepare = []() -> Step {
     Random random(1);
-    // Products of other factors vanish along the chain: numbers too small for the format take the
-    // processor some hundred cycles each.
+    // With other factors, products would vanish along the chain: each subnormal number costs the
+    // processor some hundred cycles.
     const Tensor factor({8}, {1, -1, 1, -1, 1, -1, 1, -1});
     const Tensor start = random.normal({8}), seed = ones({8});
     return [=] {

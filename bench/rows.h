@@ -10,7 +10,7 @@ namespace tapegrad::bench {
 struct BenchRow {
   std::string name;
   std::function<std::function<void()>()> prepare;
-  int operations = 0;  ///< if a step is a chain of operations: how many
+  int operations = 0;  ///< of a step that is a chain of operations: their number
 };
 
 /// All rows, through the public interface that the README shows.

@@ -1,5 +1,5 @@
 // Measures how cost grows: time with length, width, batch and threads, memory of the tape with
-// length and depth. What can be told exactly is claimed and checked.
+// length and depth. What can be exact is claimed and checked.
 
 #include <fmt/ranges.h>
 

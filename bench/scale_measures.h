@@ -13,19 +13,19 @@ namespace tapegrad::bench {
 
 using Step = std::function<void()>;
 
-/// A training whose steps go on from each other.
+/// A training; each step continues from the last.
 struct Training {
   Step step;
   std::function<std::string()> weights;  ///< their digest
 };
 
-/// The median time of a step in microseconds, over about so many seconds.
+/// The median time of a step in microseconds, measured for about `seconds`.
 double microseconds(const Step& step, double seconds);
 
-/// The same values, the same text.
+/// A text that is equal for equal values.
 std::string digest(const std::vector<Tensor>& tensors);
 
-/// Token ids of the vocabulary that the networks have.
+/// Random token ids, of the vocabulary of the networks.
 Indices random_ids(const Shape& shape, Random& random);
 
 CharRnn make_lstm(Index hidden, const char* norm = "none");
@@ -48,7 +48,7 @@ Training training_on_images(const Mlp& net, Index batch);
 /// The trainings that are compared with different numbers of threads, by name.
 std::vector<std::pair<std::string, std::function<Training()>>> trainings();
 
-/// What a sweep finds, and the most that the tape holds on the way.
+/// The result of a sweep, and the most that the tape held before it.
 struct Swept {
   double megabytes;
   std::string gradients;  ///< their digest
@@ -56,7 +56,7 @@ struct Swept {
 /// An LSTM over a text in chunks, each of which hands its states and the loss so far to the next.
 ///   ids: (T, B), T a multiple of `chunk`
 Swept sweep_chunks(const CharRnn& net, const Indices& ids, Index chunk, bool recomputed);
-/// About the root of a length: the power of 2 from it on.
+/// About the root of a length: the next power of 2.
 Index chunk_of(Index length);
 
 /// What a stack of Transformer blocks keeps after the forward pass, in megabytes.

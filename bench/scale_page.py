@@ -1,4 +1,4 @@
-"""scale_page.py PROGRAM [FLAGS]: measures, and brings the tables and pictures of docs/scale.md up to date
+"""scale_page.py PROGRAM [FLAGS]: measures, and updates the tables and pictures of docs/scale.md
 
 A table of the page is a text block that begins with the title of a table that the program prints."""
 

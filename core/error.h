@@ -1,7 +1,7 @@
 #pragma once
 
 #ifndef __cpp_exceptions
-#error "tapegrad reports errors by exceptions: compile without -fno-exceptions"
+#error "tapegrad reports errors with exceptions: compile without -fno-exceptions"
 #endif
 
 #include <fmt/core.h>

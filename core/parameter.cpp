@@ -19,8 +19,9 @@ Parameter::operator Tensor() const {
 
 void Parameter::set(const Tensor& value) {
   expect_defined("parameter: set", value);
-  expect(!defined() || value.shape() == shape(), "parameter {}: shape {} cannot be set to {}",
-         name(), shape(), value.shape());
+  expect(!defined() || value.shape() == shape(),
+         "parameter {}: a value of shape {} cannot replace one of shape {}", name(), value.shape(),
+         shape());
   slot_->value = detach(value);
   ++slot_->changes;
 }

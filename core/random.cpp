@@ -57,7 +57,7 @@ Tensor Random::fill(const Shape& shape, const Fill& values_of_block) {
 
 Tensor Random::uniform(const Shape& shape, double low, double high) {
   expect<ArgumentError>(low <= high && std::isfinite(high - low),
-                        "uniform: needs finite bounds in order: {}, {}", low, high);
+                        "uniform: the bounds must be finite and ascending: {}, {}", low, high);
   // In single precision, a number just below `high` could round up to it.
   const double last = std::nextafter(static_cast<real>(high), static_cast<real>(low));
   const auto scaled = [=](double u) { return std::min(low + u * (high - low), last); };
@@ -65,9 +65,10 @@ Tensor Random::uniform(const Shape& shape, double low, double high) {
 }
 
 Tensor Random::normal(const Shape& shape, double mean, double deviation) {
-  expect<ArgumentError>(std::isfinite(mean) && deviation >= 0 && std::isfinite(deviation),
-                        "normal: needs a finite mean and deviation of at least 0: {}, {}", mean,
-                        deviation);
+  expect<ArgumentError>(
+      std::isfinite(mean) && deviation >= 0 && std::isfinite(deviation),
+      "normal: mean and deviation must be finite, the deviation not negative: {}, {}", mean,
+      deviation);
   return fill(shape, [=](double u, double v) {
     const double radius = deviation * std::sqrt(-2 * std::log1p(-u));
     const double angle = 2 * std::numbers::pi * v;
@@ -76,9 +77,9 @@ Tensor Random::normal(const Shape& shape, double mean, double deviation) {
 }
 
 Choices Random::choices(Index count, double probability) {
-  expect<ArgumentError>(probability >= 0 && probability <= 1, "bernoulli: not a probability: {}",
-                        probability);
-  expect<ArgumentError>(count >= 0, "choices: a negative count: {}", count);
+  expect<ArgumentError>(probability >= 0 && probability <= 1,
+                        "bernoulli: the probability must lie in [0, 1]: {}", probability);
+  expect<ArgumentError>(count >= 0, "choices: count must not be negative: {}", count);
   const auto blocks = static_cast<std::uint64_t>((count + 3) / 4);
   return Choices(seed_, advance(blocks), probability);
 }
@@ -104,7 +105,7 @@ Indices Random::permutation(Index count) {
 double Random::uniform() { return unit(block(seed_, advance(1)).data()); }
 
 Index Random::below(Index count) {
-  expect<ArgumentError>(count >= 1, "below: needs a positive count: {}", count);
+  expect<ArgumentError>(count >= 1, "below: count must be at least 1: {}", count);
   return static_cast<Index>(uniform() * static_cast<double>(count));
 }
 

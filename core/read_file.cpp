@@ -50,7 +50,7 @@ class GrowingBlock {
  private:
   void reallocate(std::size_t capacity) {
     void* moved = std::realloc(data_, capacity);
-    expect<MemoryError>(moved != nullptr, "read_file: the system has no {} bytes", capacity);
+    expect<MemoryError>(moved != nullptr, "read_file: cannot allocate {} bytes", capacity);
     data_ = static_cast<std::byte*>(moved);
     capacity_ = capacity;
   }
@@ -73,7 +73,7 @@ bool is_pipe_of_shell(const std::filesystem::path& path, mode_t mode) {
 std::optional<FileBytes> mapped(const Descriptor& file, std::size_t size) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (data == MAP_FAILED) {
-    expect<MemoryError>(errno != ENOMEM, "read_file: the system has no {} bytes", size);
+    expect<MemoryError>(errno != ENOMEM, "read_file: cannot allocate {} bytes", size);
     return std::nullopt;
   }
   const auto unmap = [size](std::byte* begin) { ::munmap(begin, size); };
@@ -127,14 +127,14 @@ FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::pat
   constexpr int gzip_only = 16;
   z_stream stream{};
   expect<MemoryError>(inflateInit2(&stream, gzip_only + MAX_WBITS) == Z_OK,
-                      "read_file: the system has no memory to unpack {}", path.string());
+                      "read_file: out of memory while unpacking {}", path.string());
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
   GrowingBlock block;
   std::size_t taken = 0;
   for (int code = Z_OK; code != Z_STREAM_END || taken < packed.size();) {
     if (code == Z_STREAM_END) {
       expect<DataError>(begins_gzip(packed.subspan(taken)),
-                        "read_file: {} is damaged: {} bytes that are not gzipped follow at byte {}",
+                        "read_file: {} is damaged: {} bytes follow the gzip data, at byte {}",
                         path.string(), packed.size() - taken, taken);
       inflateReset(&stream);
     }
@@ -148,16 +148,16 @@ FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::pat
     block.add(chunk - stream.avail_out);
     expect<DataError>(code != Z_BUF_ERROR, "read_file: {} is damaged: it is cut off at byte {}",
                       path.string(), packed.size());
-    expect<MemoryError>(code != Z_MEM_ERROR, "read_file: the system has no memory to unpack {}",
+    expect<MemoryError>(code != Z_MEM_ERROR, "read_file: out of memory while unpacking {}",
                         path.string());
     expect<DataError>(code == Z_OK || code == Z_STREAM_END,
                       "read_file: {} is damaged at byte {}: {}", path.string(), taken,
-                      stream.msg == nullptr ? "no gzipped file" : stream.msg);
+                      stream.msg == nullptr ? "not gzip data" : stream.msg);
     expect_within(limit, block.size(), path);
     expect<DataError>(
         block.size() <= honest,
-        "read_file: {} has {} bytes and unpacks to more than {}, {} times as many: no "
-        "honest data does; if you trust it, unpack it with gunzip",
+        "read_file: {} may be a decompression bomb: its {} bytes unpack to more than {}, {} times "
+        "as many; if you trust it, unpack it with gunzip",
         path.string(), packed.size(), honest, honest / packed.size());
   }
   return block.finish();
@@ -177,7 +177,7 @@ FileBytes read_file(const std::filesystem::path& path, std::size_t limit) {
   FileBytes packed = read_packed(path, limit);
   if (begins_gzip(packed.bytes())) return unpacked(packed.bytes(), path, limit);
   expect<DataError>(path.extension() != ".gz",
-                    "read_file: {} is damaged: it does not begin as a gzipped file does",
+                    "read_file: {} is damaged: it does not begin with a gzip header",
                     path.string());
   return packed;
 }

@@ -50,7 +50,7 @@ struct Target {
 
 // Throws DataError for what cannot be replaced.
 Target target_of(const std::filesystem::path& path) {
-  expect<DataError>(!path.empty(), "write_file: the name of the file is empty");
+  expect<DataError>(!path.empty(), "write_file: the file name is empty");
   struct stat old {};
   const bool replaces = ::stat(path.c_str(), &old) == 0;
   expect_done(replaces || errno == ENOENT, path);

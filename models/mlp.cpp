@@ -10,7 +10,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
-  expect<ArgumentError>(sizes.size() >= 2, "mlp: needs the sizes of input and output: {} given",
+  expect<ArgumentError>(sizes.size() >= 2,
+                        "mlp: needs at least the sizes of input and output: {} given",
                         sizes.size());
   for (const Index size : sizes) expect_positive("mlp", "size", size);
   expect_share("mlp", "dropout", options.dropout);

@@ -45,7 +45,7 @@ Tensor TokenEmbedding::operator()(const Indices& ids, Index first) const {
   const Tensor x = tokens(ids);
   if (positions == Positions::learned) {
     expect(first + count <= table.shape()[0],
-           "embedding: positions up to {} are asked for, {} are learned", first + count,
+           "embedding: too few learned positions: {} needed, {} learned", first + count,
            table.shape()[0]);
     return x + slice(table, 0, first, first + count);
   }

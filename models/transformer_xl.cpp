@@ -64,7 +64,7 @@ TransformerXl::Result TransformerXl::operator()(const Indices& ids,
                                                 const std::vector<Tensor>& memory,
                                                 Mode mode) const {
   expect(memory.empty() || memory.size() == blocks.size(),
-         "transformer_xl: one memory for each of {} blocks is needed: {}", blocks.size(),
+         "transformer_xl: needs one memory for each of {} blocks: {} given", blocks.size(),
          memory.size());
   Result result;
   Tensor x = dropout(tokens(ids), mode);

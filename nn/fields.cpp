@@ -19,7 +19,7 @@ void Fields::claim(const std::string& name, const Claim& claim) {
   const auto& [identity, kind, shape] = claims_.try_emplace(name, claim).first->second;
   expect<Error>(identity == claim.identity,
                 "visit: two fields are called {}: a {} of shape {} and a {} of shape {}; give each "
-                "a name of its own",
+                "its own name",
                 name, kind, shape, claim.kind, claim.shape);
 }
 
@@ -52,7 +52,7 @@ void Fields::operator()(const char* name, const Buffer& buffer) {
 void Fields::norm(const void* identity) {
   const std::string name = prefix_.substr(0, prefix_.size() - (prefix_.empty() ? 0 : 1));
   expect<Error>(norm_claims_.try_emplace(name, identity).first->second == identity,
-                "visit: two norms are called {}; give each a name of its own", name);
+                "visit: two norms are called {}; give each its own name", name);
   norms_.push_back({name, identity});
 }
 
@@ -90,8 +90,8 @@ void expect_listed(const Tape& tape, const Fields& found) {
     if (listed.count(parameter.identity()) == 0)
       missing += (missing.empty() ? "" : ", ") + first_use(tape, parameter);
   expect<Error>(missing.empty(),
-                "visit: it does not list what the tape has used: {}; name it there, or it is "
-                "neither trained nor saved",
+                "visit: it does not list what the tape used: {}; list it, or it is neither trained "
+                "nor saved",
                 missing);
 }
 

@@ -24,9 +24,9 @@ bool holds_something(const std::string& path) {
 
 CLI::Validator file_name() {
   return {[](const std::string& text) -> std::string {
-            if (text.empty()) return "the name is empty";
+            if (text.empty()) return "the file name is empty";
             if (!text.starts_with("--")) return "";
-            return fmt::format("the name is missing: {0} is a flag; write ./{0} for such a file",
+            return fmt::format("the file name is missing: {0} is a flag; write ./{0} for a file",
                                beginning(text));
           },
           ""};
@@ -48,7 +48,7 @@ void check_file_flags(const Flags& flags) {
         "--resume", fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
   if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
     throw CLI::ValidationError(
-        "--save", fmt::format("{} exists, and this training would replace it; go on with it by "
+        "--save", fmt::format("{} exists, and this training would replace it; continue it with "
                               "--resume, remove it, or name another",
                               save));
   const std::string directory = named_by(values, "log-dir");
@@ -59,7 +59,7 @@ void check_file_flags(const Flags& flags) {
       if (!path.empty() && same_file(path, file))
         throw CLI::ValidationError(
             fmt::format("--{}", flag),
-            fmt::format("{} is a file of the log in --log-dir {}; name another", path, directory));
+            fmt::format("{} is a log file of --log-dir {}; name another", path, directory));
     }
 }
 

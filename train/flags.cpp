@@ -91,13 +91,13 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
   for (const Entry& entry : entries_) {
     if (!entry.training) continue;
     const auto found = saved.find(entry.name.substr(2));
-    expect<DataError>(found != saved.end(), "{}: no value of {}", file, entry.name);
+    expect<DataError>(found != saved.end(), "{}: it has no value for {}", file, entry.name);
     if (given(entry.name)) {
       const std::string now = entry.get().dump();
       if (now == found->second) continue;
       throw CLI::ValidationError(
           entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
-                                  "to resume it, or start anew without --resume",
+                                  "to resume it, or start over without --resume",
                                   now, file, beginning(found->second)));
     }
     const std::optional<Json> value = parse_json(found->second, 1);
@@ -130,7 +130,7 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   if (!good) return wrong_usage;
   return results_are_written() ? 0 : 1;
 } catch (const std::bad_alloc&) {
-  write_diagnostic(fmt::format("{}: out of memory; take smaller layers, batches or sequences\n",
+  write_diagnostic(fmt::format("{}: out of memory; use smaller layers, batches or sequences\n",
                                app_.get_name()));
   return 1;
 } catch (const std::exception& error) {

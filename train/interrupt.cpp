@@ -18,7 +18,8 @@ void note(int signal) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);  // delivered when this returns
   } else if (tells != 0) {
-    constexpr std::string_view text = "\nstopping after this step; again to end at once\n";
+    constexpr std::string_view text =
+        "\nstopping after this step; interrupt again to stop at once\n";
     // Ignores failure.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
   }

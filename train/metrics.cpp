@@ -46,8 +46,7 @@ Index Confusion::count() const { return std::accumulate(counts_.begin(), counts_
 
 Index Confusion::at(Index label, Index guess) const {
   for (const Index each : {label, guess})
-    expect(0 <= each && each < classes_, "confusion: there is no class {} among {}", each,
-           classes_);
+    expect(0 <= each && each < classes_, "confusion: class {} is not in [0, {})", each, classes_);
   return counts_[static_cast<std::size_t>(label * classes_ + guess)];
 }
 

@@ -34,7 +34,7 @@ void write_result(std::string_view text) {
   const int failure = errno;
   results_written = false;
   write_diagnostic(
-      fmt::format("standard output: cannot write: {}; goes on, and ends with exit code 1\n",
+      fmt::format("standard output: cannot write: {}; continuing, but will exit with code 1\n",
                   std::strerror(failure)));
 }
 

@@ -30,8 +30,8 @@ void warn_of_other_bits(const std::map<std::string, std::string>& notes,
                     "{}: its note instruction_set is damaged: {}", resume,
                     beginning(trained->second));
   write_diagnostic(
-      fmt::format("{0}: trained with {1}, goes on with {2}: the bits will differ; where the "
-                  "processor has it, TAPEGRAD_TARGET={1} keeps them the same\n",
+      fmt::format("{0}: trained with {1}, continuing with {2}: the bits will differ; where the "
+                  "processor supports it, TAPEGRAD_TARGET={1} keeps them the same\n",
                   resume, trained->second, instruction_set()));
 }
 
@@ -52,8 +52,8 @@ void expect_own_log(const Flags& flags) {
     if (is_configuration && logged->contains(name) && (*logged)[name].dump() == value) continue;
     throw CLI::ValidationError(
         "--log-dir",
-        fmt::format("{} has the log of another run than the one to resume: its {} does "
-                    "not say that {} is {}; choose another",
+        fmt::format("{} has the log of another run, not of the one to resume: its {} does not "
+                    "have {} {}; choose another",
                     directory, config_file, name, value));
   }
 }

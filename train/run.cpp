@@ -74,26 +74,26 @@ void RunFlags::add_to(Flags& flags) {
   flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
       ->check(file_name());
   flags
-      .setting("--save-every", save_every,
-               "Also write it every so many steps (500) or minutes (5m)")
+      .setting("--save-every", save_every, "Interval of further saves: steps (500) or minutes (5m)")
       ->needs("--save")
       ->check([](const std::string& text) {
         return parse_interval(text) ? ""
-                                    : "must be a number of steps or, as in 5m, minutes: " + text;
+                                    : "must be a number of steps, or of minutes as in 5m: " + text;
       });
   flags.setting("--resume", resume, "Checkpoint to resume from")->check(file_name());
   flags.setting("--quiet", quiet, "No progress on standard error");
   flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
   flags
       .setting("--overfit-batch", overfit_batch,
-               "Train on a single batch until it is learnt: finds mistakes in a model")
+               "Train on a single batch until it is learned: finds mistakes in a model")
       ->excludes("--save", "--resume");
   flags.setting("--check-nan", check_nan,
                 "Stop at the operation that produces the first NaN or infinity (slower)");
   flags
-      .setting("--probe", probe,
-               "Record in --log-dir how gradients change at normalizations, and weights, in "
-               "each step (slower)")
+      .setting(
+          "--probe", probe,
+          "Record in --log-dir how normalizations change gradients, and how weights change, in "
+          "each step (slower)")
       ->needs("--log-dir");
   flags.setting("--profile", profile, "Print the time of a step by operation at the end");
   flags.checks([&flags] { check_file_flags(flags); });
@@ -160,7 +160,8 @@ void Run::log(const std::function<void()>& write) {
   } catch (const std::exception& error) {
     if (log_failure_ == error.what()) return;  // already reported
     log_failure_ = error.what();
-    progress_.warning(fmt::format("cannot log: {}; goes on, and tries again later", log_failure_));
+    progress_.warning(
+        fmt::format("cannot log: {}; continuing, will try again later", log_failure_));
   }
 }
 
@@ -171,7 +172,8 @@ void Run::save() {
     write_all(saves_);
     saved_step_ = state_.steps;
   } catch (const std::exception& error) {
-    progress_.warning(fmt::format("cannot save: {}; goes on, and tries again later", error.what()));
+    progress_.warning(
+        fmt::format("cannot save: {}; continuing, will try again later", error.what()));
   }
 }
 
@@ -225,7 +227,7 @@ void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>
     run.step(loss, optimizer.learning_rate());
   }
   expect<Error>(loss < learnt || run.interrupted(),
-                "--overfit-batch: the loss is still {:.4f} after {} steps; try more of them or "
+                "--overfit-batch: the loss is still {:.4f} after {} steps; try more steps or "
                 "another --lr, or look for a mistake in the model",
                 loss, run.steps_done());
   write_result(fmt::format("one batch: loss {:.4f} after {} steps\n", loss, run.steps_done()));

@@ -125,10 +125,11 @@ void expect_no_more_rows(const std::string& table, const std::string& rows, Inde
     in_table += step && *step <= last_step;
   }
   for (std::string line; std::getline(row_lines, line);) ++in_rows;
-  expect<DataError>(in_table <= in_rows,
-                    "{}: it has {} rows up to step {}, {} has {}: a run that goes on with these "
-                    "would lose the others; restore them, or choose another --log-dir",
-                    table, in_table, last_step, rows, in_rows);
+  expect<DataError>(
+      in_table <= in_rows,
+      "{}: it has {} rows up to step {}, but {} has {}: resuming would lose the other "
+      "rows; restore them, or choose another --log-dir",
+      table, in_table, last_step, rows, in_rows);
 }
 
 // The rows of an earlier run up to a step.
@@ -142,11 +143,11 @@ std::vector<Json> read_rows(const std::string& path, Index last_step) {
   for (Index number = 1; std::getline(lines, line); ++number) {
     const std::optional<Json> row = parse_json(line, 1);
     if (!row && lines.eof()) {
-      write_diagnostic(fmt::format("{}: drops line {}, which was cut short\n", path, number));
+      write_diagnostic(fmt::format("{}: dropping line {}, which was cut short\n", path, number));
       break;
     }
     expect<DataError>(row && is_row(*row),
-                      "{}: line {} is no row of a run; remove it, or choose another --log-dir",
+                      "{}: line {} is not a row of a run; remove it, or choose another --log-dir",
                       path, number);
     expect<DataError>(before["step"] <= (*row)["step"] && before != *row,
                       "{}: line {} does not follow the one before: step {} after {}; remove it, or "
@@ -154,7 +155,7 @@ std::vector<Json> read_rows(const std::string& path, Index last_step) {
                       path, number, (*row)["step"].dump(), before["step"].dump());
     before = *row;
     for (const auto& [name, value] : row->items()) names.insert(name);
-    expect<DataError>(names.size() <= most_columns, "{}: line {}: more than {} columns", path,
+    expect<DataError>(names.size() <= most_columns, "{}: line {} has more than {} columns", path,
                       number, most_columns);
     if ((*row)["step"] <= last_step) rows.push_back(*row);
   }
@@ -199,7 +200,7 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
 void RunLog::make_directory() const {
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
-  expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
+  expect<DataError>(!error, "{}: cannot create this directory: {}", directory_, error.message());
 }
 
 void RunLog::start() {

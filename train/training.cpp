@@ -62,7 +62,7 @@ double Training::step(const std::function<Tensor()>& forward) {
 
 void Training::resume(const std::string& resume, Index steps_done) {
   expect<DataError>(optimizer_->steps() == steps_done,
-                    "{}: it is damaged: a run of {} steps, {} of its optimizer", resume, steps_done,
+                    "{}: it is damaged: the run has {} steps, its optimizer {}", resume, steps_done,
                     optimizer_->steps());
   expect_finite(net_, resume);
   if (probe_) probe_->resume(directory_, steps_done);
@@ -75,7 +75,7 @@ void Training::write_probe() const {
 void Training::print_profile() const {
   if (!profile_ || profile_->scopes() == 0) return;
   write_result(
-      fmt::format("a step in the mean of {}:\n{}", profile_->scopes(), to_string(*profile_)));
+      fmt::format("a step, averaged over {}:\n{}", profile_->scopes(), to_string(*profile_)));
 }
 
 void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step) {

@@ -26,7 +26,7 @@ page_reuse = {"MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(2**26
 
 @dataclasses.dataclass
 class Peer:
-    """How a peer is found and run. environment: its best settings known here; `settings` tells of them."""
+    """How a peer is found and run. environment: the best settings known for it; `settings` describes them."""
     script: str
     module: str
     install: str
@@ -36,7 +36,7 @@ class Peer:
     debian: bool = False
 
     def command(self, build_folder):
-        """The words that run it, or None if it is not installed."""
+        """The command that runs it, or None if it is not installed."""
         for python in [debian_python] if self.debian else interpreters():
             origin = origin_of(self.module, python)
             if origin and origin.startswith(debian_packages) == self.debian:
@@ -55,7 +55,7 @@ def blas(flavour, variable):
 
 
 def kernels():
-    """OpenBLAS takes its oldest kernels for processors newer than itself: tells it the instruction set."""
+    """Tells OpenBLAS the instruction set: for processors newer than itself, it uses its oldest kernels."""
     flags = pathlib.Path("/proc/cpuinfo").read_text().split() if pathlib.Path("/proc/cpuinfo").exists() else []
     for core, needed in ("SkylakeX", {"avx512vl", "avx512dq"}), ("Haswell", {"avx2", "fma"}):
         if needed <= set(flags):
@@ -108,7 +108,7 @@ def built(source, torch, python, build_folder):
 
 
 class Failure(Exception):
-    """A measurement that did not come about. expected: the peer has no way to do the row."""
+    """A measurement that failed. expected: the peer cannot do the row."""
 
     def __init__(self, reason, expected):
         super().__init__(reason)
@@ -116,7 +116,7 @@ class Failure(Exception):
 
 
 def measure(command, environment, row, threads):
-    """The line that one implementation writes for one row, in a process of its own: so is its peak of memory."""
+    """The line that one implementation writes for one row, run in its own process to measure its peak memory."""
     with tempfile.TemporaryDirectory() as temporary:
         file = pathlib.Path(temporary) / "row.json"
         done = subprocess.run([*command, row, "--threads", str(threads), "--json", file], env=environment,
@@ -128,7 +128,7 @@ def measure(command, environment, row, threads):
 
 
 def find(chosen, bench, threads):
-    """Command and environment of each implementation that is there; the others are named."""
+    """Command and environment of each implementation that is installed; prints the others."""
     found = {"tapegrad": ([bench], None)}
     for name in chosen:
         peer = peers[name]
@@ -140,12 +140,12 @@ def find(chosen, bench, threads):
         if command:
             found[name] = command, os.environ | {"OMP_NUM_THREADS": str(threads)} | peer.environment
         else:
-            print(f"bench: {name} is skipped: it is not installed; {peer.install}", file=sys.stderr)
+            print(f"bench: {name} is skipped: it is not installed; install it with: {peer.install}", file=sys.stderr)
     return found
 
 
 def compare(row, found, rounds, threads):
-    """The lines of each implementation over the rounds, and whether all that can do the row did it."""
+    """The lines of each implementation, one per round, and whether all that can do the row succeeded."""
     lines, stopped, good = {name: [] for name in found}, set(), True
     for _ in range(rounds):
         for name, (command, environment) in found.items():
@@ -189,21 +189,21 @@ def main():
     parser.add_argument("bench", help=argparse.SUPPRESS)
     parser.add_argument("rows", nargs="*", help="rows to measure (all)")
     parser.add_argument("--with", dest="peers", metavar="PEERS",
-                        help=f"some of {','.join(peers)}; all that are installed")
+                        help=f"peers, separated by commas, of {', '.join(peers)} (all that are installed)")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", help="also write an object a line to this file")
-    parser.add_argument("--check", action="store_true", help="instead: show that the loss of each peer falls")
+    parser.add_argument("--json", help="also write one JSON object per row and implementation to this file")
+    parser.add_argument("--check", action="store_true", help="measure nothing; check that the loss of each peer falls")
     flags = parser.parse_intermixed_args()
 
     listed = subprocess.run([flags.bench, "--list"], capture_output=True, text=True, check=True).stdout.split()
     for row in flags.rows:
         if row not in listed:
-            parser.error(f"no row {row}; there are: {', '.join(listed)}")
+            parser.error(f"unknown row {row}; available: {', '.join(listed)}")
     chosen = flags.peers.split(",") if flags.peers else list(peers)
     for name in chosen:
         if name not in peers:
-            parser.error(f"no peer {name}; there are: {', '.join(peers)}")
+            parser.error(f"unknown peer {name}; available: {', '.join(peers)}")
     if flags.rounds < 1 or flags.threads < 1:
         parser.error("--rounds and --threads must be at least 1")
     found = find(chosen, flags.bench, flags.threads)
@@ -221,7 +221,7 @@ def main():
         sys.exit(0 if good else 1)
 
     lines, notes, where = [], {}, place()
-    save(lines, flags.json)  # a file that cannot be written is told before anything is measured
+    save(lines, flags.json)  # fails before anything is measured if the file cannot be written
     print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}")
     for row in flags.rows or listed:
         measured, fine = compare(row, found, flags.rounds, flags.threads)

@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
   const std::vector<Row> rows = all_rows();
   for (const std::string& name : flags->rows)
     if (std::none_of(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; })) {
-      std::fprintf(stderr, "libtorch: no row %s\n", name.c_str());
+      std::fprintf(stderr, "libtorch: unknown row %s\n", name.c_str());
       return 3;  // as the peers in Python, where there is no way to do a row
     }
   torch::set_num_threads(flags->threads);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""page.py FIGURES: brings the table and the picture of docs/performance.md up to date
+"""page.py FIGURES: updates the table and the picture of docs/performance.md
 
 FIGURES: what `./dev bench --peers --json` wrote."""
 
@@ -23,7 +23,7 @@ def position(ratio, least, most):
 
 
 def drawn(machines, order):
-    """Under each machine its rows, a line each, with a dot for each implementation at its time over tapegrad's."""
+    """For each machine, a line for each row, with a dot for each implementation at its time over tapegrad's."""
     ratios = {}
     for machine, rows in machines.items():
         for row, cells in rows.items():
@@ -87,7 +87,7 @@ def table(rows, names):
 
 
 def page_and_picture(figures):
-    """What docs/performance.md and its picture say of these figures."""
+    """The text of docs/performance.md and of its picture, with these figures."""
     machines = {}
     for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
         machines.setdefault(line["machine"], {}).setdefault(line["row"], {})[line["implementation"]] = line

@@ -10,7 +10,7 @@ import resource
 import sys
 import time
 
-CANNOT = 3  # the exit code if the peer has no way to do a row
+CANNOT = 3  # the exit code if the peer cannot do a row
 
 
 class CannotRun(Exception):
@@ -22,20 +22,20 @@ def parse(description, *switches):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("rows", nargs="*", help="rows to measure (all)")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--json", help="also write an object a line to this file")
-    parser.add_argument("--check", action="store_true", help="instead: 20 steps; the loss must fall")
+    parser.add_argument("--json", help="also write one JSON object per row to this file")
+    parser.add_argument("--check", action="store_true", help="measure nothing; check that the loss falls in 20 steps")
     for switch, text in switches:
         parser.add_argument(switch, action="store_true", help=text)
     return parser.parse_args()
 
 
 def pin(threads):
-    """Lets the process run on that many processors: the way to limit a library that sizes its own pool of threads."""
+    """Lets the process run on that many processors only, which limits a library that sizes its own thread pool."""
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def measure(step):
-    """Milliseconds of steps, sorted: compiled or not, warm for 0.3 s, then for 1 s, from 10 to 1000, as bench does."""
+    """Milliseconds of steps, sorted. As bench does: after 0.3 s of warming up, 10 to 1000 steps within about 1 s."""
     for _ in range(3):
         step()
     begin = time.perf_counter()
@@ -62,10 +62,10 @@ def falls(name, step):
 
 
 def main(flags, implementation, version, rows, note=lambda: ""):
-    """Measures or checks the chosen rows. note: what is to be known about the row that was just measured."""
+    """Measures or checks the chosen rows. note: returns a remark on the row that was just measured."""
     unknown = [name for name in flags.rows if name not in rows]
     if unknown:
-        print(f"{implementation}: no row {unknown[0]}; there are: {', '.join(rows)}", file=sys.stderr)
+        print(f"{implementation}: unknown row {unknown[0]}; available: {', '.join(rows)}", file=sys.stderr)
         sys.exit(CANNOT)
     status, lines = 0, []
     for name in flags.rows or rows:

@@ -36,7 +36,7 @@ std::size_t class_bytes(int size_class) {
 }
 
 [[noreturn]] void refuse(std::size_t bytes) {
-  throw MemoryError(fmt::format("storage: the system has no {} bytes", bytes));
+  throw MemoryError(fmt::format("storage: cannot allocate {} bytes", bytes));
 }
 
 }  // namespace

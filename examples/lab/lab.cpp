@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   const auto found = registry::experiments().find(word);
   if (found == registry::experiments().end()) {
     write_diagnostic(word.empty() ? usage()
-                                  : fmt::format("lab: no experiment {}; there are: {}\n",
+                                  : fmt::format("lab: unknown experiment {}; available: {}\n",
                                                 beginning(word), names()));
     return wrong_usage;
   }

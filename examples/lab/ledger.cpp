@@ -101,12 +101,12 @@ std::string to_string(const Record& record) {
 Record read_record(const std::string& path) {
   constexpr int depth = 3;  // the file, the curve, a point
   const std::optional<Json> file = parse_json(read_text(path), depth);
-  expect<DataError>(file && file->is_object(), "{}: it is no training of the laboratory; remove it",
-                    path);
+  expect<DataError>(file && file->is_object(),
+                    "{}: it is not a training of the laboratory; remove it", path);
   const auto part = [&](const char* name, bool (*fits)(const Json&)) -> const Json& {
     const auto found = file->find(name);
     expect<DataError>(found != file->end() && fits(*found),
-                      "{}: it is no training of the laboratory: its {} is missing or damaged; "
+                      "{}: it is not a training of the laboratory: its {} is missing or damaged; "
                       "remove it",
                       path, name);
     return *found;
@@ -149,7 +149,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
                         const std::function<Outcome()>& train) const {
   if (runs_.empty()) return train();
   expect<Error>(!system.empty() && system[0] != '.' && system.find('/') == std::string::npos,
-                "ledger: a system whose name is no name of a folder: \"{}\"", system);
+                "ledger: the name of a system is not a folder name: \"{}\"", system);
   const std::filesystem::path folder = std::filesystem::path(runs_) / experiment_ / system;
   const std::string path = folder / fmt::format("seed_{}.json", seed);
   if (std::filesystem::exists(path)) {
@@ -166,7 +166,8 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
   }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  expect<DataError>(!error, "{}: cannot make this directory: {}", folder.string(), error.message());
+  expect<DataError>(!error, "{}: cannot create this directory: {}", folder.string(),
+                    error.message());
   const auto begin = std::chrono::steady_clock::now();
   Record record{configuration, data_, TAPEGRAD_VERSION, train()};
   record.outcome.seconds =

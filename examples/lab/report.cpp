@@ -105,7 +105,7 @@ void print(const Table& table) {
 
 // The words of a verdict, and its class on the page.
 std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict) {
-  if (!verdict) return {"not learnt at this size", "open"};
+  if (!verdict) return {"not learned at this size", "open"};
   switch (*verdict) {
     case Verdict::borne_out:
       return {"borne out", "holds"};
@@ -131,7 +131,7 @@ void Report::begin(const std::string& name, const std::string& title, const std:
   if (directory_.empty()) return;
   std::error_code error;
   std::filesystem::create_directories(directory_, error);
-  expect<DataError>(!error, "{}: cannot make this directory: {}", directory_, error.message());
+  expect<DataError>(!error, "{}: cannot create this directory: {}", directory_, error.message());
   expect_writable(directory_ + "/" + name_ + ".html");
 }
 

@@ -26,7 +26,7 @@ double t_probability(double t, Index degrees) {
 // The advantages of a over b, seed by seed.
 std::vector<double> advantages(const Metric& metric, const Results& a, const Results& b) {
   expect<DataError>(a.trainings.size() == b.trainings.size() && !a.trainings.empty(),
-                    "{} and {}: {} and {} trainings do not pair", a.system, b.system,
+                    "{} and {}: {} and {} trainings cannot be paired", a.system, b.system,
                     a.trainings.size(), b.trainings.size());
   const std::vector<double> of_a = a.values(metric), of_b = b.values(metric);
   std::vector<double> result;
@@ -46,7 +46,7 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
   for (std::size_t seed = 0; seed < a.trainings.size(); ++seed) {
     const Outcome &of_a = a.trainings[seed], &of_b = b.trainings[seed];
     expect<DataError>(of_a.items.size() == items && of_b.items.size() == items,
-                      "{} and {}: {} and {} test items do not pair", a.system, b.system,
+                      "{} and {}: {} and {} test items cannot be paired", a.system, b.system,
                       of_a.items.size(), of_b.items.size());
     for (std::size_t i = 0; i < items; ++i)
       result[i] +=
@@ -94,7 +94,7 @@ std::optional<Judgement> not_learnt(const Metric& metric, const Results& a, cons
     if (const double mean = each.spread(metric).mean;
         !(metric.advantage(mean, *metric.baseline) > 0))
       return Judgement{{},
-                       fmt::format("{} has not learnt at this size: {:.3g}; without a net {:.3g}",
+                       fmt::format("{} has not learned at this size: {:.3g}; without a net {:.3g}",
                                    each.system, mean, *metric.baseline)};
   return {};
 }
@@ -105,7 +105,7 @@ std::vector<std::pair<double, double>> windows(const Results& of, const Outcome&
   std::vector<std::pair<double, double>> points, result;
   for (const CurvePoint& point : training.curve)
     if (point.validation) points.emplace_back(point.step, *point.validation);
-  expect<DataError>(points.size() >= 3, "{}: {} validations are too few to see when it learns",
+  expect<DataError>(points.size() >= 3, "{}: {} validations are too few to tell when it learns",
                     of.system, points.size());
   const double update = clock == Clock::updates
                             ? 1
@@ -184,7 +184,7 @@ Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {
 }
 
 double t_quantile(Index degrees) {
-  expect(degrees >= 1, "t_quantile: it needs degrees of freedom: {}", degrees);
+  expect(degrees >= 1, "t_quantile: needs at least one degree of freedom: {}", degrees);
   double low = 0, high = 13;  // above the quantile of one degree
   for (int halving = 0; halving < 60; ++halving) {
     const double middle = (low + high) / 2;

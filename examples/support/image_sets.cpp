@@ -53,14 +53,15 @@ std::string ImageSets::test_digest() const {
 
 ImageSets read_image_sets(const std::string& directory) {
   auto [train, test] = read_mnist(directory);
-  expect<DataError>(train.count() >= 12 && test.count() > 0,
-                    "{}: {} training and {} test images; needs at least 12 and 1", directory,
-                    train.count(), test.count());
+  expect<DataError>(
+      train.count() >= 12 && test.count() > 0,
+      "{}: too few images: {} for training and {} for the test; needs at least 12 and 1", directory,
+      train.count(), test.count());
   const Index classes = 1 + *std::max_element(train.labels.begin(), train.labels.end());
   const Index greatest = *std::max_element(test.labels.begin(), test.labels.end());
   expect<DataError>(greatest < classes,
-                    "{}: the t10k files have label {}, the training files none above {}", directory,
-                    greatest, classes - 1);
+                    "{}: the t10k files have label {}, but the training files none above {}",
+                    directory, greatest, classes - 1);
   ImageSet validation = split_off(train, train.count() - train.count() / 12);
   return {directory, std::move(train), std::move(validation), std::move(test), classes};
 }

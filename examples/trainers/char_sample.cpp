@@ -33,7 +33,7 @@ Index choose(const Tensor& logits, const CharFlags& flags, Random& random) {
 
 void check_prompt(const CharFlags& flags, const Characters& characters) {
   expect<DataError>(!flags.prompt.empty(),
-                    "--prompt: it is empty: --sample {} continues at least one character",
+                    "--prompt: it is empty: --sample {} needs at least one character to continue",
                     flags.sample);
   characters.encode(flags.prompt);
 }

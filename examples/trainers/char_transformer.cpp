@@ -65,7 +65,7 @@ struct CharTransformerFlags {
       throw CLI::ValidationError("--positions",
                                  fmt::format("{} does not go with --model {}", positions, model));
     if (!xl && given.given("--memory"))
-      throw CLI::ValidationError("--memory", "belongs to --model transformer_xl");
+      throw CLI::ValidationError("--memory", "has an effect only with --model transformer_xl");
     if (channels % heads != 0)
       throw CLI::ValidationError("--heads",
                                  fmt::format("{} do not divide {} channels", heads, channels));

@@ -85,9 +85,9 @@ struct Classifier {
 
   Json finish() {
     if (flags.run.overfit_batch) evaluate();  // there were no epochs
-    write_result(
-        fmt::format("test accuracy {:.4f} after the epoch that was best in validation ({:.4f})\n",
-                    best.test, best.validation));
+    write_result(fmt::format(
+        "test accuracy {:.4f} after the epoch with the best validation accuracy ({:.4f})\n",
+        best.test, best.validation));
     return {{"validation_accuracy", best.validation}, {"test_accuracy", best.test}};
   }
 

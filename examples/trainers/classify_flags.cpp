@@ -39,10 +39,11 @@ void ClassifyFlags::check() const {
     throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
   if (channels % heads != 0 || channels % 2 != 0)
     throw CLI::ValidationError(
-        "--heads", fmt::format("{} do not divide {} channels, or these are odd", heads, channels));
+        "--heads", fmt::format("{} do not divide {} channels, or the number of channels is odd",
+                               heads, channels));
   if (seeds > 1 && (!run.save.empty() || !run.resume.empty() || run.overfit_batch))
     throw CLI::ValidationError(
-        "--seeds", "several trainings go with none of --save, --resume and --overfit-batch");
+        "--seeds", "several trainings cannot be combined with --save, --resume or --overfit-batch");
 }
 
 TransformerModelOptions ClassifyFlags::model() const {

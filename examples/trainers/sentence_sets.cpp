@@ -18,9 +18,10 @@ using Sentences = std::vector<Sentence>;
 Sentences read_short(const std::filesystem::path& path, Index most_words) {
   Sentences sentences = read_sentences(path);  // one a line
   for (std::size_t i = 0; i < sentences.size(); ++i)
-    expect<DataError>(static_cast<Index>(sentences[i].words.size()) <= most_words,
-                      "{}: line {} has {} words, --batch-tokens allows {}; cut it, or allow more",
-                      path.string(), i + 1, sentences[i].words.size(), most_words);
+    expect<DataError>(
+        static_cast<Index>(sentences[i].words.size()) <= most_words,
+        "{}: line {} has {} words, but --batch-tokens allows {}; shorten it, or allow more",
+        path.string(), i + 1, sentences[i].words.size(), most_words);
   return sentences;
 }
 
@@ -34,8 +35,8 @@ struct Files {
     for (const auto& path :
          {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
       if (std::filesystem::exists(path)) return read_short(path, most_words);
-    throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, packed or not", directory,
-                                folder, file, file));
+    throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, gzipped or not",
+                                directory, folder, file, file));
   }
 };
 
@@ -61,7 +62,7 @@ Index classes_of(const SentenceSets& sets, const std::string& directory) {
   };
   const Index classes = 1 + greatest(sets.train);
   expect<DataError>(greatest(sets.test) < classes && greatest(sets.validation) < classes,
-                    "{}: there are labels that no sentence to train on has", directory);
+                    "{}: some labels occur in no training sentence", directory);
   return classes;
 }
 

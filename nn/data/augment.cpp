@@ -11,7 +11,7 @@ namespace {
 
 void expect_images(const char* operation, const Tensor& images) {
   expect_defined(operation, images);
-  expect(images.rank() == 4, "{}: images are (N, C, H, W): {}", operation, images.shape());
+  expect(images.rank() == 4, "{}: images must be (N, C, H, W): {}", operation, images.shape());
 }
 
 // The part of height x width of each image, at the (row, column) that `corner` draws. Beyond the
@@ -43,9 +43,10 @@ Tensor windows(const Tensor& images, Index height, Index width, const Corner& co
 Tensor shifted(const Tensor& images, Index most, Random& random) {
   expect_images("shifted", images);
   const Index height = images.shape()[2], width = images.shape()[3];
-  expect<ArgumentError>(0 <= most && most < std::min(height, width),
-                        "shifted: must be at least 0 and less than height and width: {} of {}",
-                        most, images.shape());
+  expect<ArgumentError>(
+      0 <= most && most < std::min(height, width),
+      "shifted: the shift must be at least 0 and less than height and width: {} of {}", most,
+      images.shape());
   return windows(images, height, width, [&] {
     const Index down = random.below(2 * most + 1) - most;
     const Index right = random.below(2 * most + 1) - most;
@@ -78,7 +79,7 @@ Tensor cropped(const Tensor& images, Index height, Index width, Random& random, 
   const Index spare_rows = images.shape()[2] + 2 * padding - height;
   const Index spare_columns = images.shape()[3] + 2 * padding - width;
   expect<ArgumentError>(spare_rows >= 0 && spare_columns >= 0,
-                        "cropped: {} x {} do not fit into {} with a padding of {}", height, width,
+                        "cropped: {} x {} does not fit into {} with padding {}", height, width,
                         images.shape(), padding);
   return windows(images, height, width, [&] {
     const Index top = random.below(spare_rows + 1) - padding;

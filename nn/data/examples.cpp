@@ -8,12 +8,12 @@ namespace {
 template <class Array>
 Array copied_rows(const Array& x, std::span<const Index> chosen) {
   expect_defined("take_rows", x);
-  expect(x.shape().rank() >= 1, "take_rows: a scalar has none: {}", x.shape());
+  expect(x.shape().rank() >= 1, "take_rows: a scalar has no rows: {}", x.shape());
   const Index count = x.shape()[0], size = count > 0 ? x.size() / count : 0;
   Array result = Array::uninitialized(x.shape().with(0, static_cast<Index>(chosen.size())));
   auto* out = result.mutable_data();
   for (const Index row : chosen) {
-    expect(0 <= row && row < count, "take_rows: there is no {} among {}", row, count);
+    expect(0 <= row && row < count, "take_rows: row {} is not in [0, {})", row, count);
     out = std::copy_n(x.data() + row * size, size, out);
   }
   return result;

@@ -26,8 +26,8 @@ class Examples {
     expect_defined("examples", columns...);
     for (const Shape& shape : {columns.shape()...}) {
       expect(shape.rank() >= 1, "examples: a scalar has no rows: {}", shape);
-      expect(shape[0] == count(), "examples: the columns differ in rows: {} and {}", count(),
-             shape[0]);
+      expect(shape[0] == count(), "examples: the columns differ in the number of rows: {} and {}",
+             count(), shape[0]);
     }
   }
 

@@ -25,12 +25,12 @@ Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
   const std::span<const std::byte> bytes = file.bytes();
   const std::string name = path.string();
   const std::size_t header = 4 + 4 * std::size_t{rank};
-  expect<DataError>(bytes.size() >= header, "idx: {} ends in its header, at byte {} of {}", name,
-                    bytes.size(), header);
+  expect<DataError>(bytes.size() >= header, "idx: {} ends within its header, at byte {} of {}",
+                    name, bytes.size(), header);
   const std::uint32_t magic = big_endian(bytes, 0), expected = unsigned_byte << 8 | rank;
   expect<DataError>(
       magic == expected,
-      "idx: {} does not begin with {:#010x}, bytes in {} dimensions: {:#010x} at byte 0", name,
+      "idx: {} does not begin with {:#010x}, for bytes in {} dimensions: {:#010x} at byte 0", name,
       expected, rank, magic);
   Idx idx;
   std::size_t count = 1;
@@ -39,15 +39,16 @@ Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
     // The file holds every value, so an extent beyond its size means damage. This also keeps the
     // product from overflowing.
     expect<DataError>(extent <= bytes.size(),
-                      "idx: {} names {} values, more than it has, at byte {}", name, extent,
+                      "idx: {} declares {} values, more than it has, at byte {}", name, extent,
                       4 + 4 * axis);
     idx.extents.push_back(extent);
     count *= extent;
     expect<DataError>(count <= bytes.size(),
-                      "idx: {} ends at byte {}: its header names more values", name, bytes.size());
+                      "idx: {} ends at byte {}: its header declares more values", name,
+                      bytes.size());
   }
   expect<DataError>(bytes.size() == header + count,
-                    "idx: {} should end at byte {} by its header, but has {} bytes", name,
+                    "idx: {} should have {} bytes according to its header, but has {}", name,
                     header + count, bytes.size());
   const auto* values = reinterpret_cast<const std::uint8_t*>(bytes.data());
   idx.values.assign(values + header, values + header + count);
@@ -72,7 +73,7 @@ Tensor ImageSet::images(std::span<const Index> chosen) const {
   real* out = batch.mutable_data();
   const Index size = height * width;
   for (const Index image : chosen) {
-    expect(0 <= image && image < count(), "images: there is no {} among {}", image, count());
+    expect(0 <= image && image < count(), "images: image {} is not in [0, {})", image, count());
     const std::uint8_t* from = pixels.data() + image * size;
     for (Index i = 0; i < size; ++i) *out++ = static_cast<real>(from[i]) / 255;
   }
@@ -83,7 +84,7 @@ Indices ImageSet::labels_of(std::span<const Index> chosen) const {
   Indices batch = Indices::uninitialized({static_cast<Index>(chosen.size())});
   Index* out = batch.mutable_data();
   for (const Index image : chosen) {
-    expect(0 <= image && image < count(), "labels_of: there is no {} among {}", image, count());
+    expect(0 <= image && image < count(), "labels_of: image {} is not in [0, {})", image, count());
     *out++ = labels[image];
   }
   return batch;
@@ -91,8 +92,9 @@ Indices ImageSet::labels_of(std::span<const Index> chosen) const {
 
 ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels) {
   Idx pictures = read_array(images, 3), names = read_array(labels, 1);
-  expect<DataError>(pictures.extents[0] == names.extents[0], "idx: {} has {} images, {} {} labels",
-                    images.string(), pictures.extents[0], labels.string(), names.extents[0]);
+  expect<DataError>(pictures.extents[0] == names.extents[0],
+                    "idx: {} has {} images, but {} has {} labels", images.string(),
+                    pictures.extents[0], labels.string(), names.extents[0]);
   expect<DataError>(!pictures.values.empty(), "idx: {} has no pixels: {} images of {} x {}",
                     images.string(), pictures.extents[0], pictures.extents[1], pictures.extents[2]);
   return {pictures.extents[1], pictures.extents[2], std::move(pictures.values),
@@ -107,8 +109,9 @@ TrainAndTest read_mnist(const std::filesystem::path& folder) {
                     read_idx(test_images, file("t10k-labels-idx1-ubyte"))};
   const auto& [train, test] = sets;
   expect<DataError>(train.height == test.height && train.width == test.width,
-                    "idx: {} has images of {} x {}, {} of {} x {}", train_images.string(),
-                    train.height, train.width, test_images.string(), test.height, test.width);
+                    "idx: {} has images of {} x {}, but {} has images of {} x {}",
+                    train_images.string(), train.height, train.width, test_images.string(),
+                    test.height, test.width);
   return sets;
 }
 

@@ -21,7 +21,7 @@ Sentence parse(std::string_view line, const std::string& file, Index number) {
     if (error != std::errc() || end != first.data() + first.size()) sentence.label = -1;
   }
   expect<DataError>(several && sentence.label >= 0 && sentence.label < 1000,
-                    "{}: line {} is not a label from 0 to 999 and words behind it", file, number);
+                    "{}: line {} is not a label from 0 to 999 followed by words", file, number);
   sentence.words.erase(sentence.words.begin());
   return sentence;
 }

@@ -53,7 +53,7 @@ TextSplit split_text(const Indices& ids, double share) {
 }
 
 Indices transposed(const Indices& ids) {
-  expect(ids.shape().rank() == 2, "transposed: needs ids of two axes: {}", ids.shape());
+  expect(ids.shape().rank() == 2, "transposed: ids must have two axes: {}", ids.shape());
   const Index rows = ids.shape()[0], columns = ids.shape()[1];
   Indices result = Indices::uninitialized({columns, rows});
   for (Index r = 0; r < rows; ++r)
@@ -70,7 +70,7 @@ TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index 
   Index *inputs = batch.inputs.mutable_data(), *targets = batch.targets.mutable_data();
   for (const Index begin : begins) {
     expect(0 <= begin && begin < ids.size() - length,
-           "text: a row of {} ids and the one after it does not begin at {} of {}", length, begin,
+           "text: a row of {} ids and the id after it do not fit at {} of {}", length, begin,
            ids.size());
     inputs = std::copy_n(ids.data() + begin, length, inputs);
     targets = std::copy_n(ids.data() + begin + 1, length, targets);
@@ -92,8 +92,8 @@ TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& ran
 TextStreams::TextStreams(const Indices& ids, Index batch, Index length)
     : ids_(ids), batch_(batch), length_(length) {
   expect_defined("text", ids);
-  expect<ArgumentError>(batch >= 1 && length >= 1,
-                        "text: no streams can be made: {} of blocks of {}", batch, length);
+  expect_positive("text", "batch", batch);
+  expect_positive("text", "length", length);
   blocks_ = (ids.size() - 1) / batch / length;
   expect<DataError>(blocks_ >= 1, "text: {} characters are too few for {} streams of blocks of {}",
                     ids.size(), batch, length);
@@ -108,8 +108,8 @@ TextBatch TextStreams::block(Index i) const {
 
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length) {
   expect_defined("text", ids);
-  expect<ArgumentError>(rows >= 1 && length >= 1, "text: no blocks can be made: {} rows of {}",
-                        rows, length);
+  expect_positive("text", "rows", rows);
+  expect_positive("text", "length", length);
   const Index targets = std::max<Index>(0, ids.size() - 1), whole = targets / length;
   const Index used_rows = std::max<Index>(1, std::min(rows, whole)), per_row = whole / used_rows;
   std::vector<std::vector<TextBatch>> groups(2);

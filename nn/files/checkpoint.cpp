@@ -28,7 +28,7 @@ std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net)
   for (const Parameter& parameter : optimizer.parameters()) {
     const auto entry = names.find(parameter.identity());
     expect<ArgumentError>(entry != names.end(),
-                          "checkpoint: the optimizer's parameter {} is not of the net",
+                          "checkpoint: the optimizer's parameter {} is not in the net",
                           parameter.name());
     found.push_back(entry->second);
   }
@@ -43,7 +43,7 @@ class Reader {
     const auto format = file_.metadata.find(format_key);
     expect<DataError>(is_checkpoint(file_),
                       "load_checkpoint: {}: save_checkpoint did not write it: its format is {}; "
-                      "read weights of PyTorch with load_pytorch, other tensors with load_tensors",
+                      "read PyTorch weights with load_pytorch, other tensors with load_tensors",
                       name_,
                       format == file_.metadata.end() ? "not given" : beginning(format->second));
   }
@@ -75,8 +75,8 @@ class Reader {
       for (const auto& [name, tensor] : tensors)
         expect<DataError>(
             used_.count(name) > 0 || (but_moments && name.starts_with(optimizer_prefix)),
-            "load_checkpoint: {} has a tensor {}, for which there is no place: it is "
-            "of another net or optimizer",
+            "load_checkpoint: {} has an unexpected tensor {}: it belongs to another net "
+            "or optimizer",
             name_, beginning(name));
     };
     expect_used(file_.tensors);
@@ -93,7 +93,7 @@ class Reader {
     Number value{};
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     expect<DataError>(error == std::errc() && end == text.data() + text.size(),
-                      "load_checkpoint: {}: {} is no number: {}", name_, key, beginning(text));
+                      "load_checkpoint: {}: {} is not a number: {}", name_, key, beginning(text));
     return value;
   }
 

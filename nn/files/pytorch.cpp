@@ -91,7 +91,7 @@ void PyTorchState::skipped(const std::string& name) { skipped_.push_back(walk_.p
 
 void PyTorchState::no_counterpart(const std::string& what) const {
   const std::string& prefix = walk_.prefix_;
-  throw Error(fmt::format("pytorch: it has no counterpart of {}{}", what,
+  throw Error(fmt::format("pytorch: PyTorch has no counterpart of {}{}", what,
                           prefix.empty() ? "" : ": " + prefix.substr(0, prefix.size() - 1)));
 }
 
@@ -130,7 +130,7 @@ void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions&
     const auto& [first, values] = slots.try_emplace(entry->slot, name, found->second).first->second;
     if (!same(values, found->second))
       wrong.push_back(
-          fmt::format("{} and {} differ, the net has one tensor for both", first, name));
+          fmt::format("{} and {} differ, but the net has one tensor for both", first, name));
   }
   if (!options.allow_unexpected) {
     std::set<std::string> expected, unused;
@@ -141,8 +141,8 @@ void PyTorchState::load(const std::filesystem::path& path, const PyTorchOptions&
   }
   expect<DataError>(
       wrong.empty(),
-      "load_pytorch: {}: {}; PyTorchOptions::names maps names, allow_unexpected leaves "
-      "tensors out",
+      "load_pytorch: {}: {}; PyTorchOptions::names maps names, allow_unexpected ignores "
+      "extra tensors",
       path.string(), listed(wrong));
 
   std::map<const Entry*, const Tensor*> loaded;

@@ -139,8 +139,8 @@ void read_indices(const Entry& entry, Values& values, TensorFile& file) {
   Index* out = indices.mutable_data();
   read_each<Number>(entry, values, [&](Number value) {
     if (boolean ? value > 1 : !std::in_range<Index>(value)) {
-      file.unread[entry.name] = fmt::format("holds {}, which {}", value,
-                                            boolean ? "is no BOOL" : "is too large for an index");
+      file.unread[entry.name] = fmt::format(
+          "holds {}, which {}", value, boolean ? "is not a BOOL" : "is too large for an index");
       return false;
     }
     *out++ = static_cast<Index>(value);
@@ -198,15 +198,14 @@ void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::
     next = entry.end;
   }
   expect<DataError>(next == size,
-                    "load_tensors: {}: the tensors end at byte {} of {} of the values", file, next,
-                    size);
+                    "load_tensors: {}: the tensors end at byte {} of {} bytes of values", file,
+                    next, size);
 }
 
 void read_tensor(const std::string& where, const Entry& entry, Values& values, TensorFile& file) {
   const auto type = types().find(entry.type);
   if (type == types().end()) {
-    file.unread[entry.name] =
-        fmt::format("is of type {}, which is not read", beginning(entry.type));
+    file.unread[entry.name] = fmt::format("has the unsupported type {}", beginning(entry.type));
   } else {
     const std::uint64_t bytes = static_cast<std::uint64_t>(entry.shape.size()) * type->second.bytes;
     expect<DataError>(entry.end - entry.begin == bytes,
@@ -258,14 +257,14 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   const FileBytes whole = read_file(path);
   const std::span<const std::byte> bytes = whole.bytes();
   expect<DataError>(bytes.size() >= length_bytes,
-                    "load_tensors: {} is no safetensors file: it ends at byte {}", name,
+                    "load_tensors: {} is not a safetensors file: it ends at byte {}", name,
                     bytes.size());
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), length_bytes);
   expect<DataError>(
       length <= bytes.size() - length_bytes,
-      "load_tensors: {} ends at byte {}, within its header of {} bytes; write weights of "
-      "PyTorch with safetensors.torch.save_file",
+      "load_tensors: {} ends at byte {}, within its header of {} bytes; save PyTorch weights "
+      "with safetensors.torch.save_file",
       name, bytes.size(), length);
   expect<DataError>(length <= header_limit,
                     "load_tensors: {} has a header of {} bytes, more than {}", name, length,
@@ -288,8 +287,8 @@ TensorFile load_tensors(const std::filesystem::path& path) {
   if (const auto saved = file.metadata.extract(checksum_key))
     expect<DataError>(
         saved.mapped() == values.checksum().to_string(),
-        "load_tensors: {} is damaged, or a program has changed its tensors but not their checksum "
-        "{}: it is {}, not {}",
+        "load_tensors: {} is damaged, or a program changed its tensors without updating their "
+        "checksum {}: it is {}, not {}",
         name, checksum_key, values.checksum().to_string(), beginning(saved.mapped()));
   return file;
 }

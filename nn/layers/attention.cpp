@@ -71,7 +71,7 @@ Tensor with_memory(const Tensor& before, const Tensor& x) {
 
 Tensor alibi_bias(Index heads, Index queries, Index keys) {
   expect_positive("alibi_bias", "heads", heads);
-  expect<ArgumentError>(queries <= keys, "alibi_bias: more queries than keys: {} to {}", queries,
+  expect<ArgumentError>(queries <= keys, "alibi_bias: more queries than keys: {} and {}", queries,
                         keys);
   Tensor bias = Tensor::uninitialized({heads, queries, keys});
   real* out = bias.mutable_data();
@@ -89,7 +89,7 @@ SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLaye
       projection(channels, 3 * channels, random, linear(o)),
       output(channels, channels, random, linear(o)) {
   expect<ArgumentError>(!o.rotary || channels / o.heads % 2 == 0,
-                        "SelfAttention: rotary needs an even number of channels a head: {}",
+                        "SelfAttention: rotary needs an even number of channels per head: {}",
                         channels / o.heads);
 }
 
@@ -183,7 +183,7 @@ void RelativeAttention::visit(Fields& field) const {
 
 void expect_sinusoids(const char* owner, Index channels) {
   expect<ArgumentError>(channels >= 4 && channels % 2 == 0,
-                        "{}: sines and cosines need an even number of channels from 4 on: {}",
+                        "{}: sines and cosines need an even number of channels, at least 4: {}",
                         owner, channels);
 }
 

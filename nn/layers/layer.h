@@ -41,7 +41,7 @@ class Layer {
   /// Throws Error for a moved-from layer.
   Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
     const PlaceScope caller(place);
-    expect<Error>(held_ != nullptr, "layer: it has been moved to another");
+    expect<Error>(held_ != nullptr, "layer: it has been moved from");
     return held_->call(x, mode);
   }
   void visit(Fields& field) const { held_->visit(field); }

@@ -75,7 +75,7 @@ double number(std::string_view key, std::string_view value) {
 }
 
 bool flag(std::string_view key, std::string_view value) {
-  expect<ArgumentError>(value == "0" || value == "1", "norm: {}={}: it is 0 or 1", key,
+  expect<ArgumentError>(value == "0" || value == "1", "norm: {}={}: must be 0 or 1", key,
                         beginning(value));
   return value == "1";
 }
@@ -83,7 +83,7 @@ bool flag(std::string_view key, std::string_view value) {
 Index count(std::string_view key, std::string_view value) {
   const double result = number(key, value);
   expect<ArgumentError>(result >= 1 && result <= 1e6 && result == std::floor(result),
-                        "norm: {}={} is not a whole number from 1 on", key, beginning(value));
+                        "norm: {}={}: must be a whole number of at least 1", key, beginning(value));
   return static_cast<Index>(result);
 }
 
@@ -108,7 +108,7 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"place",
        {{},
         [](S s, V k, V v) {
-          expect<ArgumentError>(v == "in" || v == "out", "norm: {}={}: it is in or out", k,
+          expect<ArgumentError>(v == "in" || v == "out", "norm: {}={}: must be in or out", k,
                                 beginning(v));
           s.statistics.place = v == "in" ? Epsilon::inside_root : Epsilon::outside_root;
         }}},
@@ -123,8 +123,8 @@ const std::map<std::string, Option, std::less<>>& options() {
       {"over",
        {{NormKind::layer},
         [](S s, V k, V v) {
-          expect<ArgumentError>(v == "channels" || v == "all", "norm: {}={}: it is channels or all",
-                                k, beginning(v));
+          expect<ArgumentError>(v == "channels" || v == "all",
+                                "norm: {}={}: must be channels or all", k, beginning(v));
           s.over_channels = v == "channels";
         }}},
       {"c", {{NormKind::ada}, [](S s, V k, V v) { s.ada.factor = number(k, v); }}},
@@ -153,7 +153,7 @@ void set_option(NormSpec& spec, std::string_view name, std::string_view assignme
     if (belongs(option, spec.kind)) known += (known.empty() ? "" : ", ") + each;
   expect<ArgumentError>(found != options().end() && equals != std::string_view::npos &&
                             belongs(found->second, spec.kind),
-                        "norm: {} has no option {}; there are: {}", name, beginning(assignment),
+                        "norm: {} has no option {}; available: {}", name, beginning(assignment),
                         known);
   found->second.set(spec, key, assignment.substr(equals + 1));
 }
@@ -174,10 +174,10 @@ void expect_possible(const NormSpec& spec) {
   expect_positive("norm", "groups", spec.groups);
   expect_not_negative("norm", "radius", spec.radius);
   expect<ArgumentError>(!spec.learned_smoothing || spec.statistics.place == Epsilon::inside_root,
-                        "norm: a learned smoothing term stands inside the root: place is out");
+                        "norm: a learned smoothing term must be inside the root: place is out");
   expect<ArgumentError>(
       spec.statistics.variance == Variance::biased || spec.kind != NormKind::divisive,
-      "norm: the variance over a window is biased: unbiased is 1");
+      "norm: the variance over a window must be biased: unbiased is 1");
 }
 
 // All axes but that of the channels.
@@ -211,7 +211,8 @@ NormSpec::NormSpec(std::string_view text) {
   if (!found) {
     std::string all;
     for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
-    throw ArgumentError(fmt::format("norm: there is no {}; there are: {}", beginning(name), all));
+    throw ArgumentError(
+        fmt::format("norm: unknown normalization {}; available: {}", beginning(name), all));
   }
   if (colon == std::string_view::npos) return;
   for (std::string_view rest = text.substr(colon + 1);;) {
@@ -232,7 +233,7 @@ std::vector<std::string> norm_names() {
 Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(where) {
   expect<ArgumentError>(
       spec.kind != NormKind::instance || where == Channels::second,
-      "norm: instance normalization is over the positions of images; features have none");
+      "norm: instance normalization needs the positions of images: features have none");
   expect_positive("norm", "channels", channels);
   expect_possible(spec);
   expect<ArgumentError>(spec.kind != NormKind::group || channels % spec.groups == 0,
@@ -318,10 +319,10 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode, Place place) const 
   expect_defined("norm", x);
   if (spec.kind == NormKind::none && !AroundNorms::active()) return x;
   const bool images = where_ == Channels::second;
-  expect(images ? x.rank() == 3 || x.rank() == 4 : x.rank() >= 1, "norm: {} is not of {}",
+  expect(images ? x.rank() == 3 || x.rank() == 4 : x.rank() >= 1, "norm: {} is not the shape of {}",
          x.shape(), images ? "images (N, C, H, W) or signals (N, C, L)" : "features (..., C)");
   expect(where_ != Channels::features || x.rank() <= 3,
-         "norm: {} may be images (N, C, H, W) or features (..., C); say Channels::second or "
+         "norm: {} may be images (N, C, H, W) or features (..., C); choose Channels::second or "
          "Channels::last",
          x.shape());
   if (images && x.rank() == 3)  // treat a signal as an image one element wide

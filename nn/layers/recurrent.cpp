@@ -29,13 +29,13 @@ void expect_options(const Cell& cell, const RecurrentOptions& options) {
       cell.has_c || options.wiring == NormWiring::paper,
       "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}", cell.name);
   expect<ArgumentError>(cell.norms != CellNorms::none || options.norm.kind == NormKind::none,
-                        "recurrent: a {} takes no normalization of its products", cell.name);
+                        "recurrent: a {} cannot normalize its products", cell.name);
   expect<ArgumentError>(options.norm.kind != NormKind::none || options.wiring == NormWiring::paper,
                         "recurrent: the wiring needs a normalization: {}", name_of(options.wiring));
   expect_positive("recurrent", "layers", options.layers);
   expect_share("recurrent", "dropout", options.dropout);
   expect<ArgumentError>(!options.variational || options.dropout > 0,
-                        "recurrent: variational needs a dropout: {}", options.dropout);
+                        "recurrent: variational needs a dropout above 0: {}", options.dropout);
 }
 
 // The options of a single layer; the others concern the whole stack.
@@ -279,7 +279,8 @@ Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<Recur
                                         const Indices& lengths, Mode mode, Place place) const {
   const PlaceScope caller(place);
   expect(states.empty() || states.size() == layers.size(),
-         "recurrent: one state for each of {} layers is needed: {}", layers.size(), states.size());
+         "recurrent: needs one state for each of {} layers: {} given", layers.size(),
+         states.size());
   expect_defined("recurrent", x);
   expect(x.rank() == 3, "recurrent: x must be (T, B, in): {}", x.shape());
   if (lengths.defined()) expect_lengths("recurrent: lengths", lengths, x.shape()[0], x.shape()[1]);

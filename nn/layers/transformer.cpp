@@ -127,12 +127,13 @@ TransformerStack::TransformerStack(Random& random, const TransformerOptions& o, 
 
 Tensor TransformerStack::operator()(const Tensor& x, const BlockContext& context, Mode mode,
                                     std::vector<AttentionCache>* caches) const {
-  expect<TapeError>(caches == nullptr || !recomputed || !recording(),
-                    "transformer: blocks that are recomputed take no caches while a tape records; "
-                    "leave the caches out, or read on under NoGrad");
+  expect<TapeError>(
+      caches == nullptr || !recomputed || !recording(),
+      "transformer: recomputed blocks cannot use caches while a tape records; leave the "
+      "caches out, or generate under NoGrad");
   if (caches != nullptr) {
     expect(caches->empty() || caches->size() == blocks.size(),
-           "transformer: one cache for each of {} blocks is needed: {}", blocks.size(),
+           "transformer: needs one cache for each of {} blocks: {} given", blocks.size(),
            caches->size());
     caches->resize(blocks.size());
   }

@@ -68,11 +68,11 @@ void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients
     total = gradients;
     return;
   }
-  expect(total.size() == gradients.size(), "accumulate: {} gradients to {}", gradients.size(),
-         total.size());
+  expect(total.size() == gradients.size(), "accumulate: the numbers of gradients differ: {} and {}",
+         gradients.size(), total.size());
   for (std::size_t i = 0; i < total.size(); ++i)
     expect(gradients[i].shape() == total[i].shape(),
-           "accumulate: shapes of gradient {} differ: {} to {}", i, gradients[i].shape(),
+           "accumulate: shapes of gradient {} differ: {} and {}", i, gradients[i].shape(),
            total[i].shape());
   for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
 }

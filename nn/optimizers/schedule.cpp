@@ -40,7 +40,8 @@ Schedule cosine(double learning_rate, Index total, double final, Index warmup) {
   expect_not_negative("cosine", "learning_rate", learning_rate);
   expect_not_negative("cosine", "final", final);
   expect<ArgumentError>(warmup >= 0 && total > warmup,
-                        "cosine: {} steps must be more than {} of warmup", total, warmup);
+                        "cosine: warmup must be at least 0 and less than all steps: {} of {}",
+                        warmup, total);
   return schedule("cosine", [=](Index step) {
     if (step < warmup)
       return learning_rate * static_cast<double>(step) / static_cast<double>(warmup);

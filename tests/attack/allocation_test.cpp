@@ -51,7 +51,7 @@ struct Net {
   }
 };
 
-// A net in training, which checkpoints keep.
+// A net in training, with all that a checkpoint saves of it.
 struct Trainer {
   Random random{1};
   Net net{random};
@@ -88,14 +88,14 @@ void train(const TapeOptions& options, const fs::path& file) {
   save_checkpoint(file, second.checkpoint());
 }
 
-// The rule of a product, of which a block of the tape's memory has room for one only.
+// A rule so large that a block of the tape's memory holds only one.
 struct LargeRule {
   Tensor other;
   std::array<std::byte, 40000> room{};
   Tensor operator()(const Tensor& g) const { return g * other; }
 };
 
-// Whether the body ends with the error of a failed allocation. Other errors are the test's.
+// Whether the body ends with the error of a failed allocation. Other errors fail the test.
 bool runs_short(const Shortage& shortage, const std::function<void()>& body) {
   const ShortMemory memory(shortage);
   try {
@@ -137,7 +137,7 @@ TEST_CASE("a training whose n-th allocation fails says so, leaks nothing and can
   set_threads(1);
   const std::string expected = undisturbed(options, file);
   const std::int64_t bytes_before = memory_use().bytes;
-  // Where all that follows fails, too, every seventh is enough.
+  // Where all later allocations fail too, every seventh is enough.
   const std::int64_t stride = lasting ? 7 : 1;
   std::int64_t failures = 0;
   for (std::int64_t after = 0;; after += stride, ++failures) {

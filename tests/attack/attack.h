@@ -6,7 +6,7 @@
 
 namespace tapegrad::attack {
 
-/// What a fuzzer does with one input: has it read, and checks what comes out. Every program of this
+/// What a fuzzer does with one input: reads it, and checks the result. Every program of this
 /// folder defines it. An Error with a short message refuses the input; whatever else leaves it is a
 /// finding.
 void attack(std::string_view input);

@@ -1,4 +1,5 @@
-// A library before the system's own, in which a call on files fails: see failing_files.h.
+// A library that is loaded before the system's own and makes a file operation fail: see
+// failing_files.h.
 
 #include "failing_files.h"
 
@@ -26,7 +27,7 @@ int calls_left = 0;
 Act act = Act::nothing;
 int error = 0;
 
-// What is to happen to a call that begins now.
+// The fault that the call which begins now is to have.
 Act act_on(std::string_view name) {
   if (name != call || --calls_left != 0) return Act::nothing;
   if (act == Act::fail) errno = error;

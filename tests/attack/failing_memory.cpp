@@ -23,7 +23,7 @@ bool fails() {
 
 }  // namespace
 
-// What the linker gives to calls of std::aligned_alloc (--wrap).
+// The linker (--wrap) redirects calls of std::aligned_alloc to this function.
 extern "C" {
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes);

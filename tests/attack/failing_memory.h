@@ -4,11 +4,11 @@
 
 namespace tapegrad::testing {
 
-/// Which of the allocations that a program makes fail. Counted are those of `operator new` and of
-/// the blocks of `Storage`.
+/// Which of a program's allocations fail. Those of `operator new` and of the blocks of `Storage`
+/// count.
 struct Shortage {
-  std::int64_t after = 0;      ///< so many allocations succeed before
-  bool lasting = false;        ///< all that follow fail, too
+  std::int64_t after = 0;      ///< the number of allocations that succeed first
+  bool lasting = false;        ///< all later ones fail, too
   bool other_threads = false;  ///< only those of other threads count, otherwise only of this one
 };
 
@@ -24,7 +24,7 @@ class ShortMemory {
   static bool struck();
 };
 
-/// How many objects of `operator new` there are.
+/// The number of live objects that `operator new` made.
 std::int64_t objects();
 
 }  // namespace tapegrad::testing

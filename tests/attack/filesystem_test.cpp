@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int all = 1000;
-// How many calls of each kind a save cannot do without, from the first on. The others close files,
+// The number of first calls of each kind that a save cannot do without. Later ones close files,
 // keep the owner of the old one, or wait for the folder.
 const std::map<std::string, int> essential{
     {"lstat", 1},  {"stat", 1},   {"getentropy", 1}, {"open", 1},         {"write", all},

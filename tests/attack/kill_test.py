@@ -17,7 +17,7 @@ LIBRARY = sys.argv.pop(1)
 
 
 def with_fault(fault):
-    """The environment of a program in which a call on files fails: see failing_files.h."""
+    """The environment of a program in which a file operation fails: see failing_files.h."""
     return {**os.environ, "LD_PRELOAD": LIBRARY, "TAPEGRAD_FILE_FAULT": fault}
 
 
@@ -36,7 +36,7 @@ class Kills(TrainerTest):
         return list(self.path.glob("part.*.tmp"))
 
     def test_ten_kills(self):
-        """Five at calls of the system within a save, five at any time; the end is that of one run."""
+        """Kills at five system calls within a save, and at five random times; the result is that of one whole run."""
         started = time.monotonic()
         self.saved("again")
         length = time.monotonic() - started
@@ -46,7 +46,7 @@ class Kills(TrainerTest):
             process = start(*self.train, "--save", self.part, *self.resume(), stdout=subprocess.DEVNULL,
                             env=with_fault(f"{call}:kill"))
             self.assertEqual(process.wait(), -signal.SIGKILL, call)
-            # What the killed run before has left is gone.
+            # The temporary file that the killed run left is gone.
             self.assertEqual(len(self.temporary()), 1 if call[0] in "wfr" else 0, call)
         for _ in range(5):
             process = start(*self.train, "--save", self.part, *self.resume(), stdout=subprocess.DEVNULL)

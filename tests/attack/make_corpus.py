@@ -31,7 +31,7 @@ def safetensors(header, values=b""):
 
 
 def tensors(named, metadata=None):
-    """named: type, shape and bytes by name."""
+    """named: a dictionary from names to type, shape and bytes."""
     header, values = {}, b""
     for name, (kind, shape, content) in named.items():
         header[name] = {"dtype": kind, "shape": shape,

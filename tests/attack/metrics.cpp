@@ -1,4 +1,4 @@
-// What a run has logged, as the run that resumes it reads it.
+// The log of a run, as the run that resumes it reads it.
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-"""Every note of a checkpoint set to what it cannot be. Usage: notes_test.py PROGRAM [TEST...]"""
+"""Every note of a checkpoint, set to impossible values. Usage: notes_test.py PROGRAM [TEST...]"""
 
 import concurrent.futures
 import json
@@ -14,7 +14,7 @@ TEXTS = ["", "0", "-1", "2", "0.5", "1e999", "nan", "inf", "9223372036854775807"
          "[1, 0.5]", "[1e300, 1e300]", '["a", "b"]', "x" * 100_000, "[" * 100_000]
 NO_TEXTS = [None, 5, {}, ["foo"]]  # the format has texts only
 
-# What else the file says, beside the notes with the values of flags, and which of TEXTS it may say.
+# The other notes, beside those with the values of flags, and which of TEXTS they may hold.
 NUMBERS = {"0", "2", "9223372036854775807"}
 ALLOWED = {
     "optimizer.steps": set(),
@@ -45,7 +45,7 @@ class Notes(TrainerTest):
         self.header, self.values = json.loads(saved[8:8 + length]), saved[8 + length:]
 
     def resumed(self, number, note, value):
-        """What comes of a resume from a checkpoint with one note changed."""
+        """The result of resuming from a checkpoint with one note changed."""
         checkpoint = self.path / f"edited{number}"
         metadata = {**self.header["__metadata__"], note: value}
         text = json.dumps({**self.header, "__metadata__": metadata}).encode()
@@ -74,7 +74,7 @@ class Notes(TrainerTest):
         if f"--{name} allows {value}" in result.stderr:
             return  # a good value that the data do not go with
         self.assertIn(str(checkpoint), result.stderr)
-        self.assertRegex(result.stderr, rf"{name}|tensor|metadata|not a checkpoint of|note \w+ is damaged|of its optimizer")
+        self.assertRegex(result.stderr, rf"{name}|tensor|metadata|not a checkpoint of|note \w+ is damaged|its optimizer")
         self.assertNotRegex(result.stderr, r"std::|stoll|map::at|vector::|basic_|json\.exception|bad_")
         self.assertLess(len(result.stderr), 5000)
 

@@ -1,4 +1,4 @@
-// What a probe has written, of norms or of weights, as the run that goes on reads it.
+// The records of a probe, of norms or of weights, as a resumed run reads them.
 
 #include "tapegrad/train/probe.h"
 

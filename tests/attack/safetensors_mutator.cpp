@@ -1,5 +1,5 @@
-// Changes the header or the values of a safetensors file and mends the length in front of them,
-// without which few inputs would be read any further.
+// Changes the header or the values of a safetensors file and repairs the length in front of them:
+// otherwise most inputs would be refused at once.
 
 #include <cstdint>
 #include <cstring>

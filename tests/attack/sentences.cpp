@@ -1,4 +1,4 @@
-// Labelled sentences: written as they were read they are the same, and each is in one batch.
+// Labelled sentences: they survive writing and reading again, and each is in exactly one batch.
 
 #include "tapegrad/nn/data/sentences.h"
 

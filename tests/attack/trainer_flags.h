@@ -21,7 +21,7 @@ struct TrainerFlags {
   TrainerFlags(const TrainerFlags&) = delete;  // the flags refer to it
   TrainerFlags& operator=(const TrainerFlags&) = delete;
 
-  /// What a program with these flags does with words behind its name; returns its exit code.
+  /// Runs a program with these flags on the words of a command line; returns its exit code.
   int run(std::vector<std::string> words, const std::function<void()>& body) {
     words.insert(words.begin(), "trainer");
     std::vector<char*> arguments;

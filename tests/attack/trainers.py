@@ -18,7 +18,7 @@ SIZES = {
 
 
 def write_data(path):
-    """Data for the program under test; the flags that name it."""
+    """Writes data for the program under test; returns the flags that name it."""
     if NAME == "mnist":
         write_images(path)
     elif NAME == "classify":
@@ -29,5 +29,5 @@ def write_data(path):
 
 
 def duration(quantity):
-    """Flags of a training of so many epochs, or as many steps for each for those that count steps."""
+    """The flags of a training of this many epochs, or of the same length for trainers that count steps."""
     return ["--steps", 20 * quantity] if NAME.startswith("char") else ["--epochs", quantity]

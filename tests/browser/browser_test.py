@@ -47,7 +47,7 @@ class Pages(unittest.TestCase):
         self.driver.get((self.path / page).as_uri())
 
     def problems(self):
-        """What is wrong with the page that is open."""
+        """The problems of the open page."""
         found = [entry["message"] for entry in self.driver.get_log("browser") if "favicon" not in entry["message"]]
         if self.driver.execute_script("return document.documentElement.scrollWidth > window.innerWidth"):
             found.append("wider than the window")

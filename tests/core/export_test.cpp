@@ -48,7 +48,7 @@ TEST_CASE("a tape as JSON: nodes, values and gradients as they accumulate", "[ex
   CHECK(values(nodes[3].at("value")) == std::vector<double>{3, 16});
   CHECK(nodes[4].at("shape") == Json::array());
   CHECK(nodes[0].at("place").get<std::string>().starts_with("export_test.cpp:"));
-  CHECK(nodes[2].at("place") == "");  // a parameter's leaf belongs to no line
+  CHECK(nodes[2].at("place") == "");  // a parameter's leaf has no place
   CHECK(nodes[0].at("source") == "const Tensor x = watch(Tensor({2}, {1, -2}));");
 
   // x gets its gradient twice, once from each factor of x * x.

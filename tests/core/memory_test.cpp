@@ -126,8 +126,8 @@ TEST_CASE("a tensor takes the memory that its values need", "[memory]") {
 }
 
 TEST_CASE("costs grow linearly with the length of a sequence", "[memory]") {
-  // Bytes asked for in total would grow with the square if each slice's gradient were a whole one;
-  // node counts would if an inner sweep walked all of the tape.
+  // The bytes allocated in total would grow quadratically if each slice's gradient had the size of
+  // the whole; the number of nodes would if an inner sweep walked the whole tape.
   const auto nodes_of_recorded_sweep = [](Index steps) {
     const Tape tape;
     const Tensor x = watch(ones({4, 8}));
@@ -173,7 +173,7 @@ TEST_CASE("steps 2 and 50 of a training loop write the same tape and allocate no
     CHECK(memory_use().allocations == before);
   };
   Random random(1);
-  const RestoreThreads one;  // on several, which worker takes a tile is chance, and so is its pool
+  const RestoreThreads one;  // with several, chance decides whose pool serves a tile
   set_threads(1);
   SECTION("mlp") { check(Mlp({784, 32, 32, 10}, random, {.norm = "layer", .dropout = 0.1})); }
   SECTION("conv_net") { check(ConvNet(random, {.hidden_norm = "layer", .dropout = 0.1})); }

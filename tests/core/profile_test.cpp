@@ -120,7 +120,7 @@ TEST_CASE("a recurrent sequence counts its products", "[profile]") {
   CHECK(entry(profile, "recurrent backward").work.flops == 2 * products);
 }
 
-// An operation whose kernel tells nothing would pass for one without work.
+// An operation whose kernel reports nothing would look like one without work.
 TEST_CASE("every operation tells its work", "[profile]") {
   for (const testing::Row& row : testing::table()) {
     if (row.name == "reshape") continue;  // shares the values

@@ -32,7 +32,7 @@ Bytes noise(std::size_t count) {
   return bytes;
 }
 
-// What is read from a pipe of the shell that `write` writes to.
+// Reads from a pipe, as a shell makes them, that `write` writes to.
 Bytes from_pipe(const std::function<void(int)>& write,
                 std::size_t limit = std::numeric_limits<std::size_t>::max()) {
   int ends[2];
@@ -75,7 +75,7 @@ TEST_CASE("files of every length are read, plain and gzipped", "[files]") {
     const Bytes bytes = noise(size);
     write_file(folder / "plain", bytes);
     CHECK(bytes_in(folder / "plain") == bytes);
-    write_file(folder / "packed", gzipped(bytes));  // told by its first bytes alone
+    write_file(folder / "packed", gzipped(bytes));  // recognized by its first bytes alone
     CHECK(bytes_in(folder / "packed") == bytes);
     CHECK(from_pipe([&](int end) { put(end, bytes); }) == bytes);
     CHECK(from_pipe([&](int end) { put(end, gzipped(bytes)); }) == bytes);
@@ -128,9 +128,9 @@ TEST_CASE("a gzipped file that is damaged anywhere is refused", "[files]") {
   };
   for (std::size_t length = 0; length < packed.size(); ++length)
     refused(first(packed, length), length < 2 ? "does not begin" : "cut off");
-  const std::string follow = fmt::format("follow at byte {}", packed.size());
-  refused(packed + Bytes(1), "1 bytes that are not gzipped " + follow);
-  refused(packed + Bytes(512), "512 bytes that are not gzipped " + follow);
+  const std::string follow = fmt::format("bytes follow the gzip data, at byte {}", packed.size());
+  refused(packed + Bytes(1), "1 " + follow);
+  refused(packed + Bytes(512), "512 " + follow);
   refused(packed + noise(20), follow);
   refused(packed + first(packed, 1), follow);
   refused(packed + first(packed, packed.size() - 1), "cut off");
@@ -164,7 +164,7 @@ TEST_CASE("a small gzipped file does not fill the memory", "[files][memory]") {
   write_file(folder / "bomb", packed);
   const PeakMemory peak;
   CHECK_THROWS_WITH(read_file(folder / "bomb"),
-                    Contains("bomb has " + std::to_string(packed.size()) + " bytes") &&
+                    Contains("its " + std::to_string(packed.size()) + " bytes unpack to") &&
                         Contains("more than 268435456") && Contains("gunzip"));
   if (const auto bytes = peak.bytes()) CHECK(*bytes < 280 * mebibyte);
   // As large, but less than 100 times its size.

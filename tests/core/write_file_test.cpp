@@ -37,7 +37,7 @@ void write(const fs::path& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-// The permissions of what a name stands for.
+// The permissions of the file with this name.
 mode_t mode(const fs::path& path) {
   struct stat status {};
   REQUIRE(::stat(path.c_str(), &status) == 0);
@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-// A file in which every byte is the same: one that is not has been torn.
+// A file of equal bytes; one with different bytes is torn.
 bool is_whole(const std::string& text, std::size_t size) {
   return text.size() == size && text.find_first_not_of(text[0]) == std::string::npos;
 }
@@ -85,7 +85,7 @@ TEST_CASE("a file that is written keeps the owner of the one before", "[files]")
   CHECK(status.st_uid == 12);
   CHECK(status.st_gid == 34);
 
-  // A user who may not keep the group does not open the file to his own.
+  // A user who may not keep the file's group does not give access to his own group instead.
   fs::permissions(folder / "x", fs::perms(0676));
   fs::permissions(folder.path, fs::perms::all);
   check_outcome(
@@ -125,12 +125,12 @@ TEST_CASE("a file that is written keeps the access control list of the one befor
   write(folder / "listed", "2");
   CHECK(acl_of(folder / "listed") == before);
   CHECK(mode(folder / "listed") == 0660);
-  // That of the folder is for new files.
+  // The folder's list applies to new files only.
   write(folder / "plain", "2");
   CHECK(acl_of(folder / "plain").empty());
   CHECK(mode(folder / "plain") == 0660);
 
-  // A user who may not keep the group does not open the file to his own.
+  // A user who may not keep the file's group does not give access to his own group instead.
   if (::chown((folder / "listed").c_str(), 12, 34) != 0) return;
   fs::permissions(folder.path, fs::perms::all);
   check_outcome(in_child([&] {

@@ -99,7 +99,7 @@ class CharModels(TrainerTest):
             self.check_effects(["--model", "transformer_xl"], (("memory", "3"), ("memory", "0")))
 
     def test_overfit_batch(self):
-        # one row: after the same beginning, several could go on differently
+        # one row: several with the same beginning could continue differently
         flags = ["--steps", "2000", "--lr", "1e-2", "--batch-size", "1", "--overfit-batch"]
         self.assertIn("one batch: loss 0.0", run(*self.train, *flags).stdout)
         run(*self.train, "--overfit-batch", "--lr", "1e-9", code=1)
@@ -131,7 +131,7 @@ class CharModels(TrainerTest):
         self.assertLess(peaks[1], 0.7 * peaks[0])
 
     def test_probe(self):
-        # Recurrent layers take their definition then, which rounds in another way.
+        # Probed recurrent layers run as composites, which round differently.
         self.check_probe([*self.train, "--norm", "layer"], [*self.train, "--norm", "detach"], same_bits=not IS_RNN)
 
     def test_interrupt(self):
@@ -186,7 +186,7 @@ class CharModels(TrainerTest):
             process.send_signal(number)
             errors = process.communicate(timeout=60)[1]
             self.assertEqual(process.returncode, 130, errors)
-            self.assertIn(b"again to end at once", errors)
+            self.assertIn(b"interrupt again to stop at once", errors)
         with start_sampling() as process:
             process.stdout.close()
             self.assertIn(b"standard output", process.stderr.read())

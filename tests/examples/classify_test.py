@@ -58,7 +58,7 @@ class Classify(TrainerTest):
     def test_a_sentence_that_no_batch_has_room_for(self):
         file = self.data / "sentence-classification" / "TREC.test.all"
         file.write_text("1 who\n2 when" + " a" * 64 + "\n")
-        self.assertIn(f"{file}: line 2 has 65 words, --batch-tokens allows 64", run(*self.train, code=1).stderr)
+        self.assertIn(f"{file}: line 2 has 65 words, but --batch-tokens allows 64", run(*self.train, code=1).stderr)
 
     def test_log_and_seeds(self):
         log = self.path / "log"

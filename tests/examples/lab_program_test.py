@@ -29,7 +29,7 @@ class Program(unittest.TestCase):
             error = run(word, code=2).stderr
             for name in EXPERIMENTS:
                 self.assertIn(name, error)
-        self.assertIn("no experiment depths; there are: ", run("depths", code=2).stderr)
+        self.assertIn("unknown experiment depths; available: ", run("depths", code=2).stderr)
         self.assertIn("Usage: lab", run(code=2).stderr)
         self.assertLess(len(run("x" * 5000, code=2).stderr), 1000)
 

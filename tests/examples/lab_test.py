@@ -99,7 +99,7 @@ class Laboratory(unittest.TestCase):
         self.assertGreater(len(kept), 10)
         self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
         self.assertEqual(self.records(), kept)
-        # One that is missing is trained again, with the same result but for its seconds.
+        # A missing one is trained again, with the same result except for its seconds.
         lost = next(iter(kept))
         lost.unlink()
         self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
@@ -108,7 +108,7 @@ class Laboratory(unittest.TestCase):
         self.assertGreater(found.pop("seconds"), 0)
         expected.pop("seconds")
         self.assertEqual(found, expected)
-        for damage, error in {"{": "no training of the laboratory",
+        for damage, error in {"{": "not a training of the laboratory",
                               json.dumps({**found, "seconds": 1, "data": "others"}): "trained on other data"}.items():
             lost.write_text(damage)
             refused = run(*FLAGS, *self.ledger, code=1).stderr

@@ -60,7 +60,7 @@ class Log(TrainerTest):
         rows = self.log / "metrics.jsonl"
         rows.write_text(text[:-5])
         lines = text.splitlines()
-        self.assertIn(f"{rows}: drops line {len(lines)}, ", run(*self.resume).stderr)
+        self.assertIn(f"{rows}: dropping line {len(lines)}, ", run(*self.resume).stderr)
         self.assertEqual(rows.read_text().splitlines()[:len(lines) - 1], lines[:-1])
 
     def test_rows_that_do_not_follow(self):
@@ -70,7 +70,7 @@ class Log(TrainerTest):
             rows.write_text("\n".join([*lines[:2], wrong, *lines[2:]]) + "\n")
             self.assertIn(f"{rows}: line 3 does not follow", run(*self.resume, code=1).stderr)
         rows.write_text("\n".join([*lines, json.dumps({"step": 2**63})]) + "\n")
-        self.assertIn(f"{rows}: line {len(lines) + 1} is no row", run(*self.resume, code=1).stderr)
+        self.assertIn(f"{rows}: line {len(lines) + 1} is not a row", run(*self.resume, code=1).stderr)
 
     def test_rows_that_only_the_table_has(self):
         lines = self.train_a_part().splitlines()
@@ -163,7 +163,7 @@ class Log(TrainerTest):
         self.train_with()
         self.assertEqual(sorted(file.name for file in self.log.iterdir()), sorted([*FILES, "seed_7"]))
         self.assertEqual([file.name for file in seed.iterdir()], ["own"])
-        # Also one that is killed before it writes a row: what resumes it finds no other's.
+        # The same holds for a run killed before it writes a row: resuming it finds no rows of another.
         self.part.unlink()
         process = start(*self.train, "--hidden", "3000,3000", "--epochs", "500", "--save", self.part, "--log-dir",
                         self.log, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -125,7 +125,7 @@ class Mnist(TrainerTest):
         self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss")
         damaged = self.path / "damaged"  # by an epoch
         damaged.write_bytes(with_note(self.saved("saved"), "steps_done", str(3 * 28)))
-        self.assertIn("84 steps, 112 of its optimizer", run(*self.data_flags, "--resume", damaged, code=1).stderr)
+        self.assertIn("84 steps, its optimizer 112", run(*self.data_flags, "--resume", damaged, code=1).stderr)
 
     def test_streams_that_cannot_be_written_end_no_training(self):
         whole = self.saved("whole")
@@ -242,8 +242,8 @@ class Mnist(TrainerTest):
         self.check_save_every([*self.train, "--epochs", "40", "--dropout", "0.1"], 28)
 
     def start_blocked(self, file, *arguments):
-        """Starts a training, and puts a folder in the place of a file that it writes; the process,
-        after it has said so."""
+        """Starts a training, and replaces a file that it writes by a folder. Returns the process
+        after it has reported that."""
         process = start(*self.train, "--epochs", "200", "--quiet", *arguments, stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE, text=True)
         while not file.is_dir():
@@ -312,7 +312,7 @@ class Mnist(TrainerTest):
         configuration = pathlib.Path(runs[0]) / "config.json"
         for wrong in "", "[]", "{}", '{"norm": 1}', "[" * 100_000 + "]" * 100_000:
             configuration.write_text(wrong)
-            self.assertIn(f"{configuration}: a trainer has not written it", compare(*runs).stderr)
+            self.assertIn(f"{configuration}: it is not a file of a trainer", compare(*runs).stderr)
 
     def test_probe_of_a_resumed_run(self):
         train = [*self.train, "--epochs", "60", "--norm", "layer", "--save", self.path / "part"]

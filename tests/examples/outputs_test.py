@@ -51,7 +51,7 @@ class Outputs(TrainerTest):
         saved = self.path / "saved"
         for flags in ["--save", log / "metrics.jsonl"], ["--save", log / ".." / "log" / "summary.json"]:
             message = run(*self.train, "--log-dir", log, *flags, code=2).stderr
-            self.assertIn(f"--save: {flags[1]} is a file of the log", message)
+            self.assertIn(f"--save: {flags[1]} is a log file", message)
         self.assertFalse(log.exists())
         run(*self.train, "--log-dir", log, "--save", log / "saved")
         (log / "saved").rename(log / "config.json")
@@ -61,9 +61,9 @@ class Outputs(TrainerTest):
 
     def test_names_that_were_forgotten(self):
         for flag in "--save", "--log-dir", "--resume", "--data":
-            self.assertIn(f"{flag}: the name is empty", run(*self.train, flag, "", code=2).stderr)
+            self.assertIn(f"{flag}: the file name is empty", run(*self.train, flag, "", code=2).stderr)
             message = run(*self.train, flag, "--dry-run", code=2).stderr
-            self.assertIn(f"{flag}: the name is missing: --dry-run is a flag; write ./--dry-run", message)
+            self.assertIn(f"{flag}: the file name is missing: --dry-run is a flag; write ./--dry-run", message)
         file = self.path / "--x"
         command = [PROGRAM, *map(str, self.train), "--save", "./--x"]
         self.assertEqual(subprocess.run(command, cwd=self.path, capture_output=True).returncode, 0)
@@ -95,7 +95,8 @@ class Outputs(TrainerTest):
     def test_images_of_another_size(self):
         write_idx(self.data / "t10k-images-idx3-ubyte", (100, 8, 4), [0] * 3200)
         message = run(*self.train, code=1).stderr
-        self.assertRegex(message, r"train-images-idx3-ubyte.gz has images of 8 x 8, .*t10k-images-idx3-ubyte of 8 x 4")
+        self.assertRegex(message, r"train-images-idx3-ubyte.gz has images of 8 x 8, but .*t10k-images-idx3-ubyte has "
+                                  r"images of 8 x 4\n")
         write_idx(self.data / "t10k-images-idx3-ubyte", (0, 8, 8), [])
         write_idx(self.data / "t10k-labels-idx1-ubyte", (0,), [])
         self.assertIn("0 images", run(*self.train, code=1).stderr)

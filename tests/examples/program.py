@@ -15,7 +15,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
-# What the tests were started to ignore, their programs would ignore too.
+# Programs would inherit the signals that the tests were started to ignore.
 for ignored in signal.SIGINT, signal.SIGHUP, signal.SIGTERM:
     if signal.getsignal(ignored) == signal.SIG_IGN:
         signal.signal(ignored, signal.SIG_DFL)
@@ -49,12 +49,12 @@ def logged(directory):
 
 
 def start(*arguments, **streams):
-    """Starts the program and does not wait."""
+    """Starts the program without waiting for it."""
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
 
 
 def remarks(checkpoint):
-    """What a checkpoint says besides tensors."""
+    """The metadata of a checkpoint."""
     content = checkpoint.read_bytes()
     return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
 
@@ -65,7 +65,7 @@ def saved_steps(checkpoint):
 
 
 def weights(checkpoint):
-    """The tensors in the bytes of a checkpoint, without its remarks."""
+    """The bytes of a checkpoint's tensors, without its metadata."""
     return checkpoint[8 + int.from_bytes(checkpoint[:8], "little"):]
 
 
@@ -75,13 +75,13 @@ def with_target(name):
 
 
 def greatest_difference(first, second):
-    """Between the tensors in the bytes of two checkpoints, relative to the greatest value."""
+    """The greatest difference between the tensors of two checkpoints, relative to the greatest value."""
     a, b = (struct.unpack(f"<{len(weights(each)) // 4}f", weights(each)) for each in (first, second))
     return max(abs(x - y) for x, y in zip(a, b, strict=True)) / max(map(abs, a))
 
 
 def interrupt_at(line, number, *arguments):
-    """Starts the program, sends a signal once it has told a line that begins so; what it says then."""
+    """Starts the program, sends a signal after the first line that begins so; returns the lines after it."""
     process = start(*arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     with process.stderr as lines:
         while not next(lines).startswith(line):
@@ -105,7 +105,7 @@ def with_note(checkpoint, note, value):
 
 
 class TrainerTest(unittest.TestCase):
-    """A folder for each test, and what holds for every trainer. `train`: flags of a short run."""
+    """A folder for each test, and checks that every trainer must pass. `train`: flags of a short run."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -119,15 +119,15 @@ class TrainerTest(unittest.TestCase):
         return (self.path / name).read_bytes()
 
     def check_effects(self, plain_flags, effects):
-        """Each flag with its value leaves other weights than `plain_flags` alone."""
+        """Each flag with its value gives other weights than `plain_flags` alone."""
         plain = weights(self.saved("plain", *plain_flags))
         for flag, value in effects:
             other = self.saved("other", *plain_flags, f"--{flag}", value)
             self.assertNotEqual(plain, weights(other), (flag, value))
 
     def check_probe(self, attached, detached, same_bits=True):
-        """--probe writes what Theorem 1 of Xu et al. 2019 says, for flags of two trainings; and with
-        the same bits changes nothing."""
+        """For the flags of two trainings, --probe writes what Theorem 1 of Xu et al. 2019 predicts; with
+        `same_bits` it changes no bit of the weights."""
         self.assertIn("--log-dir", run(*self.train, "--probe", code=2).stderr)
         log = self.path / "probed"
         for flags, is_attached in (attached, True), (detached, False):
@@ -155,13 +155,13 @@ class TrainerTest(unittest.TestCase):
                 self.assertTrue(0 <= float(row["angle"]) < 3.2)
 
     def check_dry_run(self):
-        """--dry-run tells the parameters and the loss of one batch."""
+        """--dry-run prints the parameters and the loss of one batch."""
         text = run(*self.train, "--dry-run").stdout
         self.assertRegex(text, r"weight +\(\d+, \d+\)\n")
         self.assertRegex(text, r"loss of the first batch: \d+\.\d{4}\n$")
 
     def check_damaged_notes(self, *notes):
-        """A checkpoint whose remarks are damaged is refused by their names."""
+        """A checkpoint with a damaged note is refused; the message names the note."""
         saved = self.saved("saved")
         damaged = self.path / "damaged"
 
@@ -182,7 +182,7 @@ class TrainerTest(unittest.TestCase):
                              "row_loss": ("[1.0,1000]", "[1.0,-1]", "[null,0]", "0")}.items():
             for value in values:
                 self.assertIn(f"damaged: its note {note} is damaged", refusal(note, value))
-        # What the command line would not take is not taken from a file.
+        # A value that the command line would refuse is refused in a file, too.
         for note, value in {"lr": "-1.0", "clip-norm": "-1.0", "dropout": "2.0", "schedule": '"foo"',
                             "norm": '"foo"', "warmup": "-3", "optimizer": '"foo"'}.items():
             self.assertIn(f"damaged: --{note}: ", refusal(note, value))
@@ -204,8 +204,8 @@ class TrainerTest(unittest.TestCase):
                                delta=0.001 * len(rows))
 
     def check_instruction_sets(self, *train):
-        """Bits are those of the instruction set, in any run with any number of threads; those of
-        another differ, in the last digits. A training that goes on with another is warned of."""
+        """With one instruction set, every run gives the same bits, with any number of threads; another set
+        differs in the last digits. Resuming with another set gives a warning."""
         refused = run(*train, environment=with_target("mmx"), code=1).stderr
         self.assertIn("TAPEGRAD_TARGET=mmx", refused)
         names = re.search(r"choose one of: (.*)\n", refused)[1].split(", ")
@@ -226,12 +226,12 @@ class TrainerTest(unittest.TestCase):
             resume = [*self.data_flags, "--quiet", "--resume", self.path / f"{name}_1"]
             self.assertEqual(run(*resume, environment=with_target(name)).stderr, "")
             warning = run(*resume, environment=with_target(other)).stderr
-            self.assertIn(f"trained with {name}, goes on with {other}", warning)
+            self.assertIn(f"trained with {name}, continuing with {other}", warning)
             self.assertIn(f"TAPEGRAD_TARGET={name}", warning)
 
     def check_save_every(self, train, steps_between_reports):
-        """A training that was killed goes on from the last save, and ends with the bytes of one that
-        never stopped."""
+        """A killed training resumes from its last save, and ends with the bytes of one that never
+        stopped."""
         whole, part = self.path / "whole", self.path / "part"
         whole.unlink(missing_ok=True)
         run(*train, "--save", whole)
@@ -260,7 +260,7 @@ class TrainerTest(unittest.TestCase):
         for line, number in moments:
             resume = ["--resume", part] if part.exists() else []
             rest = interrupt_at(line, number, *train, "--save", part, *log, *resume)
-            self.assertIn("stopping after this step; again to end at once\n", rest)
+            self.assertIn("stopping after this step; interrupt again to stop at once\n", rest)
             self.assertIn(f"interrupted after {saved_steps(part)} of", rest)
         resumed = run(*self.data_flags, "--resume", part, "--save", part, *log)
         self.assertEqual((self.path / "whole").read_bytes(), part.read_bytes())

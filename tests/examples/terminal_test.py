@@ -38,7 +38,7 @@ class Terminal(TrainerTest):
         return process
 
     def bars(self, count):
-        """The next bars that the program draws, with the spaces behind them; all else is lines."""
+        """The next bars that the program draws, with their trailing spaces; everything else is lines."""
         shown, found = b"", []
         while len(found) < count:
             shown += os.read(self.ours, 65536)
@@ -47,7 +47,7 @@ class Terminal(TrainerTest):
         return found
 
     def stop(self, process):
-        """Ends the program; what it has shown until then."""
+        """Ends the program; returns what it has shown until then."""
         process.send_signal(signal.SIGINT)
         rest = b""
         with contextlib.suppress(OSError):  # how the end of a terminal is told

@@ -48,7 +48,7 @@ def two_fields(x):
 
 
 def box_mean(x):
-    """The mean over all channels of the 3 x 3 positions around each, those that there are."""
+    """The mean over all channels and the 3 x 3 positions around each, as far as they exist."""
     sums = F.conv2d(x, torch.ones(1, x.shape[1], 3, 3, dtype=double), padding=1)
     return sums / F.conv2d(torch.ones_like(x), torch.ones(1, x.shape[1], 3, 3, dtype=double), padding=1)
 
@@ -308,7 +308,7 @@ def compute(rows):
 
 
 compute(rows)
-# Drawn group by group, so that a new group leaves the numbers of those above as they are.
+# Drawn group by group, so that a new group does not change the numbers of those above.
 compute({
     "huber": (lambda x, t: F.huber_loss(x, t, delta=0.8), [spread(2, 5), spread(2, 5) + 0.1]),
     "hinge": (lambda x, t: (1 - x * t).clamp(min=0).mean(),

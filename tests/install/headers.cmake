@@ -11,4 +11,4 @@ execute_process(COMMAND ${compile} -fno-exceptions ${program} RESULT_VARIABLE st
 if(NOT status)
   message(FATAL_ERROR "-fno-exceptions was not refused")
 endif()
-expect("error: (#error )?\"tapegrad reports errors by exceptions: compile without -fno-exceptions")
+expect("error: (#error )?\"tapegrad reports errors with exceptions: compile without -fno-exceptions")

@@ -1,4 +1,4 @@
-# Builds programs with what pkg-config says of an installed tapegrad, which may have been moved.
+# Builds programs with the flags that pkg-config gives for an installed tapegrad, which may have been moved.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 file(REMOVE_RECURSE ${WORK})

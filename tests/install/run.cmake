@@ -16,5 +16,5 @@ endfunction()
 
 set(release -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER}
     -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
-# What builds the library once more: without optimization that takes a third of the time.
+# For scripts that build the library again: without optimization that takes a third of the time.
 set(quick ${release} -DCMAKE_BUILD_TYPE=Debug)

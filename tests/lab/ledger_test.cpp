@@ -94,7 +94,7 @@ TEST_CASE("a system whose name leads out of the ledger is refused") {
   const testing::Scratch folder;
   for (const char* name : {"", ".", "..", "a/b", "/tmp"})
     CHECK_THROWS_WITH(ledger(folder.path).outcome(name, 1, configuration, never),
-                      Contains("no name of a folder"));
+                      Contains("not a folder name"));
 }
 
 TEST_CASE("a training that throws leaves nothing in the ledger") {
@@ -121,7 +121,7 @@ TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
   for (const std::string& each :
        {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("3"),
         std::string(100000, '['), "{\"curve\":" + std::string(100000, '[')})
-    CHECK_THAT(refusal(each), Contains("it is no training of the laboratory; remove it"));
+    CHECK_THAT(refusal(each), Contains("it is not a training of the laboratory; remove it"));
   for (const auto& [part, values] : std::map<std::string, std::vector<Json>>{
            {"configuration", {1, Json::array()}},
            {"data", {1}},

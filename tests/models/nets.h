@@ -28,16 +28,16 @@ inline Indices columns(const Indices& ids, Index begin, Index end) {
   return part;
 }
 
-/// Larger weights than the initial ones, so that nothing is hidden by being small.
+/// Larger weights than the initial ones, so that no effect is too small to see.
 template <class Net>
 void enlarge(const Net& net, Random& random) {
   for (Parameter parameter : parameters(net))
     if (parameter.shape().rank() == 2) parameter.set(random.normal(parameter.shape(), 0, 0.4));
 }
 
-/// Checks what every model promises of its parameters: `visit` lists each that `value` reads, and
-/// the gradient of each agrees with differences along a direction. `value` must be smooth within
-/// two steps of the parameters.
+/// Checks what every model promises about its parameters: `visit` lists each that `value` reads,
+/// and the gradient of each agrees with differences along a direction. `value` must be smooth
+/// within two steps of the parameters.
 template <class Net>
 void check_parameters(const Net& net, const std::function<Tensor()>& value,
                       double step = sizeof(real) == 8 ? 1e-3 : 3e-2) {

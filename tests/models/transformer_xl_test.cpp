@@ -70,7 +70,7 @@ TEST_CASE("the memory of a Transformer-XL is cut and a constant", "[models]") {
   CHECK(second.memory[1].shape() == Shape{1, 4, 8});
   CHECK_THROWS_WITH(grad(sum(second.memory[1]), net.tokens.weight), Contains("not recorded"));
   CHECK_THROWS_WITH(net(random_ids({1, 3}, 5, random), {first.memory[0]}),
-                    "transformer_xl: one memory for each of 2 blocks is needed: 1");
+                    "transformer_xl: needs one memory for each of 2 blocks: 1 given");
 }
 
 TEST_CASE("derivatives of a Transformer-XL", "[models]") {

@@ -77,7 +77,7 @@ TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
           field("w", row);
         }) ==
         "visit: two fields are called w: a parameter of shape (3, 4) and a parameter of shape (5); "
-        "give each a name of its own");
+        "give each its own name");
   CHECK_THAT(refused([&](Fields& field) {
                field("w", buffer);
                field("w", row);
@@ -93,7 +93,7 @@ TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
                     field("w", row);
                   }}),
                   Error);
-  // One path by different nesting; and the second name of a slot is taken as well.
+  // The same path by different nesting; the second name of a slot is taken, too.
   CHECK_THAT(refused([&](Fields& field) {
                field("a.b", matrix);
                field("a", Visited{[&](Fields& inner) { inner("b", row); }});

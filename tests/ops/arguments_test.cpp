@@ -50,24 +50,29 @@ TEST_CASE("operations refuse numbers that make no sense", "[ops][options]") {
 TEST_CASE("random numbers refuse distributions that are none", "[ops][options]") {
   check({
       {[] { draws().uniform({2}, 1, 1); }, ""},
-      {[] { draws().uniform({2}, 2, 1); }, "uniform: needs finite bounds in order: 2, 1"},
-      {[] { draws().uniform({2}, no_number, 1); }, "uniform: needs finite bounds in order: nan, 1"},
-      {[] { draws().uniform({2}, 0, infinity); }, "uniform: needs finite bounds in order: 0, inf"},
+      {[] { draws().uniform({2}, 2, 1); },
+       "uniform: the bounds must be finite and ascending: 2, 1"},
+      {[] { draws().uniform({2}, no_number, 1); },
+       "uniform: the bounds must be finite and ascending: nan, 1"},
+      {[] { draws().uniform({2}, 0, infinity); },
+       "uniform: the bounds must be finite and ascending: 0, inf"},
       {[] { draws().normal({2}, 1, 0); }, ""},
       {[] { draws().normal({2}, 0, -1); },
-       "normal: needs a finite mean and deviation of at least 0: 0, -1"},
+       "normal: mean and deviation must be finite, the deviation not negative: 0, -1"},
       {[] { draws().normal({2}, no_number); },
-       "normal: needs a finite mean and deviation of at least 0: nan, 1"},
-      {[] { draws().choices(-1, 0.5); }, "choices: a negative count: -1"},
-      {[] { draws().bernoulli({2}, no_number); }, "bernoulli: not a probability: nan"},
+       "normal: mean and deviation must be finite, the deviation not negative: nan, 1"},
+      {[] { draws().choices(-1, 0.5); }, "choices: count must not be negative: -1"},
+      {[] { draws().bernoulli({2}, no_number); },
+       "bernoulli: the probability must lie in [0, 1]: nan"},
       {[] {
          xavier_uniform({3, 3}, draws(), -1);
        },
-       "uniform: needs finite bounds in order: 1, -1"},
+       "uniform: the bounds must be finite and ascending: 1, -1"},
       {[] {
          xavier_normal({2, 2}, draws(), -1);
        },
-       "normal: needs a finite mean and deviation of at least 0: 0, -0.7071067811865476"},
+       "normal: mean and deviation must be finite, the deviation not negative: 0, "
+       "-0.7071067811865476"},
   });
 }
 

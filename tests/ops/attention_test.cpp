@@ -31,7 +31,6 @@ TEST_CASE("relative scores are those of each pair's distance", "[attention]") {
       CHECK(y.data()[i * K + j] == x.data()[i * K + j + T - 1 - i]);
 }
 
-// systems A17
 TEST_CASE("rotary positions keep lengths and see distances only", "[attention]") {
   Random random(9);
   const Tensor q = random.normal({1, 1, 8}), k = random.normal({1, 1, 8});

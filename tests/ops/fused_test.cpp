@@ -153,7 +153,7 @@ void check_against_definition(const Function& f, const std::vector<Tensor>& oper
   }
 }
 
-// A function of the operands that `there` names; f gets undefined ones in the places of the others.
+// A function of the operands in `there` only; f gets undefined tensors for the others.
 Function of_those(const Function& f, const std::vector<bool>& there) {
   return [=](In in) {
     std::vector<Tensor> all(there.size());

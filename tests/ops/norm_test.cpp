@@ -153,7 +153,7 @@ TEST_CASE("layer normalization with a smoothing term", "[norm]") {
   CHECK(dot(a, gradients[0]) + 0.7 * gradients[1].item() == Approx(0).margin(precision));  // Euler
   CHECK(dot(gradients[0], centered) ==
         Approx(dot(q, centered / sigma) * 0.49 / (sigma * sigma)).epsilon(precision));
-  // The diagonal of the Jacobian, which is all that the printed formula has.
+  // The diagonal of the Jacobian: the printed formula has nothing else.
   const Tensor y = centered / sigma;
   for (Index i = 0; i < 3; ++i) {
     Tensor unit = zeros({8});

@@ -47,13 +47,13 @@ TEST_CASE("the deviation of equal elements has gradient 0", "[ops]") {
 TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
   const Tensor x = Random(3).normal({100000});
   for (const double offset : {1e2, 1e3, 1e4}) {
-    const Tensor far = x + offset;  // rounded there: what the variance is to be of
+    const Tensor far = x + offset;  // rounded: the variance is to be that of these values
     double mean = 0, moment = 0;
     for (const double value : far.values()) mean += value / 100000;
     for (const double value : far.values()) moment += (value - mean) * (value - mean) / 100000;
     INFO(offset);
     CHECK(std::abs(var(far).item() / moment - 1) < 10 * precision);
-    // A column is summed one row after the other.
+    // A column is summed row by row.
     CHECK(std::abs(var(reshape(far, {100000, 1}), 0).item() / moment - 1) < 10 * precision);
     const Tensor twice = concat({reshape(far, {100000, 1}), reshape(far, {100000, 1})}, 1);
     CHECK(std::abs(var(twice, 0).values()[1] / moment - 1) < 10 * precision);

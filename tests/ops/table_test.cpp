@@ -13,7 +13,7 @@ using namespace tapegrad::testing;
 
 namespace {
 
-// Detached statistics make the gradient something else than the derivative, on purpose.
+// With detached statistics, the gradient differs from the derivative on purpose.
 bool differs_from_its_derivative(const Row& row) {
   return row.name.find("detached") != std::string::npos;
 }

@@ -15,7 +15,7 @@ namespace tapegrad::testing {
 
 constexpr uid_t nobody = 65534;
 
-/// What the system refuses to a test.
+/// Thrown when the system refuses what a test needs.
 struct Skipped : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

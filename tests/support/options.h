@@ -13,7 +13,7 @@ namespace tapegrad::testing {
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What makes something with an option, and the message that refuses it; "" where it is legal.
+/// A call with an option, and the message that refuses it; "" if it is legal.
 struct OptionRow {
   std::function<void()> make;
   std::string message;

@@ -6,7 +6,7 @@
 
 namespace tapegrad::testing {
 
-/// An empty folder for the files of a test, which goes with it.
+/// An empty folder for the files of a test, removed with this object.
 struct Scratch {
   std::filesystem::path path;
 

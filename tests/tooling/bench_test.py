@@ -22,7 +22,7 @@ run("overhead", "--steps", "0", code=2)
 run(row, "--json", "/no/such/folder/file", code=1)
 instructions = pathlib.Path(__file__).parents[2] / "bench/instructions.py"
 wrong = subprocess.run([sys.executable, instructions, bench, "no_such_row"], capture_output=True, text=True)
-assert wrong.returncode == 2 and "no row no_such_row" in wrong.stderr, wrong
+assert wrong.returncode == 2 and "unknown row no_such_row" in wrong.stderr, wrong
 with tempfile.TemporaryDirectory() as folder:
     file = pathlib.Path(folder) / "row.json"
     table = run(row, "--threads", "1", "--json", file).stdout

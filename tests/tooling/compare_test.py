@@ -10,7 +10,7 @@ import tempfile
 root = pathlib.Path(sys.argv[1])
 peers = root / "bench/peers"
 
-# Both write what they measured a row to take; the interpreter has torch but nothing else.
+# Both write a time for a row; the interpreter has torch but nothing else.
 bench = """#!{python}
 import json, sys
 if "--list" in sys.argv:
@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
     # A peer that is there and one that is not; medians, spread and ratio of three rounds.
     result = compare("fast", "--with", "pytorch,jax", "--json", folder / "lines.json")
     assert result.returncode == 0, result
-    assert "jax is skipped: it is not installed; pip install jax" in result.stderr, result.stderr
+    assert "jax is skipped: it is not installed; install it with: pip install jax" in result.stderr, result.stderr
     row = next(line for line in result.stdout.splitlines() if line.startswith("fast") and "pytorch" in line)
     assert row.split() == ["fast", "pytorch", "4.000", "125%", "2.00", "30"], row
     assert "pytorch 2 (eager" in result.stdout and "pytorch fast: a note" in result.stdout, result.stdout
@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert [line["implementation"] for line in lines] == ["tapegrad", "pytorch"], lines
     assert lines[1]["rounds"] == [3.0, 8.0, 4.0] and lines[1]["ratio"] == 2.0 and "eager" in lines[1]["settings"], lines
 
-    # What was measured before the end is kept; a file that cannot be written is told at once.
+    # Rows that were measured before a failure are kept; a file that cannot be written fails at once.
     result = compare("slow", "fatal", "--with", "pytorch", "--rounds", "1", "--json", folder / "lines.json")
     assert result.returncode < 0, result
     lines = [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
@@ -77,7 +77,7 @@ with tempfile.TemporaryDirectory() as folder:
     result = compare("fast", "--with", "pytorch", "--json", folder / "nowhere" / "lines.json")
     assert result.returncode == 1 and "cannot write" in result.stderr and "fast" not in result.stdout, result
 
-    # A row that a peer cannot do is named; one that fails too, and counts. The other rows go on.
+    # A row that a peer cannot do is named; so is one that fails, which also makes the run fail. The other rows continue.
     result = compare("foreign", "slow", "--with", "pytorch", "--rounds", "1")
     assert result.returncode == 0, result
     assert "pytorch cannot do foreign: torch: foreign: there is no such operation" in result.stderr, result.stderr
@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert any(line.split()[:3] == ["broken", "pytorch", "-"] for line in result.stdout.splitlines()), result.stdout
     assert any(line.split()[:2] == ["slow", "pytorch"] for line in result.stdout.splitlines()), result.stdout
 
-    for arguments, reason in ((("nothing",), "no row nothing"), (("--with", "pytorch,abacus"), "no peer abacus"),
+    for arguments, reason in ((("nothing",), "unknown row nothing"), (("--with", "pytorch,abacus"), "unknown peer abacus"),
                               (("--rounds", "0"), "at least 1")):
         result = compare(*arguments)
         assert result.returncode == 2 and reason in result.stderr, result

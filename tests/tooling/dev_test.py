@@ -13,10 +13,10 @@ import unittest
 
 ROOT = pathlib.Path(sys.argv.pop(1))
 
-# What ./dev needs of the system; whatever else a machine has, such as sudo, it does not find.
+# The tools that ./dev needs; it finds no others that a machine may have, such as sudo.
 TOOLS = "awk bash cat dirname env grep mkdir mktemp mv nproc rm sed tail tee".split()
 
-# Configures without a word and builds the program anew.
+# Configures silently and builds the program again.
 CMAKE = """
 [ "$1" = --build ] || exit 0
 echo "[1/2] Building CXX object" && echo "[2/2] Linking"
@@ -75,7 +75,7 @@ class Dev(unittest.TestCase):
         self.program.rename(self.program.parent / "toys/toy")
         self.tool("cmake", CMAKE.replace("examples", "examples/toys"))
         self.assertEqual(self.dev(code=0).stdout, "new\n")
-        self.assertIn("no program no_program; there are: toy\n", self.dev("run", "no_program", code=2).stderr)
+        self.assertIn("unknown program no_program; available: toy\n", self.dev("run", "no_program", code=2).stderr)
 
     def add_experiments(self, *names):
         """A program lab that writes a page with claims of every kind."""
@@ -95,7 +95,7 @@ echo "$@"
     def test_experiments_run_by_their_names(self):
         self.add_experiments("toys", "tape_tour")
         self.assertEqual(self.dev("run", "toys", "--seed", "3", code=0).stdout, "toys --seed 3\n")
-        self.assertIn("there are: toy tape_tour toys\n", self.dev("run", "to", code=2).stderr)
+        self.assertIn("available: toy tape_tour toys\n", self.dev("run", "to", code=2).stderr)
 
     def test_the_laboratory_counts_claims_in_its_index(self):
         self.add_experiments("toys", "tape_tour")
@@ -177,13 +177,13 @@ echo "$@"
                            'echo x >"$prefix/crash"; echo "Test unit written to $prefix/crash"; exit 77')
         told = self.dev("fuzz", code=1).stderr
         finding = self.build / "fuzz/findings/bad/crash"
-        self.assertRegex(told, rf"to repeat it: {self.build}/asan-ubsan/tests/attack/bad {finding.parent}/+crash\n")
+        self.assertRegex(told, rf"to reproduce it: {self.build}/asan-ubsan/tests/attack/bad {finding.parent}/+crash\n")
         self.assertRegex(told, "repeated ")
         self.assertEqual(finding.read_text(), "x\n")
 
     def test_unknown_fuzzers_and_a_missing_runtime_are_named(self):
         self.fuzzer("one", "")
-        self.assertIn("no fuzzer two; there are: one\n", self.dev("fuzz", "two", code=2).stderr)
+        self.assertIn("unknown fuzzer two; available: one\n", self.dev("fuzz", "two", code=2).stderr)
         self.tool("dpkg-query", 'case "$*" in *libclang-rt*) ;; *) echo "install ok installed" ;; esac')
         self.assertIn("as root: apt-get install libclang-rt-14-dev\n", self.dev("fuzz", code=1).stderr)
 

@@ -22,7 +22,7 @@ struct Outcome {
   std::string said;  // on standard error
 };
 
-// What a program with a few flags does with a command line.
+// The result of a program with a few flags on a command line.
 Outcome run(
     std::vector<std::string> words, const std::function<int()>& body = [] { return 0; }) {
   double rate = 1e-3, floor = 0;
@@ -107,7 +107,7 @@ TEST_CASE("messages stay short", "[flags]") {
 TEST_CASE("a program that runs out of memory says what to do", "[flags]") {
   const auto [code, said] = run({}, []() -> int { throw std::bad_alloc(); });
   CHECK(code == 1);
-  CHECK_THAT(said, Contains("program: out of memory; take smaller"));
+  CHECK_THAT(said, Contains("program: out of memory; use smaller"));
 }
 
 TEST_CASE("no file takes the place of a stream that is closed") {

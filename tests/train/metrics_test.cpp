@@ -52,6 +52,6 @@ TEST_CASE("a confusion matrix refuses classes that it has not, and counts nothin
   CHECK_THROWS_AS(confusion.add(Indices({2}, {0, 1}), Indices({2}, {0, 2})), ShapeError);
   CHECK_THROWS_AS(confusion.add(Indices({2}, {0, 1}), Indices({1}, {0})), ShapeError);
   CHECK(confusion.count() == 0);
-  CHECK_THROWS_WITH(confusion.at(0, 2), Contains("there is no class 2 among 2"));
+  CHECK_THROWS_WITH(confusion.at(0, 2), Contains("class 2 is not in [0, 2)"));
   CHECK_THROWS_WITH(Confusion(0), Contains("confusion: classes must be at least 1: 0"));
 }

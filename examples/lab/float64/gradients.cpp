@@ -197,7 +197,7 @@ void compare_runs(Report& report, const std::vector<std::string>& directories) {
       const std::optional<Json> object = parse_json(read_text(path), 2);
       expect<DataError>(
           object && object->is_object() && object->contains(name) && (*object)[name].type() == type,
-          "{}: a trainer has not written it: it tells no {}", path, name);
+          "{}: it is not a file of a trainer: it has no {}", path, name);
       return (*object)[name];
     };
     course.norm = read("config.json", "norm", Json::value_t::string);

@@ -24,7 +24,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   HeaderReader(const std::string& file, std::size_t begin) : file_(file), begin_(begin) {}
 
   SafetensorsHeader header() && {
-    expect<DataError>(is_object_, "load_tensors: {}: the header is no JSON object", file_);
+    expect<DataError>(is_object_, "load_tensors: {}: the header is not a JSON object", file_);
     return std::move(header_);
   }
 
@@ -81,7 +81,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     constexpr int out_of_range = 406;
     expect<DataError>(error.id != out_of_range,
                       "load_tensors: {}: the header has a number out of range", file_);
-    throw DataError(fmt::format("load_tensors: {}: the header is no JSON at byte {}", file_,
+    throw DataError(fmt::format("load_tensors: {}: the header is not JSON at byte {}", file_,
                                 begin_ + position - 1));
   }
 
@@ -97,8 +97,8 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   }
 
   void open() {
-    expect<DataError>(open_ < header_depth,
-                      "load_tensors: {}: the header is nested deeper than that of tensors", file_);
+    expect<DataError>(open_ < header_depth, "load_tensors: {}: the header is nested too deeply",
+                      file_);
     expect_text(open_ != 2);
     ++open_;
   }
@@ -110,27 +110,27 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   // A value that is not allowed in the header, or not here.
   bool other(const std::string& shown) {
     if (sizes_ != nullptr)
-      throw DataError(fmt::format("{}: {} is no size", where(), beginning(shown)));
+      throw DataError(fmt::format("{}: {} is not a size", where(), beginning(shown)));
     expect_text(open_ != 2);
     if (open_ == 1 && is_object_) finish_member();
     return true;
   }
   void expect_text(bool is_text) const {
     expect<DataError>(is_text || !tensor_ || !in_metadata(),
-                      "load_tensors: {}: {} of {} is no text", file_, beginning(field_),
+                      "load_tensors: {}: {} of {} is not text", file_, beginning(field_),
                       metadata_name);
   }
 
   void finish_member() {
     const std::optional<ReadTensor> read = std::exchange(tensor_, std::nullopt);
     if (in_metadata()) {
-      expect<DataError>(read.has_value(), "load_tensors: {}: {} is no JSON object", file_,
+      expect<DataError>(read.has_value(), "load_tensors: {}: {} is not a JSON object", file_,
                         metadata_name);
       return;
     }
     expect<DataError>(
         read && read->type && read->shape && read->offsets && read->offsets->size() == 2,
-        "{}: the header gives no dtype, shape and two data_offsets", where());
+        "{}: the header lacks a dtype, a shape or two data_offsets", where());
     const auto offset = [&](std::size_t i) {
       return static_cast<std::uint64_t>((*read->offsets)[i]);
     };
@@ -181,7 +181,7 @@ std::string header_text(const std::string& where, const std::vector<SafetensorsE
     if (!metadata.empty()) members[metadata_name] = object_text(remarks);
     return object_text(members);
   } catch (const json::type_error&) {
-    throw DataError(where + ": a name or remark is not UTF-8");
+    throw DataError(where + ": a name or a metadata value is not UTF-8");
   }
 }
 

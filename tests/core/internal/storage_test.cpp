@@ -34,7 +34,7 @@ TEST_CASE("a thread that ends frees the blocks that are given back meanwhile",
       for (Storage& each : blocks) each = Storage::allocate(64);
       made = true;
     });
-    while (!made) std::this_thread::yield();  // whoever sleeps wakes after the thread has ended
+    while (!made) std::this_thread::yield();  // a sleep could outlast the thread
     blocks.clear();
     maker.join();
   }

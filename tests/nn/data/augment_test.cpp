@@ -31,7 +31,7 @@ TEST_CASE("images are shifted by up to so many pixels, with zeros behind them", 
   const Tensor moved = shifted(images, 1, random);
   std::set<std::pair<Index, Index>> seen;
   for (Index image = 0; image < 200; ++image) {
-    // Where the middle of the image has gone says how far it has moved.
+    // The new place of the image's middle shows how far it has moved.
     const auto at = [&](const Tensor& x, Index row, Index column) {
       return x.data()[(image * 3 + row) * 3 + column];
     };
@@ -49,8 +49,9 @@ TEST_CASE("images are shifted by up to so many pixels, with zeros behind them", 
   }
   CHECK(seen.size() == 9);
   CHECK(values_of(shifted(images, 0, random)) == values_of(images));
-  CHECK_THROWS_WITH(shifted(images, 3, random), Contains("shifted: must be at least 0"));
-  CHECK_THROWS_WITH(shifted(zeros({3, 3}), 1, random), Contains("images are (N, C, H, W): (3, 3)"));
+  CHECK_THROWS_WITH(shifted(images, 3, random), Contains("shifted: the shift must be at least 0"));
+  CHECK_THROWS_WITH(shifted(zeros({3, 3}), 1, random),
+                    Contains("images must be (N, C, H, W): (3, 3)"));
 }
 
 TEST_CASE("flips mirror whole images left to right", "[data]") {
@@ -91,5 +92,5 @@ TEST_CASE("crops come from anywhere in the frame", "[data]") {
   CHECK(empty > 150);
   CHECK(empty < 300);
   CHECK_THROWS_WITH(cropped(images, 3, 2, random),
-                    Contains("cropped: 3 x 2 do not fit into (300, 1, 2, 3) with a padding of 0"));
+                    Contains("cropped: 3 x 2 does not fit into (300, 1, 2, 3) with padding 0"));
 }

@@ -52,8 +52,9 @@ TEST_CASE("a pass of batches takes the memory of those in flight", "[files][memo
   Index seen = 0;
   for (const auto& [images, labels] : Batches(set, 10)) seen += labels.size();
   CHECK(seen == 600);
-  // In flight: the one in use, the one that takes its place, the one that is ready, the one in
-  // preparation, of images and labels each; and the order. A batch of its own each would be 120.
+  // In flight are four batches, of images and labels each: the one in use, the one that replaces
+  // it, the one that is ready and the one in preparation; and the order. New memory for each batch
+  // would be 120 allocations.
   CHECK(memory_use().allocations - before <= 2 * 4 + 1);
 }
 

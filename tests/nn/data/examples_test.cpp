@@ -36,8 +36,8 @@ TEST_CASE("rows are those that are chosen", "[data]") {
 
 TEST_CASE("columns of different lengths are refused", "[data]") {
   CHECK_THROWS_WITH(Examples(zeros({3, 2}), Indices({2}, {0, 1})),
-                    Contains("examples: the columns differ in rows: 3 and 2"));
+                    Contains("examples: the columns differ in the number of rows: 3 and 2"));
   CHECK_THROWS_WITH(Examples(Tensor(1)), Contains("examples: a scalar has no rows"));
   CHECK_THROWS_WITH(take_rows(zeros({3}), std::vector<Index>{3}),
-                    Contains("take_rows: there is no 3 among 3"));
+                    Contains("take_rows: row 3 is not in [0, 3)"));
 }

@@ -97,7 +97,7 @@ TEST_CASE("rows and parts of a text lie within it", "[text]") {
   CHECK_THROWS_AS(part(ids, 3, 2), ShapeError);
   CHECK_THROWS_AS(transposed(ids), ShapeError);
   CHECK(text_rows(ids, {0, 2}, 2).targets.values()[3] == 4);
-  CHECK_THROWS_WITH(text_rows(ids, {3}, 2), Contains("does not begin at 3 of 5"));
+  CHECK_THROWS_WITH(text_rows(ids, {3}, 2), Contains("do not fit at 3 of 5"));
   CHECK_THROWS_AS(text_rows(ids, {-1}, 2), ShapeError);
   CHECK_THROWS_AS(TextStreams(ids, 0, 2), ArgumentError);
   CHECK_THROWS_AS(TextStreams(ids, 1, 0), ArgumentError);

@@ -260,5 +260,5 @@ TEST_CASE("a slot with two names has both in PyTorch", "[pytorch]") {
   saved.tensors["1.bias"] = ones({3});
   save_tensors(file, saved);
   CHECK_THROWS_WITH(load_pytorch(net, file),
-                    Contains("0.bias and 1.bias differ, the net has one tensor for both"));
+                    Contains("0.bias and 1.bias differ, but the net has one tensor for both"));
 }

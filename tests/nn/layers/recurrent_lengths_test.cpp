@@ -15,7 +15,7 @@ namespace {
 
 const Indices lengths({4}, {2, 4, 3, 4});
 
-// The input with other numbers behind the ends of the sequences.
+// The input with other numbers in its padding.
 Tensor other_padding(const Tensor& x) {
   Tensor changed(x.shape(), x.values());
   for (Index t = 0; t < x.shape()[0]; ++t)

@@ -73,7 +73,7 @@ std::vector<Tensor> parts_of(const Tensor& product, Index hidden) {
 
 }  // namespace
 
-// What each norm does to rows, nn/norm_test.cpp checks; here, which rows it is given.
+// norm_test.cpp checks what each norm does to rows; this test checks which rows it is given.
 TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
   Random random(4);
   const Index H = 6;
@@ -137,7 +137,6 @@ TEST_CASE("every norm stands where the papers put it", "[recurrent][norm]") {
   }
 }
 
-// systems B4
 TEST_CASE("invariances of the layer-normalized LSTM", "[recurrent][norm]") {
   Random random(5);
   const RecurrentLayer layer(Cell::lstm, 3, 6, random, {.norm = "layer:eps=0"});
@@ -158,7 +157,6 @@ TEST_CASE("invariances of the layer-normalized LSTM", "[recurrent][norm]") {
         precision);
 }
 
-// systems B2
 TEST_CASE("a layer-normalized RNN neither explodes nor vanishes", "[recurrent][norm]") {
   for (const char* norm : {"none", "layer"}) {
     std::vector<double> sizes;
@@ -218,7 +216,7 @@ TEST_CASE("batches, lengths and directions of recurrent layers", "[recurrent]") 
       if (length < 5)
         CHECK(tapegrad::norm(slice(slice(result.outputs, 1, b, b + 1), 0, length, 5)).item() == 0);
     }
-    // what stands behind the end does not matter
+    // the padding does not matter
     Tensor changed = x.view(x.shape());
     changed = where(greater(arange(5), 2.5).view({5, 1, 1}), x, x);
     const Tensor noise = concat({slice(x, 0, 0, 3), slice(x, 0, 3, 5) + 7.0});

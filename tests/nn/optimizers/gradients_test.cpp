@@ -36,7 +36,7 @@ TEST_CASE("clipping passes on what is not a number, as PyTorch does", "[ops]") {
     std::vector<Tensor> gradients{Tensor({2}, {bad, 1}), full({3}, 1000)};
     clip_by_global_norm(gradients, 1);
     CHECK(std::isnan(gradients[0].values()[0]));
-    // nan: everything; inf: the others are as nothing beside it
+    // nan makes all of them nan; beside inf, the others become 0
     if (std::isnan(bad)) CHECK(std::isnan(gradients[1].values()[0]));
     if (!std::isnan(bad)) CHECK(gradients[1].values()[0] == 0);
     std::vector<Tensor> alone{Tensor({2}, {bad, 1})};

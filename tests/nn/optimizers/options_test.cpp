@@ -106,8 +106,9 @@ TEST_CASE("schedules refuse rates and steps that make no sense", "[nn][options]"
       {[] { cosine(0, 1, 0, 0)(0); }, ""},
       {[=] { cosine(infinity, 1); }, "cosine: learning_rate" + finite + "inf"},
       {[=] { cosine(1, 1, -1); }, "cosine: final" + finite + "-1"},
-      {[] { cosine(1, 0); }, "cosine: 0 steps must be more than 0 of warmup"},
-      {[] { cosine(1, 5, 0, -1); }, "cosine: 5 steps must be more than -1 of warmup"},
+      {[] { cosine(1, 0); }, "cosine: warmup must be at least 0 and less than all steps: 0 of 0"},
+      {[] { cosine(1, 5, 0, -1); },
+       "cosine: warmup must be at least 0 and less than all steps: -1 of 5"},
       {[] { cosine(1, 5)(-1); }, "cosine: step must not be negative: -1"},
       {[] { step_decay(0, 1, 0)(0); }, ""},
       {[=] { step_decay(-1, 1); }, "step_decay: learning_rate" + finite + "-1"},
@@ -157,6 +158,6 @@ TEST_CASE("clipping refuses limits and gradients that make no sense", "[nn][opti
          std::vector<Tensor> total{ones({2})};
          accumulate(total, {ones({1})});
        },
-       "accumulate: shapes of gradient 0 differ: (1) to (2)"},
+       "accumulate: shapes of gradient 0 differ: (1) and (2)"},
   });
 }
