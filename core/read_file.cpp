@@ -15,6 +15,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/core/internal/descriptor.h"
+#include "tapegrad/core/internal/honest_size.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -22,9 +23,6 @@ namespace {
 constexpr std::size_t chunk = std::size_t{1} << 16;  // what a pipe holds
 // A limit for pipes, whose length is unknown until they end.
 constexpr std::size_t longest_pipe = std::size_t{4} << 30;
-// Deflate packs up to 1032 bytes into one; real data rarely exceed 20.
-constexpr std::size_t always_unpacked = std::size_t{256} << 20;
-constexpr std::size_t honest_ratio = 100;
 
 // A block that grows without being copied: realloc moves the pages of a large one.
 class GrowingBlock {
@@ -123,7 +121,7 @@ bool begins_gzip(std::span<const std::byte> bytes) {
 // Unpacks a gzip file, which may consist of several concatenated ones.
 FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::path& path,
                    std::size_t limit) {
-  const std::size_t honest = std::max(always_unpacked, honest_ratio * packed.size());
+  const std::size_t honest = honest_size(packed.size());
   constexpr int gzip_only = 16;
   z_stream stream{};
   expect<MemoryError>(inflateInit2(&stream, gzip_only + MAX_WBITS) == Z_OK,

@@ -1,0 +1,237 @@
+#include "tapegrad/nn/data/internal/npy_array.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "npy files are read as they lie");
+
+constexpr std::string_view magic = "\x93NUMPY";
+
+struct Header {
+  std::string type;
+  bool fortran_order;
+  std::vector<Index> extents;
+};
+
+// The header of a file, a Python literal: {'descr': '<f4', 'fortran_order': False, 'shape': (2,)}.
+class HeaderParser {
+ public:
+  HeaderParser(std::string_view text, std::size_t at, const std::string& file)
+      : text_(text), at_(at), file_(file) {}
+
+  Header parse() {
+    std::optional<std::string> type;
+    std::optional<bool> fortran_order;
+    std::optional<std::vector<Index>> extents;
+    need('{');
+    while (!take('}')) {
+      const std::string key = quoted();
+      need(':');
+      if (key == "descr" && !type)
+        type = quoted();
+      else if (key == "fortran_order" && !fortran_order)
+        fortran_order = boolean();
+      else if (key == "shape" && !extents)
+        extents = tuple();
+      else
+        refuse("an unknown or second key");
+      if (!take(',')) need('}'), --at_;
+    }
+    if (!type || !fortran_order || !extents) refuse("an end without descr, fortran_order or shape");
+    return {*type, *fortran_order, *extents};
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* what) const {
+    throw DataError(fmt::format("npy: {} has {} in its header, at byte {}", file_, what, at_));
+  }
+  void skip_blanks() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
+  }
+  bool take(char c) {
+    skip_blanks();
+    const bool found = at_ < text_.size() && text_[at_] == c;
+    at_ += found;
+    return found;
+  }
+  void need(char c) {
+    if (!take(c)) refuse("an unexpected character");
+  }
+  std::string quoted() {
+    need('\'');
+    const std::size_t end = text_.find('\'', at_);
+    if (end == std::string_view::npos) refuse("a string without an end");
+    const std::string_view result = text_.substr(at_, end - at_);
+    at_ = end + 1;
+    return std::string(result);
+  }
+  bool boolean() {
+    skip_blanks();
+    for (const std::string_view word : {"True", "False"})
+      if (text_.substr(at_).starts_with(word)) {
+        at_ += word.size();
+        return word == "True";
+      }
+    refuse("neither True nor False");
+  }
+  std::vector<Index> tuple() {
+    std::vector<Index> result;
+    need('(');
+    while (!take(')')) {
+      skip_blanks();
+      Index extent = -1;
+      const char* const begin = text_.data() + at_;
+      const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
+      if (error != std::errc() || extent < 0) refuse("no extent where there should be one");
+      at_ += static_cast<std::size_t>(end - begin);
+      result.push_back(extent);
+      if (!take(',')) need(')'), --at_;
+    }
+    return result;
+  }
+
+  std::string_view text_;
+  std::size_t at_;  // in the file
+  const std::string& file_;
+};
+
+template <class To>
+struct Type {
+  std::string_view name;
+  std::size_t bytes;
+  void (*convert)(const std::byte* from, Index count, To* to);
+};
+
+template <class To, class From>
+constexpr Type<To> type(std::string_view name) {
+  return {name, sizeof(From), [](const std::byte* from, Index count, To* to) {
+            for (Index i = 0; i < count; ++i, from += sizeof(From)) {
+              From value;
+              std::memcpy(&value, from, sizeof(From));
+              to[i] = static_cast<To>(value);
+            }
+          }};
+}
+
+template <class To>
+std::vector<Type<To>> types() {
+  std::vector<Type<To>> result{type<To, std::int8_t>("|i1"),   type<To, std::int16_t>("<i2"),
+                               type<To, std::int32_t>("<i4"),  type<To, std::int64_t>("<i8"),
+                               type<To, std::uint8_t>("|u1"),  type<To, std::uint16_t>("<u2"),
+                               type<To, std::uint32_t>("<u4"), type<To, std::uint8_t>("|b1")};
+  if constexpr (std::is_floating_point_v<To>) {
+    result.push_back(type<To, float>("<f4"));
+    result.push_back(type<To, double>("<f8"));
+  }
+  return result;
+}
+
+// Where the header of a file begins, and where its values do.
+std::pair<std::size_t, std::size_t> find_header(std::span<const std::byte> bytes,
+                                                std::string_view text, const std::string& file) {
+  expect<DataError>(text.starts_with(magic) && text.size() >= 10,
+                    "npy: {} does not begin with \\x93NUMPY, a version and a length, at byte 0",
+                    file);
+  const auto version = std::to_integer<int>(bytes[6]);
+  expect<DataError>(1 <= version && version <= 3, "npy: {} is of version {}, not 1 to 3, at byte 6",
+                    file, version);
+  std::size_t length = 0;
+  const std::size_t length_bytes = version == 1 ? 2 : 4, begin = 8 + length_bytes;
+  expect<DataError>(bytes.size() >= begin, "npy: {} ends in its header, at byte {}", file,
+                    bytes.size());
+  std::memcpy(&length, bytes.data() + 8, length_bytes);
+  expect<DataError>(length <= bytes.size() - begin,
+                    "npy: {} ends at byte {}, in its header of {} bytes", file, bytes.size(),
+                    length);
+  return {begin, begin + length};
+}
+
+// How many values the header promises. The file holds every value, so an extent beyond its size
+// means damage. This also keeps the product from overflowing.
+std::size_t count_values(const Header& header, std::size_t file_bytes, const std::string& file) {
+  expect<DataError>(header.extents.size() <= Shape::max_rank,
+                    "npy: {} has {} axes, at most {} can be", file, header.extents.size(),
+                    Shape::max_rank);
+  std::size_t count = 1;
+  for (const Index extent : header.extents) {
+    expect<DataError>(static_cast<std::size_t>(extent) <= file_bytes,
+                      "npy: {} names {} values, more than it has", file, extent);
+    count *= static_cast<std::size_t>(extent);
+    expect<DataError>(count <= file_bytes, "npy: {} ends at byte {}: its header names more values",
+                      file, file_bytes);
+  }
+  return count;
+}
+
+// Reads the bytes into an Array with elements To.
+template <class Array, class To>
+Array read(std::span<const std::byte> bytes, const std::string& file) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto [begin, end] = find_header(bytes, text, file);
+  const Header header = HeaderParser(text.substr(0, end), begin, file).parse();
+  const std::vector<Type<To>> known = types<To>();
+  const auto found = std::find_if(known.begin(), known.end(),
+                                  [&](const Type<To>& each) { return each.name == header.type; });
+  if (found == known.end()) {
+    std::vector<std::string_view> names;
+    for (const Type<To>& each : known) names.push_back(each.name);
+    throw DataError(fmt::format("npy: {} has values of type {}, at byte {}; these can be read: {}",
+                                file, beginning(header.type), begin, fmt::join(names, " ")));
+  }
+  expect<DataError>(!header.fortran_order || header.extents.size() < 2,
+                    "npy: {} has its values column by column (fortran_order), at byte {}; save it "
+                    "with numpy.ascontiguousarray",
+                    file, begin);
+  const std::size_t count = count_values(header, bytes.size(), file);
+  expect<DataError>(bytes.size() == end + count * found->bytes,
+                    "npy: {} should end at byte {} by its header, but has {} bytes", file,
+                    end + count * found->bytes, bytes.size());
+  Array result = Array::uninitialized(Shape(header.extents));
+  found->convert(bytes.data() + end, static_cast<Index>(count), result.mutable_data());
+  return result;
+}
+
+std::string header_text(const char* type, const Shape& shape) {
+  constexpr std::size_t alignment = 64;
+  std::string extents = fmt::format("{}", fmt::join(shape.begin(), shape.end(), ", "));
+  if (shape.rank() == 1) extents += ",";
+  std::string header =
+      fmt::format("{}{}{}??{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", magic,
+                  '\x01', '\0', type, extents);
+  header.resize((header.size() + 1 + alignment) / alignment * alignment, ' ');
+  header.back() = '\n';
+  const auto length = static_cast<std::uint16_t>(header.size() - 10);
+  std::memcpy(header.data() + 8, &length, sizeof length);
+  return header;
+}
+
+}  // namespace
+
+Tensor npy_tensor(std::span<const std::byte> bytes, const std::string& file) {
+  return read<Tensor, real>(bytes, file);
+}
+
+Indices npy_indices(std::span<const std::byte> bytes, const std::string& file) {
+  return read<Indices, Index>(bytes, file);
+}
+
+std::string npy_header(const Tensor& x) {
+  return header_text(sizeof(real) == 4 ? "<f4" : "<f8", x.shape());
+}
+
+std::string npy_header(const Indices& x) { return header_text("<i8", x.shape()); }
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
