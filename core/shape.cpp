@@ -47,8 +47,8 @@ Shape Shape::without(int axis) const {
 
 Shape Shape::insert(int axis, Index extent) const {
   expect(rank_ < max_rank, "shape: more than {} axes: {}", int{max_rank}, *this);
-  expect(axis >= -rank_ - 1 && axis <= rank_, "shape: no place for a new axis {} in shape {}", axis,
-         *this);
+  expect(axis >= -rank_ - 1 && axis <= rank_, "shape: a new axis {} does not fit into shape {}",
+         axis, *this);
   Shape changed = *this;
   ++changed.rank_;
   const int at = changed.resolve(axis);

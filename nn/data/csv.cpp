@@ -29,7 +29,7 @@ real to_number(std::string_view field, const std::string& file, Index line) {
   const bool with_payload = field.ends_with(')');  // nan(...)
   expect<DataError>(
       error != std::errc::invalid_argument && end == field.data() + field.size() && !with_payload,
-      "csv: {}: line {} has a field that is no number: \"{}\"{}", file, line, beginning(field),
+      "csv: {}: line {} has a field that is not a number: \"{}\"{}", file, line, beginning(field),
       line == 1 ? "; if it is the name of a column, set `header`" : "");
   const real rounded = static_cast<real>(value);
   expect<DataError>(error == std::errc() && (std::isfinite(rounded) || !std::isfinite(value)),

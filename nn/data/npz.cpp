@@ -67,7 +67,7 @@ std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
   for (const ZipMember& member : archive.members()) {
     const std::string_view name = member.name;
     expect<DataError>(name.ends_with(ending),
-                      "npz: {}: member {} is no array: its name does not "
+                      "npz: {}: member {} is not an array: its name does not "
                       "end in .npy",
                       path.string(), beginning(name));
     tensors.emplace(name.substr(0, name.size() - ending.size()), archive.read(member, npy_tensor));

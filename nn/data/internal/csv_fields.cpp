@@ -48,7 +48,7 @@ void CsvFields::end_field() {
   if (rest.empty()) return;
   const std::size_t size = rest.starts_with("\r\n") ? 2 : 1;
   expect<DataError>(!line_has_ended_ || rest[size - 1] == '\n',
-                    "csv: {}: line {} has characters behind a quoted field", file_, line_);
+                    "csv: {}: line {} has characters after a quoted field", file_, line_);
   at_ += size;
   next_line_ += line_has_ended_;
 }

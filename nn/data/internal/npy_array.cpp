@@ -47,10 +47,10 @@ class HeaderParser {
       else if (key == "shape" && !extents)
         extents = tuple();
       else
-        refuse("an unknown or second key");
+        refuse("an unknown or repeated key");
       if (!take(',')) need('}'), --at_;
     }
-    if (!type || !fortran_order || !extents) refuse("an end without descr, fortran_order or shape");
+    if (!type || !fortran_order || !extents) refuse("no descr, fortran_order or shape");
     return {*type, *fortran_order, *extents};
   }
 
@@ -73,7 +73,7 @@ class HeaderParser {
   std::string quoted() {
     need('\'');
     const std::size_t end = text_.find('\'', at_);
-    if (end == std::string_view::npos) refuse("a string without an end");
+    if (end == std::string_view::npos) refuse("an unterminated string");
     const std::string_view result = text_.substr(at_, end - at_);
     at_ = end + 1;
     return std::string(result);
@@ -95,7 +95,7 @@ class HeaderParser {
       Index extent = -1;
       const char* const begin = text_.data() + at_;
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
-      if (error != std::errc() || extent < 0) refuse("no extent where there should be one");
+      if (error != std::errc() || extent < 0) refuse("a missing or invalid extent");
       at_ += static_cast<std::size_t>(end - begin);
       result.push_back(extent);
       if (!take(',')) need(')'), --at_;
@@ -146,15 +146,15 @@ std::pair<std::size_t, std::size_t> find_header(std::span<const std::byte> bytes
                     "npy: {} does not begin with \\x93NUMPY, a version and a length, at byte 0",
                     file);
   const auto version = std::to_integer<int>(bytes[6]);
-  expect<DataError>(1 <= version && version <= 3, "npy: {} is of version {}, not 1 to 3, at byte 6",
+  expect<DataError>(1 <= version && version <= 3, "npy: {} has version {}, not 1 to 3, at byte 6",
                     file, version);
   std::size_t length = 0;
   const std::size_t length_bytes = version == 1 ? 2 : 4, begin = 8 + length_bytes;
-  expect<DataError>(bytes.size() >= begin, "npy: {} ends in its header, at byte {}", file,
+  expect<DataError>(bytes.size() >= begin, "npy: {} ends within its header, at byte {}", file,
                     bytes.size());
   std::memcpy(&length, bytes.data() + 8, length_bytes);
   expect<DataError>(length <= bytes.size() - begin,
-                    "npy: {} ends at byte {}, in its header of {} bytes", file, bytes.size(),
+                    "npy: {} ends at byte {}, within its header of {} bytes", file, bytes.size(),
                     length);
   return {begin, begin + length};
 }
@@ -163,15 +163,15 @@ std::pair<std::size_t, std::size_t> find_header(std::span<const std::byte> bytes
 // means damage. This also keeps the product from overflowing.
 std::size_t count_values(const Header& header, std::size_t file_bytes, const std::string& file) {
   expect<DataError>(header.extents.size() <= Shape::max_rank,
-                    "npy: {} has {} axes, at most {} can be", file, header.extents.size(),
+                    "npy: {} has {} axes; at most {} are supported", file, header.extents.size(),
                     Shape::max_rank);
   std::size_t count = 1;
   for (const Index extent : header.extents) {
     expect<DataError>(static_cast<std::size_t>(extent) <= file_bytes,
-                      "npy: {} names {} values, more than it has", file, extent);
+                      "npy: {} declares {} values, more than it has", file, extent);
     count *= static_cast<std::size_t>(extent);
-    expect<DataError>(count <= file_bytes, "npy: {} ends at byte {}: its header names more values",
-                      file, file_bytes);
+    expect<DataError>(count <= file_bytes,
+                      "npy: {} ends at byte {}: its header declares more values", file, file_bytes);
   }
   return count;
 }
@@ -188,16 +188,17 @@ Array read(std::span<const std::byte> bytes, const std::string& file) {
   if (found == known.end()) {
     std::vector<std::string_view> names;
     for (const Type<To>& each : known) names.push_back(each.name);
-    throw DataError(fmt::format("npy: {} has values of type {}, at byte {}; these can be read: {}",
-                                file, beginning(header.type), begin, fmt::join(names, " ")));
+    throw DataError(fmt::format("npy: {} has values of type {}, at byte {}; supported: {}", file,
+                                beginning(header.type), begin, fmt::join(names, " ")));
   }
-  expect<DataError>(!header.fortran_order || header.extents.size() < 2,
-                    "npy: {} has its values column by column (fortran_order), at byte {}; save it "
-                    "with numpy.ascontiguousarray",
-                    file, begin);
+  expect<DataError>(
+      !header.fortran_order || header.extents.size() < 2,
+      "npy: {} has its values in column-major order (fortran_order), at byte {}; save it "
+      "with numpy.ascontiguousarray",
+      file, begin);
   const std::size_t count = count_values(header, bytes.size(), file);
   expect<DataError>(bytes.size() == end + count * found->bytes,
-                    "npy: {} should end at byte {} by its header, but has {} bytes", file,
+                    "npy: {} should have {} bytes according to its header, but has {}", file,
                     end + count * found->bytes, bytes.size());
   Array result = Array::uninitialized(Shape(header.extents));
   found->convert(bytes.data() + end, static_cast<Index>(count), result.mutable_data());

@@ -84,7 +84,7 @@ End read_zip64_end(std::span<const std::byte> archive, std::size_t locator_at,
   locator.need(zip64_locator);
   locator.bytes(4);  // the number of the file with the end record
   const U8 at = locator.number<U8>();
-  expect<DataError>(at <= locator_at, "{}: the zip64 end record is at byte {}, behind its locator",
+  expect<DataError>(at <= locator_at, "{}: the zip64 end record is at byte {}, after its locator",
                     where, at);
   Reader record(archive.subspan(at, locator_at - at), where + ": the zip64 end record");
   record.need(zip64_end_record);
@@ -101,9 +101,10 @@ End read_end(std::span<const std::byte> archive, const std::string& where) {
   const std::string_view text(reinterpret_cast<const char*>(archive.data()), archive.size());
   const std::size_t first = text.size() - std::min(text.size(), end_bytes + longest_comment);
   const std::size_t found = text.substr(first).rfind(signature);
-  expect<DataError>(found != std::string_view::npos,
-                    "{} is no zip archive, or cut off: its {} bytes do not end with an end record",
-                    where, text.size());
+  expect<DataError>(
+      found != std::string_view::npos,
+      "{} is not a zip archive, or cut off: its {} bytes do not end with an end record", where,
+      text.size());
   const std::size_t at = first + found;
   Reader record(archive.subspan(at), where + ": the end record");
   record.need(end_record);
@@ -134,7 +135,7 @@ void read_zip64_field(Reader extra, std::initializer_list<U8*> numbers) {
 // The bytes of a member behind its local header. `contents`: what lies before the directory.
 std::span<const std::byte> find_stored(std::span<const std::byte> contents, const ZipMember& member,
                                        U8 count, const std::string& where) {
-  expect<DataError>(member.begin <= contents.size(), "{} begins at byte {}, behind all contents",
+  expect<DataError>(member.begin <= contents.size(), "{} begins at byte {}, after all contents",
                     where, member.begin);
   Reader local(contents.subspan(member.begin), where);
   local.need(local_header);
@@ -169,7 +170,7 @@ ZipMember read_member(Reader& directory, std::span<const std::byte> contents,
   constexpr U2 encrypted = 1 << 0 | 1 << 6 | 1 << 13;
   expect<DataError>((flags & encrypted) == 0, "{} is encrypted", where);
   expect<DataError>(method == stored_method || method == deflate_method,
-                    "{} is packed by method {}; 0 (stored) and 8 (deflated) can be read", where,
+                    "{} is packed by method {}; supported: 0 (stored) and 8 (deflated)", where,
                     method);
   expect<DataError>(disk == 0, "{} lies in file {} of an archive of several", where, disk);
   ZipMember member{name, method == deflate_method, checksum, size, begin, {}};
@@ -205,7 +206,7 @@ void inflate_into(std::span<std::byte> room, std::span<const std::byte> packed,
     packed = packed.subspan(in - stream.avail_in);
     room = room.subspan(out - stream.avail_out);
   }
-  expect<MemoryError>(code != Z_MEM_ERROR, "{}: the system has no memory to unpack it", where);
+  expect<MemoryError>(code != Z_MEM_ERROR, "{}: out of memory while unpacking it", where);
   expect<DataError>(code == Z_STREAM_END && packed.empty() && room.empty(),
                     "{} is damaged: it does not unpack to {} bytes", where, size);
 }

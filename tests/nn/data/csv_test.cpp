@@ -67,15 +67,15 @@ TEST_CASE("what is no table of numbers is refused by file and line", "[data][fil
   refused("1,2\n3,4,5\n", "line 2 has 3 fields, not 2");
   refused("a,b\n1\n", "line 2 has 1 fields, not 2", with_header);
   refused("\"a\n\",b\n1\n", "line 3 has 1 fields, not 2", with_header);
-  refused("a,b\n1,2\n", "line 1 has a field that is no number: \"a\"; if it is the name of");
+  refused("a,b\n1,2\n", "line 1 has a field that is not a number: \"a\"; if it is the name of");
   for (const char* text : {"1,\n", ",1\n", "1,2\n\n", "1,2\n+3,4\n", "1,0x1\n", "1,2 3\n", "1,2\r",
                            "1,nan(2)\n", "1,\"\"\n", "1,na\n", "1,-\n", "1,1e\n", "1,1\"2\"\n"})
-    refused(text, "has a field that is no number");
+    refused(text, "has a field that is not a number");
   refused("1,2\n1e999,2\n", "line 2 has a number out of range: 1e999");
   if (sizeof(real) == 4) refused("1e300", "line 1 has a number out of range: 1e300");
   refused("1,\"2\n", "line 1 has a quoted field without an end");
-  refused("1,\"2\"3\n", "line 1 has characters behind a quoted field");
-  refused("1,\"2\"\r3\n", "line 1 has characters behind a quoted field");
+  refused("1,\"2\"3\n", "line 1 has characters after a quoted field");
+  refused("1,\"2\"\r3\n", "line 1 has characters after a quoted field");
   refused(std::string(100000, 'x'), "\"" + std::string(100, 'x') + "...\"");
   refused("\x1b[2J", "\"?[2J\"");
   CHECK_THROWS_AS(read_csv("missing.csv"), DataError);
