@@ -4,11 +4,14 @@ Usage: make_corpus.py
 """
 
 import gzip
+import io
 import json
 import pathlib
 import struct
+import zipfile
 
 CORPUS = pathlib.Path(__file__).parent / "corpus"
+GOLDEN = pathlib.Path(__file__).parent.parent / "golden"
 
 
 def write(fuzzer, name, content):
@@ -62,6 +65,41 @@ write("gzip", "cut", packed(b"a text of some length")[:-6])
 write("gzip", "damaged_sum", packed(b"a text")[:-8] + bytes(8))
 write("gzip", "garbage_behind", packed(b"a") + b"garbage")
 write("gzip", "bomb", packed(bytes(1 << 16)))
+
+def npy(kind, shape, values):
+    header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + values
+
+
+def archive(*members, method=zipfile.ZIP_STORED):
+    """members: name and content."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", method) as target:
+        for name, member in members:
+            info = zipfile.ZipInfo(name)
+            info.compress_type = method
+            target.writestr(info, member)
+    return content.getvalue()
+
+
+for path in sorted((GOLDEN / "npz").glob("*.npz")):
+    write("npz", path.stem, path.read_bytes())
+scalar = npy("<i8", "()", struct.pack("<q", 3))
+one = archive(("a.npy", scalar))
+directory = one.index(b"PK\1\2")
+write("npz", "one", one)
+write("npz", "comment", one[:-2] + b"\4\0text")
+write("npz", "cut", one[:-1])
+write("npz", "no_array", archive(("a", scalar)))
+write("npz", "no_name", archive((".npy", scalar)))
+write("npz", "nul_in_name", one.replace(b"a.npy", b"\0.npy"))
+write("npz", "name_twice", archive(("a.npy", scalar), ("b.npy", scalar)).replace(b"b.npy", b"a.npy"))
+write("npz", "long_name", archive(("n" * 3000 + ".npy", scalar)))
+write("npz", "encrypted", one[:directory + 8] + b"\1" + one[directory + 9:])
+write("npz", "damaged_sum", one[:directory + 16] + bytes(4) + one[directory + 20:])
+write("npz", "packed_by_lzma", archive(("a.npy", scalar), method=zipfile.ZIP_LZMA))
+write("npz", "bomb", archive(("a.npy", npy("|u1", f"({1 << 20},)", bytes(1 << 20))), method=zipfile.ZIP_DEFLATED))
+write("npz", "packed", packed(one))
 
 types = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E5M2": 1, "F8_E4M3": 1, "F8_E8M0": 1, "I64": 8,
          "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1}

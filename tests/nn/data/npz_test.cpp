@@ -59,6 +59,7 @@ Archive archive_in(const std::string& name) { return {read_text(golden(name))}; 
 // What a file with these bytes holds.
 Tensors read(const Archive& archive) {
   static const testing::Scratch folder;
+  std::filesystem::remove(folder / "x.npz");  // some file systems sync a file that is replaced
   std::ofstream(folder / "x.npz", std::ios::binary) << archive.text;
   return read_npz(folder / "x.npz");
 }
@@ -158,20 +159,24 @@ TEST_CASE("arrays that cannot be in an archive are refused before it is written"
   CHECK(read_npz(path).begin()->first.size() == 65531);
 }
 
-TEST_CASE("an archive that is cut off or has a changed byte gives no other arrays",
+TEST_CASE("an archive that is cut off or has a flipped bit gives no other arrays",
           "[data][files]") {
-  for (const char* kind : {"stored", "deflated", "piped", "zip64"}) {
+  for (const char* kind : {"deflated", "zip64"}) {
     INFO(kind);
     const Archive good = archive_in(kind);
     const Tensors tensors = read_npz(golden(kind));
     for (std::size_t at = 0; at < good.text.size(); ++at) {
       INFO("byte " << at);
       CHECK(!error_of({good.text.substr(0, at)}).empty());
-      for (const char flip : {1, 32, -1}) {
-        Archive changed = good;
-        changed.text[at] ^= flip;
-        if (error_of(changed).empty()) CHECK(equal(read(changed), tensors));
+      Archive changed = good;
+      changed.text[at] ^= static_cast<char>(1 << at % 8);
+      Tensors found = tensors;
+      try {
+        found = read(changed);
+      } catch (const DataError& error) {
+        CHECK_THAT(error.what(), Contains("x.npz"));
       }
+      CHECK(equal(found, tensors));
     }
   }
 }
