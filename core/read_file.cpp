@@ -118,10 +118,18 @@ bool begins_gzip(std::span<const std::byte> bytes) {
   return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
 }
 
+void expect_honest(std::size_t packed, std::size_t unpacked, const std::filesystem::path& path) {
+  const std::size_t honest = honest_size(packed);
+  expect<DataError>(
+      unpacked <= honest,
+      "read_file: {} may be a decompression bomb: its {} bytes unpack to more than {}, {} times "
+      "as many; if you trust it, unpack it with gunzip",
+      path.string(), packed, honest, honest / packed);
+}
+
 // Unpacks a gzip file, which may consist of several concatenated ones.
 FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::path& path,
                    std::size_t limit) {
-  const std::size_t honest = honest_size(packed.size());
   constexpr int gzip_only = 16;
   z_stream stream{};
   expect<MemoryError>(inflateInit2(&stream, gzip_only + MAX_WBITS) == Z_OK,
@@ -152,11 +160,7 @@ FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::pat
                       "read_file: {} is damaged at byte {}: {}", path.string(), taken,
                       stream.msg == nullptr ? "not gzip data" : stream.msg);
     expect_within(limit, block.size(), path);
-    expect<DataError>(
-        block.size() <= honest,
-        "read_file: {} may be a decompression bomb: its {} bytes unpack to more than {}, {} times "
-        "as many; if you trust it, unpack it with gunzip",
-        path.string(), packed.size(), honest, honest / packed.size());
+    expect_honest(packed.size(), block.size(), path);
   }
   return block.finish();
 }

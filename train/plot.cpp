@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
+
+#include "tapegrad/core/error.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -13,30 +16,45 @@ namespace {
 constexpr double width = 720, height = 320;
 constexpr double left = 72, right = 24, top = 40, bottom = 56;
 
-constexpr const char* style = R"(<style>
+using Colors = std::array<const char*, 8>;
+constexpr Colors light{"#0969da", "#bc4c00", "#1a7f37", "#8250df",
+                       "#cf222e", "#1b7c83", "#6e7781", "#bf3989"};
+constexpr Colors dark{"#58a6ff", "#f0883e", "#3fb950", "#bc8cff",
+                      "#ff7b72", "#39c5cf", "#8b949e", "#f778ba"};
+
+// A class for each color, two to a line, which gives the property that color.
+std::string color_classes(const char* name, const char* property, const Colors& colors,
+                          const char* indent) {
+  std::string rules;
+  for (std::size_t i = 0; i < colors.size(); ++i)
+    rules += fmt::format("{}.{}{} {{ {}: {} }}{}", i % 2 == 0 ? indent : " ", name, i, property,
+                         colors[i], i % 2 == 0 ? "" : "\n");
+  return rules;
+}
+
+std::string style(bool bands) {
+  std::string sheet = R"(<style>
   .back { fill: #ffffff }
   text { fill: #24292f; font: 13px sans-serif }
   .title { font-size: 15px; font-weight: bold }
   .grid { stroke: #d8dee4 }
   .frame { stroke: #57606a; fill: none }
   .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
-  .color0 { stroke: #0969da } .color1 { stroke: #bc4c00 }
-  .color2 { stroke: #1a7f37 } .color3 { stroke: #8250df }
-  .color4 { stroke: #cf222e } .color5 { stroke: #1b7c83 }
-  .color6 { stroke: #6e7781 } .color7 { stroke: #bf3989 }
-  .dots { stroke-width: 6 }
-  @media (prefers-color-scheme: dark) {
+)";
+  sheet += color_classes("color", "stroke", light, "  ");
+  sheet += "  .dots { stroke-width: 6 }\n";
+  if (bands)
+    sheet += "  .band { fill-opacity: 0.2 }\n" + color_classes("shade", "fill", light, "  ");
+  sheet += R"(  @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117 }
     text { fill: #e6edf3 }
     .grid { stroke: #30363d }
     .frame { stroke: #8b949e }
-    .color0 { stroke: #58a6ff } .color1 { stroke: #f0883e }
-    .color2 { stroke: #3fb950 } .color3 { stroke: #bc8cff }
-    .color4 { stroke: #ff7b72 } .color5 { stroke: #39c5cf }
-    .color6 { stroke: #8b949e } .color7 { stroke: #f778ba }
-  }
-</style>
 )";
+  sheet += color_classes("color", "stroke", dark, "    ");
+  if (bands) sheet += color_classes("shade", "fill", dark, "    ");
+  return sheet + "  }\n</style>\n";
+}
 
 // An axis between two of its ticks.
 struct Axis {
@@ -94,14 +112,42 @@ Axis logarithmic_axis(double least, double greatest, bool doublings) {
   return axis;
 }
 
+struct BandPoint {
+  double x, lower, upper;
+};
+
+// Empty for a curve without deviations.
+std::vector<BandPoint> band(const Series& series) {
+  expect<ArgumentError>(
+      series.deviations.empty() || series.deviations.size() == series.points.size(),
+      "svg: {} has {} points, but {} deviations", series.name, series.points.size(),
+      series.deviations.size());
+  std::vector<BandPoint> points;
+  for (std::size_t i = 0; i < series.deviations.size(); ++i) {
+    const auto& [x, y] = series.points[i];
+    const double deviation = series.deviations[i];
+    if (is_drawable(y) && is_drawable(deviation))
+      points.push_back({x, y - deviation, y + deviation});
+  }
+  return points;
+}
+
+bool has_band(const Diagram& diagram) {
+  return std::any_of(diagram.series.begin(), diagram.series.end(),
+                     [](const Series& series) { return !series.deviations.empty(); });
+}
+
 std::pair<Axis, Axis> axes(const Diagram& diagram) {
   double least_x = INFINITY, greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
-  for (const Series& series : diagram.series)
-    for (const auto& [x, y] : series.points) {
-      if (!is_drawable(y)) continue;
-      least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
-      least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
-    }
+  const auto include = [&](double x, double y) {
+    if (!is_drawable(y) || (diagram.logarithmic && y <= 0)) return;
+    least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
+    least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
+  };
+  for (const Series& series : diagram.series) {
+    for (const auto& [x, y] : series.points) include(x, y);
+    for (const auto& [x, lower, upper] : band(series)) include(x, lower), include(x, upper);
+  }
   if (least_y > greatest_y) return {linear_axis(0, 1), linear_axis(0, 1)};
   if (diagram.logarithmic)
     return {logarithmic_axis(least_x, greatest_x, true),
@@ -159,6 +205,25 @@ void draw_axes(std::string& svg, const Frame& frame) {
                  "<text text-anchor=\"middle\" transform=\"rotate(-90 18 {0})\" x=\"18\" "
                  "y=\"{0}\">{1}</text>\n",
                  floor - frame.frame_height() / 2, escaped(frame.diagram.y_label));
+  if (has_band(frame.diagram))
+    fmt::format_to(out,
+                   "<text text-anchor=\"end\" x=\"{}\" y=\"{}\">bands: +- standard "
+                   "deviation</text>\n",
+                   left + frame_width, floor + 42);
+}
+
+// From the first point along the upper edge, and back along the lower one.
+void draw_band(std::string& svg, const Frame& frame, const Series& series, std::size_t color) {
+  const std::vector<BandPoint> points = band(series);
+  std::string path;
+  const auto add = [&](double x, double y) {
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.across(x), frame.up(y));
+  };
+  for (const BandPoint& point : points) add(point.x, point.upper);
+  const double lowest = frame.y_axis.ticks.front().value;  // a logarithmic axis does not reach 0
+  for (auto point = points.rbegin(); point != points.rend(); ++point)
+    add(point->x, std::max(point->lower, lowest));
+  if (!path.empty()) svg += fmt::format("<path class=\"band shade{}\" d=\"{}Z\"/>\n", color, path);
 }
 
 void draw_curve(std::string& svg, const Frame& frame, const Series& series, std::size_t color) {
@@ -181,10 +246,14 @@ std::string draw(const Diagram& diagram, double offset, const std::vector<std::s
   std::string svg = fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left,
                                 offset + 24, escaped(diagram.title));
   draw_axes(svg, frame);
+  const auto color_of = [&](const Series& series) {
+    const auto name = std::find(names.begin(), names.end(), series.name);
+    return static_cast<std::size_t>(name - names.begin()) % light.size();
+  };
+  for (const Series& series : diagram.series) draw_band(svg, frame, series, color_of(series));
   double legend = width - right;
   for (const Series& series : diagram.series) {
-    const auto color = static_cast<std::size_t>(
-        (std::find(names.begin(), names.end(), series.name) - names.begin()) % 8);
+    const std::size_t color = color_of(series);
     draw_curve(svg, frame, series, color);
     legend -= letter * static_cast<double>(series.name.size());
     svg += fmt::format(
@@ -219,7 +288,7 @@ std::string svg(const std::vector<Diagram>& diagrams) {
   std::string result = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
       "height=\"{1}\">\n{2}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n",
-      width, total, style);
+      width, total, style(std::any_of(diagrams.begin(), diagrams.end(), has_band)));
   std::vector<std::string> names;  // a name has one color in all diagrams
   for (const Diagram& diagram : diagrams)
     for (const Series& series : diagram.series)

@@ -13,6 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
+  std::vector<double> deviations = {};  ///< of the y of each point; empty: unknown
 };
 
 /// Curves that share their axes.
@@ -25,8 +26,9 @@ struct Diagram {
 };
 
 /// The diagrams as one SVG image, one below the other, with ticks and legends. It follows the
-/// reader's preference for light or dark. A name has the same color in all diagrams. Omits
-/// non-finite points.
+/// reader's preference for light or dark. A name has the same color in all diagrams. Behind a curve
+/// with deviations lies the band y +- deviation. Omits non-finite points, and what logarithmic axes
+/// do not reach. Throws ArgumentError if a curve has a deviation for some of its points only.
 std::string svg(const std::vector<Diagram>& diagrams);
 
 /// Text escaped for SVG and HTML.

@@ -17,17 +17,26 @@ Json at_rate(Json configuration, double rate) {
 template <class Value>
 Series mean_curve(const Results& results, const Value& value) {
   Series mean{results.system, {}};
-  const auto seeds = static_cast<double>(results.trainings.size());
+  std::vector<std::vector<double>> values;  // those of all seeds, at each point
   for (const Outcome& training : results.trainings) {
     std::size_t at = 0;
     for (const CurvePoint& point : training.curve) {
       const std::optional<double> y = value(point);
       if (!y) continue;
-      if (at == mean.points.size()) mean.points.emplace_back(point.step, 0);
-      mean.points[at++].second += *y / seeds;
+      if (at == values.size()) {
+        values.emplace_back();
+        mean.points.emplace_back(point.step, 0);
+      }
+      values[at++].push_back(*y);
     }
-    expect<DataError>(at == mean.points.size(), "{}: the curves of its seeds have other points",
+  }
+  const std::size_t seeds = results.trainings.size();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    expect<DataError>(values[i].size() == seeds, "{}: the curves of its seeds have other points",
                       results.system);
+    const Spread spread(values[i]);
+    mean.points[i].second = spread.mean;
+    if (seeds > 1) mean.deviations.push_back(spread.deviation);
   }
   return mean;
 }
@@ -107,9 +116,14 @@ Series thinned(const Series& curve) {
   const std::size_t stretch = std::max<std::size_t>(1, curve.points.size() / 50);
   Series series{curve.name, {}};
   for (std::size_t end = stretch; end <= curve.points.size(); end += stretch) {
-    double sum = 0;
-    for (std::size_t i = end - stretch; i < end; ++i) sum += curve.points[i].second;
-    series.points.emplace_back(static_cast<double>(end), sum / static_cast<double>(stretch));
+    double y = 0, deviation = 0;
+    for (std::size_t i = end - stretch; i < end; ++i) {
+      y += curve.points[i].second;
+      if (!curve.deviations.empty()) deviation += curve.deviations[i];
+    }
+    const auto count = static_cast<double>(stretch);
+    series.points.emplace_back(static_cast<double>(end), y / count);
+    if (!curve.deviations.empty()) series.deviations.push_back(deviation / count);
   }
   return series;
 }

@@ -89,12 +89,13 @@ class Comparison {
 /// "none 0.003, layer 0.001": the chosen learning rate of each system.
 std::string rates_text(const std::vector<Results>& results);
 
-/// The training losses of a system, averaged over seeds at each point.
+/// The training losses of a system, averaged over seeds at each point, with their sample standard
+/// deviations if there are several seeds. Throws DataError if the curves have different lengths.
 Series mean_training_curve(const Results& results);
 /// The same for the measurements on held-out data during training.
 Series mean_validation_curve(const Results& results);
 /// Reduces a curve with one point per step, from 1, to means over about fifty stretches of equal
-/// length.
+/// length; a deviation becomes the mean of those in its stretch.
 Series thinned(const Series& curve);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

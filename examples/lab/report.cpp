@@ -51,19 +51,23 @@ svg {{ max-width: 100%; min-width: 32rem; height: auto }}
 </html>
 )";
 
-// One column of x and one of each series, for all x that there are.
+// One column of x, and one of each series and of its deviations, for all x that there are.
 std::string csv(const Diagram& diagram) {
-  std::map<double, std::map<std::string, double>> rows;
   std::vector<std::string> header{diagram.x_label};
+  std::map<double, std::map<std::string, double>> rows;
   for (const Series& series : diagram.series) {
-    header.push_back(series.name);
-    for (const auto& [x, y] : series.points) rows[x][series.name] = y;
+    const std::string& name = header.emplace_back(series.name);
+    for (const auto& [x, y] : series.points) rows[x][name] = y;
+    if (series.deviations.empty()) continue;
+    const std::string& deviation = header.emplace_back(series.name + " deviation");
+    for (std::size_t i = 0; i < series.deviations.size(); ++i)
+      rows[series.points[i].first][deviation] = series.deviations[i];
   }
   std::string text = csv_line(header);
   for (const auto& [x, values] : rows) {
     std::vector<std::string> cells{fmt::format("{}", x)};
-    for (const Series& series : diagram.series) {
-      const auto found = values.find(series.name);
+    for (const std::string& name : std::span(header).subspan(1)) {
+      const auto found = values.find(name);
       cells.push_back(found == values.end() ? "" : fmt::format("{}", found->second));
     }
     text += csv_line(cells);

@@ -89,6 +89,16 @@ class Laboratory(unittest.TestCase):
             self.assertGreater(len(rows), 1, table)
             self.assertEqual({len(row) for row in rows}, {len(rows[0])}, table)
 
+    def test_curves_over_seeds_have_bands(self):
+        drawings = list(PAGES.glob("*.svg"))
+        for drawing in drawings:
+            header = next(csv.reader(drawing.with_suffix(".csv").open()))
+            deviations = [column for column in header if column.endswith(" deviation")]
+            self.assertEqual(drawing.read_text().count('class="band '), len(deviations), drawing)
+            self.assertEqual([header[header.index(column) - 1] + " deviation" for column in deviations], deviations)
+            if NAME in ("depth", "mnist_norms"):
+                self.assertEqual(1 + 2 * len(deviations), len(header), drawing)
+
     def test_reproducible(self):
         self.assertEqual(run(*FLAGS).stdout, self.result.stdout)
 

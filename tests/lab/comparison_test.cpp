@@ -63,8 +63,25 @@ TEST_CASE("curves are means over seeds") {
   for (int step = 1; step <= 101; ++step) steps.points.emplace_back(step, step);
   CHECK(thinned(steps).points.size() == 50);
   CHECK(thinned(steps).points.back() == std::pair{100., 99.5});
-  const Results other{"a", 0, {{.curve = {{10, 4}}}, {.curve = {}}}};
-  CHECK_THROWS_WITH(mean_training_curve(other), Contains("other points"));
+  CHECK(thinned(steps).deviations.empty());
+  for (int step = 1; step <= 101; ++step) steps.deviations.push_back(2 * step);
+  CHECK(thinned(steps).deviations.size() == 50);
+  CHECK(thinned(steps).deviations.back() == 199);
+}
+
+TEST_CASE("curves have the sample standard deviations over seeds") {
+  const Outcome one{.curve = {{10, 4, 1}, {20, 2}}}, two{.curve = {{10, 2, 3}, {20, 1}}};
+  const Results results{"a", 0, {one, two}};
+  CHECK(mean_training_curve(results).deviations ==
+        std::vector<double>{std::sqrt(2.0), std::sqrt(0.5)});
+  CHECK(mean_validation_curve(results).deviations == std::vector<double>{std::sqrt(2.0)});
+  CHECK(mean_training_curve({"a", 0, {one}}).deviations.empty());
+}
+
+TEST_CASE("the curves of all seeds have the same points") {
+  const Outcome shorter{.curve = {{10, 4}}}, longer{.curve = {{10, 4}, {20, 2}}};
+  for (const Results& results : {Results{"a", 0, {longer, shorter}}, {"a", 0, {shorter, longer}}})
+    CHECK_THROWS_WITH(mean_training_curve(results), Contains("other points"));
 }
 
 TEST_CASE("a training has diverged without a finite value, or above its start") {

@@ -211,11 +211,10 @@ struct Column {
 };
 
 void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
+  const Index seeds = flags.comparison.seeds;
   const std::string over =
-      flags.comparison.seeds == 1
-          ? "one seed"
-          : fmt::format("mean and spread over {} seeds (sample standard deviation)",
-                        flags.comparison.seeds);
+      seeds == 1 ? "one seed"
+                 : fmt::format("mean and spread over {} seeds (sample standard deviation)", seeds);
   Table losses{"Validation loss in bits a character, " + over, {"norm"}, {}};
   Table costs{"What a norm loses against layer_simple, in bits a character", {"norm"}, {}};
   for (const Column& column : columns) {
@@ -235,15 +234,23 @@ void tables(Report& report, const std::vector<Column>& columns, const DepthFlags
   if (columns.front().results.contains("layer_simple")) report.table(costs);
 }
 
+/// The columns with one placement.
+std::vector<Column> placed(std::vector<Column> columns, const std::string& placement) {
+  std::erase_if(columns, [&](const Column& c) { return c.placement != placement; });
+  return columns;
+}
+
 void figures(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   for (const std::string& placement : flags.placements) {
     const std::string title = fmt::format("Validation loss and depth, {}-norm", placement);
     Diagram diagram{title, "layers", "bits a character", {}};
     for (const std::string& norm : flags.norms) {
       Series series{norm, {}};
-      for (const Column& column : columns)
-        if (column.placement == placement)
-          series.points.emplace_back(column.depth, column.mean(norm));
+      for (const Column& column : placed(columns, placement)) {
+        const Spread spread = column.results.at(norm).spread(validation);
+        series.points.emplace_back(column.depth, spread.mean);
+        if (flags.comparison.seeds > 1) series.deviations.push_back(spread.deviation);
+      }
       diagram.series.push_back(series);
     }
     report.figure(placement + "_depth", diagram);
@@ -252,17 +259,12 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
     const std::string title =
         fmt::format("Training loss, {}-norm, {} layers", column.placement, column.depth);
     Diagram diagram{title, "optimizer steps", "bits a character", {}};
-    for (const std::string& norm : flags.norms)
-      diagram.series.push_back(
-          {norm, thinned(mean_training_curve(column.results.at(norm))).points});
+    for (const std::string& norm : flags.norms) {
+      diagram.series.push_back(thinned(mean_training_curve(column.results.at(norm))));
+      diagram.series.back().name = norm;
+    }
     report.figure(fmt::format("{}_{}", column.placement, column.depth), diagram);
   }
-}
-
-/// The columns with one placement.
-std::vector<Column> placed(std::vector<Column> columns, const std::string& placement) {
-  std::erase_if(columns, [&](const Column& c) { return c.placement != placement; });
-  return columns;
 }
 
 /// "pre, 2 layers 0.79; ..."
@@ -310,7 +312,6 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
                return fmt::format("costs {:.3f} at a spread of {:.3f}", c.scale_cost(), c.spread());
              }),
       all([](const Column& c) { return c.scale_cost() > 3 * c.spread(); }));
-
   if (flags.layers.size() > 1)
     for (const std::string& placement : flags.placements)
       growth_claim(report, placement, placed(columns, placement));
@@ -381,7 +382,6 @@ int run(const registry::Experiment& self, int argc, char** argv) {
       }
     tables(report, columns, depth);
     figures(report, columns, depth);
-
     const auto trained = [&](const char* norm) { return columns.front().results.contains(norm); };
     if (depth.comparison.seeds > 1 && trained("layer") && trained("layer_simple") &&
         trained("ada") && trained("detach") && trained("detach_mean") && trained("detach_variance"))

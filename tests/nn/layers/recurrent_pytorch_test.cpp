@@ -1,4 +1,5 @@
 #include <catch2/catch.hpp>
+#include <span>
 
 #include "support/golden.h"
 #include "support/scratch.h"
@@ -55,6 +56,31 @@ void from_pytorch(const Recurrent& net, const std::map<std::string, Tensor>& wei
   load_pytorch(net, folder / "weights");
 }
 
+std::vector<Parameter> weights_of(const Recurrent& net) {
+  std::vector<Parameter> weights;
+  for (const RecurrentLayer& layer : net.layers) {
+    weights.insert(weights.end(), {layer.input.weight, layer.weight, layer.input.bias});
+    if (layer.cell == Cell::gru) weights.push_back(layer.candidate_bias);
+  }
+  return weights;
+}
+
+// PyTorch has a second bias, bias_hh. Ours has only its part for the candidate of a GRU.
+void check_gradients(const std::map<std::string, Tensor>& gradients, bool gru,
+                     std::span<const Tensor> expected) {
+  std::size_t at = 0;
+  for (const auto& [name, gradient] : gradients) {
+    INFO(name);
+    if (name.starts_with("bias_hh") && gru) {
+      const Tensor gates = slice(gradient, 0, 6, 9);
+      CHECK(relative_error(gates, slice(expected[at], 0, 6, 9)) < golden_tolerance);
+    } else if (!name.starts_with("bias_hh")) {
+      CHECK(relative_error(gradient, expected[at]) < golden_tolerance);
+    }
+    ++at;
+  }
+}
+
 void check_pytorch(const GoldenRow& row) {
   const Golden expected = golden("recurrent.json", row.name);
   Random random(1);
@@ -72,36 +98,17 @@ void check_pytorch(const GoldenRow& row) {
   const Tensor value = everything(net(leaves[0], states_of(net, first), row.lengths));
   CHECK(relative_error(value, expected.value) < golden_tolerance);
 
-  for (const RecurrentLayer& layer : net.layers)
-    for (const Parameter& parameter : {layer.input.weight, layer.weight, layer.input.bias})
-      leaves.push_back(parameter);
-  if (row.cell == Cell::gru)
-    for (const RecurrentLayer& layer : net.layers) leaves.push_back(layer.candidate_bias);
+  for (const Parameter& weight : weights_of(net)) leaves.push_back(weight);
   const std::vector<Tensor> gradients = grad(value, leaves, {.seed = expected.seed});
   for (std::size_t i = 0; i < inputs; ++i)
     CHECK(relative_error(gradients[i], expected.gradients[i]) < golden_tolerance);
 
-  // Gradients as a net of their own, in PyTorch's layout.
+  // The other gradients as the weights of a net, which brings them into PyTorch's layout.
   const Recurrent back(row.cell, 2, 3, random, row.options);
-  for (std::size_t i = 0; i < net.layers.size(); ++i) {
-    RecurrentLayer layer = back.layers[i];
-    layer.input.weight.set(gradients[inputs + 3 * i]);
-    layer.weight.set(gradients[inputs + 3 * i + 1]);
-    layer.input.bias.set(gradients[inputs + 3 * i + 2]);
-    if (row.cell == Cell::gru)
-      layer.candidate_bias.set(gradients[inputs + 3 * net.layers.size() + i]);
-  }
   at = inputs;
-  for (const auto& [name, gradient] : to_pytorch(back)) {
-    INFO(name);
-    if (name.starts_with("bias_hh") && row.cell == Cell::gru) {
-      const Tensor gates = slice(gradient, 0, 6, 9);
-      CHECK(relative_error(gates, slice(expected.gradients[at], 0, 6, 9)) < golden_tolerance);
-    } else if (!name.starts_with("bias_hh")) {
-      CHECK(relative_error(gradient, expected.gradients[at]) < golden_tolerance);
-    }
-    ++at;
-  }
+  for (Parameter& weight : weights_of(back)) weight.set(gradients[at++]);
+  check_gradients(to_pytorch(back), row.cell == Cell::gru,
+                  std::span(expected.gradients).subspan(inputs));
 }
 
 }  // namespace
