@@ -58,4 +58,7 @@ void write_file(const std::filesystem::path& path,
 /// writes a temporary file beside it and removes it again. Leaves the file itself alone.
 void expect_writable(const std::filesystem::path& path);
 
+/// Creates a directory, with its parents, unless it exists. Throws DataError on failure.
+void make_directory(const std::filesystem::path& path);
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR

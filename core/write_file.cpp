@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -257,6 +258,12 @@ void expect_writable(const std::filesystem::path& path) {
   Temporary file(target_of(path), path);
   constexpr std::byte some{};
   expect_done(file.write(std::span(&some, 1)) && file.flush(), path);
+}
+
+void make_directory(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  expect<DataError>(!error, "{}: cannot create this directory: {}", path.string(), error.message());
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -187,7 +187,7 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
       configuration_(configuration.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"),
       resumes_(steps_done > 0) {
   if (directory_.empty()) return;
-  make_directory();
+  make_directory(directory_);
   for (const std::string& file : log_files(directory_)) expect_writable(file);
   if (!resumes_) return;
   rows_ = read_rows(path(rows_file), steps_done);
@@ -195,12 +195,6 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
   if (rows_.empty()) return;
   if (const Json& last = rows_.back(); last.contains("seconds") && last["seconds"].is_number())
     seconds_before_ = last["seconds"];
-}
-
-void RunLog::make_directory() const {
-  std::error_code error;
-  std::filesystem::create_directories(directory_, error);
-  expect<DataError>(!error, "{}: cannot create this directory: {}", directory_, error.message());
 }
 
 void RunLog::start() {
@@ -211,7 +205,7 @@ void RunLog::start() {
     remove_log(directory_);
     remove_seeds(directory_);
   }
-  make_directory();
+  make_directory(directory_);
   write(path(config_file), configuration_);
   started_ = true;
   if (!rows_.empty()) write_rows();

@@ -52,7 +52,6 @@ class RunLog {
   void summary(const Json& results);
 
  private:
-  void make_directory() const;
   std::string path(const char* file) const { return directory_ + "/" + file; }
 
   std::string directory_;

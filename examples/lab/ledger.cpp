@@ -164,10 +164,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
                       path, beginning(found.data), data_);
     return found.outcome;
   }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  expect<DataError>(!error, "{}: cannot create this directory: {}", folder.string(),
-                    error.message());
+  make_directory(folder);
   const auto begin = std::chrono::steady_clock::now();
   Record record{configuration, data_, TAPEGRAD_VERSION, train()};
   record.outcome.seconds =

@@ -133,9 +133,7 @@ void Report::begin(const std::string& name, const std::string& title, const std:
   title_ = title;
   command_ = command;
   if (directory_.empty()) return;
-  std::error_code error;
-  std::filesystem::create_directories(directory_, error);
-  expect<DataError>(!error, "{}: cannot create this directory: {}", directory_, error.message());
+  make_directory(directory_);
   expect_writable(directory_ + "/" + name_ + ".html");
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
@@ -147,6 +148,9 @@ bool belongs(const Option& option, NormKind kind) {
 void set_option(NormSpec& spec, std::string_view name, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   const std::string_view key = assignment.substr(0, equals);
+  expect<ArgumentError>(!assignment.empty(),
+                        "norm: {}: an option is empty; leave out the colon or comma before it",
+                        name);
   const auto found = options().find(key);
   std::string known;
   for (const auto& [each, option] : options())
@@ -215,9 +219,13 @@ NormSpec::NormSpec(std::string_view text) {
         fmt::format("norm: unknown normalization {}; available: {}", beginning(name), all));
   }
   if (colon == std::string_view::npos) return;
+  std::set<std::string_view> given;
   for (std::string_view rest = text.substr(colon + 1);;) {
     const std::size_t comma = rest.find(',');
-    set_option(*this, name, rest.substr(0, comma));
+    const std::string_view assignment = rest.substr(0, comma);
+    set_option(*this, name, assignment);
+    const std::string_view key = assignment.substr(0, assignment.find('='));
+    expect<ArgumentError>(given.insert(key).second, "norm: {}: {} is given twice", name, key);
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);
   }

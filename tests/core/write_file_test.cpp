@@ -351,3 +351,16 @@ TEST_CASE("names are taken as they are", "[files]") {
   CHECK_THROWS_WITH(write(folder / "new/", "1"), Contains("new/"));
   CHECK(names_in(folder.path).empty());
 }
+
+TEST_CASE("a directory is made with its parents, or an error names it", "[files]") {
+  const Scratch folder;
+  make_directory(folder / "a" / "b");
+  make_directory(folder / "a" / "b");
+  CHECK(fs::is_directory(folder / "a" / "b"));
+  write(folder / "file", "1");
+  for (const fs::path& path : {folder / "file", folder / "file" / "inside"}) {
+    CHECK_THROWS_AS(make_directory(path), DataError);
+    CHECK_THROWS_WITH(make_directory(path), Contains(path.string() + ": cannot create"));
+  }
+  CHECK_THROWS_AS(make_directory(""), DataError);
+}

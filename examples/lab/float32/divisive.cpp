@@ -154,6 +154,16 @@ Results measure(const Variant& variant, const Setting& setting, const Comparison
        }});
 }
 
+std::vector<std::string> row(const std::string& norm, const char* variant, double smoothing,
+                             double l1, const Results& found, const Metric& held_out) {
+  return {norm,
+          variant,
+          fmt::format("{}", smoothing),
+          fmt::format("{}", l1),
+          found.spread(training_loss).to_string(),
+          found.spread(held_out).to_string()};
+}
+
 /// The family at one place. Returns the plain forms by kind.
 std::map<std::string, Results> family(Report& report, const Setting& setting,
                                       const Comparison& comparison) {
@@ -161,13 +171,8 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
   Table table{setting.title,
               {"normalization", "variant", "smoothing", "L1", "training loss", setting.score},
               {}};
-  const auto row = [&](const std::string& norm, const char* variant, double smoothing,
-                       double weight, const Results& found) {
-    table.rows.push_back({norm, variant, fmt::format("{}", smoothing), fmt::format("{}", weight),
-                          found.spread(training_loss).to_string(),
-                          found.spread(setting.held_out).to_string()});
-  };
-  row("none", "", 0, 0, measure({"none"}, setting, comparison));
+  table.rows.push_back(
+      row("none", "", 0, 0, measure({"none"}, setting, comparison), setting.held_out));
   std::map<std::string, Results> plain_forms;
   std::vector<std::pair<std::string, Judgement>> smoothing_helps, penalty_helps;
   int smoothing_ahead = 0, penalty_ahead = 0;
@@ -178,10 +183,10 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
     };
     const Results first = with(plain, 0), smoothed = with(smooth, 0), sparse = with(plain, l1),
                   both = with(smooth, l1);
-    row(kind, "plain", plain, 0, first);
-    row(kind, "smoothed", smooth, 0, smoothed);
-    row(kind, "with L1", plain, l1, sparse);
-    row(kind, "with both", smooth, l1, both);
+    table.rows.push_back(row(kind, "plain", plain, 0, first, setting.held_out));
+    table.rows.push_back(row(kind, "smoothed", smooth, 0, smoothed, setting.held_out));
+    table.rows.push_back(row(kind, "with L1", plain, l1, sparse, setting.held_out));
+    table.rows.push_back(row(kind, "with both", smooth, l1, both, setting.held_out));
     smoothing_helps.emplace_back(kind, better(setting.held_out, smoothed, first));
     penalty_helps.emplace_back(kind, better(setting.held_out, sparse, first));
     const double score = first.spread(setting.held_out).mean;

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "lab/registry.h"
 #include "tapegrad/train.h"
 
@@ -41,9 +39,9 @@ std::string second_derivative() {
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   std::string directory = ".";
-  flags.setting("--report", directory, "Directory for the pages");
+  flags.setting("--report", directory, "Directory for the pages")->check(file_name());
   return flags.run(argc, argv, [&] {
-    std::filesystem::create_directories(directory);
+    make_directory(directory);
     const std::string layer_norm = directory + "/tape_layer_norm.html";
     const std::string second = directory + "/tape_second_derivative.html";
     write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
