@@ -21,20 +21,6 @@ constexpr const char* steps_note = "steps_done";
 constexpr const char* epoch_loss_note = "epoch_loss";
 constexpr const char* row_loss_note = "row_loss";
 
-std::optional<SaveInterval> parse_interval(std::string text) {
-  SaveInterval interval;
-  if (text.ends_with('m')) {
-    text.pop_back();
-    double minutes = 0;
-    if (!CLI::detail::lexical_cast(text, minutes) || !(minutes > 0)) return {};
-    interval.seconds = 60 * minutes;
-  } else {
-    interval.steps = whole_number<Index>(text).value_or(0);
-    if (interval.steps < 1) return {};
-  }
-  return interval;
-}
-
 std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
 
 std::optional<RunningMean> parse_mean(const Json& note, Index count) {
@@ -64,40 +50,6 @@ void write_all(const std::vector<std::function<void()>>& writes) {
 }
 
 }  // namespace
-
-void RunFlags::add_to(Flags& flags) {
-  threads = tapegrad::threads();
-  flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-      ->check(between(1, 1024));
-  flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")
-      ->check(file_name());
-  flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
-      ->check(file_name());
-  flags
-      .setting("--save-every", save_every, "Interval of further saves: steps (500) or minutes (5m)")
-      ->needs("--save")
-      ->check([](const std::string& text) {
-        return parse_interval(text) ? ""
-                                    : "must be a number of steps, or of minutes as in 5m: " + text;
-      });
-  flags.setting("--resume", resume, "Checkpoint to resume from")->check(file_name());
-  flags.setting("--quiet", quiet, "No progress on standard error");
-  flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
-  flags
-      .setting("--overfit-batch", overfit_batch,
-               "Train on a single batch until it is learned: finds mistakes in a model")
-      ->excludes("--save", "--resume");
-  flags.setting("--check-nan", check_nan,
-                "Stop at the operation that produces the first NaN or infinity (slower)");
-  flags
-      .setting(
-          "--probe", probe,
-          "Record in --log-dir how normalizations change gradients, and how weights change, in "
-          "each step (slower)")
-      ->needs("--log-dir");
-  flags.setting("--profile", profile, "Print the time of a step by operation at the end");
-  flags.checks([&flags] { check_file_flags(flags); });
-}
 
 Index RunSteps::per_row() const {
   constexpr Index rows = 200;  // in a whole run
@@ -134,7 +86,7 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       first_step_(state.steps),
       save_path_(flags.save),
       log_(flags.log_dir, configuration, state.steps),
-      save_every_(parse_interval(flags.save_every).value_or(SaveInterval())),
+      save_every_(parse_save_interval(flags.save_every).value_or(SaveInterval())),
       saved_step_(already_saved(flags, state.steps)),
       tried_step_(state.steps),
       progress_(steps.total, state.steps, flags.quiet),

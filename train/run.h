@@ -1,33 +1,22 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
-#include "tapegrad/train/flags.h"
 #include "tapegrad/train/interrupt.h"
 #include "tapegrad/train/metrics.h"
 #include "tapegrad/train/progress.h"
+#include "tapegrad/train/run_flags.h"
 #include "tapegrad/train/run_log.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The exit code of a program ended by SIGINT, SIGTERM or SIGHUP.
 constexpr int exit_interrupted = 130;
-
-/// The flags of every training program that do not affect its result.
-struct RunFlags {
-  int threads = 0;
-  std::string log_dir, save, save_every, resume;
-  bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
-       profile = false;
-
-  void add_to(Flags& flags);
-};
 
 /// The steps of a training run.
 struct RunSteps {
@@ -57,12 +46,6 @@ struct RunState {
 /// DataError, naming the note, for a state that such a run cannot reach.
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
                        const RunSteps& steps);
-
-/// The interval of --save-every: a number of steps or a time.
-struct SaveInterval {
-  Index steps = std::numeric_limits<Index>::max();
-  double seconds = std::numeric_limits<double>::infinity();
-};
 
 /// The user's side of a training run: progress, log, checkpoints and Ctrl-C. A running training
 /// survives a log or checkpoint that cannot be written: it warns and tries again later.

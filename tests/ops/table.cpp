@@ -166,14 +166,14 @@ const std::vector<Row>& table() {
       {"softmax_middle", [](In x) { return softmax(x[0], 1); }, true},
       {"log_softmax", [](In x) { return log_softmax(x[0]); }, true},
       {"layer_norm", [](In x) { return layer_norm(x[0]); }, true},
-      {"affine", [](In x) { return affine(x[0], x[1], x[2]); }, true},
+      {"affine", [](In x) { return affine(x[0], x[1], x[2]); }, true, 1},
       {"affine_norm", [](In x) { return affine_norm(x[0], both({.axes = {-1}}), x[1], x[2]); },
-       true},
+       true, 1},
       {"affine_norm_rms",
        [](In x) { return affine_norm(x[0], {.center = {}, .scale = {.axes = {-1}}}, x[1], {}); },
        true},
       {"affine_norm_columns",
-       [](In x) { return affine_norm(x[0], both({.axes = {0}}), x[1], x[2]); }, true},
+       [](In x) { return affine_norm(x[0], both({.axes = {0}}), x[1], x[2]); }, true, 1},
       {"affine_gain", [](In x) { return affine(x[0], x[1], {}); }, true},
       {"layer_norm_detached_mean", [](In x) { return layer_norm(x[0], {.detach_mean = true}); },
        true},
@@ -216,7 +216,7 @@ const std::vector<Row>& table() {
        [](In x) {
          return normalize(x[0], both({.axes = {1}, .window = {2, 3}, .radius = 1}));
        }},
-      {"normalize", [](In x) { return normalize(x[0], both({.axes = {-1}}), {}, x[1]); }},
+      {"normalize", [](In x) { return normalize(x[0], both({.axes = {-1}}), {}, x[1]); }, false, 1},
       {"ada_scale", [](In x) { return ada_scale(x[0], {.factor = 2, .detach_factor = false}); }},
       {"ada_scale_detached", [](In x) { return ada_scale(x[0]); }},
       {"centered_l1", [](In x) { return centered_l1(x[0], {.axes = {-1}}); }},
@@ -239,7 +239,7 @@ const std::vector<Row>& table() {
        },
        true},
       {"attention_bias",
-       [](In x) { return attention(x[0], x[1], x[2], {.heads = 2, .bias = x[3]}); }},
+       [](In x) { return attention(x[0], x[1], x[2], {.heads = 2, .bias = x[3]}); }, false, 1},
       {"self_attention", [](In x) { return self_attention(x[0], {.heads = 2, .causal = true}); },
        true},
       {"rotary", [](In x) { return rotary(x[0], 2, 3); }},
@@ -262,7 +262,7 @@ const std::vector<Row>& table() {
              {.product = {
                   .statistics = NormOptions{}, .over_sum = true, .gain = x[3], .bias = x[4]}}));
        },
-       true},
+       true, 2},
       {"recurrent_lstm",
        [](In x) {
          return everything(recurrent(Cell::lstm, x[0], x[1], {x[2], x[3]}));
@@ -276,7 +276,7 @@ const std::vector<Row>& table() {
                         .cell = {.statistics = NormOptions{}, .gain = x[6], .bias = x[7]}},
                        Indices({3}, {2, 1, 2})));
        },
-       true},
+       true, 4},
       {"recurrent_gru",
        [](In x) {
          return everything(recurrent(Cell::gru, x[0], x[1], {x[2], {}}));
@@ -289,7 +289,7 @@ const std::vector<Row>& table() {
              {.product = {
                   .statistics = NormOptions{}, .parts = {4, 2}, .gain = x[3], .bias = x[4]}}));
        },
-       true},
+       true, 2},
       {"recurrent_lstm_inputs",
        [](In x) {
          return everything(
@@ -298,21 +298,21 @@ const std::vector<Row>& table() {
                         .product = {.statistics = NormOptions{}, .gain = x[6], .bias = x[7]}},
                        Indices({3}, {2, 1, 2})));
        },
-       true},
+       true, 4},
       {"recurrent_rnn_inputs",
        [](In x) {
          return everything(
              recurrent(Cell::rnn_tanh, x[0], x[1], {x[2], {}},
                        {.inputs = {.statistics = NormOptions{}, .centered = false, .gain = x[3]}}));
        },
-       true},
+       true, 1},
       {"recurrent_gru_inputs",
        [](In x) {
          return everything(
              recurrent(Cell::gru, x[0], x[1], {x[2], {}},
                        {.inputs = {.statistics = NormOptions{}, .parts = {8, 4}, .bias = x[3]}}));
        },
-       true},
+       true, 1},
       {"recurrent_gru_reset_first",
        [](In x) {
          return everything(recurrent(Cell::gru_reset_first, x[0], x[1], {x[2], {}}));

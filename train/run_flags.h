@@ -1,0 +1,66 @@
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "tapegrad/core/parallel.h"
+#include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// The interval of --save-every: a number of steps or a time.
+struct SaveInterval {
+  Index steps = std::numeric_limits<Index>::max();
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+/// The interval in a text such as 500 or 5m; none in any other.
+std::optional<SaveInterval> parse_save_interval(std::string text);
+
+/// The flags of every training program that do not affect its result. They stand in one file, each
+/// beside the variable that it sets.
+struct RunFlags {
+  int threads = tapegrad::threads();
+  std::string log_dir, save, save_every, resume;
+  bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
+       profile = false;
+
+  void add_to(Flags& flags) {
+    flags.setting("--threads", threads, "Threads to use; results do not depend on it")
+        ->check(between(1, 1024));
+    flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")
+        ->check(file_name());
+    flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
+        ->check(file_name());
+    flags
+        .setting("--save-every", save_every,
+                 "Interval of further saves: steps (500) or minutes (5m)")
+        ->needs("--save")
+        ->check([](const std::string& text) {
+          return parse_save_interval(text)
+                     ? ""
+                     : "must be a number of steps, or of minutes as in 5m: " + text;
+        });
+    flags.setting("--resume", resume, "Checkpoint to resume from")->check(file_name());
+    flags.setting("--quiet", quiet, "No progress on standard error");
+    flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
+    flags
+        .setting("--overfit-batch", overfit_batch,
+                 "Train on a single batch until it is learned: finds mistakes in a model")
+        ->excludes("--save", "--resume");
+    flags.setting("--check-nan", check_nan,
+                  "Stop at the operation that produces the first NaN or infinity (slower)");
+    flags
+        .setting(
+            "--probe", probe,
+            "Record in --log-dir how normalizations change gradients, and how weights change, in "
+            "each step (slower)")
+        ->needs("--log-dir");
+    flags.setting("--profile", profile, "Print the time of a step by operation at the end");
+    flags.checks([&flags] { check_file_flags(flags); });
+  }
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
