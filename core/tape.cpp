@@ -19,15 +19,14 @@ const std::string no_label;
 }  // namespace
 
 const Tensor Tape::undefined_;
-constinit thread_local Tape* Tape::scoped_ = nullptr;
-constinit thread_local bool Tape::paused_ = false;
+constinit thread_local Tape::Ambient Tape::ambient_;
 
 Tape::Tape(TapeOptions options) : options_(options) {
-  expect<TapeError>(scoped_ == nullptr,
+  expect<TapeError>(ambient_.tape == nullptr,
                     "tape: this thread has a tape already; end its scope first, or record on it");
   options_.keep_values |= options_.check_finite;
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
-  scoped_ = this;
+  ambient_.tape = this;
 }
 
 Tape::~Tape() {
@@ -35,14 +34,14 @@ Tape::~Tape() {
     release(node(i));
     forget_value(node(i));
   }
-  if (scoped_ == this) scoped_ = nullptr;  // unless it ends on another thread
+  if (ambient_.tape == this) ambient_.tape = nullptr;  // unless it ends on another thread
 }
 
 Tape& Tape::required(const char* operation) {
-  expect<TapeError>(scoped_ != nullptr, "{}: no tape is in scope; begin one with `Tape tape;`",
-                    operation);
-  expect<TapeError>(!paused_, "{}: NoGrad pauses the tape; end its scope first", operation);
-  return *scoped_;
+  expect<TapeError>(ambient_.tape != nullptr,
+                    "{}: no tape is in scope; begin one with `Tape tape;`", operation);
+  expect<TapeError>(!ambient_.paused, "{}: NoGrad pauses the tape; end its scope first", operation);
+  return *ambient_.tape;
 }
 
 Node& Tape::enter(const char* name, Tensor& value, const Place& place, bool keep_value) {
@@ -100,8 +99,9 @@ bool Tape::holds_outside(const Tensor& tensor) const {
   return std::find(outer_ids_.begin(), outer_ids_.end(), tensor.tape_id()) != outer_ids_.end();
 }
 
-void Tape::refuse(const Tensor& tensor, const char* operation, int input,
-                  const Place& place) const {
+bool Tape::holds_outside_or_refuse(const Tensor& tensor, const char* operation, int input,
+                                   const Place& place) const {
+  if (holds_outside(tensor)) return true;
   const PlaceScope caller(place);
   const bool forgotten =
       std::binary_search(interlude_ids_.begin(), interlude_ids_.end(), tensor.tape_id());

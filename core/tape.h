@@ -50,7 +50,7 @@ class Tape {
   static void* operator new[](std::size_t) = delete;
 
   /// The tape in scope on this thread, or null without one or under NoGrad.
-  static Tape* active() { return paused_ ? nullptr : scoped_; }
+  static Tape* active() { return ambient_.paused ? nullptr : ambient_.tape; }
 
   std::int32_t size() const { return size_; }
   Node& node(std::int32_t index) {
@@ -86,10 +86,7 @@ class Tape {
   /// (an ended one, or one of another thread) and for a tensor left over from an interlude.
   bool holds(const Tensor& tensor, const char* operation, int input, const Place& place) const {
     if (tensor.tape_id() == id_) return true;
-    if (tensor.tape_id() == 0) return false;
-    if (!holds_outside(tensor)) [[unlikely]]
-      refuse(tensor, operation, input, place);
-    return true;
+    return tensor.tape_id() != 0 && holds_outside_or_refuse(tensor, operation, input, place);
   }
   /// The tape in scope. Throws TapeError, naming `operation`, if there is none or under NoGrad.
   static Tape& required(const char* operation);
@@ -125,9 +122,9 @@ class Tape {
   friend class Interlude;
   static constexpr std::uint32_t chunk_nodes = 256;
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
-  [[noreturn]] void refuse(const Tensor& tensor, const char* operation, int input,
-                           const Place& place) const;
   bool holds_outside(const Tensor& tensor) const;
+  bool holds_outside_or_refuse(const Tensor& tensor, const char* operation, int input,
+                               const Place& place) const;
   /// Forgets the nodes from `size` on.
   void rewind(std::int32_t size);
   void* extend_arena(std::size_t bytes);
@@ -136,8 +133,12 @@ class Tape {
   }
 
   static const Tensor undefined_;
-  static constinit thread_local Tape* scoped_;  // the tape in scope on this thread
-  static constinit thread_local bool paused_;   // by NoGrad
+  // One variable, since every operation reads it.
+  struct Ambient {
+    Tape* tape = nullptr;  // the one in scope on this thread
+    bool paused = false;   // by NoGrad
+  };
+  static constinit thread_local Ambient ambient_;
 
   TapeOptions options_;
   std::uint64_t id_;
@@ -163,7 +164,7 @@ class Tape {
 /// While in scope, nothing is recorded on this thread, even on a tape created meanwhile.
 class NoGrad {
  public:
-  NoGrad() : paused_(Tape::paused_, true) {}
+  NoGrad() : paused_(Tape::ambient_.paused, true) {}
 
  private:
   Scoped<bool> paused_;
@@ -172,7 +173,7 @@ class NoGrad {
 /// While in scope, the tape of this thread records despite NoGrad.
 class EnableGrad {
  public:
-  EnableGrad() : paused_(Tape::paused_, false) {}
+  EnableGrad() : paused_(Tape::ambient_.paused, false) {}
 
  private:
   Scoped<bool> paused_;
