@@ -18,7 +18,8 @@ constexpr Index shown_per_axis = 6;
 
 void write_values(const Tensor& tensor, int axis, Index offset, std::string& out) {
   if (axis == tensor.rank()) {
-    out += fmt::format("{:.5g}", tensor.data()[offset]);
+    const real value = tensor.data()[offset];
+    out += std::isnan(value) ? "nan" : fmt::format("{:.5g}", value);  // without its sign
     return;
   }
   const Index extent = tensor.shape()[axis];

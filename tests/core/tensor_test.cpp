@@ -1,6 +1,7 @@
 #include "tapegrad/core/tensor.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <sstream>
 
 #include "tapegrad/core/error.h"
@@ -105,6 +106,8 @@ TEST_CASE("equal distances from one number to another", "[core]") {
 TEST_CASE("tensors and shapes are printed", "[core]") {
   const Tensor x({2}, {1, 2});
   CHECK(fmt::format("{} of {}", x, x.shape()) == "(2) [1, 2] of (2)");
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  CHECK(to_string(Tensor({3}, {nan, -nan, -0.5})) == "(3) [nan, nan, -0.5]");
   std::ostringstream stream;
   stream << x << ' ' << x.shape() << ' ' << Tensor();
   CHECK(stream.str() == "(2) [1, 2] (2) undefined");
