@@ -102,6 +102,33 @@ Indices Random::permutation(Index count) {
   return order;
 }
 
+Indices Random::categorical(const Tensor& weights) {
+  expect_defined("categorical", weights);
+  expect(weights.rank() >= 1, "categorical: needs rows of weights: {}", weights.shape());
+  const Index columns = weights.shape()[-1];
+  Indices drawn = Indices::uninitialized(weights.shape().without(-1));
+  for (Index row = 0; row < drawn.size(); ++row) {
+    const std::span<const real> of_row = weights.values().subspan(
+        static_cast<std::size_t>(row * columns), static_cast<std::size_t>(columns));
+    double total = 0;
+    bool valid = true;
+    for (const real weight : of_row) total += weight, valid = valid && weight >= 0;
+    expect<ArgumentError>(valid && total > 0 && std::isfinite(total),
+                          "categorical: the weights of row {} are negative, not finite or all 0",
+                          row);
+    double left = uniform() * total;
+    Index chosen = 0;
+    for (Index i = 0; i < columns; ++i) {
+      const double weight = of_row[static_cast<std::size_t>(i)];
+      if (weight == 0) continue;
+      chosen = i;  // the last one with a weight, if rounding leaves something
+      if ((left -= weight) < 0) break;
+    }
+    drawn.mutable_data()[row] = chosen;
+  }
+  return drawn;
+}
+
 double Random::uniform() { return unit(block(seed_, advance(1)).data()); }
 
 Index Random::below(Index count) {

@@ -28,6 +28,11 @@ class Random {
   Choices choices(Index count, double probability);
   /// 0 to count - 1 in random order, of shape (count).
   Indices permutation(Index count);
+  /// For each row a position, drawn with probabilities in proportion to the row's weights.
+  ///   weights: (..., C)   returns (...)
+  /// Throws ShapeError for a scalar, and ArgumentError for a row whose weights are negative, not
+  /// finite or all 0.
+  Indices categorical(const Tensor& weights);
   /// A number from [0, 1).
   double uniform();
   /// A whole number from [0, count). Throws ArgumentError for count < 1.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ostream>
 
 #include "tapegrad/core/error.h"
 
@@ -63,6 +64,10 @@ std::string to_string(const Shape& shape) {
   for (const Index extent : shape)
     extents += fmt::format("{}{}", extents.empty() ? "" : ", ", extent);
   return "(" + extents + ")";
+}
+
+std::ostream& operator<<(std::ostream& stream, const Shape& shape) {
+  return stream << to_string(shape);
 }
 
 Shape broadcast(const char* operation, const Shape& a, const Shape& b) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ class Shape {
 
 /// "(64, 784)"; "()" for a scalar.
 std::string to_string(const Shape& shape);
+std::ostream& operator<<(std::ostream& stream, const Shape& shape);
 
 /// The shape that two operands broadcast to (NumPy's rule: axes are aligned at the last one, and an
 /// extent of 1 stretches). Throws ShapeError, naming `operation`.

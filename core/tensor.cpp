@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <ostream>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/profile.h"
@@ -17,7 +18,8 @@ constexpr Index shown_per_axis = 6;
 
 void write_values(const Tensor& tensor, int axis, Index offset, std::string& out) {
   if (axis == tensor.rank()) {
-    out += fmt::format("{:.5g}", tensor.data()[offset]);
+    const real value = tensor.data()[offset];
+    out += std::isnan(value) ? "nan" : fmt::format("{:.5g}", value);  // without its sign
     return;
   }
   const Index extent = tensor.shape()[axis];
@@ -108,6 +110,16 @@ Tensor arange(Index count) {
   return tensor;
 }
 
+Tensor linspace(double first, double last, Index count) {
+  expect<ArgumentError>(count >= 0, "linspace: the count is negative: {}", count);
+  Tensor tensor = Tensor::uninitialized({count});
+  for (Index i = 0; i < count; ++i) {
+    const double share = count == 1 ? 0 : static_cast<double>(i) / static_cast<double>(count - 1);
+    tensor.mutable_data()[i] = static_cast<real>((1 - share) * first + share * last);
+  }
+  return tensor;
+}
+
 Tensor eye(Index count) {
   Tensor tensor = zeros({count, count});
   for (Index i = 0; i < count; ++i) tensor.mutable_data()[i * (count + 1)] = 1;
@@ -119,6 +131,10 @@ std::string to_string(const Tensor& tensor) {
   std::string values;
   write_values(tensor, 0, 0, values);
   return fmt::format("{} {}", to_string(tensor.shape()), values);
+}
+
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor) {
+  return stream << to_string(tensor);
 }
 
 Range range(const Tensor& tensor) {

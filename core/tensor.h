@@ -1,7 +1,10 @@
 #pragma once
 
+#include <concepts>
+#include <iosfwd>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tapegrad/core/internal/storage.h"
@@ -22,6 +25,11 @@ class Tensor {
   Tensor(const Shape& shape, std::span<const real> values);
   Tensor(const Shape& shape, std::initializer_list<real> values)
       : Tensor(shape, std::span<const real>(values.begin(), values.size())) {}
+  /// The same from numbers of another type, rounded to `real`.
+  template <class Number>
+  requires(std::is_arithmetic_v<Number> && !std::same_as<Number, real>)
+      Tensor(const Shape& shape, const std::vector<Number>& values)
+      : Tensor(shape, std::span<const real>(rounded(values))) {}
   /// A new tensor to be filled through `mutable_data`.
   static Tensor uninitialized(const Shape& shape);
 
@@ -60,6 +68,13 @@ class Tensor {
   Tensor(Storage storage, real* data, const Shape& shape)
       : storage_(std::move(storage)), data_(data), shape_(shape) {}
 
+  template <class Number>
+  static std::vector<real> rounded(const std::vector<Number>& values) {
+    std::vector<real> result;
+    result.reserve(values.size());
+    for (const Number value : values) result.push_back(static_cast<real>(value));
+    return result;
+  }
   [[noreturn]] void refuse_writing() const;
 
   Storage storage_;
@@ -90,11 +105,15 @@ Tensor ones(const Shape& shape);
 Tensor full(const Shape& shape, double value);
 /// 0, 1, ..., count - 1, of shape (count).
 Tensor arange(Index count);
+/// `count` numbers at equal distances from `first` to `last`, of shape (count); `first` alone if
+/// there is one. Throws ArgumentError for a negative count.
+Tensor linspace(double first, double last, Index count);
 /// The identity matrix of shape (count, count).
 Tensor eye(Index count);
 
 /// Shape and values in NumPy's nested form; long axes are abbreviated.
 std::string to_string(const Tensor& tensor);
+std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 /// The smallest and largest value, the mean and the number of non-finite values.
 struct Range {
@@ -105,3 +124,12 @@ Range range(const Tensor& tensor);
 std::string to_string(const Range& range);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR
+
+template <>
+struct fmt::formatter<tapegrad::Tensor> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  auto format(const tapegrad::Tensor& tensor, format_context& context) const {
+    const std::string written = tapegrad::to_string(tensor);
+    return std::copy(written.begin(), written.end(), context.out());
+  }
+};

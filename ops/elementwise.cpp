@@ -20,6 +20,19 @@ Tensor gate(const Tensor& g, const Tensor& y, Place place = Place::here()) {
                 edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
 }
 
+// A function of steps.
+Tensor stepped(const char* name, kernels::Unary loop, const Tensor& x, const Place& place) {
+  return record(name, apply(name, place, loop, x), place,
+                edge(x, [](const Tensor& g) { return g * 0.0; }));
+}
+
+// Each as 0 or 1.
+std::pair<Tensor, Tensor> truths(const char* operation, const Tensor& a, const Tensor& b) {
+  expect_defined(operation, a, b);
+  broadcast(operation, a.shape(), b.shape());
+  return {not_equal(a, 0.0), not_equal(b, 0.0)};
+}
+
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b, Place place) {
@@ -78,10 +91,10 @@ Tensor abs(const Tensor& x, Place place) {
                 edge(x, [x](const Tensor& g) { return g * sign(x); }));
 }
 
-Tensor sign(const Tensor& x, Place place) {
-  return record("sign", apply("sign", place, loops().sign, x), place,
-                edge(x, [](const Tensor& g) { return g * 0.0; }));
-}
+Tensor sign(const Tensor& x, Place place) { return stepped("sign", loops().sign, x, place); }
+Tensor floor(const Tensor& x, Place place) { return stepped("floor", loops().floor, x, place); }
+Tensor ceil(const Tensor& x, Place place) { return stepped("ceil", loops().ceil, x, place); }
+Tensor round(const Tensor& x, Place place) { return stepped("round", loops().round, x, place); }
 
 Tensor exp(const Tensor& x, Place place) {
   return record("exp", apply("exp", place, loops().exp, x), place,
@@ -239,6 +252,28 @@ Tensor greater(const Tensor& a, const Tensor& b, Place place) {
 }
 Tensor greater_equal(const Tensor& a, const Tensor& b, Place place) {
   return apply("greater_equal", place, loops().greater_equal, a, b);
+}
+
+Tensor isfinite(const Tensor& x, Place place) {
+  return apply("isfinite", place, loops().isfinite, x);
+}
+
+Tensor logical_and(const Tensor& a, const Tensor& b, Place place) {
+  const PlaceScope caller(place);
+  const auto [first, second] = truths("logical_and", a, b);
+  return first * second;
+}
+
+Tensor logical_or(const Tensor& a, const Tensor& b, Place place) {
+  const PlaceScope caller(place);
+  const auto [first, second] = truths("logical_or", a, b);
+  return maximum(first, second);
+}
+
+Tensor logical_not(const Tensor& x, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("logical_not", x);
+  return equal(x, 0.0);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place place) {

@@ -22,6 +22,11 @@ Tensor neg(const Tensor& x, Place = Place::here());
 Tensor abs(const Tensor& x, Place = Place::here());
 /// -1, 0 or 1; its gradient is 0 everywhere.
 Tensor sign(const Tensor& x, Place = Place::here());
+/// The nearest whole number not above x, not below x, or in either direction, of two the even one.
+/// Their gradients are 0 everywhere.
+Tensor floor(const Tensor& x, Place = Place::here());
+Tensor ceil(const Tensor& x, Place = Place::here());
+Tensor round(const Tensor& x, Place = Place::here());
 Tensor exp(const Tensor& x, Place = Place::here());
 /// e^x - 1, accurate near 0.
 Tensor expm1(const Tensor& x, Place = Place::here());
@@ -66,6 +71,13 @@ Tensor less(const Tensor& a, const Tensor& b, Place = Place::here());
 Tensor less_equal(const Tensor& a, const Tensor& b, Place = Place::here());
 Tensor greater(const Tensor& a, const Tensor& b, Place = Place::here());
 Tensor greater_equal(const Tensor& a, const Tensor& b, Place = Place::here());
+/// 0 for NaN and infinities.
+Tensor isfinite(const Tensor& x, Place = Place::here());
+
+// Logic of conditions: every number but 0 is true, NaN too. The results are constants as well.
+Tensor logical_and(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor logical_or(const Tensor& a, const Tensor& b, Place = Place::here());
+Tensor logical_not(const Tensor& x, Place = Place::here());
 
 /// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient,
 /// and elements not chosen get 0, even where they are NaN or infinite.
@@ -78,7 +90,8 @@ namespace composite {
 Tensor gelu(const Tensor& x);
 }  // namespace composite
 
-/// An operand of +, -, * or /: a tensor, a parameter or a number, and the line it appears on.
+/// An operand of +, -, *, / or a comparison: a tensor, a parameter or a number, and the line it
+/// appears on.
 struct Operand {
   Operand(const Tensor& x, Place p = Place::here()) : tensor(x), place(p) {}
   Operand(const Parameter& x, Place p = Place::here()) : owned(x), tensor(owned), place(p) {}
@@ -100,5 +113,23 @@ inline Tensor operator/(const Operand& a, const Operand& b) {
   return div(a.tensor, b.tensor, a.place);
 }
 inline Tensor operator-(const Operand& x) { return neg(x.tensor, x.place); }
+
+inline Tensor& operator+=(Tensor& a, const Operand& b) { return a = add(a, b.tensor, b.place); }
+inline Tensor& operator-=(Tensor& a, const Operand& b) { return a = sub(a, b.tensor, b.place); }
+inline Tensor& operator*=(Tensor& a, const Operand& b) { return a = mul(a, b.tensor, b.place); }
+inline Tensor& operator/=(Tensor& a, const Operand& b) { return a = div(a, b.tensor, b.place); }
+
+inline Tensor operator<(const Operand& a, const Operand& b) {
+  return less(a.tensor, b.tensor, a.place);
+}
+inline Tensor operator>(const Operand& a, const Operand& b) {
+  return greater(a.tensor, b.tensor, a.place);
+}
+inline Tensor operator<=(const Operand& a, const Operand& b) {
+  return less_equal(a.tensor, b.tensor, a.place);
+}
+inline Tensor operator>=(const Operand& a, const Operand& b) {
+  return greater_equal(a.tensor, b.tensor, a.place);
+}
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

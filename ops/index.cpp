@@ -1,5 +1,8 @@
 #include "tapegrad/ops/index.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/kernels/index.h"
 #include "tapegrad/ops/layout.h"
@@ -48,6 +51,19 @@ Indices flat_positions(const char* operation, const Indices& positions, int axis
     flat.mutable_data()[i] = (outer * whole[axis] + positions.data()[i]) * inner + i % inner;
   }
   return flat;
+}
+
+// The flat positions of a diagonal of `length` elements in matrices of so many rows and columns.
+Indices diagonal_positions(const Shape& matrices, Index length, Index offset) {
+  const Index rows = matrices[-2], columns = matrices[-1];
+  const Index count = matrices.count(0, matrices.rank() - 2);
+  Indices positions = Indices::uninitialized(matrices.without(-1).with(-1, length));
+  Index* next = positions.mutable_data();
+  for (Index matrix = 0; matrix < count; ++matrix)
+    for (Index i = 0; i < length; ++i)
+      *next++ = (matrix * rows + i + std::max<Index>(-offset, 0)) * columns + i +
+                std::max<Index>(offset, 0);
+  return positions;
 }
 
 }  // namespace
@@ -99,6 +115,17 @@ Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Sh
   return put(x, flat_positions("scatter_add", positions, shape.resolve(axis), shape), shape, place);
 }
 
+Tensor index_select(const Tensor& x, int axis, const Indices& positions, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("index_select", x, positions);
+  axis = x.shape().resolve(axis);
+  expect(positions.shape().rank() == 1, "index_select: positions must have one axis: {}",
+         positions.shape());
+  expect_below("index_select", positions, x.shape()[axis]);
+  if (axis == 0) return embedding(x, positions);
+  return transpose(embedding(transpose(x, 0, axis), positions), 0, axis);
+}
+
 Tensor pick(const Tensor& x, const Indices& labels, Place place) {
   const PlaceScope caller(place);
   expect_defined("pick", x, labels);
@@ -116,6 +143,24 @@ Tensor one_hot(const Indices& labels, Index classes, Place place) {
   real* out = y.mutable_data();
   for (Index i = 0; i < labels.size(); ++i) out[i * classes + labels.data()[i]] = 1;
   return y;
+}
+
+Tensor diagonal(const Tensor& x, Index offset, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("diagonal", x);
+  expect(x.rank() >= 2, "diagonal: needs matrices: {}", x.shape());
+  const Index below = std::max<Index>(-offset, 0), right = std::max<Index>(offset, 0);
+  const Index length = std::max<Index>(0, std::min(x.shape()[-2] - below, x.shape()[-1] - right));
+  return take(x, diagonal_positions(x.shape(), length, offset));
+}
+
+Tensor diag(const Tensor& x, Index offset, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("diag", x);
+  expect(x.rank() >= 1, "diag: a scalar has no rows: {}", x.shape());
+  const Index length = x.shape()[-1], extent = length + std::abs(offset);
+  const Shape matrices = x.shape().with(-1, extent).insert(-1, extent);
+  return put(x, diagonal_positions(matrices, length, offset), matrices);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -17,6 +17,10 @@ Tensor gather(const Tensor& x, int axis, const Indices& positions, Place = Place
 /// `gather`.
 Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
                    Place = Place::here());
+/// The slices of x at these positions along an axis, which may repeat.
+///   positions: (count), in [0, x.shape[axis])   returns x's shape, with `count` along the axis
+/// Throws ShapeError for other positions.
+Tensor index_select(const Tensor& x, int axis, const Indices& positions, Place = Place::here());
 /// One element of each row. x: (..., C)  labels: (...), in [0, C)  returns (...).
 Tensor pick(const Tensor& x, const Indices& labels, Place = Place::here());
 /// 1 at the label, 0 elsewhere: labels.shape + (classes). Throws ShapeError for labels out of
@@ -28,5 +32,14 @@ Tensor one_hot(const Indices& labels, Index classes, Place = Place::here());
 Tensor take(const Tensor& x, const Indices& positions, Place = Place::here());
 /// Zeros of `shape`, plus each element of x at its flat position: the transpose of `take`.
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place = Place::here());
+
+/// The diagonal of each matrix, `offset` columns to the right of the main one.
+///   x: (..., m, n)   returns (..., length), which may be 0
+/// Throws ShapeError for fewer than two axes.
+Tensor diagonal(const Tensor& x, Index offset = 0, Place = Place::here());
+/// Matrices with the rows of x on that diagonal and 0 elsewhere: torch.diag_embed.
+///   x: (..., n)   returns (..., n + |offset|, n + |offset|)
+/// Throws ShapeError for a scalar.
+Tensor diag(const Tensor& x, Index offset = 0, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

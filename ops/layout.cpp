@@ -6,6 +6,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/kernels/layout.h"
 
@@ -194,6 +195,56 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
          "broadcast_to: {} does not stretch to {}", x.shape(), shape);
   // The sweep sums the gradient to the shape of x.
   return record("broadcast_to", stretched(x, shape), place, edge(x));
+}
+
+Tensor flip(const Tensor& x, const Axes& axes, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("flip", x);
+  const auto flipped = axes.of(x.shape());
+  Tensor y = x;
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    if (!flipped[static_cast<std::size_t>(axis)]) continue;
+    Indices positions = Indices::uninitialized({x.shape()[axis]});
+    std::iota(positions.mutable_data(), positions.mutable_data() + positions.size(), Index{0});
+    std::reverse(positions.mutable_data(), positions.mutable_data() + positions.size());
+    y = index_select(y, axis, positions);
+  }
+  return y;
+}
+
+Tensor roll(const Tensor& x, Index shift, int axis, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("roll", x);
+  const Index extent = x.shape()[axis];
+  if (extent == 0) return x;
+  const Index begin = (extent - shift % extent) % extent;
+  return concat({slice(x, axis, begin, extent), slice(x, axis, 0, begin)}, axis);
+}
+
+Tensor tile(const Tensor& x, const std::vector<Index>& counts, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("tile", x);
+  Tensor y = x;
+  while (y.rank() < static_cast<int>(counts.size())) y = reshape(y, y.shape().insert(0, 1));
+  const int first = y.rank() - static_cast<int>(counts.size());
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const int axis = first + static_cast<int>(i);
+    expect<ArgumentError>(counts[i] >= 0, "tile: a count is negative: {}", counts[i]);
+    const Index outer = y.shape().count(0, axis), inner = y.shape().count(axis, y.rank());
+    const Tensor copies = broadcast_to(reshape(y, {outer, 1, inner}), {outer, counts[i], inner});
+    y = reshape(copies, y.shape().with(axis, y.shape()[axis] * counts[i]));
+  }
+  return y;
+}
+
+Tensor repeat_interleave(const Tensor& x, Index count, int axis, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("repeat_interleave", x);
+  axis = x.shape().resolve(axis);
+  expect<ArgumentError>(count >= 0, "repeat_interleave: the count is negative: {}", count);
+  const Index outer = x.shape().count(0, axis + 1), inner = x.shape().count(axis + 1, x.rank());
+  const Tensor copies = broadcast_to(reshape(x, {outer, 1, inner}), {outer, count, inner});
+  return reshape(copies, x.shape().with(axis, x.shape()[axis] * count));
 }
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value, Place place) {

@@ -35,6 +35,18 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int 
                           Place = Place::here());
 /// x stretched to `shape` by NumPy's rule. Throws ShapeError if it cannot be.
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Place = Place::here());
+/// Reverses the order along these axes, by default all.
+Tensor flip(const Tensor& x, const Axes& axes = {}, Place = Place::here());
+/// Moves each element `shift` positions on along an axis; what leaves it at the end comes in at the
+/// beginning.
+Tensor roll(const Tensor& x, Index shift, int axis = -1, Place = Place::here());
+/// So many copies of x, one after another, along each of the last axes; x gets new axes in front if
+/// there are more counts than axes. numpy.tile and torch.tile. Throws ArgumentError for negative
+/// counts.
+Tensor tile(const Tensor& x, const std::vector<Index>& counts, Place = Place::here());
+/// Each slice along an axis `count` times in a row: torch.repeat_interleave, numpy.repeat. Throws
+/// ArgumentError for a negative count.
+Tensor repeat_interleave(const Tensor& x, Index count, int axis = -1, Place = Place::here());
 /// Pads each of the last axes with `value`, given one {before, after} per axis.
 struct Padding {
   Index before, after;

@@ -1,8 +1,10 @@
 #include "tapegrad/ops/order.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/kernels/order.h"
+#include "tapegrad/ops/layout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -33,12 +35,33 @@ Tensor cumsum(const Tensor& x, int axis, Place place) {
   return cumulated(x, x.shape().resolve(axis), false, place);
 }
 
+Tensor cumprod(const Tensor& x, int axis, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("cumprod", x);
+  axis = x.shape().resolve(axis);
+  const Index extent = x.shape()[axis];
+  Tensor y = x;
+  // Each element is the product of the `reach` last ones (Hillis and Steele 1986).
+  for (Index reach = 1; reach < extent; reach *= 2)
+    y = concat({slice(y, axis, 0, reach),
+                slice(y, axis, reach, extent) * slice(y, axis, 0, extent - reach)},
+               axis);
+  return y;
+}
+
 Sorted sort(const Tensor& x, int axis, bool descending, Place place) {
   const PlaceScope caller(place);
   expect_defined("sort", x);
   axis = x.shape().resolve(axis);
   const Indices positions = ordered_positions(x, axis, x.shape()[axis], descending);
   return {gather(x, axis, positions, place), positions};
+}
+
+Indices argsort(const Tensor& x, int axis, bool descending, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("argsort", x);
+  axis = x.shape().resolve(axis);
+  return ordered_positions(x, axis, x.shape()[axis], descending);
 }
 
 Sorted top_k(const Tensor& x, Index k, int axis, Place place) {

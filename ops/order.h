@@ -10,6 +10,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Adds in double precision. Throws ShapeError for an axis that x does not have.
 Tensor cumsum(const Tensor& x, int axis = -1, Place = Place::here());
 
+/// Running products along an axis: result[i] = x[0] ... x[i].
+///   x: one axis or more   returns: same shape
+/// Its derivatives are right at 0, too. Throws ShapeError for an axis that x does not have.
+Tensor cumprod(const Tensor& x, int axis = -1, Place = Place::here());
+
 /// Ordered elements along an axis, and their positions in the original tensor: values = gather(x,
 /// axis, indices).
 struct Sorted {
@@ -21,6 +26,8 @@ struct Sorted {
 ///   x: one axis or more   returns values and indices of x's shape
 /// Throws ShapeError for an axis that x does not have.
 Sorted sort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
+/// The positions that would sort x: `sort(x, axis, descending).indices`.
+Indices argsort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
 /// The k greatest elements along an axis, the greatest first; among equal ones, lower positions
 /// first. NaN counts as greatest.
 ///   returns values and indices of x's shape, with k along the axis

@@ -71,6 +71,26 @@ Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
                 }));
 }
 
+Tensor prod(const Tensor& x, const Axes& axes, Keep keep, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("prod", x);
+  const auto reduced = axes.of(x.shape());
+  std::vector<int> order;
+  for (const bool last : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if (reduced[axis] == last) order.push_back(axis);
+  const Shape kept = without_axes(x.shape(), reduced);
+  Index count = reduced_count(x.shape(), reduced);
+  Tensor y = reshape(permute(x, order), {kept.size(), count});
+  if (count == 0) y = ones({kept.size(), 1});
+  for (; count > 1; count = y.shape()[1]) {
+    const Index half = count / 2;
+    const Tensor products = slice(y, 1, 0, half) * slice(y, 1, half, 2 * half);
+    y = concat({products, slice(y, 1, 2 * half, count)}, 1);
+  }
+  return reshape(y, keep == Keep::yes ? with_ones(x.shape(), reduced) : kept);
+}
+
 Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const PlaceScope caller(place);
   expect_defined("mean", x);
@@ -149,6 +169,13 @@ Indices argmax(const Tensor& x, int axis, Place place) {
       best.mutable_data()[o * inner + i] = at;
     }
   return best;
+}
+
+Indices argmin(const Tensor& x, int axis, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("argmin", x);
+  expect(x.shape()[axis] > 0, "argmin: axis {} of {} is empty", axis, x.shape());
+  return argmax(-detach(x), axis);
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {

@@ -12,6 +12,9 @@ enum class Keep { no, yes };
 // axes that do not exist. The order of summation depends on the shape alone.
 
 Tensor sum(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
+/// 1 if there are no elements. Multiplies halves with each other, so derivatives are right at 0,
+/// too.
+Tensor prod(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 /// NaN if there are no elements.
 Tensor mean(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 
@@ -35,6 +38,8 @@ Tensor logsumexp(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place 
 /// The position of the first greatest element along `axis`, of x's shape without that axis. NaN
 /// counts as greatest. Throws ShapeError for an axis of extent 0.
 Indices argmax(const Tensor& x, int axis = -1, Place = Place::here());
+/// The position of the first least element. A NaN counts as least.
+Indices argmin(const Tensor& x, int axis = -1, Place = Place::here());
 
 /// Sums x to `shape`, the reverse of broadcasting from it. Throws ShapeError unless `shape`
 /// broadcasts to x's shape.

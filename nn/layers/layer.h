@@ -16,13 +16,15 @@ struct Mode {
 };
 inline Mode training(Random& random) { return {&random}; }
 
-/// Calls a module, with the mode if it accepts one.
+/// Calls a module, with the mode if it accepts one. An operation such as `relu` is a module, too.
 template <class Module>
 Tensor run(const Module& module, const Tensor& x, Mode mode) {
   if constexpr (std::invocable<const Module&, const Tensor&, Mode>)
     return module(x, mode);
-  else
+  else if constexpr (std::invocable<const Module&, const Tensor&>)
     return module(x);
+  else
+    return module(x, Place::here());
 }
 
 /// Any module or function from a tensor to a tensor, chosen at run time. Copies share parameters.

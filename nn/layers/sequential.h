@@ -9,8 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Layers one after another. Functions are layers too:
 ///
-///     Sequential net{Linear(784, 100, random), Norm("layer", 100),
-///                    [](const Tensor& x) { return relu(x); }, Linear(100, 10, random)};
+///     Sequential net{Linear(784, 100, random), Norm("layer", 100), relu, Linear(100, 10, random)};
 struct Sequential {
   std::vector<Layer> layers;
 

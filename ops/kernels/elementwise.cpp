@@ -84,6 +84,15 @@ struct Sign {
     return hn::IfThenElse(hn::Lt(x, zero), constant(-1), positive);
   }
 };
+struct Floor {
+  Vector operator()(Vector x) const { return hn::Floor(x); }
+};
+struct Ceil {
+  Vector operator()(Vector x) const { return hn::Ceil(x); }
+};
+struct Round {
+  Vector operator()(Vector x) const { return hn::Round(x); }
+};
 struct Exp {
   Vector operator()(Vector x) const { return exp_of(x); }
 };
@@ -158,6 +167,9 @@ template <class M>
 Vector one_where(M mask) {
   return hn::IfThenElseZero(mask, constant(1));
 }
+struct IsFinite {
+  Vector operator()(Vector x) const { return one_where(hn::IsFinite(x)); }
+};
 struct Equal {
   Vector operator()(Vector a, Vector b) const { return one_where(hn::Eq(a, b)); }
 };
@@ -184,6 +196,10 @@ const Elementwise* elementwise_here() {
       .neg = map<Neg>,
       .abs = map<Abs>,
       .sign = map<Sign>,
+      .floor = map<Floor>,
+      .ceil = map<Ceil>,
+      .round = map<Round>,
+      .isfinite = map<IsFinite>,
       .exp = map<Exp>,
       .expm1 = each<expm1_of>,
       .log = map<Log>,

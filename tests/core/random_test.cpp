@@ -1,11 +1,13 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <limits>
 #include <set>
 #include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
@@ -48,4 +50,30 @@ TEST_CASE("a permutation names everything once", "[random]") {
   const std::set<Index> seen(order.values().begin(), order.values().end());
   CHECK(seen.size() == 1000);
   CHECK(Random(3).permutation(0).size() == 0);
+}
+
+TEST_CASE("positions are drawn with the weights of their row", "[random]") {
+  Random random(3);
+  constexpr Index draws = 30'000;
+  const Tensor weights = tile(Tensor({1, 4}, {1, 0, 2, 5}), {draws, 1});
+  std::vector<double> counts(4);
+  for (const Index position : random.categorical(weights).values())
+    ++counts[static_cast<std::size_t>(position)];
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double p = weights.values()[i] / 8, deviation = std::sqrt(draws * p * (1 - p));
+    CHECK(std::abs(counts[i] - draws * p) <= 4 * deviation);
+  }
+  CHECK(random.categorical(ones({2, 3, 1})).shape() == Shape{2, 3});
+  CHECK(random.categorical(zeros({0, 3})).shape() == Shape{0});
+}
+
+TEST_CASE("weights that are no probabilities are refused by row", "[random]") {
+  Random random(1);
+  const real infinity = std::numeric_limits<real>::infinity();
+  for (const real bad : {real{-1}, infinity, std::numeric_limits<real>::quiet_NaN()})
+    CHECK_THROWS_WITH(random.categorical(Tensor({2, 2}, {1, 1, bad, 2})),
+                      Catch::StartsWith("categorical: the weights of row 1 are negative"));
+  CHECK_THROWS_AS(random.categorical(zeros({3})), ArgumentError);
+  CHECK_THROWS_AS(random.categorical(zeros({2, 0})), ArgumentError);
+  CHECK_THROWS_AS(random.categorical(Tensor(1)), ShapeError);
 }

@@ -1,6 +1,8 @@
 #include "tapegrad/core/tensor.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
+#include <sstream>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
@@ -78,4 +80,35 @@ TEST_CASE("memory that there is not is asked for by name", "[core]") {
       Contains("(18014398509481984)") &&
           Contains(std::to_string(much * static_cast<Index>(sizeof(real))) + " bytes"));
   CHECK_THROWS_AS(Storage::allocate(std::size_t{1} << 60), MemoryError);
+}
+
+TEST_CASE("tensors are made from vectors of any numbers", "[core]") {
+  const std::vector<double> doubles{1, 0.5};
+  const std::vector<float> floats{1, 0.5};
+  const std::vector<int> ints{1, -2};
+  CHECK(to_string(Tensor({2}, doubles)) == "(2) [1, 0.5]");
+  CHECK(to_string(Tensor({2, 1}, floats)) == "(2, 1) [[1], [0.5]]");
+  CHECK(to_string(Tensor({2}, ints)) == "(2) [1, -2]");
+  CHECK(to_string(Tensor({2}, std::vector<bool>{true, false})) == "(2) [1, 0]");
+  CHECK_THROWS_AS(Tensor({3}, doubles), ShapeError);
+  CHECK(Shape(std::vector<Index>{2, 3}) == Shape{2, 3});
+}
+
+TEST_CASE("equal distances from one number to another", "[core]") {
+  CHECK(to_string(linspace(0, 1, 5)) == "(5) [0, 0.25, 0.5, 0.75, 1]");
+  CHECK(to_string(linspace(3, -1, 3)) == "(3) [3, 1, -1]");
+  CHECK(to_string(linspace(3, 7, 1)) == "(1) [3]");
+  CHECK(linspace(0, 1, 0).shape() == Shape{0});
+  CHECK(linspace(0, 0.1, 11).values()[10] == static_cast<real>(0.1));
+  CHECK_THROWS_AS(linspace(0, 1, -1), ArgumentError);
+}
+
+TEST_CASE("tensors and shapes are printed", "[core]") {
+  const Tensor x({2}, {1, 2});
+  CHECK(fmt::format("{} of {}", x, x.shape()) == "(2) [1, 2] of (2)");
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  CHECK(to_string(Tensor({3}, {nan, -nan, -0.5})) == "(3) [nan, nan, -0.5]");
+  std::ostringstream stream;
+  stream << x << ' ' << x.shape() << ' ' << Tensor();
+  CHECK(stream.str() == "(2) [1, 2] (2) undefined");
 }

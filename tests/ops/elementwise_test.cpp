@@ -133,3 +133,47 @@ TEST_CASE("comparisons are constants of ones and zeros", "[ops]") {
   CHECK(is(greater_equal(a, b), {0, 1, 1}));
   CHECK(is(one_hot(Indices({2}, {2, 0}), 3), {0, 0, 1, 1, 0, 0}));
 }
+
+TEST_CASE("numbers are rounded, two equally near ones to the even one", "[ops]") {
+  const Tensor x({7}, {-1.5, -0.5, 0.5, 1.5, 2.5, 1e30F, -0.2F});
+  CHECK(to_string(round(x)) == "(7) [-2, -0, 0, 2, 2, 1e+30, -0]");
+  CHECK(to_string(floor(x)) == "(7) [-2, -1, 0, 1, 2, 1e+30, -1]");
+  CHECK(to_string(ceil(x)) == "(7) [-1, -0, 1, 2, 3, 1e+30, -0]");
+  constexpr real infinity = std::numeric_limits<real>::infinity();
+  using Operation = Tensor (*)(const Tensor&, Place);
+  for (const Operation f : {Operation{floor}, Operation{ceil}, Operation{round}}) {
+    CHECK(std::isnan(f(Tensor(std::nan("")), {}).item()));
+    CHECK(f(Tensor(-infinity), {}).item() == -infinity);
+  }
+}
+
+TEST_CASE("logic and comparisons of conditions", "[ops]") {
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  const Tensor a({4}, {0, 0, 2, nan}), b({4}, {0, -1, 0, 1});
+  CHECK(to_string(logical_and(a, b)) == "(4) [0, 0, 0, 1]");
+  CHECK(to_string(logical_or(a, b)) == "(4) [0, 1, 1, 1]");
+  CHECK(to_string(logical_not(a)) == "(4) [1, 1, 0, 0]");
+  CHECK(to_string(logical_and(Tensor({2, 1}, {0, 1}), Tensor({2}, {0, 1}))) ==
+        "(2, 2) [[0, 0], [0, 1]]");
+  CHECK_THROWS_WITH(logical_or(ones({2}), ones({3})), Catch::StartsWith("logical_or: shapes"));
+  CHECK(to_string(isfinite(Tensor({4}, {1, nan, std::numeric_limits<real>::infinity(), -2}))) ==
+        "(4) [1, 0, 0, 1]");
+  const Tensor x({3}, {1, 2, 3});
+  CHECK(to_string(x < 2) == "(3) [1, 0, 0]");
+  CHECK(to_string(2 <= x) == "(3) [0, 1, 1]");
+  CHECK(to_string(x > 2) == "(3) [0, 0, 1]");
+  CHECK(to_string(x >= x) == "(3) [1, 1, 1]");
+}
+
+TEST_CASE("a variable is changed by an operation, and recorded", "[ops]") {
+  const Tape tape;
+  const Tensor x = watch(Tensor({2}, {1, 2}));
+  Tensor y = x;
+  y += 1;
+  y *= x;
+  y -= Tensor({2}, {2, 0});
+  y /= 2;
+  CHECK(to_string(y) == "(2) [0, 3]");
+  CHECK(to_string(x) == "(2) [1, 2]");
+  CHECK(to_string(grad(sum(y), x)) == "(2) [1.5, 2.5]");
+}

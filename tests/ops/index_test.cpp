@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
@@ -26,4 +27,32 @@ TEST_CASE("what is gathered is scattered back", "[ops]") {
   const real gathered[] = {3, 1, 5, 5}, scattered[] = {1, 0, 3, 0, 10, 0};
   CHECK(std::equal(gathered, gathered + 4, some.data()));
   CHECK(std::equal(scattered, scattered + 6, back.data()));
+}
+
+TEST_CASE("slices are selected by position, again and again", "[ops]") {
+  const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(to_string(index_select(x, 1, Indices({2}, {2, 0}))) == "(2, 2) [[3, 1], [6, 4]]");
+  CHECK(to_string(index_select(x, -2, Indices({3}, {1, 1, 0}))) ==
+        "(3, 3) [[4, 5, 6], [4, 5, 6], [1, 2, 3]]");
+  CHECK(index_select(x, 1, Indices({0}, {})).shape() == Shape{2, 0});
+  CHECK_THROWS_AS(index_select(x, 1, Indices({1}, {3})), ShapeError);
+  CHECK_THROWS_AS(index_select(x, 2, Indices({1}, {0})), ShapeError);
+  CHECK_THROWS_WITH(index_select(x, 0, Indices({1, 1}, {0})),
+                    Catch::StartsWith("index_select: positions must have one axis: (1, 1)"));
+}
+
+TEST_CASE("diagonals are taken and made", "[ops]") {
+  const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(to_string(diagonal(x)) == "(2) [1, 5]");
+  CHECK(to_string(diagonal(x, 1)) == "(2) [2, 6]");
+  CHECK(to_string(diagonal(x, 2)) == "(1) [3]");
+  CHECK(to_string(diagonal(x, -1)) == "(1) [4]");
+  for (const Index offset : {3, -2, 100, -100}) CHECK(diagonal(x, offset).shape() == Shape{0});
+  CHECK(to_string(diag(Tensor({2}, {7, 8}))) == "(2, 2) [[7, 0], [0, 8]]");
+  CHECK(to_string(diag(Tensor({1}, {7}), -1)) == "(2, 2) [[0, 0], [7, 0]]");
+  CHECK(diag(zeros({2, 0})).shape() == Shape{2, 0, 0});
+  for (const Index offset : {-2, 0, 3})
+    CHECK(to_string(diagonal(diag(x, offset), offset)) == to_string(x));
+  CHECK_THROWS_AS(diagonal(ones({3})), ShapeError);
+  CHECK_THROWS_AS(diag(Tensor(1)), ShapeError);
 }

@@ -4,6 +4,9 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+
 using namespace tapegrad;
 
 namespace {
@@ -27,4 +30,42 @@ TEST_CASE("elements go where the layout says", "[ops]") {
   CHECK(is(pad(x, {{1, 0}}, -1), {2, 4}, {-1, 1, 2, 3, -1, 4, 5, 6}));
   CHECK(is(tril(x), {2, 3}, {1, 0, 0, 4, 5, 0}));
   CHECK(is(triu(x, 1), {2, 3}, {0, 2, 3, 0, 0, 6}));
+}
+
+TEST_CASE("elements are reversed, moved round and repeated", "[ops]") {
+  const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});
+  const auto is = [](const Tensor& y, const Shape& shape, const std::vector<real>& values) {
+    CHECK(y.shape() == shape);
+    CHECK(std::equal(values.begin(), values.end(), y.values().begin(), y.values().end()));
+  };
+  is(flip(x), {2, 3}, {6, 5, 4, 3, 2, 1});
+  is(flip(x, 0), {2, 3}, {4, 5, 6, 1, 2, 3});
+  is(flip(x, -1), {2, 3}, {3, 2, 1, 6, 5, 4});
+  is(flip(Tensor(2)), {}, {2});
+  is(roll(x, 1), {2, 3}, {3, 1, 2, 6, 4, 5});
+  is(roll(x, -4, 1), {2, 3}, {2, 3, 1, 5, 6, 4});
+  is(roll(x, 7, 0), {2, 3}, {4, 5, 6, 1, 2, 3});
+  is(roll(x, 0), {2, 3}, {1, 2, 3, 4, 5, 6});
+  is(tile(x, {2}), {2, 6}, {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  is(tile(Tensor({2}, {1, 2}), {2, 1, 2}), {2, 1, 4}, {1, 2, 1, 2, 1, 2, 1, 2});
+  is(tile(x, {}), {2, 3}, {1, 2, 3, 4, 5, 6});
+  is(tile(Tensor(3), {2}), {2}, {3, 3});
+  is(repeat_interleave(x, 2), {2, 6}, {1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6});
+  is(repeat_interleave(x, 2, 0), {4, 3}, {1, 2, 3, 1, 2, 3, 4, 5, 6, 4, 5, 6});
+  for (const Tensor& y : {flip(zeros({0, 3})), roll(zeros({0, 3}), 2, 0),
+                          tile(zeros({1, 3}), {0, 1}), repeat_interleave(zeros({1, 3}), 0, 0)})
+    CHECK(y.shape() == Shape{0, 3});
+}
+
+TEST_CASE("axes and counts that cannot be are refused", "[ops]") {
+  const Tensor x = ones({2, 3});
+  CHECK_THROWS_AS(flip(x, 2), ShapeError);
+  CHECK_THROWS_AS(flip(x, {0, -2}), ShapeError);
+  CHECK_THROWS_AS(roll(x, 1, 2), ShapeError);
+  CHECK_THROWS_AS(roll(Tensor(1), 1), ShapeError);
+  CHECK_THROWS_WITH(tile(x, {-1}), Catch::StartsWith("tile: a count is negative: -1"));
+  CHECK_THROWS_AS(tile(x, {Index{1} << 62}), ShapeError);
+  CHECK_THROWS_WITH(repeat_interleave(x, -1),
+                    Catch::StartsWith("repeat_interleave: the count is negative: -1"));
+  CHECK_THROWS_AS(repeat_interleave(x, Index{1} << 62), ShapeError);
 }

@@ -8,6 +8,7 @@
 
 #include "support/golden.h"
 #include "support/restore_threads.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
@@ -91,4 +92,23 @@ TEST_CASE("sums and orders are the same for any number of threads", "[ops]") {
   set_threads(3);
   const std::vector<Tensor> three = all();
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(relative_error(three[i], one[i]) == 0);
+}
+
+TEST_CASE("running products", "[ops]") {
+  CHECK(is(cumprod(Tensor({5}, {1, 2, 3, 4, 5})), {1, 2, 6, 24, 120}));
+  CHECK(is(cumprod(Tensor({2, 2}, {1, 2, 3, 4}), 0), {1, 2, 3, 8}));
+  CHECK(is(cumprod(Tensor({4}, {2, 0, 3, 4})), {2, 0, 0, 0}));
+  CHECK(cumprod(zeros({0, 3}), 0).shape() == Shape{0, 3});
+  CHECK(is(cumprod(Tensor({1}, {7})), {7}));
+  CHECK_THROWS_AS(cumprod(zeros({2}), 1), ShapeError);
+}
+
+TEST_CASE("argsort is the positions of sort", "[ops]") {
+  const Tensor x({2, 3}, {3, nan_value, 1, 1, 1, 0});
+  for (const bool descending : {false, true})
+    for (const int axis : {0, 1}) {
+      const auto expected = sort(x, axis, descending).indices.values();
+      CHECK(is(argsort(x, axis, descending), {expected.begin(), expected.end()}));
+    }
+  CHECK_THROWS_AS(argsort(x, 2), ShapeError);
 }

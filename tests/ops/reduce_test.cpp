@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
@@ -58,4 +59,30 @@ TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
     const Tensor twice = concat({reshape(far, {100000, 1}), reshape(far, {100000, 1})}, 1);
     CHECK(std::abs(var(twice, 0).values()[1] / moment - 1) < 10 * precision);
   }
+}
+
+TEST_CASE("products of any number of elements", "[ops]") {
+  const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(prod(x).item() == 720);
+  CHECK(to_string(prod(x, 0)) == "(3) [4, 10, 18]");
+  CHECK(to_string(prod(x, 1, Keep::yes)) == "(2, 1) [[6], [120]]");
+  CHECK(prod(Tensor(3)).item() == 3);
+  CHECK(prod(zeros({0})).item() == 1);
+  CHECK(to_string(prod(zeros({2, 0}), 1)) == "(2) [1, 1]");
+  CHECK(prod(zeros({2, 0}), 0).shape() == Shape{0});
+  CHECK(prod(full({7}, 2)).item() == 128);
+  CHECK(std::isnan(prod(Tensor({2}, {0, std::numeric_limits<real>::quiet_NaN()})).item()));
+  CHECK_THROWS_AS(prod(x, 2), ShapeError);
+}
+
+TEST_CASE("the least element is found, or a NaN", "[ops]") {
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  CHECK(argmin(Tensor({4}, {2, 1, 1, 3})).values()[0] == 1);
+  CHECK(argmin(Tensor({4}, {2, 1, nan, -3})).values()[0] == 2);
+  const Indices rows = argmin(Tensor({2, 2}, {1, 4, 3, 2}), 0);
+  CHECK((rows.values()[0] == 0 && rows.values()[1] == 1));
+  CHECK_THROWS_WITH(argmin(zeros({2, 0})), Catch::StartsWith("argmin: axis"));
+  const Tape tape;
+  argmin(watch(ones({2})));
+  CHECK(tape.size() == 1);
 }

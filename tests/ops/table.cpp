@@ -28,6 +28,11 @@ Function of(Tensor (*f)(const Tensor&, const Tensor&, Place)) {
   return [f](In x) { return f(x[0], x[1], Place::here()); };
 }
 
+Function of_equation(const char* equation) {
+  return [equation](In x) { return einsum(equation, x); };
+}
+
+const Axes ends{0, 2};
 const Tensor first_and_last({3}, {1, 0, 1});
 const Indices ids({2, 2}, {2, 0, 1, 2});
 const Indices columns({2, 3}, {0, 2, 1, 3, 3, 0});
@@ -56,6 +61,9 @@ const std::vector<Row>& table() {
       {"neg", of(neg)},
       {"abs", of(abs)},
       {"sign", of(sign)},
+      {"floor", of(floor)},
+      {"ceil", of(ceil)},
+      {"round", of(round)},
       {"exp", of(exp)},
       {"expm1", of(expm1)},
       {"log", of(log)},
@@ -79,10 +87,7 @@ const std::vector<Row>& table() {
       {"clamp", [](In x) { return clamp(x[0], -0.5, 1); }},
       {"where", [](In x) { return where(first_and_last, x[0], x[1]); }},
       {"masked_fill", [](In x) { return masked_fill(x[0], first_and_last, -7); }},
-      {"sum",
-       [](In x) {
-         return sum(x[0], {0, 2});
-       }},
+      {"sum", [](In x) { return sum(x[0], ends); }},
       {"mean", [](In x) { return mean(x[0], 1, Keep::yes); }},
       {"var",
        [](In x) {
@@ -91,15 +96,9 @@ const std::vector<Row>& table() {
       {"var_unbiased", [](In x) { return var(x[0], 1, Keep::no, Variance::unbiased); }},
       {"stddev", [](In x) { return stddev(x[0], 0, Keep::no, Variance::unbiased); }},
       {"norm", [](In x) { return norm(x[0], 1); }},
-      {"max",
-       [](In x) {
-         return max(x[0], {0, 2});
-       }},
+      {"max", [](In x) { return max(x[0], ends); }},
       {"min", [](In x) { return min(x[0], 1); }},
-      {"logsumexp",
-       [](In x) {
-         return logsumexp(x[0], {0, 2});
-       }},
+      {"logsumexp", [](In x) { return logsumexp(x[0], ends); }},
       {"sum_to",
        [](In x) {
          return sum_to(x[0], {3, 1});
@@ -359,31 +358,36 @@ const std::vector<Row>& table() {
              x[0], x[1],
              {.stride = 3, .padding = 1, .output_padding = 2, .dilation = 2, .groups = 2});
        }},
-      {"einsum",
-       [](In x) {
-         return einsum("bij,bjk->bik", {x[0], x[1]});
-       }},
-      {"einsum_implicit",
-       [](In x) {
-         return einsum("kj, ji", {x[0], x[1]});
-       }},
-      {"einsum_one", [](In x) { return einsum("ijk->ki", {x[0]}); }},
-      {"einsum_elements",
-       [](In x) {
-         return einsum("ij,ki,j->kji", {x[0], x[1], x[2]});
-       }},
-      {"einsum_scalar",
-       [](In x) {
-         return einsum("ij,ij->", {x[0], x[1]});
-       }},
-      {"einsum_chain",
-       [](In x) {
-         return einsum("abc,cd,ade->eb", {x[0], x[1], x[2]});
-       }},
+      {"einsum", of_equation("bij,bjk->bik")},
+      {"einsum_implicit", of_equation("kj, ji")},
+      {"einsum_one", of_equation("ijk->ki")},
+      {"einsum_elements", of_equation("ij,ki,j->kji")},
+      {"einsum_scalar", of_equation("ij,ij->")},
+      {"einsum_chain", of_equation("abc,cd,ade->eb")},
       {"einsum_squared",
        [](In x) {
          return einsum("ij,ik,jl->kl", {x[0], x[0], x[1]});
        }},
+      {"prod", [](In x) { return prod(x[0], 1); }},
+      {"prod_all", [](In x) { return prod(x[0]); }},
+      {"prod_zeros", [](In x) { return prod(x[0], 1); }},
+      {"cumprod", [](In x) { return cumprod(x[0]); }},
+      {"cumprod_zeros", [](In x) { return cumprod(x[0], 1); }},
+      {"flip", [](In x) { return flip(x[0], ends); }},
+      {"roll", [](In x) { return roll(x[0], 2, 1); }},
+      {"tile",
+       [](In x) {
+         return tile(x[0], {2, 3, 1});
+       }},
+      {"repeat_interleave", [](In x) { return repeat_interleave(x[0], 3, 1); }},
+      {"index_select",
+       [](In x) {
+         return index_select(x[0], 1, Indices({3}, {3, 0, 3}));
+       }},
+      {"diagonal", [](In x) { return diagonal(x[0]); }},
+      {"diagonal_offset", [](In x) { return diagonal(x[0], -1); }},
+      {"diag", [](In x) { return diag(x[0]); }},
+      {"diag_offset", [](In x) { return diag(x[0], 1); }},
   };
   return rows;
 }

@@ -27,7 +27,7 @@ TEST_CASE("layers are recorded at the line that calls them", "[nn]") {
   Random random(1);
   const Linear linear(4, 4, random, {.weight_norm = true});
   const Recurrent recurrent(Cell::lstm, 4, 4, random, {.norm = "layer"});
-  const Sequential chain{linear, Norm("layer", 4), [](const Tensor& x) { return relu(x); }};
+  const Sequential chain{linear, Norm("layer", 4), relu};
   const SelfAttention attention(4, random, {.heads = 2, .causal = true});
   const Tape tape;
   const Tensor x = watch(ones({2, 3, 4}));
