@@ -173,8 +173,9 @@ struct IsFinite {
 struct Equal {
   Vector operator()(Vector a, Vector b) const { return one_where(hn::Eq(a, b)); }
 };
+// Not hn::Ne, which is false for NaN with some instruction sets.
 struct NotEqual {
-  Vector operator()(Vector a, Vector b) const { return one_where(hn::Ne(a, b)); }
+  Vector operator()(Vector a, Vector b) const { return one_where(hn::Not(hn::Eq(a, b))); }
 };
 struct Less {
   Vector operator()(Vector a, Vector b) const { return one_where(hn::Lt(a, b)); }

@@ -132,13 +132,18 @@ TEST_CASE("comparisons are constants of ones and zeros", "[ops]") {
   CHECK(is(greater(a, b), {0, 0, 1}));
   CHECK(is(greater_equal(a, b), {0, 1, 1}));
   CHECK(is(one_hot(Indices({2}, {2, 0}), 3), {0, 0, 1, 1, 0, 0}));
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  const Tensor with_nan({3}, {nan, 1, nan}), other({3}, {nan, nan, 1});
+  CHECK(is(not_equal(with_nan, other), {1, 1, 1}));
+  for (const auto& compare : {equal, less, less_equal, greater, greater_equal})
+    CHECK(is(compare(with_nan, other, {}), {0, 0, 0}));
 }
 
 TEST_CASE("numbers are rounded, two equally near ones to the even one", "[ops]") {
-  const Tensor x({7}, {-1.5, -0.5, 0.5, 1.5, 2.5, 1e30F, -0.2F});
-  CHECK(to_string(round(x)) == "(7) [-2, -0, 0, 2, 2, 1e+30, -0]");
-  CHECK(to_string(floor(x)) == "(7) [-2, -1, 0, 1, 2, 1e+30, -1]");
-  CHECK(to_string(ceil(x)) == "(7) [-1, -0, 1, 2, 3, 1e+30, -0]");
+  const Tensor x({6}, {-1.5, -0.5, 0.5, 1.5, 2.5, 1e30F});
+  CHECK(to_string(round(x)) == "(6) [-2, -0, 0, 2, 2, 1e+30]");
+  CHECK(to_string(floor(x)) == "(6) [-2, -1, 0, 1, 2, 1e+30]");
+  CHECK(to_string(ceil(x)) == "(6) [-1, -0, 1, 2, 3, 1e+30]");
   constexpr real infinity = std::numeric_limits<real>::infinity();
   using Operation = Tensor (*)(const Tensor&, Place);
   for (const Operation f : {Operation{floor}, Operation{ceil}, Operation{round}}) {
