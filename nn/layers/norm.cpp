@@ -275,9 +275,12 @@ NormFields Norm::fields_of(const Shape& shape) const {
         return both(
             {.axes = {1}, .window = from(2, rank), .radius = spec.radius > 0 ? spec.radius : 2});
       return both({.window = {-1}, .radius = spec.radius > 0 ? spec.radius : 8});
-    default:
-      return both({.axes = images && spec.over_channels ? std::vector<int>{1} : all});
+    case NormKind::none:
+    case NormKind::layer:
+    case NormKind::ada:
+      break;
   }
+  return both({.axes = images && spec.over_channels ? std::vector<int>{1} : all});
 }
 
 Norm Norm::of_steps(const NormSpec& spec, Index channels) {
