@@ -144,7 +144,6 @@ TEST_CASE("numbers are rounded, two equally near ones to the even one", "[ops]")
   CHECK(to_string(round(x)) == "(6) [-2, -0, 0, 2, 2, 1e+30]");
   CHECK(to_string(floor(x)) == "(6) [-2, -1, 0, 1, 2, 1e+30]");
   CHECK(to_string(ceil(x)) == "(6) [-1, -0, 1, 2, 3, 1e+30]");
-  constexpr real infinity = std::numeric_limits<real>::infinity();
   using Operation = Tensor (*)(const Tensor&, Place);
   for (const Operation f : {Operation{floor}, Operation{ceil}, Operation{round}}) {
     CHECK(std::isnan(f(Tensor(std::nan("")), {}).item()));
