@@ -17,8 +17,8 @@ using Binary = void (*)(Span a, Span b, real* y, Index count);
 
 /// The loops for one instruction set.
 struct Elementwise {
-  Unary neg, abs, sign, floor, ceil, round, isfinite, exp, expm1, log, log1p, sqrt, rsqrt, square, reciprocal, sin, cos, tanh,
-      erf, sigmoid, relu, softplus, gelu;
+  Unary neg, abs, sign, floor, ceil, round, isfinite, exp, expm1, log, log1p, sqrt, rsqrt, square,
+      reciprocal, sin, cos, tanh, erf, sigmoid, relu, softplus, gelu;
   Binary add, sub, mul, div, pow, minimum, maximum, equal, not_equal, less, less_equal, greater,
       greater_equal;
   Binary gate;        ///< a where b > 0, otherwise 0
