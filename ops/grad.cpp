@@ -32,10 +32,9 @@ void expect_sweep(const Tape& tape, const Tensor& y, const GradOptions& options,
 }
 
 // nodes: those of the xs, or -1 for an x that is not on the tape.
-std::vector<Tensor> sweep(const Tensor& y, const std::vector<std::int32_t>& nodes,
+std::vector<Tensor> sweep(Tape& tape, const Tensor& y, const std::vector<std::int32_t>& nodes,
                           const std::vector<Shape>& shapes, const GradOptions& options,
                           const Place& place) {
-  Tape& tape = required_tape("grad", place);
   expect_sweep(tape, y, options, place);
   std::int32_t first = y.node() + 1;
   for (const std::int32_t node : nodes)
@@ -127,11 +126,11 @@ Tensor alias(const Tensor& x, const Place& place) {
 
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs, const GradOptions& options,
                          Place place) {
-  const Tape& tape = required_tape("grad", place);
+  Tape& tape = required_tape("grad", place);
   const std::vector<std::int32_t> nodes = nodes_of(tape, xs, place);
   std::vector<Shape> shapes;
   for (const Tensor& x : xs) shapes.push_back(x.shape());
-  return sweep(y, nodes, shapes, options, place);
+  return sweep(tape, y, nodes, shapes, options, place);
 }
 
 Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options, Place place) {
@@ -142,12 +141,12 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
                          const GradOptions& options, Place place) {
   std::vector<std::int32_t> nodes;
   std::vector<Shape> shapes;
-  const Tape& tape = required_tape("grad", place);
+  Tape& tape = required_tape("grad", place);
   for (const Parameter& x : xs) {
     nodes.push_back(tape.find(x));
     shapes.push_back(x.shape());
   }
-  return sweep(y, nodes, shapes, options, place);
+  return sweep(tape, y, nodes, shapes, options, place);
 }
 
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v,
@@ -198,7 +197,8 @@ Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const
 }
 
 Tensor probe(const Tensor& x, Observer observer, Place place) {
-  expect_arguments("probe", true, {x}, place);
+  const PlaceScope caller(place);
+  expect_defined("probe", x);
   if (observer.value) observer.value(detach(x));
   return record("probe", x.view(x.shape()), place,
                 edge(x, [see = std::move(observer.gradient)](const Tensor& g) {

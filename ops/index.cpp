@@ -57,12 +57,11 @@ Indices flat_positions(const char* operation, const Indices& positions, int axis
 Indices diagonal_positions(const Shape& matrices, Index length, Index offset) {
   const Index rows = matrices[-2], columns = matrices[-1];
   const Index count = matrices.count(0, matrices.rank() - 2);
+  const Index below = std::max<Index>(-offset, 0), right = std::max<Index>(offset, 0);
   Indices positions = Indices::uninitialized(matrices.without(-1).with(-1, length));
   Index* next = positions.mutable_data();
   for (Index matrix = 0; matrix < count; ++matrix)
-    for (Index i = 0; i < length; ++i)
-      *next++ = (matrix * rows + i + std::max<Index>(-offset, 0)) * columns + i +
-                std::max<Index>(offset, 0);
+    for (Index i = 0; i < length; ++i) *next++ = (matrix * rows + below + i) * columns + right + i;
   return positions;
 }
 

@@ -19,8 +19,7 @@ struct SaveInterval {
 /// The interval in a text such as 500 or 5m; none in any other.
 std::optional<SaveInterval> parse_save_interval(std::string text);
 
-/// The flags of every training program that do not affect its result. They stand in one file, each
-/// beside the variable that it sets.
+/// The flags of every training program that do not affect its result.
 struct RunFlags {
   int threads = tapegrad::threads();
   std::string log_dir, save, save_every, resume;

@@ -215,8 +215,7 @@ NormSpec::NormSpec(std::string_view text) {
   if (!found) {
     std::string all;
     for (const std::string& known : norm_names()) all += (all.empty() ? "" : ", ") + known;
-    throw ArgumentError(
-        fmt::format("norm: unknown normalization {}; available: {}", beginning(name), all));
+    fail<ArgumentError>("norm: unknown normalization {}; available: {}", beginning(name), all);
   }
   if (colon == std::string_view::npos) return;
   std::set<std::string_view> given;

@@ -78,13 +78,14 @@ TEST_CASE("random numbers refuse distributions that are none", "[ops][options]")
 
 TEST_CASE("errors name the operation and the shapes", "[ops]") {
   const Tensor a = zeros({2, 3}), b = zeros({4, 5});
-  CHECK_THROWS_WITH(a + b, Catch::StartsWith("add: shapes do not broadcast: (2, 3) and (4, 5)"));
-  CHECK_THROWS_WITH(matmul(a, b), Catch::StartsWith("matmul: inner sizes differ: (2, 3) x (4, 5)"));
+  CHECK_THROWS_WITH(a + b, Catch::StartsWith("add: shapes do not broadcast: (2, 3) and (4, 5) ["));
+  CHECK_THROWS_WITH(matmul(a, b),
+                    Catch::StartsWith("matmul: inner sizes differ: (2, 3) x (4, 5) ["));
   CHECK_THROWS_WITH(matmul(a, Tensor(1.0)), Contains("matrices") && Contains("(2, 3) x ()"));
   CHECK_THROWS_WITH(matmul(zeros({3}), a), Contains("inner sizes differ: (3) x (2, 3)"));
   CHECK_THROWS_WITH(matmul(zeros({2}), a, {.a = true}), Contains("(2) transposed x (2, 3)"));
   CHECK_THROWS_WITH(reshape(a, {4, 2}),
-                    Catch::StartsWith("reshape: sizes differ: (2, 3) to (4, 2)"));
+                    Catch::StartsWith("reshape: sizes differ: (2, 3) to (4, 2) ["));
   CHECK_THROWS_WITH(reshape(a, {4, -1}), Contains("(2, 3)"));
   CHECK_THROWS_WITH(permute(a, {0, 0}), Contains("(2, 3)"));
   CHECK_THROWS_WITH(slice(a, 1, 2, 5), Contains("[2, 5)") && Contains("(2, 3)"));
@@ -100,7 +101,7 @@ TEST_CASE("errors name the operation and the shapes", "[ops]") {
   CHECK_THROWS_WITH(cross_entropy(a, Indices({2}, {0, 3})), Contains("index 3 is not in [0, 3)"));
   CHECK_THROWS_WITH(cross_entropy(a, Indices({3}, {0, 0, 0})),
                     Contains("(2, 3)") && Contains("(3)"));
-  CHECK_THROWS_WITH(mse(a, b), Catch::StartsWith("mse: shapes differ: (2, 3) and (4, 5)"));
+  CHECK_THROWS_WITH(mse(a, b), Catch::StartsWith("mse: shapes differ: (2, 3) and (4, 5) ["));
   CHECK_THROWS_WITH(conv2d(zeros({1, 2, 3, 3}), zeros({1, 1, 2, 2})), Contains("channels differ"));
   CHECK_THROWS_WITH(conv2d(zeros({1, 1, 3, 3}), zeros({1, 1, 5, 5})), Contains("does not fit"));
   CHECK_THROWS_WITH(max_pool2d(a), Contains("(N, C, H, W)") && Contains("(2, 3)"));

@@ -37,20 +37,20 @@ TEST_CASE("einsum refuses what it does not support by name", "[ops]") {
       Catch::StartsWith(
           "einsum: index i is repeated within an operand, and diagonals are not supported: ii->i"));
   CHECK_THROWS_WITH(einsum("...ij->...ji", {a}),
-                    Catch::StartsWith("einsum: an ellipsis is not supported: ...ij->...ji"));
+                    Catch::StartsWith("einsum: an ellipsis is not supported: ...ij->...ji ["));
   CHECK_THROWS_WITH(einsum("ij,jk->ik", {a}),
-                    Catch::StartsWith("einsum: 1 operands for 2 terms: ij,jk->ik"));
+                    Catch::StartsWith("einsum: 1 operands for 2 terms: ij,jk->ik ["));
   CHECK_THROWS_WITH(einsum("", {}), Contains("0 operands for 1 terms"));
   CHECK_THROWS_WITH(
       einsum("ijk->i", {a}),
-      Catch::StartsWith("einsum: ijk names 3 axes of operand 0 of shape (2, 3): ijk->i"));
+      Catch::StartsWith("einsum: ijk names 3 axes of operand 0 of shape (2, 3): ijk->i ["));
   CHECK_THROWS_WITH(einsum("ij,ik->jk", {a, b}),
-                    Catch::StartsWith("einsum: index i has the extents 2 and 3: ij,ik->jk"));
+                    Catch::StartsWith("einsum: index i has the extents 2 and 3: ij,ik->jk ["));
   CHECK_THROWS_WITH(einsum("ij,ik->jk", {a, zeros({1, 4})}), Contains("the extents 2 and 1"));
   CHECK_THROWS_WITH(einsum("ij->ii", {a}),
-                    Catch::StartsWith("einsum: index i is repeated in the result: ij->ii"));
+                    Catch::StartsWith("einsum: index i is repeated in the result: ij->ii ["));
   CHECK_THROWS_WITH(einsum("ij->ik", {a}),
-                    Catch::StartsWith("einsum: index k of the result is in no operand: ij->ik"));
+                    Catch::StartsWith("einsum: index k of the result is in no operand: ij->ik ["));
   CHECK_THROWS_WITH(einsum("i1->i", {a}), Contains("is not a letter") && Contains("1"));
   CHECK_THROWS_WITH(einsum("ij->i->j", {a}), Contains("is not a letter"));
   CHECK_THROWS_WITH(einsum("ij-i", {a}), Contains("is not a letter"));

@@ -215,6 +215,11 @@ TEST_CASE("every fused operation is compared with its definition", "[ops]") {
     INFO(operation);
     CHECK(compared.contains(operation));
   }
+  const std::set<std::string_view> fused(fused_operations().begin(), fused_operations().end());
+  for (const Case& each : cases()) {
+    INFO(each.operation);
+    if (!each.form.empty()) CHECK(fused.contains(each.operation));
+  }
 }
 
 TEST_CASE("a fused gradient that is off is not its definition's", "[ops]") {

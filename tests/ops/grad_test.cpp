@@ -53,7 +53,7 @@ TEST_CASE("what does not depend on x has derivatives of zero", "[tape]") {
   const Tape tape;
   check();
   CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, ones({3})),
-                    Catch::StartsWith("vjp: the vector must have the shape (2): (3)"));
+                    Catch::StartsWith("vjp: the vector must have the shape (2): (3) ["));
   CHECK_THROWS_WITH(vjp([](const auto& in) { return in[0]; }, {x}, Tensor()), Contains("vjp"));
   CHECK_THROWS_AS(hvp([](const Tensor& in) { return sum(in); }, x, ones({3})), ShapeError);
   CHECK_THROWS_WITH(vjp(Function(), {x}, v), Contains("is empty"));

@@ -55,7 +55,7 @@ TEST_CASE("huber is smooth at 0 and keeps its slope at the bounds and beyond", "
   CHECK(huber(Tensor(infinity), Tensor(0.0)).item() == infinity);
   CHECK(std::isnan(huber(Tensor(nan_value), Tensor(0.0)).item()));
   CHECK_THROWS_WITH(huber(zeros({2}), zeros({3})),
-                    Catch::StartsWith("huber: shapes differ: (2) and (3)"));
+                    Catch::StartsWith("huber: shapes differ: (2) and (3) ["));
   CHECK_THROWS_WITH(huber(zeros({2}), zeros({2}), 0), Contains("huber: delta must be positive: 0"));
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("hinge is 0 from the margin on", "[ops]") {
   const Slopes found = slopes([&](const Tensor& at) { return 4.0 * hinge(at, target); }, x);
   CHECK(is(found.first, {0, 0, -1, -1}));
   CHECK_THROWS_WITH(hinge(zeros({2}), zeros({2, 1})),
-                    Catch::StartsWith("hinge: shapes differ: (2) and (2, 1)"));
+                    Catch::StartsWith("hinge: shapes differ: (2) and (2, 1) ["));
 }
 
 TEST_CASE("a probability of 0 adds an exact 0 to the divergence", "[ops]") {
@@ -85,7 +85,7 @@ TEST_CASE("a probability of 0 adds an exact 0 to the divergence", "[ops]") {
         Approx(-std::log(3.0)));  // a mean over all rows
   CHECK_THROWS_WITH(kl_divergence(Tensor(0.0), Tensor(1.0)), Contains("kl_divergence: needs"));
   CHECK_THROWS_WITH(kl_divergence(zeros({2}), zeros({3})),
-                    Catch::StartsWith("kl_divergence: shapes differ: (2) and (3)"));
+                    Catch::StartsWith("kl_divergence: shapes differ: (2) and (3) ["));
 }
 
 TEST_CASE("equal logits are equally likely, however large", "[ops]") {

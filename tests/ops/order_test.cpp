@@ -68,9 +68,9 @@ TEST_CASE("sorting nothing, and more than there is", "[ops]") {
   CHECK(top_k(zeros({2, 3}), 0).values.shape() == Shape{2, 0});
   CHECK(top_k(zeros({2, 3}), 3).values.shape() == Shape{2, 3});
   CHECK_THROWS_WITH(top_k(zeros({2, 3}), 4),
-                    Catch::StartsWith("top_k: axis 1 of (2, 3) has no 4 elements"));
+                    Catch::StartsWith("top_k: axis 1 of (2, 3) has no 4 elements ["));
   CHECK_THROWS_WITH(top_k(zeros({2, 3}), -1, 0),
-                    Catch::StartsWith("top_k: axis 0 of (2, 3) has no -1 elements"));
+                    Catch::StartsWith("top_k: axis 0 of (2, 3) has no -1 elements ["));
   CHECK_THROWS_WITH(sort(zeros({2, 3}), 2), Contains("axis 2") && Contains("(2, 3)"));
 }
 
