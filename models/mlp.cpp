@@ -20,7 +20,7 @@ Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
         Linear(sizes[i], sizes[i + 1], random, {.weight_norm = options.norm.normalized_weights}));
     if (i + 2 == sizes.size()) break;
     if (options.norm.kind != NormKind::none) layers.push_back(Norm(options.norm, sizes[i + 1]));
-    layers.push_back([](const Tensor& x) { return relu(x); });
+    layers.push_back(relu);
     if (options.dropout > 0) layers.push_back(Dropout{options.dropout});
   }
 }

@@ -154,8 +154,7 @@ TEST_CASE("a parameter that visit does not list is found where it is recomputed"
 
 TEST_CASE("vectors, optionals and layers chosen at run time are walked", "[nn]") {
   Random random(1);
-  const Sequential net{Linear(4, 5, random), Norm("layer", 5),
-                       [](const Tensor& x) { return relu(x); }, Dropout{0.5},
+  const Sequential net{Linear(4, 5, random), Norm("layer", 5), relu, Dropout{0.5},
                        Linear(5, 2, random, {.bias = false})};
   CHECK(names(fields(net)) == std::vector<std::string>{"layers.0.weight", "layers.0.bias",
                                                        "layers.1.gain", "layers.1.bias",

@@ -83,7 +83,6 @@ Outcome train(const Variant& variant, const Task& task, Index steps) {
 /// Three convolutions, each with a norm, to compare norms at several depths.
 Sequential make_cnn(const std::string& norm, Random& random) {
   const NormSpec spec(norm);
-  const auto relu_layer = [](const Tensor& x) { return relu(x); };
   const auto pool = [](const Tensor& x) { return max_pool2d(x); };
   Sequential net;
   Index channels = 1;
@@ -91,7 +90,7 @@ Sequential make_cnn(const std::string& norm, Random& random) {
     net.add(
         Conv2d(channels, next, 3, random, {.padding = 1, .weight_norm = spec.normalized_weights}));
     net.add(Norm(spec, next, Channels::second));
-    net.add(relu_layer);
+    net.add(relu);
     net.add(pool);
     channels = next;
   }

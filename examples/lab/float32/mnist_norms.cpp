@@ -99,10 +99,9 @@ double add_errors(std::vector<double>& percents, const Layer& net, const ImageSe
 Layer make_mlp(const std::string& name, Random& random) {
   const bool batch = name == "batch";
   const NormSpec norm = batch ? "batch:unbiased=1" : NormSpec(name);
-  const auto activation = [](const Tensor& x) { return relu(x); };
-  return Sequential{Flatten(),  Linear(784, 1000, random),  Norm(norm, 1000),
-                    activation, Linear(1000, 1000, random), Norm(norm, 1000),
-                    activation, Linear(1000, 10, random),   Norm(batch ? norm : NormSpec(), 10)};
+  return Sequential{Flatten(), Linear(784, 1000, random),  Norm(norm, 1000),
+                    relu,      Linear(1000, 1000, random), Norm(norm, 1000),
+                    relu,      Linear(1000, 10, random),   Norm(batch ? norm : NormSpec(), 10)};
 }
 
 const Metric late_loss{.value = "late_loss"};    // over the last half of the updates

@@ -123,8 +123,7 @@ TEST_CASE("whole networks of PyTorch's load, run and save", "[pytorch]") {
   for (const char* name : {"mlp", "mlp_f16", "mlp_bf16"}) {
     const Mlp mlp({4, 4, 4, 3}, random);
     check_whole(name, mlp, on_input(mlp));
-    const Sequential sequential{Linear(4, 4, random), [](const Tensor& x) { return relu(x); },
-                                Linear(4, 4, random), [](const Tensor& x) { return relu(x); },
+    const Sequential sequential{Linear(4, 4, random), relu, Linear(4, 4, random), relu,
                                 Linear(4, 3, random)};
     check_whole(name, sequential, on_input(sequential));
   }
