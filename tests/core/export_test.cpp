@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/export.h"
 #include "tapegrad/core/file.h"
@@ -143,8 +144,8 @@ TEST_CASE("a tape as a graph", "[export]") {
 }
 
 TEST_CASE("the viewer's page is one file that loads nothing", "[export]") {
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / fmt::format("viewer_{}.html", sizeof(real));
+  const testing::Scratch folder;
+  const std::filesystem::path path = folder / "viewer.html";
   {
     const Parameter w(Tensor({1}, {2}), "</script>");
     const Tape tape({.keep_values = true});
@@ -158,5 +159,4 @@ TEST_CASE("the viewer's page is one file that loads nothing", "[export]") {
   page.erase(page.find(name_space), name_space.size());
   for (const char* word : {"TAPES", "http:", "https:", "src=", "href=", "url("})
     CHECK_THAT(page, !Contains(word));
-  std::filesystem::remove(path);
 }

@@ -1,10 +1,10 @@
 #include "tapegrad/nn/data/sentences.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
+#include "support/scratch.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
@@ -15,15 +15,13 @@ namespace {
 // A file for one test.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const std::string& contents)
-      : path_(std::filesystem::temp_directory_path() / "tapegrad_sentences") {
-    std::ofstream(path_, std::ios::binary) << contents;
+  explicit TemporaryFile(const std::string& contents) {
+    std::ofstream(path(), std::ios::binary) << contents;
   }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path path() const { return folder_ / "sentences.txt"; }
 
  private:
-  std::filesystem::path path_;
+  testing::Scratch folder_;
 };
 
 }  // namespace
@@ -40,7 +38,7 @@ TEST_CASE("labelled sentences", "[text]") {
     CHECK_THROWS_AS(read_sentences(TemporaryFile(wrong).path()), DataError);
   }
   CHECK_THROWS_WITH(read_sentences(TemporaryFile("1 a\nx b\n").path()),
-                    Contains("tapegrad_sentences") && Contains("line 2"));
+                    Contains("sentences.txt") && Contains("line 2"));
 }
 
 TEST_CASE("vocabulary and batches of sentences", "[text]") {
