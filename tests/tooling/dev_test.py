@@ -103,6 +103,7 @@ echo "$@"
         pages = self.root / "pages"
         pages.mkdir()
         self.assertIn("== tape_tour\n", self.dev("lab", "--report", str(pages), code=0).stdout)
+        self.assertEqual(self.dev("pictures", code=0).stdout, f"pictures --report {self.root}/docs/pictures\n")
         self.assertIn('<a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 borne out, 1 contradicted, '
                       "2 not seen at this scale</li>", (pages / "index.html").read_text())
 
