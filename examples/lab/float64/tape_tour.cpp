@@ -29,9 +29,9 @@ ExportedTape normalization(const std::string& title, bool detach_mean, bool deta
 
 std::string second_derivative() {
   const Tape tape({.keep_values = true});
-  const Tensor x = watch(Tensor({3}, {-1, 0, 2}));
-  const Tensor loss = sum(tanh(x) * x);
-  const Tensor slope = grad(loss, x, {.record = true});
+  const Tensor x = named(watch(Tensor({3}, {-1, 0, 2})), "x");
+  const Tensor loss = named(sum(tanh(x) * x), "loss");
+  const Tensor slope = named(grad(loss, x, {.record = true}), "slope");
   const Tensor curvature = grad(sum(slope), x);
   write_result(fmt::format("  slope {}, curvature {}\n", to_string(slope), to_string(curvature)));
   return as_json(tape);
