@@ -15,8 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What a program trains. A net, its steps and their loss are enough; the rest is for programs that
 /// have more to print or to keep.
-/// Example: `Task{.net = fields(net), .steps = {10, 5}, .loss = [&](Index) { return sum(net(y));
-/// }}`
+/// Example: `Task{.net = fields(net), .steps = {9, 3}, .loss = [&](Index) { return sum(net(y)); }}`
 struct Task {
   Fields net;  ///< fields(net)
   RunSteps steps;
