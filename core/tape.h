@@ -18,6 +18,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// One addition to the gradient of a node, by a sweep over a tape with `keep_values`.
+/// Example: `for (const Flow& flow : tape.flows()) fmt::print("{} -> {}\n", flow.from, flow.to)`
 struct Flow {
   int sweep;              ///< 1 for the first
   std::int32_t from, to;  ///< nodes; from is -1 for the seed and for assembled parts
@@ -25,6 +26,7 @@ struct Flow {
   Tensor added, total;    ///< the addend, and the gradient of `to` after it
 };
 
+/// Example: `const Tape tape({.check_finite = true})`
 struct TapeOptions {
   /// Keep the value of every node and every gradient of a sweep, for printing, export and viewing.
   bool keep_values = false;
@@ -40,6 +42,7 @@ struct TapeOptions {
 ///                                     // ends with the scope; values live on
 ///
 /// Throws TapeError if this thread already has a tape.
+/// Example: `const Tape tape({.check_finite = true})`
 class Tape {
  public:
   explicit Tape(TapeOptions options = {});
@@ -173,6 +176,7 @@ class Tape {
 };
 
 /// While in scope, nothing is recorded on this thread, even on a tape created meanwhile.
+/// Example: `{ const NoGrad off; net(x); }`
 class NoGrad {
  public:
   NoGrad() : paused_(Tape::ambient_.paused, true) {}
@@ -182,6 +186,7 @@ class NoGrad {
 };
 
 /// While in scope, the tape of this thread records despite NoGrad.
+/// Example: `const NoGrad off; { const EnableGrad on; net(x); }`
 class EnableGrad {
  public:
   EnableGrad() : paused_(Tape::ambient_.paused, false) {}
@@ -192,10 +197,12 @@ class EnableGrad {
 
 /// x as a leaf of the active tape, so that `grad` can return its gradient. Throws TapeError without
 /// a tape.
+/// Example: `const Tensor weight = watch(ones({6, 3})); grad(sum(matmul(x, weight)), weight)`
 Tensor watch(const Tensor& x, Place = Place::here());
 
 /// The value of x as a constant: no gradient flows through. theta(x) of Xu et al. 2019, eq. 4.
 /// Throws ShapeError for an undefined tensor, as every operation does.
+/// Example: `x - detach(mean(x))`
 Tensor detach(const Tensor& x, Place = Place::here());
 
 /// x, whose node on the active tape has this name from now on: in print, in exports, in the viewer
@@ -207,9 +214,11 @@ Tensor named(const Tensor& x, const std::string& name);
 /// place.
 std::string to_string(const Tape& tape);
 /// Writes `to_string(tape)` to standard output.
+/// Example: `print(tape)`
 void print(const Tape& tape);
 
 /// Whether operations on this thread are being recorded.
+/// Example: `if (recording()) fmt::print("a tape is active\n")`
 inline bool recording() { return Tape::active() != nullptr; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -12,6 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The chosen rows of x, of shape (N, ...): x[chosen], of shape (chosen, ...), on no tape. Both
 /// throw ShapeError for scalars and for rows out of range.
+/// Example: `take_rows(x, std::vector<Index>{0, 2})`
 Tensor take_rows(const Tensor& x, std::span<const Index> chosen);
 Indices take_rows(const Indices& x, std::span<const Index> chosen);
 
@@ -19,6 +20,7 @@ Indices take_rows(const Indices& x, std::span<const Index> chosen);
 ///
 ///     const Examples train(images, labels);
 ///     for (const auto& [x, y] : Batches(train, 64, random)) ...
+/// Example: `const Examples train(x, labels)`
 template <class... Columns>
 class Examples {
  public:

@@ -9,23 +9,14 @@ import sys
 import tempfile
 import unittest
 
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
 from lab_scales import FLAGS
+from pages import DESKTOP, NARROW, PHONE, WIDE, browser, emulate
 
 PAGES, LAB = map(pathlib.Path, (sys.argv.pop(1), sys.argv.pop(1)))
-WIDE, DESKTOP, NARROW, PHONE = 1400, 1280, 800, 400
-
-
-def browser():
-    options = webdriver.ChromeOptions()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    return webdriver.Chrome(options=options)
 
 
 class Pages(unittest.TestCase):
@@ -41,9 +32,7 @@ class Pages(unittest.TestCase):
         cls.addClassCleanup(cls.driver.quit)
 
     def open(self, page, width):
-        # Chromium has no narrower window than 500 pixels; a phone is emulated.
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                                    {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+        emulate(self.driver, width)
         self.driver.get((self.path / page).as_uri())
 
     def problems(self):

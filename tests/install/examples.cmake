@@ -1,11 +1,11 @@
-# Builds each example as a stranger would: a copy of its one file in an empty folder, beside the project of the
-# README, against an installed tapegrad. It must run and print what it promises.
+# Builds each example as a stranger would: a copy of its one file in an empty folder, beside the project of
+# docs/install.md, against an installed tapegrad. It must run and print what it promises.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-file(READ ${SOURCE}/README.md readme)
-string(REGEX MATCH "```cmake\n(cmake_minimum_required[^`]*)```" block "${readme}")
+file(READ ${SOURCE}/docs/install.md page)
+string(REGEX MATCH "```cmake\n(cmake_minimum_required[^`]*)```" block "${page}")
 set(project "${CMAKE_MATCH_1}")
 
 function(example name pattern)  # example(NAME PATTERN [ARGUMENT...]): what it prints with these arguments
