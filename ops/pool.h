@@ -19,14 +19,17 @@ struct PoolOptions {
 ///   rounded down, or with `ceil_mode` up; then no window begins after the image
 /// Throws ShapeError for other ranks and a window larger than the padded image; ArgumentError for
 /// sizes and strides below 1, paddings below 0 or above half of the size, and `count_include_pad`.
+/// Example: `max_pool2d(images, {.size = 3, .stride = 2, .padding = 1})`
 Tensor max_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
 /// The mean of each window. What `ceil_mode` adds beyond the padding never counts, as in PyTorch.
 /// Shapes and errors as for max_pool2d.
+/// Example: `avg_pool2d(images, {.size = 3, .padding = 1, .count_include_pad = false})`
 Tensor avg_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
-/// The same along one axis. Throw ArgumentError also for options with two different numbers.
+/// `max_pool2d` along one axis. Throws ArgumentError also for options with two different numbers.
 ///   x: (N, C, L)   returns (N, C, L')
 /// Example: `max_pool1d(sequence, {.size = 3, .stride = 2, .padding = 1})`
 Tensor max_pool1d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
+/// `avg_pool2d` along one axis. Shapes and errors as for max_pool1d.
 /// Example: `avg_pool1d(sequence, {.size = 4})`
 Tensor avg_pool1d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
 
@@ -36,13 +39,16 @@ Tensor avg_pool1d(const Tensor& x, PoolOptions options = {}, Place = Place::here
 /// Throws ShapeError for other ranks and images without elements, ArgumentError for sizes below 1.
 /// Example: `adaptive_max_pool2d(images, {2, 3})`
 Tensor adaptive_max_pool2d(const Tensor& x, HeightWidth size, Place = Place::here());
-/// The mean of each of these windows. {1, 1}: the mean of each channel of each image.
+/// The mean of each of these windows; for size 1, of each channel of each image. Shapes and errors
+/// as for adaptive_max_pool2d.
 /// Example: `adaptive_avg_pool2d(images, 1)`
 Tensor adaptive_avg_pool2d(const Tensor& x, HeightWidth size, Place = Place::here());
-/// The same along one axis.
+/// `adaptive_max_pool2d` along one axis.
 ///   x: (N, C, L)   returns (N, C, size)
+/// Throws as it does.
 /// Example: `adaptive_max_pool1d(sequence, 3)`
 Tensor adaptive_max_pool1d(const Tensor& x, Index size, Place = Place::here());
+/// `adaptive_avg_pool2d` along one axis. Shapes and errors as for adaptive_max_pool1d.
 /// Example: `adaptive_avg_pool1d(sequence, 3)`
 Tensor adaptive_avg_pool1d(const Tensor& x, Index size, Place = Place::here());
 
