@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/metrics.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/train/interrupt.h"
-#include "tapegrad/train/metrics.h"
 #include "tapegrad/train/progress.h"
 #include "tapegrad/train/run_flags.h"
 #include "tapegrad/train/run_log.h"

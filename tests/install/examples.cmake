@@ -26,6 +26,9 @@ example(digits "\n9[0-9]\\.[0-9] % of 1000 unseen digits are read correctly\n")
 example(char_lstm "\nThis is the .* house that Jack built\\.\n")
 example(own_operation "\nsecond gradient against differences: ok,")
 example(own_norm "\ndetached, against deviation fixed: largest difference 0\\.0e\\+00\n")
+example(shapes "\n9[0-9]\\.[0-9] % of 400 unseen images are named correctly\n")
+example(reversal "\n(9[5-9]|100)\\.[0-9]* % of the letters of 1000 unseen words are right\n")
+example(autoencoder "\nunseen images: 3[0-9]\\.[0-9]* nats\n")
 example(heat_equation "\nlargest error at 1000 points: 0\\.0")
 
 # What PyTorch wrote, and the logits that it finds.
