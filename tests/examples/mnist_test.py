@@ -183,7 +183,7 @@ class Mnist(TrainerTest):
                           "muon, nesterov, rmsprop, sgd",
                 "sgd:momentum=0.5": "sgd: there is no option momentum=0.5, or it is given twice; available: none",
                 "lion:beta1=0.5,beta1=0.6": "lion: there is no option beta1=0.6, or it is given twice; available: "
-                                            "beta2",
+                                            "beta1, beta2",
                 "lion:beta1": "lion: beta1 is not a number", "lion:beta1=": "lion: beta1= is not a number",
                 "lion:": "lion: there is no option ,", "lion:beta1=2": "lion: beta1 must lie in [0, 1): 2",
                 "muon:epsilon=nan": "muon: epsilon must be finite and not negative: nan"}.items():
