@@ -65,6 +65,17 @@ std::vector<Parameter> parameters(const Fields& found) {
   return list;
 }
 
+std::vector<Parameter> parameters(const Fields& found,
+                                  const std::function<bool(const std::string& name)>& chosen) {
+  expect<ArgumentError>(chosen != nullptr, "parameters: the function is empty");
+  const std::vector<Parameter> all = parameters(found);
+  std::vector<Parameter> list;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (chosen(found.parameters()[i].name)) list.push_back(all[i]);
+  expect<ArgumentError>(!list.empty(), "parameters: none of {} names is chosen", all.size());
+  return list;
+}
+
 namespace {
 
 // "the parameter w of shape (3, 4) that matmul at net.h:20 reads"

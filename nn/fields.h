@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -118,6 +119,16 @@ std::vector<Parameter> parameters(const Fields& found);
 template <class Module>
 std::vector<Parameter> parameters(const Module& module) {
   return parameters(fields(module));
+}
+/// Those whose names ("hidden.weight") are `chosen`. An optimizer of them leaves the others frozen.
+/// Throws ArgumentError if there are none, or `chosen` is empty.
+/// Example: `parameters(net, [](const std::string& name) { return name.ends_with("weight"); })`
+std::vector<Parameter> parameters(const Fields& found,
+                                  const std::function<bool(const std::string& name)>& chosen);
+template <class Module>
+std::vector<Parameter> parameters(const Module& module,
+                                  const std::function<bool(const std::string& name)>& chosen) {
+  return parameters(fields(module), chosen);
 }
 
 /// Throws Error if a tape has used parameters that are not among these fields: they would be

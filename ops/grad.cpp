@@ -5,8 +5,10 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/internal/interlude.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/reverse_sweep.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -162,6 +164,28 @@ std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const 
   if (!recorded)
     for (Tensor& gradient : gradients) gradient = detach(gradient);
   return gradients;
+}
+
+Tensor jvp(const Function& f, const std::vector<Tensor>& xs, const std::vector<Tensor>& vs,
+           Place place) {
+  expect_arguments("jvp", f != nullptr, xs, place);
+  {
+    const PlaceScope caller(place);
+    expect(vs.size() == xs.size(), "jvp: {} vectors for {} inputs", vs.size(), xs.size());
+  }
+  for (std::size_t i = 0; i < xs.size(); ++i) expect_product("jvp", vs[i], xs[i], place);
+  const bool recorded = recording();
+  const Differentiation differentiation;
+  std::vector<Tensor> aliases;
+  for (const Tensor& x : xs) aliases.push_back(alias(x, place));
+  const Tensor y = f(aliases);
+  const Tensor u = watch(zeros(y.shape()));
+  const std::vector<Tensor> products =
+      grad_or_zeros(y, aliases, {.seed = u, .record = true}, place);
+  Tensor total = 0.0;
+  for (std::size_t i = 0; i < vs.size(); ++i) total = total + sum(products[i] * vs[i]);
+  const Tensor result = grad_or_zeros(total, {u}, {.record = recorded}, place).front();
+  return recorded ? result : detach(result);
 }
 
 Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, Place place) {

@@ -1,6 +1,8 @@
 #include "tapegrad/ops/loss.h"
 
-#include <vector>
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
@@ -17,19 +19,28 @@ void expect_same(const char* operation, const Tensor& x, const Tensor& target) {
          target.shape());
 }
 
-}  // namespace
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  if (reduction == Reduction::none) return losses;
+  return reduction == Reduction::sum ? sum(losses) : mean(losses);
+}
 
-Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOptions options,
-                     Place place) {
-  const PlaceScope caller(place);
-  expect_defined("cross_entropy", logits, labels);
-  expect(logits.rank() >= 1 && labels.shape() == logits.shape().without(-1),
-         "cross_entropy: logits {} need one label a row: labels {}", logits.shape(),
+void expect_rows(const char* operation, const Tensor& scores, const Indices& labels,
+                 const CrossEntropyOptions& options) {
+  expect_defined(operation, scores, labels);
+  expect(scores.rank() >= 1 && labels.shape() == scores.shape().without(-1),
+         "{}: logits {} need one label a row: labels {}", operation, scores.shape(),
          labels.shape());
   const double smoothing = options.label_smoothing;
   expect<ArgumentError>(smoothing >= 0 && smoothing <= 1,
-                        "cross_entropy: label smoothing must lie in [0, 1]: {}", smoothing);
+                        "{}: label smoothing must lie in [0, 1]: {}", operation, smoothing);
+  expect(!options.weight.defined() || options.weight.shape() == Shape{scores.shape()[-1]},
+         "{}: logits {} need one weight a class: {}", operation, scores.shape(),
+         options.weight.shape());
+}
 
+// `nll` of arguments that `expect_rows` has checked.
+Tensor nll_of_rows(const char* operation, const Tensor& log_p, const Indices& labels,
+                   const CrossEntropyOptions& options) {
   Indices chosen = labels;
   Tensor counted;  // 1 for rows that count; undefined when all do
   if (options.ignore_index) {
@@ -41,63 +52,164 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOp
         counted.mutable_data()[i] = 0;
       }
   }
-  expect_below("cross_entropy", chosen, logits.shape()[-1]);
+  expect_below(operation, chosen, log_p.shape()[-1]);
 
-  const Tensor log_p = log_softmax(logits);
+  const Tensor& weight = options.weight;
+  const double smoothing = options.label_smoothing;
   Tensor loss = -pick(log_p, chosen);
-  if (smoothing > 0) loss = (1 - smoothing) * loss - smoothing * mean(log_p, -1);
-  if (!counted.defined()) return mean(loss);
-  return sum(where(counted, loss, 0.0)) / sum(counted);
+  if (weight.defined()) loss = take(weight, chosen) * loss;
+  if (smoothing > 0)
+    loss = (1 - smoothing) * loss - smoothing * mean(weight.defined() ? weight * log_p : log_p, -1);
+  if (counted.defined()) loss = where(counted, loss, 0.0);
+
+  const bool all_count_one = !counted.defined() && !weight.defined();
+  if (all_count_one || options.reduction != Reduction::mean)
+    return reduced(loss, options.reduction);
+  Tensor counts = weight.defined() ? take(weight, chosen) : counted;
+  if (counted.defined() && weight.defined()) counts = where(counted, counts, 0.0);
+  return sum(loss) / sum(counts);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, Place place) {
+}  // namespace
+
+Tensor cross_entropy(const Tensor& logits, const Indices& labels,
+                     const CrossEntropyOptions& options, Place place) {
+  const PlaceScope caller(place);
+  expect_rows("cross_entropy", logits, labels, options);
+  return nll_of_rows("cross_entropy", log_softmax(logits), labels, options);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions options, Place place) {
   const PlaceScope caller(place);
   expect_same("cross_entropy", logits, target);
-  return mean(-sum(log_softmax(logits) * target, -1));
+  return reduced(-sum(log_softmax(logits) * target, -1), options.reduction);
 }
 
-Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target, Place place) {
+Tensor nll(const Tensor& log_p, const Indices& labels, const CrossEntropyOptions& options,
+           Place place) {
   const PlaceScope caller(place);
-  expect_same("binary_cross_entropy_with_logits", logits, target);
+  expect_rows("nll", log_p, labels, options);
+  return nll_of_rows("nll", log_p, labels, options);
+}
+
+Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
+                                        const BinaryCrossEntropyOptions& options, Place place) {
+  const PlaceScope caller(place);
+  constexpr const char* operation = "binary_cross_entropy_with_logits";
+  expect_same(operation, logits, target);
+  Tensor positive = target;
+  if (const Tensor& weight = options.positive_weight; weight.defined()) {
+    expect(broadcast(operation, weight.shape(), logits.shape()) == logits.shape(),
+           "{}: the weights of positives do not broadcast to the logits {}: {}", operation,
+           logits.shape(), weight.shape());
+    positive = weight * target;
+  }
   // softplus(logits) - logits * target would have rounding errors for large logits and NaN for
   // infinite ones.
-  return mean(target * softplus(-logits) + (1.0 - target) * softplus(logits));
+  return reduced(positive * softplus(-logits) + (1.0 - target) * softplus(logits),
+                 options.reduction);
 }
 
-Tensor mse(const Tensor& x, const Tensor& target, Place place) {
+Tensor mse(const Tensor& x, const Tensor& target, LossOptions options, Place place) {
   const PlaceScope caller(place);
   expect_same("mse", x, target);
-  return mean(square(x - target));
+  return reduced(square(x - target), options.reduction);
 }
 
-Tensor l1(const Tensor& x, const Tensor& target, Place place) {
+Tensor l1(const Tensor& x, const Tensor& target, LossOptions options, Place place) {
   const PlaceScope caller(place);
   expect_same("l1", x, target);
-  return mean(abs(x - target));
+  return reduced(abs(x - target), options.reduction);
 }
 
-Tensor huber(const Tensor& x, const Tensor& target, double delta, Place place) {
+Tensor huber(const Tensor& x, const Tensor& target, HuberOptions options, Place place) {
   const PlaceScope caller(place);
   expect_same("huber", x, target);
+  const double delta = options.delta;
   expect<ArgumentError>(delta > 0, "huber: delta must be positive: {}", delta);
   // The part within the bounds counts quadratically, the part beyond linearly.
   const Tensor error = x - target, within = clamp(error, -delta, delta);
-  return mean(0.5 * square(within) + delta * abs(error - within));
+  return reduced(0.5 * square(within) + delta * abs(error - within), options.reduction);
 }
 
-Tensor hinge(const Tensor& x, const Tensor& target, Place place) {
+Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options, Place place) {
   const PlaceScope caller(place);
   expect_same("hinge", x, target);
-  return mean(relu(1.0 - x * target));
+  return reduced(relu(1.0 - x * target), options.reduction);
 }
 
-Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place place) {
+Tensor kl_divergence(const Tensor& log_q, const Tensor& p, LossOptions options, Place place) {
   const PlaceScope caller(place);
   expect_same("kl_divergence", log_q, p);
   expect(p.rank() >= 1, "kl_divergence: needs an axis of classes: {}", p.shape());
   const Tensor is_zero = equal(p, 0.0);
   const Tensor ratio = log(where(is_zero, 1.0, p)) - where(is_zero, 0.0, log_q);
-  return mean(sum(p * ratio, -1));
+  return reduced(sum(p * ratio, -1), options.reduction);
+}
+
+Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& variance,
+                    GaussianNllOptions options, Place place) {
+  const PlaceScope caller(place);
+  expect_same("gaussian_nll", x, target);
+  expect_defined("gaussian_nll", variance);
+  const bool one_a_row = x.rank() >= 1 && variance.shape() == x.shape().with(-1, 1);
+  expect(variance.shape() == x.shape() || one_a_row,
+         "gaussian_nll: the variance needs the shape {} or 1 along its last axis: {}", x.shape(),
+         variance.shape());
+  const auto values = variance.values();
+  const auto negative = std::find_if(values.begin(), values.end(), [](real v) { return v < 0; });
+  expect<ArgumentError>(negative == values.end(), "gaussian_nll: a variance is negative: {}",
+                        negative == values.end() ? real{0} : *negative);
+  expect<ArgumentError>(options.epsilon > 0, "gaussian_nll: epsilon must be positive: {}",
+                        options.epsilon);
+  const Tensor at_least = variance + detach(maximum(variance, options.epsilon) - variance);
+  Tensor loss = 0.5 * (log(at_least) + square(x - target) / at_least);
+  if (options.full) loss = loss + 0.5 * std::log(2 * std::numbers::pi);
+  return reduced(loss, options.reduction);
+}
+
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("cosine_similarity", a, b);
+  expect(a.rank() == b.rank(), "cosine_similarity: ranks differ: {} and {}", a.shape(), b.shape());
+  broadcast("cosine_similarity", a.shape(), b.shape());
+  expect<ArgumentError>(options.epsilon > 0, "cosine_similarity: epsilon must be positive: {}",
+                        options.epsilon);
+  const auto direction = [&](const Tensor& x) {
+    return x / maximum(norm(x, options.axis, Keep::yes), options.epsilon);
+  };
+  return sum(direction(a) * direction(b), options.axis);
+}
+
+Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
+                        CosineEmbeddingOptions options, Place place) {
+  const PlaceScope caller(place);
+  expect_same("cosine_embedding", a, b);
+  expect_defined("cosine_embedding", target);
+  expect(a.rank() >= 1 && target.shape() == a.shape().without(-1),
+         "cosine_embedding: vectors {} need one target a row: {}", a.shape(), target.shape());
+  expect<ArgumentError>(options.margin >= -1 && options.margin <= 1,
+                        "cosine_embedding: margin must lie in [-1, 1]: {}", options.margin);
+  const Tensor similarity = cosine_similarity(a, b);
+  return reduced(where(target > 0.0, 1.0 - similarity, relu(similarity - options.margin)),
+                 options.reduction);
+}
+
+Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                      TripletOptions options, Place place) {
+  const PlaceScope caller(place);
+  expect_same("triplet_margin", anchor, positive);
+  expect_same("triplet_margin", anchor, negative);
+  expect(anchor.rank() >= 1, "triplet_margin: needs an axis of vectors: {}", anchor.shape());
+  expect<ArgumentError>(options.margin > 0, "triplet_margin: margin must be positive: {}",
+                        options.margin);
+  const auto distance = [&](const Tensor& a, const Tensor& b) {
+    return norm(a - b + options.epsilon, -1);
+  };
+  Tensor to_negative = distance(anchor, negative);
+  if (options.swap) to_negative = minimum(to_negative, distance(positive, negative));
+  return reduced(relu(distance(anchor, positive) - to_negative + options.margin),
+                 options.reduction);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

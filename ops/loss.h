@@ -7,40 +7,127 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// What a loss makes of the losses of its elements or rows: itself one of each, their sum or their
+/// mean.
+/// Example: `mse(x, y, {.reduction = Reduction::sum})`
+enum class Reduction { none, sum, mean };
+
+struct LossOptions {
+  Reduction reduction = Reduction::mean;
+};
+
 struct CrossEntropyOptions {
   double label_smoothing = 0;              ///< share of the target spread evenly over all classes
   std::optional<Index> ignore_index = {};  ///< rows with this label do not count
+  Tensor weight = {};                      ///< (C): what each class counts; undefined: 1
+  Reduction reduction = Reduction::mean;
 };
 
 /// The mean over rows of -log softmax(logits)[label], in nats.
-///   logits: (..., C)   labels: (...), in [0, C) or the ignored one   returns ()
-/// With label smoothing e: (1 - e) nll + e/C sum_c -log p_c. NaN when every row is ignored, as in
-/// PyTorch. Throws ShapeError for shapes and labels that do not fit, ArgumentError for smoothing
-/// outside [0, 1].
-Tensor cross_entropy(const Tensor& logits, const Indices& labels, CrossEntropyOptions options = {},
-                     Place = Place::here());
+///   logits: (..., C)   labels: (...), in [0, C) or the ignored one   returns (), or (...) if
+///   nothing is reduced
+/// With label smoothing e: (1 - e) nll + e/C sum_c -log p_c. The weight w of a class multiplies its
+/// -log p_c, and the mean divides by the sum of the weights of the labels, as in PyTorch. An
+/// ignored row has loss 0; the mean is NaN when every row is ignored, as in PyTorch. Throws
+/// ShapeError for shapes and labels that do not fit, ArgumentError for smoothing outside [0, 1].
+Tensor cross_entropy(const Tensor& logits, const Indices& labels,
+                     const CrossEntropyOptions& options = {}, Place = Place::here());
 /// The same for a target distribution in each row. target: logits.shape.
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, Place = Place::here());
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions options = {},
+                     Place = Place::here());
+/// The cross entropy of log-probabilities, such as from log_softmax: what `cross_entropy` finds for
+/// logits. torch's nll_loss.
+///   log_p: (..., C)   labels: (...), in [0, C) or the ignored one   returns () or (...)
+/// Throws as `cross_entropy` does.
+/// Example: `nll(log_softmax(logits), labels)`
+Tensor nll(const Tensor& log_p, const Indices& labels, const CrossEntropyOptions& options = {},
+           Place = Place::here());
+
+struct BinaryCrossEntropyOptions {
+  Tensor positive_weight = {};  ///< what t = 1 counts; broadcasts to the logits; undefined: 1
+  Reduction reduction = Reduction::mean;
+};
 /// The mean of softplus(x) - x t, the cross entropy of Bernoulli logits x and targets t in [0, 1].
-/// Throws ShapeError unless the shapes are equal, as do mse and l1.
+/// Throws ShapeError unless the shapes are equal, as do mse and l1, and for weights that do not
+/// broadcast to them.
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
+                                        const BinaryCrossEntropyOptions& options = {},
                                         Place = Place::here());
 /// The mean of (x - target)^2.
-Tensor mse(const Tensor& x, const Tensor& target, Place = Place::here());
+Tensor mse(const Tensor& x, const Tensor& target, LossOptions options = {}, Place = Place::here());
 /// The mean of |x - target|.
-Tensor l1(const Tensor& x, const Tensor& target, Place = Place::here());
+Tensor l1(const Tensor& x, const Tensor& target, LossOptions options = {}, Place = Place::here());
+
+struct HuberOptions {
+  double delta = 1;  ///< the error from which the loss grows linearly
+  Reduction reduction = Reduction::mean;
+};
 /// The mean of e^2 / 2 where |e| <= delta and delta (|e| - delta / 2) elsewhere, with e = x -
 /// target (Huber 1964), like torch's huber_loss. Throws ShapeError for shapes that differ,
 /// ArgumentError unless delta > 0.
-Tensor huber(const Tensor& x, const Tensor& target, double delta = 1, Place = Place::here());
+Tensor huber(const Tensor& x, const Tensor& target, HuberOptions options = {},
+             Place = Place::here());
 /// The mean of max(0, 1 - x t) for scores x and targets t, each -1 or 1; where x t = 1 the gradient
 /// is 0. Throws ShapeError for shapes that differ.
-Tensor hinge(const Tensor& x, const Tensor& target, Place = Place::here());
+Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options = {},
+             Place = Place::here());
 /// The Kullback-Leibler divergence KL(p || q) = sum_c p_c (log p_c - log q_c) in nats, as a mean
 /// over rows. With two axes it is torch's kl_div(log_q, p, reduction="batchmean").
-///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns ()
+///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns () or (...)
 /// Where p = 0, value and gradient are exactly 0, even if log q = -inf. Throws ShapeError for a
 /// scalar and for shapes that differ.
-Tensor kl_divergence(const Tensor& log_q, const Tensor& p, Place = Place::here());
+Tensor kl_divergence(const Tensor& log_q, const Tensor& p, LossOptions options = {},
+                     Place = Place::here());
+
+struct GaussianNllOptions {
+  bool full = false;      ///< adds the constant log(2 pi) / 2
+  double epsilon = 1e-6;  ///< least variance; the gradient passes this bound unchanged
+  Reduction reduction = Reduction::mean;
+};
+/// The mean of (log v + (x - target)^2 / v) / 2, the negative log-likelihood of targets under
+/// normal distributions of mean x and variance v (Nix and Weigend 1994). torch's gaussian_nll_loss.
+///   x, target: any shape   variance: the same, or 1 along the last axis   returns () or x's shape
+/// Throws ShapeError for other shapes, ArgumentError for a negative variance and unless epsilon >
+/// 0. Example: `gaussian_nll(x, y, exp(x))`
+Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& variance,
+                    GaussianNllOptions options = {}, Place = Place::here());
+
+struct CosineOptions {
+  int axis = -1;
+  double epsilon = 1e-8;  ///< least length of a vector
+};
+/// The cosine of the angle between vectors along an axis: <a, b> / (|a| |b|).
+///   a, b: of one rank, broadcast   returns their shape without the axis
+/// Throws ShapeError for shapes that do not fit, ArgumentError unless epsilon > 0.
+/// Example: `cosine_similarity(x, y)`
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options = {},
+                         Place = Place::here());
+
+struct CosineEmbeddingOptions {
+  double margin = 0;  ///< the cosine up to which different vectors cost nothing
+  Reduction reduction = Reduction::mean;
+};
+/// The mean over rows of 1 - cos(a, b) where the target is 1, and of max(0, cos(a, b) - margin)
+/// where it is -1. torch's cosine_embedding_loss.
+///   a, b: (..., C)   target: (...), each 1 or -1   returns () or (...)
+/// Throws ShapeError for shapes that do not fit, ArgumentError for a margin outside [-1, 1].
+/// Example: `cosine_embedding(x, y, Tensor({4}, {1, -1, 1, 1}))`
+Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
+                        CosineEmbeddingOptions options = {}, Place = Place::here());
+
+struct TripletOptions {
+  double margin = 1;      ///< by how much farther the negative should be
+  double epsilon = 1e-6;  ///< added to each difference, so that distances are not 0
+  bool swap = false;      ///< counts the negative's distance from the positive if it is less
+  Reduction reduction = Reduction::mean;
+};
+/// The mean over rows of max(0, |anchor - positive| - |anchor - negative| + margin) (Schroff et al.
+/// 2015 with distances instead of their squares; swap: Balntas et al. 2016). torch's
+/// triplet_margin_loss.
+///   anchor, positive, negative: (..., C)   returns () or (...)
+/// Throws ShapeError for a scalar and for shapes that differ, ArgumentError unless margin > 0.
+/// Example: `triplet_margin(x, y, 2.0 * y)`
+Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
+                      TripletOptions options = {}, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

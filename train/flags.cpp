@@ -95,6 +95,11 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
     if (given(entry.name)) {
       const std::string now = entry.get().dump();
       if (now == found->second) continue;
+      const std::optional<Index> before = whole_number<Index>(found->second);
+      if (entry.may_grow && before && entry.get().get<Index>() > *before) {
+        extension_ = fmt::format("{} {} instead of {}", entry.name, now, *before);
+        continue;
+      }
       throw CLI::ValidationError(
           entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
                                   "to resume it, or start over without --resume",

@@ -59,6 +59,12 @@ class Flags {
   CLI::Option* training(const std::string& name, T& value, const std::string& help) {
     return enter(name, value, help, true);
   }
+  /// The length of the training in steps or epochs, which may grow when it is resumed.
+  CLI::Option* length(const std::string& name, Index& value, const std::string& help) {
+    CLI::Option* option = enter(name, value, help, true);
+    entries_.back().may_grow = true;
+    return option;
+  }
   /// A flag that does not: where files go, what is printed.
   template <class T>
   CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
@@ -70,9 +76,13 @@ class Flags {
   /// The flags that shape the training, as text.
   std::map<std::string, std::string> training_values() const;
   /// Sets flags that the user did not give to the values in `saved`, which were read from `file`.
-  /// Throws CLI::ValidationError, naming the flag, if the user gave another value; DataError for a
-  /// value that the command line would refuse, and for the checkpoint of another program.
+  /// Throws CLI::ValidationError, naming the flag, if the user gave another value, unless it is a
+  /// greater length; DataError for a value that the command line would refuse, and for the
+  /// checkpoint of another program.
   void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
+  /// In words, by how much the length given exceeds the one that `adopt` found: "--epochs 10
+  /// instead of 5". Empty if it does not.
+  const std::string& extension() const { return extension_; }
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
   /// Registers a `check` of all flags, to run before the program begins. It should throw
   /// CLI::ValidationError for flags that conflict.
@@ -90,6 +100,7 @@ class Flags {
     std::function<Json()> get;
     CLI::Option* option;
     std::function<std::string(const std::string&)> last_check;
+    bool may_grow = false;
   };
   template <class T>
   CLI::Option* enter(const std::string& name, T& value, const std::string& help, bool training) {
@@ -134,6 +145,7 @@ class Flags {
   CLI::App app_;
   std::vector<Entry> entries_;
   std::vector<std::function<void()>> checks_;
+  std::string extension_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,21 +2,224 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <set>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/optimizers/gradients.h"
+#include "tapegrad/nn/optimizers/lamb.h"
+#include "tapegrad/nn/optimizers/muon.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// "beta1, beta2"
+template <class Map>
+std::string names_of(const Map& map) {
+  std::string names;
+  for (const auto& [name, value] : map) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+// The options of an optimizer as text: ":beta1=0.95,beta2=0.98".
+class NumberOptions {
+ public:
+  NumberOptions(std::string name, std::string text)
+      : name_(std::move(name)), text_(std::move(text)) {}
+
+  // Sets the variables whose names the text gives. Throws ArgumentError for other names, for a name
+  // that is given twice and for values that are not numbers.
+  void set(std::map<std::string, double*> variables) const {
+    const std::string known = variables.empty() ? "none" : names_of(variables);
+    for (std::size_t end = 0; end < text_.size();) {
+      const std::size_t begin = end + 1;
+      end = std::min(text_.find(',', begin), text_.size());
+      const std::string assignment = text_.substr(begin, end - begin);
+      const std::size_t equals = std::min(assignment.find('='), assignment.size());
+      const auto found = variables.find(assignment.substr(0, equals));
+      expect<ArgumentError>(found != variables.end(),
+                            "{}: there is no option {}, or it is given twice; available: {}", name_,
+                            beginning(assignment), known);
+      const bool is_number =
+          equals < assignment.size() &&
+          CLI::detail::lexical_cast(assignment.substr(equals + 1), *found->second);
+      expect<ArgumentError>(is_number, "{}: {} is not a number", name_, beginning(assignment));
+      variables.erase(found);
+    }
+  }
+
+ private:
+  std::string name_, text_;
+};
+
+using List = const std::vector<Parameter>&;
+using Maker = std::unique_ptr<Optimizer> (*)(List, const OptimizerFlags&, const NumberOptions&);
+
+std::unique_ptr<Optimizer> make_sgd(List list, const OptimizerFlags& flags, double momentum,
+                                    bool nesterov, const NumberOptions& given) {
+  SgdOptions options{.learning_rate = flags.learning_rate,
+                     .momentum = momentum,
+                     .nesterov = nesterov,
+                     .weight_decay = flags.weight_decay};
+  if (momentum > 0)
+    given.set({{"momentum", &options.momentum}});
+  else
+    given.set({});
+  return std::make_unique<Sgd>(list, options);
+}
+
+// One entry per optimizer, so it is longer than other functions.
+const std::map<std::string, Maker>& makers() {
+  using F = const OptimizerFlags&;
+  using N = const NumberOptions&;
+  static const std::map<std::string, Maker> all{
+      {"sgd", [](List l, F f, N given) { return make_sgd(l, f, 0, false, given); }},
+      {"momentum", [](List l, F f, N given) { return make_sgd(l, f, 0.9, false, given); }},
+      {"nesterov", [](List l, F f, N given) { return make_sgd(l, f, 0.9, true, given); }},
+      {"adam",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         AdamOptions o{
+             .learning_rate = f.learning_rate, .beta2 = f.beta2, .weight_decay = f.weight_decay};
+         given.set({{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
+         return std::make_unique<Adam>(l, o);
+       }},
+      {"adamw",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         AdamWOptions o{.learning_rate = f.learning_rate,
+                        .beta2 = f.beta2,
+                        .weight_decay = f.weight_decay,
+                        .matrices_only = true};
+         given.set({{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
+         return std::make_unique<AdamW>(l, o);
+       }},
+      {"rmsprop",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         RmsPropOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
+         given.set({{"alpha", &o.alpha}, {"epsilon", &o.epsilon}, {"momentum", &o.momentum}});
+         return std::make_unique<RmsProp>(l, o);
+       }},
+      {"adagrad",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         AdagradOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
+         given.set({{"decay", &o.learning_rate_decay}, {"epsilon", &o.epsilon}});
+         return std::make_unique<Adagrad>(l, o);
+       }},
+      {"adadelta",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         AdadeltaOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
+         given.set({{"rho", &o.rho}, {"epsilon", &o.epsilon}});
+         return std::make_unique<Adadelta>(l, o);
+       }},
+      {"lion",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         LionOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
+         given.set({{"beta1", &o.beta1}, {"beta2", &o.beta2}});
+         return std::make_unique<Lion>(l, o);
+       }},
+      {"lamb",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         LambOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
+         given.set({{"beta1", &o.beta1}, {"beta2", &o.beta2}, {"epsilon", &o.epsilon}});
+         return std::make_unique<Lamb>(l, o);
+       }},
+      {"muon",
+       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
+         MuonOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
+         given.set({{"momentum", &o.momentum},
+                    {"vector_factor", &o.vector_factor},
+                    {"beta1", &o.beta1},
+                    {"beta2", &o.beta2},
+                    {"epsilon", &o.epsilon}});
+         return std::make_unique<Muon>(l, o);
+       }},
+  };
+  return all;
+}
+
+// A schedule of a sequence, and the step at which it begins.
+struct SchedulePart {
+  std::string name;
+  Index start = 0;
+};
+
+// Throws ArgumentError for unknown names and starts that do not increase.
+std::vector<SchedulePart> parts_of(const std::string& text) {
+  static const std::set<std::string> known{"constant", "cosine",      "one_cycle", "warmup",
+                                           "step",     "exponential", plateau_name};
+  static const std::string names = fmt::format("{}", fmt::join(known, ", "));
+  std::vector<SchedulePart> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const std::size_t at = part.find('@');
+    const std::string name = part.substr(0, at);
+    expect<ArgumentError>(known.contains(name), "unknown schedule {}; available: {}",
+                          beginning(name), names);
+    const bool is_first = parts.empty(), has_start = at != std::string::npos;
+    const std::optional<Index> start = has_start ? whole_number<Index>(part.substr(at + 1)) : 0;
+    const bool is_later = start && (is_first || *start > parts.back().start);
+    expect<ArgumentError>(is_first != has_start && is_later,
+                          "{}: only the schedules after the first begin at a step, each later than "
+                          "the one before, as in constant,cosine@100",
+                          beginning(text));
+    parts.push_back({name, *start});
+    begin = end + 1;
+  }
+  expect<ArgumentError>(parts.size() == 1 || text.find(plateau_name) == std::string::npos,
+                        "{}: {} stands alone", beginning(text), plateau_name);
+  return parts;
+}
+
+Schedule make_part(const std::string& name, const OptimizerFlags& flags, Index steps) {
+  const double rate = flags.learning_rate;
+  if (name == "cosine")
+    return cosine(rate, steps, flags.final_rate, std::min(flags.warmup, steps / 2));
+  if (name == "one_cycle") return one_cycle(rate, steps);
+  if (name == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
+  if (name == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
+  if (name == "exponential")
+    return exponential(rate, std::pow(0.01, 1 / static_cast<double>(steps)));
+  return constant(rate);
+}
+
+}  // namespace
 
 void OptimizerFlags::add_to(Flags& flags) {
-  flags.training("--optimizer", optimizer, "Optimizer")
-      ->check(CLI::IsMember({"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop"}));
+  const auto readable = [](const std::string& text) {
+    OptimizerFlags chosen;
+    chosen.optimizer = text;
+    try {
+      chosen.make_optimizer({});
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  flags
+      .training("--optimizer", optimizer,
+                fmt::format("Optimizer: {}; with options as in lion:beta1=0.95,beta2=0.98",
+                            names_of(makers())))
+      ->check(readable);
   flags.training("--lr", learning_rate, "Peak learning rate")->check(positive());
+  const auto readable_schedule = [](const std::string& text) {
+    try {
+      parts_of(text);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
   flags
       .training("--schedule", schedule,
-                "Learning rate schedule: cosine rises for --warmup steps, then falls to "
-                "--final-lr; warmup rises for a tenth of the steps, then falls as 1 / sqrt(step); "
-                "step falls tenfold after each third; exponential falls a hundredfold in all")
-      ->check(CLI::IsMember({"constant", "cosine", "warmup", "step", "exponential"}));
+                "Learning rate schedule: constant; cosine rises for --warmup steps, then falls to "
+                "--final-lr; one_cycle rises for three tenths of the steps, then falls to almost "
+                "0; warmup rises for a tenth of the steps, then falls as 1 / sqrt(step); step "
+                "falls tenfold after each third; exponential falls a hundredfold in all; plateau "
+                "falls tenfold when the validation loss, or without one the training loss, has not "
+                "fallen in three reports; or a sequence as in constant,cosine@100, where the "
+                "second begins at step 100")
+      ->check(readable_schedule);
   flags.training("--final-lr", final_rate, "Final learning rate of cosine")->check(not_negative());
   flags.training("--warmup", warmup, "Warmup steps before cosine, at most half of all")
       ->check(not_negative());
@@ -26,6 +229,10 @@ void OptimizerFlags::add_to(Flags& flags) {
       ->check(not_negative());
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
       ->check(not_negative());
+  flags
+      .training("--ema", ema,
+                "Decay of averages of the weights, with which it evaluates, such as 0.999; 0: none")
+      ->check(between(0.0, 0.9999999));
 }
 
 void OptimizerFlags::check(const Flags& given) const {
@@ -33,41 +240,42 @@ void OptimizerFlags::check(const Flags& given) const {
     if (given.given(flag) && !has_effect)
       throw CLI::ValidationError(flag, fmt::format("has no effect with {}; leave it out", other));
   };
-  const bool is_adam = optimizer == "adam" || optimizer == "adamw";
-  expect_effect("--warmup", schedule == "cosine", "--schedule " + schedule);
-  expect_effect("--final-lr", schedule == "cosine", "--schedule " + schedule);
+  const std::string kind = optimizer.substr(0, optimizer.find(':'));
+  const bool is_adam = kind == "adam" || kind == "adamw";
+  const std::vector<SchedulePart> parts = parts_of(schedule);
+  const bool has_cosine = std::any_of(parts.begin(), parts.end(),
+                                      [](const auto& part) { return part.name == "cosine"; });
+  expect_effect("--warmup", has_cosine, "--schedule " + schedule);
+  expect_effect("--final-lr", has_cosine, "--schedule " + schedule);
   expect_effect("--beta2", is_adam, "--optimizer " + optimizer);
 }
 
 std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
     const std::vector<Parameter>& parameters) const {
-  if (optimizer == "adam")
-    return std::make_unique<Adam>(
-        parameters,
-        AdamOptions{.learning_rate = learning_rate, .beta2 = beta2, .weight_decay = weight_decay});
-  if (optimizer == "adamw")
-    return std::make_unique<AdamW>(parameters, AdamWOptions{.learning_rate = learning_rate,
-                                                            .beta2 = beta2,
-                                                            .weight_decay = weight_decay,
-                                                            .matrices_only = true});
-  if (optimizer == "rmsprop")
-    return std::make_unique<RmsProp>(
-        parameters, RmsPropOptions{.learning_rate = learning_rate, .weight_decay = weight_decay});
-  return std::make_unique<Sgd>(parameters, SgdOptions{.learning_rate = learning_rate,
-                                                      .momentum = optimizer == "sgd" ? 0 : 0.9,
-                                                      .nesterov = optimizer == "nesterov",
-                                                      .weight_decay = weight_decay});
+  const std::size_t colon = optimizer.find(':');
+  const std::string name = optimizer.substr(0, colon);
+  const auto kind = makers().find(name);
+  expect<ArgumentError>(kind != makers().end(), "unknown optimizer {}; available: {}",
+                        beginning(name), names_of(makers()));
+  const std::string options = colon == std::string::npos ? "" : optimizer.substr(colon);
+  return kind->second(parameters, *this, NumberOptions(name, options));
 }
 
 Schedule OptimizerFlags::make_schedule(Index steps) const {
-  if (schedule == "cosine")
-    return cosine(learning_rate, steps, final_rate, std::min(warmup, steps / 2));
-  if (schedule == "warmup")
-    return warmup_inverse_sqrt(learning_rate, std::max<Index>(1, steps / 10));
-  if (schedule == "step") return step_decay(learning_rate, std::max<Index>(1, (steps + 2) / 3));
-  if (schedule == "exponential")
-    return exponential(learning_rate, std::pow(0.01, 1 / static_cast<double>(steps)));
-  return constant(learning_rate);
+  const std::vector<SchedulePart> parts = parts_of(schedule);
+  std::vector<Schedule> schedules;
+  std::vector<Index> starts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Index end = i + 1 < parts.size() ? parts[i + 1].start : steps;
+    schedules.push_back(make_part(parts[i].name, *this, std::max<Index>(1, end - parts[i].start)));
+    if (i > 0) starts.push_back(parts[i].start);
+  }
+  return sequential(std::move(schedules), std::move(starts));
+}
+
+bool OptimizerFlags::depends_on_length() const {
+  const std::string last = parts_of(schedule).back().name;
+  return last != "constant" && last != plateau_name;
 }
 
 std::vector<Tensor> OptimizerFlags::clipped(std::vector<Tensor> gradients) const {

@@ -36,8 +36,8 @@ void warn_of_other_bits(const std::map<std::string, std::string>& notes,
 }
 
 // Throws CLI::ValidationError unless --log-dir is empty or has the log of a run with the same
-// flags.
-void expect_own_log(const Flags& flags) {
+// flags, or with those of the checkpoint if its training is extended.
+void expect_own_log(const std::map<std::string, std::string>& notes, const Flags& flags) {
   const Json values = flags.values();
   const std::string directory =
       values.contains("log-dir") ? values["log-dir"].get<std::string>() : "";
@@ -49,7 +49,9 @@ void expect_own_log(const Flags& flags) {
   const bool is_configuration = logged && logged->is_object();
   for (const auto& [name, value] : flags.training_values()) {
     if (!values.contains(name)) continue;  // the program's name
-    if (is_configuration && logged->contains(name) && (*logged)[name].dump() == value) continue;
+    const std::string entry =
+        is_configuration && logged->contains(name) ? (*logged)[name].dump() : "";
+    if (entry == value || entry == notes.at(name)) continue;
     throw CLI::ValidationError(
         "--log-dir",
         fmt::format("{} has the log of another run, not of the one to resume: its {} does not "
@@ -72,7 +74,7 @@ std::map<std::string, std::string> notes_to_resume(const std::string& resume, Fl
   if (resume.empty()) return {};
   const std::map<std::string, std::string> notes = checkpoint_notes(resume);
   flags.adopt(notes, resume);
-  expect_own_log(flags);
+  expect_own_log(notes, flags);
   warn_of_other_bits(notes, resume);
   return notes;
 }

@@ -23,11 +23,15 @@ constexpr const char* row_loss_note = "row_loss";
 
 std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
 
-std::optional<RunningMean> parse_mean(const Json& note, Index count) {
-  if (!note.is_array() || note.size() != 2 || !note[0].is_number() || note[1] != count) return {};
+// A mean over `most` steps, or over fewer if the run was extended since.
+std::optional<RunningMean> parse_mean(const Json& note, Index most, bool extended) {
+  if (!note.is_array() || note.size() != 2 || !note[0].is_number()) return {};
+  if (!note[1].is_number_unsigned()) return {};
   const auto sum = note[0].get<double>();
+  const auto count = note[1].get<std::uint64_t>();
   if (count == 0 && sum != 0) return {};
-  return RunningMean{sum, count};
+  if (count <= static_cast<std::uint64_t>(most)) return RunningMean{sum, static_cast<Index>(count)};
+  return extended ? std::optional(RunningMean()) : std::nullopt;
 }
 
 // The last step whose checkpoint is in the --save file.
@@ -63,7 +67,7 @@ std::map<std::string, std::string> RunState::notes() const {
 }
 
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
-                       const RunSteps& steps) {
+                       const RunSteps& steps, bool extended) {
   if (notes.empty()) return {};
   RunState state;
   state.steps = parsed_note(notes, steps_note, resume, [&](const Json& note) {
@@ -71,10 +75,11 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
     return 0 <= done && done <= steps.total ? std::optional(done) : std::nullopt;
   });
   const Index of_epoch = state.steps == 0 ? 0 : (state.steps - 1) % steps.per_epoch + 1;
-  state.epoch_loss = parsed_note(notes, epoch_loss_note, resume,
-                                 [&](const Json& note) { return parse_mean(note, of_epoch); });
+  state.epoch_loss = parsed_note(notes, epoch_loss_note, resume, [&](const Json& note) {
+    return parse_mean(note, of_epoch, extended);
+  });
   state.row_loss = parsed_note(notes, row_loss_note, resume, [&](const Json& note) {
-    return parse_mean(note, state.steps % steps.per_row());
+    return parse_mean(note, state.steps % steps.per_row(), extended);
   });
   return state;
 }

@@ -44,11 +44,13 @@ struct RunState {
   std::map<std::string, std::string> notes() const;
 };
 
-/// The state in the notes of the checkpoint `resume`; without notes, that of a new run. Throws
-/// DataError, naming the note, for a state that such a run cannot reach.
-/// Example: `resumed_state({}, "", RunSteps::epochs(2, 100)).steps`
+/// The state in the notes of the checkpoint `resume`; without notes, that of a new run. An extended
+/// run had fewer steps before, so that its epochs and rows may end elsewhere; a mean loss over more
+/// steps than they have now starts anew. Throws DataError, naming the note, for a state that such a
+/// run cannot reach.
+/// Example: `resumed_state({}, "", RunSteps::epochs(2, 100), false).steps`
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
-                       const RunSteps& steps);
+                       const RunSteps& steps, bool extended);
 
 /// The user's side of a training run: progress, log, checkpoints and Ctrl-C. A running training
 /// survives a log or checkpoint that cannot be written: it warns and tries again later.
@@ -78,6 +80,8 @@ class Run {
   Index epoch() const { return state_.steps / steps_.per_epoch; }
   Index step_of_epoch() const { return state_.steps % steps_.per_epoch; }
   Index steps_done() const { return state_.steps; }
+  /// The mean training loss of the current epoch, or at its end, of the last.
+  double epoch_loss() const { return state_.epoch_loss.value(); }
   /// Whether all steps are done or a signal asked to stop.
   bool over() const { return state_.steps == steps_.total || interrupted(); }
   bool interrupted() const { return interrupt_.requested(); }

@@ -7,12 +7,16 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 void train_epochs(const Task& task, Run& run, const std::function<double(Index)>& step,
-                  const Optimizer& optimizer) {
+                  Training& updates) {
   while (!run.over()) {
     const double loss = step(run.steps_done());
-    run.step(loss, optimizer.learning_rate());
+    run.step(loss, updates.optimizer().learning_rate());
     const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
-    if (ends_epoch) run.report(task.evaluate ? task.evaluate() : Json::object());
+    if (!ends_epoch) continue;
+    const Json metrics = task.evaluate ? updates.averaged(task.evaluate) : Json::object();
+    if (Plateau* plateau = updates.plateau())
+      plateau->next(metrics.value("validation_loss", run.epoch_loss()));
+    run.report(metrics);
   }
 }
 
@@ -34,6 +38,8 @@ void Trainer::uses_data(const std::string& source, const std::string& digest) {
 
 Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
   Checkpoint saved{task.net, &updates.optimizer(), task.random, flags_.training_values()};
+  saved.ema = updates.ema();
+  saved.plateau = updates.plateau();
   if (!data_.empty()) saved.notes["data"] = data_;
   if (task.notes)
     for (const auto& [name, text] : task.notes()) saved.notes[name] = text;
@@ -46,11 +52,20 @@ void Trainer::resume(const Task& task, Training& updates, Index steps_done) cons
   Checkpoint into = checkpoint(task, updates);
   load_checkpoint(run_.resume, into);
   updates.resume(run_.resume, steps_done);
+  if (flags_.extension().empty()) return;
+  write_diagnostic(fmt::format(
+      "{}: extended: {}{}\n", run_.resume, flags_.extension(),
+      optimizer_.depends_on_length()
+          ? fmt::format("; its {} steps had the learning rates of --schedule {} for the shorter "
+                        "training, the others have those for the longer",
+                        steps_done, optimizer_.schedule)
+          : ""));
 }
 
 int Trainer::train(const Task& task) const {
   Training updates(optimizer_, run_, task.net, task.steps.total);
-  const RunState state = resumed_state(resumed_, run_.resume, task.steps);
+  const RunState state =
+      resumed_state(resumed_, run_.resume, task.steps, !flags_.extension().empty());
   if (resumes()) resume(task, updates, state.steps);
   write_result(task.description);
   const auto step = [&](Index i) { return updates.step([&] { return task.loss(i); }); };
@@ -65,14 +80,14 @@ int Trainer::train(const Task& task) const {
   if (run_.overfit_batch)
     overfit(run, updates.optimizer(), [&] { return step(0); });
   else
-    train_epochs(task, run, step, updates.optimizer());
+    train_epochs(task, run, step, updates);
   updates.print_profile();
   if (run.interrupted()) {
     run.stop();
     return exit_interrupted;
   }
   Json results{{"parameters", parameter_count(task.net)}};
-  if (task.finish) results.update(task.finish(run));
+  if (task.finish) results.update(updates.averaged([&] { return task.finish(run); }));
   run.finish(results);
   return run.interrupted() ? exit_interrupted : 0;
 }

@@ -37,6 +37,9 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
       schedule_(optimizer.make_schedule(steps)),
       probe_(run.probe ? std::make_unique<Probe>(net) : nullptr) {
   if (run.profile) profile_.emplace();
+  if (flags_.ema > 0) ema_.emplace(optimizer_->parameters(), flags_.ema);
+  if (flags_.schedule == plateau_name)
+    plateau_.emplace(flags_.learning_rate, PlateauOptions{.patience = 2});
 }
 
 double Training::step(const std::function<Tensor()>& forward) {
@@ -50,14 +53,24 @@ double Training::step(const std::function<Tensor()>& forward) {
     expect_listed(tape, net_);
     return loss.item();
   }
-  optimizer_->set_learning_rate(schedule_(optimizer_->steps()));
+  optimizer_->set_learning_rate(plateau_ ? plateau_->learning_rate()
+                                         : schedule_(optimizer_->steps()));
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
   if (probe_)
     probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
                           [&] { optimizer_->step(flags_.clipped(gradients)); });
   else
     optimizer_->step(flags_.clipped(std::move(gradients)));
+  if (ema_) ema_->update();
   return loss.item();
+}
+
+Json Training::averaged(const std::function<Json()>& evaluate) {
+  if (!ema_) return evaluate();
+  ema_->swap();
+  Json results = evaluate();
+  ema_->swap();
+  return results;
 }
 
 void Training::resume(const std::string& resume, Index steps_done) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tapegrad/core/profile.h"
+#include "tapegrad/nn/optimizers/ema.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/probe.h"
 #include "tapegrad/train/run.h"
@@ -24,6 +25,11 @@ class Training {
   /// nothing, and throws Error for parameters in the loss that are not among the net's fields.
   double step(const std::function<Tensor()>& forward);
   Optimizer& optimizer() { return *optimizer_; }
+  /// The averages of --ema and the plateau of --schedule plateau; null without the flag.
+  Ema* ema() { return ema_ ? &*ema_ : nullptr; }
+  Plateau* plateau() { return plateau_ ? &*plateau_ : nullptr; }
+  /// Calls `evaluate` while the parameters have their averages, if --ema is given.
+  Json averaged(const std::function<Json()>& evaluate);
   /// The records of --probe; null without it.
   const Probe* probe() const { return probe_.get(); }
   /// Keeps the probe records of the run in the checkpoint `resume`. Throws DataError unless the
@@ -41,6 +47,8 @@ class Training {
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
   Schedule schedule_;
+  std::optional<Ema> ema_;
+  std::optional<Plateau> plateau_;
   std::unique_ptr<Probe> probe_;
   std::optional<Profile> profile_;
 };

@@ -10,7 +10,7 @@ void CharFlags::add_to(Flags& flags) {
   flags.training("--layers", layers, "Layers")->check(between(1, 1000));
   flags.training("--seq-len", seq_len, "Characters per row of a batch")->check(between(1, 1 << 16));
   flags.training("--batch-size", batch_size, "Rows per batch")->check(between(1, 1 << 16));
-  flags.training("--steps", steps, "Optimizer steps")->check(between(1, 1 << 30));
+  flags.length("--steps", steps, "Optimizer steps")->check(between(1, 1 << 30));
   flags.training("--dropout", dropout, "Share of values to drop in training")
       ->check(between(0.0, 0.99));
   flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")

@@ -22,7 +22,7 @@ void ClassifyFlags::add_to(Flags& flags) {
       ->check(between(1, 1 << 16));
   flags.training("--batch-tokens", batch_tokens, "Words per step, including padding")
       ->check(between(1, 1 << 24));
-  flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+  flags.length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
   flags.training("--dropout", dropout, "Share of values to drop in training")
       ->check(between(0.0, 0.99));
   flags.training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");

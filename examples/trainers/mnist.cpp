@@ -36,7 +36,7 @@ struct MnistFlags {
     flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
         ->envname("TAPEGRAD_MNIST")
         ->check(file_name());
-    flags.training("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+    flags.length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
     flags.training("--batch-size", batch_size, "Images per step")->check(between(1, 1 << 20));
     optimizer.add_to(flags);
     flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");

@@ -1,7 +1,9 @@
 #include "tapegrad/nn/files/checkpoint.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -11,7 +13,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.";
+constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.",
+                           ema_prefix = "ema.";
 // Like other writers, which say "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
@@ -20,15 +23,21 @@ std::string moment_name(const Moments& moments, const std::string& parameter) {
   return fmt::format("{}{}.{}", optimizer_prefix, moments.name, parameter);
 }
 
-// The net's names for the optimizer's parameters, which may be only some of the net's.
-std::vector<std::string> names_of(const Optimizer& optimizer, const Fields& net) {
+std::string average_name(const std::string& parameter) {
+  return fmt::format("{}{}", ema_prefix, parameter);
+}
+
+// The net's names for the parameters of an optimizer or an Ema, which may be only some of the
+// net's.
+template <class Owner>
+std::vector<std::string> names_of(const char* owner, const Owner& some, const Fields& net) {
   std::map<const void*, std::string> names;
   for (const auto& [name, parameter] : net.parameters()) names[parameter.identity()] = name;
   std::vector<std::string> found;
-  for (const Parameter& parameter : optimizer.parameters()) {
+  for (const Parameter& parameter : some.parameters()) {
     const auto entry = names.find(parameter.identity());
     expect<ArgumentError>(entry != names.end(),
-                          "checkpoint: the optimizer's parameter {} is not in the net",
+                          "checkpoint: the {}'s parameter {} is not in the net", owner,
                           parameter.name());
     found.push_back(entry->second);
   }
@@ -69,12 +78,16 @@ class Reader {
     return found->second;
   }
 
-  // Throws DataError if a tensor was not requested.
-  void expect_nothing_left(bool but_moments) const {
+  // Throws DataError if a tensor was not requested, unless its name begins with one of `ignored`.
+  void expect_nothing_left(const std::vector<std::string_view>& ignored) const {
+    const auto is_ignored = [&](const std::string& name) {
+      return std::any_of(ignored.begin(), ignored.end(),
+                         [&](std::string_view prefix) { return name.starts_with(prefix); });
+    };
     const auto expect_used = [&](const auto& tensors) {
       for (const auto& [name, tensor] : tensors)
         expect<DataError>(
-            used_.count(name) > 0 || (but_moments && name.starts_with(optimizer_prefix)),
+            used_.count(name) > 0 || is_ignored(name),
             "load_checkpoint: {} has an unexpected tensor {}: it belongs to another net "
             "or optimizer",
             name_, beginning(name));
@@ -111,7 +124,7 @@ struct OptimizerState {
 
 OptimizerState optimizer_state(Reader& reader, const std::string& path, const Optimizer& optimizer,
                                const Fields& net) {
-  const std::vector<std::string> names = names_of(optimizer, net);
+  const std::vector<std::string> names = names_of("optimizer", optimizer, net);
   OptimizerState state{.steps = reader.number<Index>("optimizer.steps"), .rate = 0, .moments = {}};
   expect<DataError>(state.steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}", path,
                     state.steps);
@@ -128,10 +141,25 @@ OptimizerState optimizer_state(Reader& reader, const std::string& path, const Op
   return state;
 }
 
+PlateauState plateau_state(const Reader& reader, const std::string& path) {
+  const PlateauState state{.learning_rate = reader.number<double>("plateau.rate"),
+                           .best = reader.number<double>("plateau.best"),
+                           .failed = reader.number<Index>("plateau.failed"),
+                           .cooling = reader.number<Index>("plateau.cooling")};
+  try {
+    Plateau(0).restore(state);
+  } catch (const ArgumentError& error) {
+    throw DataError(fmt::format("load_checkpoint: {}: {}", path, error.what()));
+  }
+  return state;
+}
+
 // The content of a checkpoint, read and checked before anything changes.
 struct Loaded {
   std::vector<Tensor> values, buffers;  // of the net
   OptimizerState optimizer;
+  std::vector<Tensor> averages;
+  std::optional<PlateauState> plateau;
   std::map<std::string, std::array<std::uint64_t, 2>> random;
   std::map<std::string, std::string> notes;
 };
@@ -145,7 +173,15 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
     loaded.buffers.push_back(reader.tensor(name, buffer.value().shape()));
   if (const Optimizer* optimizer = checkpoint.optimizer)
     loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
-  reader.expect_nothing_left(checkpoint.optimizer == nullptr);
+  if (const Ema* ema = checkpoint.ema)
+    for (const std::string& name : names_of("ema", *ema, checkpoint.net))
+      loaded.averages.push_back(
+          reader.tensor(average_name(name), ema->values()[loaded.averages.size()].shape()));
+  if (checkpoint.plateau != nullptr) loaded.plateau = plateau_state(reader, path.string());
+  std::vector<std::string_view> ignored;
+  if (checkpoint.optimizer == nullptr) ignored.push_back(optimizer_prefix);
+  if (checkpoint.ema == nullptr) ignored.push_back(ema_prefix);
+  reader.expect_nothing_left(ignored);
   for (const auto& [name, random] : checkpoint.random)
     loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
                            reader.number<std::uint64_t>("random." + name + ".position")};
@@ -169,12 +205,22 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   for (const auto& [name, parameter] : checkpoint.net.parameters()) put(name, parameter.value());
   for (const auto& [name, buffer] : checkpoint.net.buffers()) put(name, buffer.value());
   if (const Optimizer* optimizer = checkpoint.optimizer) {
-    const std::vector<std::string> names = names_of(*optimizer, checkpoint.net);
+    const std::vector<std::string> names = names_of("optimizer", *optimizer, checkpoint.net);
     for (const Moments& moments : optimizer->moments())
       for (std::size_t i = 0; i < names.size(); ++i)
         put(moment_name(moments, names[i]), moments.values[i]);
     file.metadata["optimizer.steps"] = std::to_string(optimizer->steps());
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->learning_rate());
+  }
+  if (const Ema* ema = checkpoint.ema) {
+    const std::vector<std::string> names = names_of("ema", *ema, checkpoint.net);
+    for (std::size_t i = 0; i < names.size(); ++i) put(average_name(names[i]), ema->values()[i]);
+  }
+  if (const Plateau* plateau = checkpoint.plateau) {
+    file.metadata["plateau.rate"] = fmt::format("{}", plateau->state().learning_rate);
+    file.metadata["plateau.best"] = fmt::format("{}", plateau->state().best);
+    file.metadata["plateau.failed"] = std::to_string(plateau->state().failed);
+    file.metadata["plateau.cooling"] = std::to_string(plateau->state().cooling);
   }
   for (const auto& [name, random] : checkpoint.random) {
     expect<ArgumentError>(random != nullptr, "save_checkpoint: {}: there is no Random for {}",
@@ -194,6 +240,8 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
     optimizer->set_learning_rate(loaded.optimizer.rate);
   }
+  if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
+  if (checkpoint.plateau != nullptr) checkpoint.plateau->restore(*loaded.plateau);
   for (std::size_t i = 0; i < loaded.values.size(); ++i) {
     Parameter parameter = checkpoint.net.parameters()[i].parameter;
     parameter.set(loaded.values[i]);

@@ -1,5 +1,6 @@
 #include "tapegrad/nn/optimizers/ema.h"
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
@@ -24,6 +25,16 @@ void Ema::swap() {
     parameters_[i].set(values_[i]);
     values_[i] = current;
   }
+}
+
+void Ema::restore(std::vector<Tensor> values) {
+  expect(values.size() == values_.size(), "ema: {} values restored, {} needed", values.size(),
+         values_.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    expect(values[i].shape() == values_[i].shape(),
+           "ema: an average of shape {} restored for parameter {} of shape {}", values[i].shape(),
+           parameters_[i].name(), values_[i].shape());
+  values_ = std::move(values);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

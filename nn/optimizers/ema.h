@@ -18,8 +18,12 @@ class Ema {
   void update();
   /// Swaps the parameters' values and the averages: once to evaluate, once more to resume training.
   void swap();
-  /// One value for each parameter.
+  /// One value for each parameter: the state that a checkpoint keeps.
   const std::vector<Tensor>& values() const { return values_; }
+  const std::vector<Parameter>& parameters() const { return parameters_; }
+  /// Throws ShapeError for values of other shapes.
+  /// Example: `Ema average(parameters(net)); average.restore(average.values());`
+  void restore(std::vector<Tensor> values);
 
  private:
   std::vector<Parameter> parameters_;

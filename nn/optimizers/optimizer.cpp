@@ -1,6 +1,8 @@
 #include "tapegrad/nn/optimizers/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
@@ -20,8 +22,11 @@ Tensor& own(Tensor& moment) {
 }  // namespace
 
 Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double learning_rate,
-                     std::vector<std::string> moments)
-    : name_(name), parameters_(std::move(parameters)) {
+                     double weight_decay, std::vector<std::string> moments)
+    : name_(name),
+      parameters_(std::move(parameters)),
+      learning_rate_factors_(parameters_.size(), 1),
+      weight_decays_(parameters_.size(), expect_not_negative(name, "weight_decay", weight_decay)) {
   set_learning_rate(learning_rate);
   expect_distinct(name_, parameters_);
   for (std::string& moment : moments) {
@@ -33,6 +38,27 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double
 
 void Optimizer::set_learning_rate(double learning_rate) {
   learning_rate_ = expect_not_negative(name_, "learning_rate", learning_rate);
+}
+
+std::size_t Optimizer::position(const Parameter& parameter) const {
+  const auto found =
+      std::find_if(parameters_.begin(), parameters_.end(),
+                   [&](const Parameter& each) { return each.identity() == parameter.identity(); });
+  expect<ArgumentError>(found != parameters_.end(),
+                        "{}: a group has a parameter that is not the optimizer's: {}", name_,
+                        parameter.name());
+  return static_cast<std::size_t>(found - parameters_.begin());
+}
+
+void Optimizer::set_group(const std::vector<Parameter>& some, ParameterGroup group) {
+  expect_not_negative(name_, "learning_rate_factor", group.learning_rate_factor);
+  if (group.weight_decay) expect_not_negative(name_, "weight_decay", *group.weight_decay);
+  std::vector<std::size_t> positions;
+  for (const Parameter& parameter : some) positions.push_back(position(parameter));
+  for (const std::size_t i : positions) {
+    learning_rate_factors_[i] = group.learning_rate_factor;
+    weight_decays_[i] = group.weight_decay.value_or(weight_decays_[i]);
+  }
 }
 
 void Optimizer::step(const std::vector<Tensor>& gradients) {
@@ -48,29 +74,48 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
            gradients[i].shape(), parameter.name(), parameter.shape());
   }
 
-  std::vector<Run> runs;
+  std::vector<Slot> slots;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    Run whole{gradients[i].shape().rank(),
-              gradients[i].size(),
-              parameters_[i].mutable_data(),
-              gradients[i].data(),
-              {}};
-    for (std::size_t m = 0; m < moments_.size(); ++m)
-      whole.moments[m] = own(moments_[m].values[i]).mutable_data();
-    const auto kept = static_cast<Index>(moments_.size()) + 1;  // the moments and the weights
-    count_pass((kept + 1) * whole.count, kept * whole.count);
-    for (Index begin = 0; begin < whole.count; begin += elements_per_tile) {
-      Run run{whole.rank,
-              std::min(elements_per_tile, whole.count - begin),
-              whole.w + begin,
-              whole.g + begin,
-              {}};
-      for (std::size_t m = 0; m < moments_.size(); ++m) run.moments[m] = whole.moments[m] + begin;
+    Slot slot{.parameter = &parameters_[i],
+              .gradient = &gradients[i],
+              .moments = {},
+              .learning_rate = learning_rate_ * learning_rate_factors_[i],
+              .weight_decay = weight_decays_[i]};
+    for (std::size_t m = 0; m < moments_.size(); ++m) slot.moments[m] = &moments_[m].values[i];
+    slots.push_back(slot);
+  }
+  update(slots);
+  ++steps_;
+}
+
+void Optimizer::in_runs(const std::vector<Slot>& slots,
+                        const std::function<void(const Run&)>& change) {
+  std::vector<Run> runs;
+  for (const Slot& slot : slots) {
+    const Index count = slot.gradient->size();
+    Run whole{count,
+              slot.parameter->mutable_data(),
+              slot.gradient->data(),
+              {},
+              slot.learning_rate,
+              slot.weight_decay};
+    Index kept = 1;  // the weights and the moments
+    for (std::size_t m = 0; m < std::size(slot.moments) && slot.moments[m] != nullptr; ++m) {
+      whole.moments[m] = own(*slot.moments[m]).mutable_data();
+      ++kept;
+    }
+    count_pass((kept + 1) * count, kept * count);
+    for (Index begin = 0; begin < count; begin += elements_per_tile) {
+      Run run = whole;
+      run.count = std::min(elements_per_tile, count - begin);
+      run.w += begin;
+      run.g += begin;
+      for (real*& moment : run.moments)
+        if (moment != nullptr) moment += begin;
       runs.push_back(run);
     }
   }
-  ++steps_;
-  parallel_for(static_cast<Index>(runs.size()), [&](Index i) { update(runs[i]); });
+  parallel_for(static_cast<Index>(runs.size()), [&](Index i) { change(runs[i]); });
 }
 
 void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
@@ -94,95 +139,140 @@ void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
 }
 
 Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)
-    : Optimizer("sgd", std::move(parameters), options.learning_rate, {"velocity"}),
+    : Optimizer("sgd", std::move(parameters), options.learning_rate, options.weight_decay,
+                {"velocity"}),
       options_(options) {
   expect_share("sgd", "momentum", options.momentum);
-  expect_not_negative("sgd", "weight_decay", options.weight_decay);
   expect<ArgumentError>(!options.nesterov || options.momentum > 0,
                         "sgd: nesterov needs momentum: {}", options.momentum);
 }
 
-void Sgd::update(const Run& run) const {
-  const kernels::Sgd step{.rate = learning_rate(),
-                          .momentum = options_.momentum,
-                          .decay = options_.weight_decay,
-                          .nesterov = options_.nesterov,
-                          .first_step = steps() == 1};
-  kernels::optimizers().sgd(step, run.count, run.w, run.g, run.moments[0]);
+void Sgd::update(const std::vector<Slot>& slots) const {
+  in_runs(slots, [this](const Run& run) {
+    const kernels::Sgd step{.rate = run.learning_rate,
+                            .momentum = options_.momentum,
+                            .decay = run.weight_decay,
+                            .nesterov = options_.nesterov,
+                            .first_step = steps() == 0};
+    kernels::optimizers().sgd(step, run.count, run.w, run.g, run.moments[0]);
+  });
 }
 
 Adam::Adam(std::vector<Parameter> parameters, AdamOptions options)
     : Adam("adam", std::move(parameters), options, Decay::in_gradient) {}
 
 Adam::Adam(const char* name, std::vector<Parameter> parameters, AdamOptions options, Decay decay)
-    : Optimizer(name, std::move(parameters), options.learning_rate, {"mean", "square"}),
+    : Optimizer(name, std::move(parameters), options.learning_rate, options.weight_decay,
+                {"mean", "square"}),
       options_(options),
       decay_(decay) {
   expect_share(name, "beta1", options.beta1);
   expect_share(name, "beta2", options.beta2);
   expect_not_negative(name, "epsilon", options.epsilon);
-  expect_not_negative(name, "weight_decay", options.weight_decay);
 }
 
-AdamW::AdamW(std::vector<Parameter> parameters, AdamWOptions options)
-    : Adam("adamw", std::move(parameters),
+AdamW::AdamW(std::vector<Parameter> list, AdamWOptions options)
+    : Adam("adamw", std::move(list),
            {.learning_rate = options.learning_rate,
             .beta1 = options.beta1,
             .beta2 = options.beta2,
             .epsilon = options.epsilon,
             .weight_decay = options.weight_decay},
            Decay::decoupled) {
-  matrices_only_ = options.matrices_only;
+  if (!options.matrices_only) return;
+  for (const Parameter& parameter : parameters())
+    if (parameter.shape().rank() < 2) set_group({parameter}, {.weight_decay = 0});
 }
 
-void Adam::update(const Run& run) const {
-  const auto t = static_cast<double>(steps());
+void Adam::update(const std::vector<Slot>& slots) const {
+  const auto t = static_cast<double>(steps() + 1);
   const bool decoupled = decay_ == Decay::decoupled;
-  const double decay = matrices_only_ && run.rank < 2 ? 0 : options_.weight_decay;
-  const kernels::Adam step{
-      .beta1 = options_.beta1,
-      .beta2 = options_.beta2,
-      .epsilon = options_.epsilon,
-      .step_size = learning_rate() / (1 - std::pow(options_.beta1, t)),
-      .root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t)),
-      .decay = decoupled ? 0 : decay,
-      .shrink = decoupled ? 1 - learning_rate() * decay : 1,
-  };
-  kernels::optimizers().adam(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+  in_runs(slots, [=, this](const Run& run) {
+    const kernels::Adam step{
+        .beta1 = options_.beta1,
+        .beta2 = options_.beta2,
+        .epsilon = options_.epsilon,
+        .step_size = run.learning_rate / (1 - std::pow(options_.beta1, t)),
+        .root_correction = 1 / std::sqrt(1 - std::pow(options_.beta2, t)),
+        .decay = decoupled ? 0 : run.weight_decay,
+        .shrink = decoupled ? 1 - run.learning_rate * run.weight_decay : 1,
+    };
+    kernels::optimizers().adam(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+  });
 }
 
 RmsProp::RmsProp(std::vector<Parameter> parameters, RmsPropOptions options)
-    : Optimizer("rms_prop", std::move(parameters), options.learning_rate, {"square", "velocity"}),
+    : Optimizer("rms_prop", std::move(parameters), options.learning_rate, options.weight_decay,
+                {"square", "velocity"}),
       options_(options) {
   expect_share("rms_prop", "alpha", options.alpha);
   expect_not_negative("rms_prop", "epsilon", options.epsilon);
   expect_share("rms_prop", "momentum", options.momentum);
-  expect_not_negative("rms_prop", "weight_decay", options.weight_decay);
 }
 
-void RmsProp::update(const Run& run) const {
-  const kernels::RmsProp step{.rate = learning_rate(),
-                              .alpha = options_.alpha,
-                              .epsilon = options_.epsilon,
-                              .momentum = options_.momentum,
-                              .decay = options_.weight_decay};
-  kernels::optimizers().rms_prop(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+void RmsProp::update(const std::vector<Slot>& slots) const {
+  in_runs(slots, [this](const Run& run) {
+    const kernels::RmsProp step{.rate = run.learning_rate,
+                                .alpha = options_.alpha,
+                                .epsilon = options_.epsilon,
+                                .momentum = options_.momentum,
+                                .decay = run.weight_decay};
+    kernels::optimizers().rms_prop(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+  });
 }
 
 Adagrad::Adagrad(std::vector<Parameter> parameters, AdagradOptions options)
-    : Optimizer("adagrad", std::move(parameters), options.learning_rate, {"square_sum"}),
+    : Optimizer("adagrad", std::move(parameters), options.learning_rate, options.weight_decay,
+                {"square_sum"}),
       options_(options) {
   expect_not_negative("adagrad", "learning_rate_decay", options.learning_rate_decay);
   expect_not_negative("adagrad", "epsilon", options.epsilon);
-  expect_not_negative("adagrad", "weight_decay", options.weight_decay);
 }
 
-void Adagrad::update(const Run& run) const {
-  const auto before = static_cast<double>(steps() - 1);
-  const kernels::Adagrad step{.rate = learning_rate() / (1 + before * options_.learning_rate_decay),
-                              .epsilon = options_.epsilon,
-                              .decay = options_.weight_decay};
-  kernels::optimizers().adagrad(step, run.count, run.w, run.g, run.moments[0]);
+void Adagrad::update(const std::vector<Slot>& slots) const {
+  const double divisor = 1 + static_cast<double>(steps()) * options_.learning_rate_decay;
+  in_runs(slots, [=, this](const Run& run) {
+    const kernels::Adagrad step{.rate = run.learning_rate / divisor,
+                                .epsilon = options_.epsilon,
+                                .decay = run.weight_decay};
+    kernels::optimizers().adagrad(step, run.count, run.w, run.g, run.moments[0]);
+  });
+}
+
+Adadelta::Adadelta(std::vector<Parameter> parameters, AdadeltaOptions options)
+    : Optimizer("adadelta", std::move(parameters), options.learning_rate, options.weight_decay,
+                {"square", "change_square"}),
+      options_(options) {
+  expect_share("adadelta", "rho", options.rho);
+  expect_not_negative("adadelta", "epsilon", options.epsilon);
+}
+
+void Adadelta::update(const std::vector<Slot>& slots) const {
+  in_runs(slots, [this](const Run& run) {
+    const kernels::Adadelta step{.rate = run.learning_rate,
+                                 .rho = options_.rho,
+                                 .epsilon = options_.epsilon,
+                                 .decay = run.weight_decay};
+    kernels::optimizers().adadelta(step, run.count, run.w, run.g, run.moments[0], run.moments[1]);
+  });
+}
+
+Lion::Lion(std::vector<Parameter> parameters, LionOptions options)
+    : Optimizer("lion", std::move(parameters), options.learning_rate, options.weight_decay,
+                {"mean"}),
+      options_(options) {
+  expect_share("lion", "beta1", options.beta1);
+  expect_share("lion", "beta2", options.beta2);
+}
+
+void Lion::update(const std::vector<Slot>& slots) const {
+  in_runs(slots, [this](const Run& run) {
+    const kernels::Lion step{.rate = run.learning_rate,
+                             .beta1 = options_.beta1,
+                             .beta2 = options_.beta2,
+                             .shrink = 1 - run.learning_rate * run.weight_decay};
+    kernels::optimizers().lion(step, run.count, run.w, run.g, run.moments[0]);
+  });
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

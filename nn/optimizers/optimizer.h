@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +15,15 @@ struct Moments {
   std::vector<Tensor> values;
 };
 
-/// Updates parameters by their gradients, in place. Each step is one parallel pass over all of
-/// them. Constructors throw ArgumentError for a parameter that is listed twice or empty, for
-/// learning rates, epsilons and decays that are negative or not finite, and for momentum, betas and
-/// alpha outside [0, 1).
+/// How an optimizer treats some of its parameters.
+struct ParameterGroup {
+  double learning_rate_factor = 1;          ///< times the optimizer's learning rate
+  std::optional<double> weight_decay = {};  ///< instead of the one before
+};
+
+/// Updates parameters by their gradients, in place. Constructors throw ArgumentError for a
+/// parameter that is listed twice or empty, for learning rates, epsilons and decays that are
+/// negative or not finite, and for momentum, betas and alpha outside [0, 1).
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -29,6 +36,11 @@ class Optimizer {
   double learning_rate() const { return learning_rate_; }
   /// Throws ArgumentError for a learning rate that is negative or not finite.
   void set_learning_rate(double learning_rate);
+  /// Treats these parameters so from the next step on. It is no state: checkpoints do not keep it.
+  /// Throws ArgumentError for parameters that are not among `parameters()`, and for a factor or a
+  /// decay that is negative or not finite; nothing has changed then.
+  /// Example: `AdamW(parameters(net)).set_group({parameters(net)[0]}, {.weight_decay = 0})`
+  void set_group(const std::vector<Parameter>& some, ParameterGroup group);
 
   /// The state that a checkpoint keeps besides the parameters.
   Index steps() const { return steps_; }
@@ -39,21 +51,38 @@ class Optimizer {
  protected:
   /// name: the optimizer's, for messages.
   Optimizer(const char* name, std::vector<Parameter> parameters, double learning_rate,
-            std::vector<std::string> moments);
-  /// Consecutive elements of one parameter: w and moments change, g is the gradient.
+            double weight_decay, std::vector<std::string> moments);
+
+  /// A parameter in a step, with its own learning rate and decay. Parameter and moments change.
+  struct Slot {
+    Parameter* parameter;
+    const Tensor* gradient;
+    Tensor* moments[2];
+    double learning_rate, weight_decay;
+  };
+  /// Takes step `steps() + 1`. Optimizers that treat each element by itself call `in_runs`; those
+  /// that see whole matrices compute with tensors.
+  virtual void update(const std::vector<Slot>& slots) const = 0;
+
+  /// Consecutive elements of a slot: w and moments change, g is the gradient.
   struct Run {
-    int rank;  ///< of the parameter
     Index count;
     real* w;
     const real* g;
     real* moments[2];
+    double learning_rate, weight_decay;
   };
-  virtual void update(const Run& run) const = 0;
+  /// Calls `change` once for each element of the slots, for many runs in parallel.
+  static void in_runs(const std::vector<Slot>& slots,
+                      const std::function<void(const Run&)>& change);
 
  private:
+  std::size_t position(const Parameter& parameter) const;
+
   const char* name_;
   std::vector<Parameter> parameters_;
   double learning_rate_;
+  std::vector<double> learning_rate_factors_, weight_decays_;  // of each parameter
   Index steps_ = 0;
   std::vector<Moments> moments_;
 };
@@ -70,7 +99,7 @@ class Sgd final : public Optimizer {
   explicit Sgd(std::vector<Parameter> parameters, SgdOptions options = {});
 
  private:
-  void update(const Run& run) const override;
+  void update(const std::vector<Slot>& slots) const override;
   SgdOptions options_;
 };
 
@@ -89,14 +118,11 @@ class Adam : public Optimizer {
  protected:
   enum class Decay { in_gradient, decoupled };
   Adam(const char* name, std::vector<Parameter> parameters, AdamOptions options, Decay decay);
+  void update(const std::vector<Slot>& slots) const override;
 
  private:
-  void update(const Run& run) const override;
   AdamOptions options_;
   Decay decay_;
-
- protected:
-  bool matrices_only_ = false;
 };
 struct AdamWOptions {
   double learning_rate = 1e-3;
@@ -127,7 +153,7 @@ class RmsProp final : public Optimizer {
   explicit RmsProp(std::vector<Parameter> parameters, RmsPropOptions options = {});
 
  private:
-  void update(const Run& run) const override;
+  void update(const std::vector<Slot>& slots) const override;
   RmsPropOptions options_;
 };
 
@@ -144,8 +170,44 @@ class Adagrad final : public Optimizer {
   explicit Adagrad(std::vector<Parameter> parameters, AdagradOptions options = {});
 
  private:
-  void update(const Run& run) const override;
+  void update(const std::vector<Slot>& slots) const override;
   AdagradOptions options_;
+};
+
+struct AdadeltaOptions {
+  double learning_rate = 1;
+  double rho = 0.9;  ///< the share of both mean squares kept in a step
+  double epsilon = 1e-6;
+  double weight_decay = 0;  ///< added to the gradient, times the parameter
+};
+/// Scales gradients by the root of the mean square of past changes over that of past gradients
+/// (Zeiler 2012, algorithm 1), as torch.optim.Adadelta.
+/// Example: `Adadelta(parameters(net), {.rho = 0.95})`
+class Adadelta final : public Optimizer {
+ public:
+  explicit Adadelta(std::vector<Parameter> parameters, AdadeltaOptions options = {});
+
+ private:
+  void update(const std::vector<Slot>& slots) const override;
+  AdadeltaOptions options_;
+};
+
+struct LionOptions {
+  double learning_rate = 1e-4;
+  double beta1 = 0.9;       ///< the share of the mean in the direction of a step
+  double beta2 = 0.99;      ///< the share of the mean kept in a step
+  double weight_decay = 0;  ///< times the learning rate: by how much a step shrinks the parameter
+};
+/// Moves each element by the learning rate, against the sign of a mean of gradients (Chen et al.
+/// 2023, algorithm 2).
+/// Example: `Lion(parameters(net), {.learning_rate = 1e-4, .weight_decay = 1})`
+class Lion final : public Optimizer {
+ public:
+  explicit Lion(std::vector<Parameter> parameters, LionOptions options = {});
+
+ private:
+  void update(const std::vector<Slot>& slots) const override;
+  LionOptions options_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -18,6 +18,11 @@ Schedule schedule(const char* name, const Rate& rate_of) {
   return [=](Index step) { return rate_of(expect_not_negative(name, "step", step)); };
 }
 
+// Falls (or rises) from `begin` to `end` while `share` goes from 0 to 1.
+double half_cosine(double begin, double end, double share) {
+  return end + (begin - end) * 0.5 * (1 + std::cos(std::numbers::pi * share));
+}
+
 }  // namespace
 
 Schedule constant(double learning_rate) {
@@ -47,7 +52,7 @@ Schedule cosine(double learning_rate, Index total, double final, Index warmup) {
       return learning_rate * static_cast<double>(step) / static_cast<double>(warmup);
     const double share =
         std::min(1.0, static_cast<double>(step - warmup) / static_cast<double>(total - warmup));
-    return final + (learning_rate - final) * 0.5 * (1 + std::cos(std::numbers::pi * share));
+    return half_cosine(learning_rate, final, share);
   });
 }
 
@@ -68,10 +73,45 @@ Schedule exponential(double learning_rate, double factor) {
   });
 }
 
+Schedule one_cycle(double learning_rate, Index total, OneCycleOptions options) {
+  expect_not_negative("one_cycle", "learning_rate", learning_rate);
+  expect_positive("one_cycle", "total", total);
+  expect_share("one_cycle", "rising", options.rising);
+  expect<ArgumentError>(options.start_divisor > 0 && options.final_divisor > 0,
+                        "one_cycle: divisors must be positive: {} and {}", options.start_divisor,
+                        options.final_divisor);
+  const double first = learning_rate / options.start_divisor, last = first / options.final_divisor;
+  const double peak = options.rising * static_cast<double>(total) - 1;
+  const double end = static_cast<double>(total - 1);
+  return schedule("one_cycle", [=](Index step) {
+    const auto at = static_cast<double>(step);
+    if (at < peak) return half_cosine(first, learning_rate, at / peak);
+    return half_cosine(learning_rate, last, std::min(1.0, (at - peak) / (end - peak)));
+  });
+}
+
+Schedule sequential(std::vector<Schedule> schedules, std::vector<Index> starts) {
+  expect<ArgumentError>(schedules.size() == starts.size() + 1,
+                        "sequential: {} schedules need one start less: {}", schedules.size(),
+                        starts.size());
+  for (const Schedule& each : schedules)
+    expect<ArgumentError>(each != nullptr, "sequential: a schedule is empty");
+  for (std::size_t i = 0; i < starts.size(); ++i)
+    expect<ArgumentError>(starts[i] > (i == 0 ? 0 : starts[i - 1]),
+                          "sequential: starts must increase from 1 on: {}", starts[i]);
+  return schedule("sequential", [=](Index step) {
+    const auto next = std::upper_bound(starts.begin(), starts.end(), step);
+    const auto which = static_cast<std::size_t>(next - starts.begin());
+    return schedules[which](which == 0 ? step : step - starts[which - 1]);
+  });
+}
+
 Plateau::Plateau(double learning_rate, PlateauOptions options)
-    : learning_rate_(expect_not_negative("plateau", "learning_rate", learning_rate)),
-      options_(options),
-      best_(std::numeric_limits<double>::infinity()) {
+    : options_(options),
+      state_{.learning_rate = expect_not_negative("plateau", "learning_rate", learning_rate),
+             .best = std::numeric_limits<double>::infinity(),
+             .failed = 0,
+             .cooling = 0} {
   expect<ArgumentError>(options.factor > 0 && options.factor < 1,
                         "plateau: factor must lie in (0, 1): {}", options.factor);
   expect_not_negative("plateau", "patience", options.patience);
@@ -81,19 +121,28 @@ Plateau::Plateau(double learning_rate, PlateauOptions options)
 }
 
 double Plateau::next(double measure) {
-  const bool better = measure < best_ * (1 - options_.threshold);
-  if (better) best_ = measure;
-  failed_ = better ? 0 : failed_ + 1;
-  if (cooling_ > 0) {
-    --cooling_;
-    failed_ = 0;
+  auto& [learning_rate, best, failed, cooling] = state_;
+  const bool better = measure < best * (1 - options_.threshold);
+  if (better) best = measure;
+  failed = better ? 0 : failed + 1;
+  if (cooling > 0) {
+    --cooling;
+    failed = 0;
   }
-  if (failed_ > options_.patience) {
-    learning_rate_ = std::max(options_.least, learning_rate_ * options_.factor);
-    cooling_ = options_.cooldown;
-    failed_ = 0;
+  if (failed > options_.patience) {
+    learning_rate = std::max(options_.least, learning_rate * options_.factor);
+    cooling = options_.cooldown;
+    failed = 0;
   }
-  return learning_rate_;
+  return learning_rate;
+}
+
+void Plateau::restore(const PlateauState& state) {
+  expect_not_negative("plateau", "learning_rate", state.learning_rate);
+  expect<ArgumentError>(!std::isnan(state.best), "plateau: best is not a number: {}", state.best);
+  expect_not_negative("plateau", "failed", state.failed);
+  expect_not_negative("plateau", "cooling", state.cooling);
+  state_ = state;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "tapegrad/core/real.h"
 
@@ -24,12 +25,34 @@ Schedule step_decay(double learning_rate, Index every, double factor = 0.1);
 /// learning_rate factor^step
 Schedule exponential(double learning_rate, double factor);
 
+struct OneCycleOptions {
+  double rising = 0.3;         ///< share of the steps before the peak
+  double start_divisor = 25;   ///< the first learning rate is the peak's divided by this
+  double final_divisor = 1e4;  ///< the last one is the first divided by this
+};
+/// Half a cosine up to `learning_rate`, then half a cosine down over the rest of `total` steps, and
+/// constant from there (Smith and Topin 2018), as torch.optim.lr_scheduler.OneCycleLR. Throws
+/// ArgumentError for a share outside [0, 1) and divisors that are not positive, too.
+/// Example: `one_cycle(0.1, 1000)`
+Schedule one_cycle(double learning_rate, Index total, OneCycleOptions options = {});
+/// One schedule after another: schedule i + 1 begins, at its own step 0, at step `starts[i]`. As
+/// torch.optim.lr_scheduler.SequentialLR. Throws ArgumentError for empty schedules, and unless
+/// there is one start less than schedules, in increasing order. Example:
+/// `sequential({constant(0.1), cosine(0.1, 900)}, {100})`
+Schedule sequential(std::vector<Schedule> schedules, std::vector<Index> starts);
+
 struct PlateauOptions {
   double factor = 0.1;      ///< multiplies the learning rate when the measure stops falling
   Index patience = 10;      ///< how many measures in a row may fail to improve
   double threshold = 1e-4;  ///< an improvement is below best (1 - threshold)
   Index cooldown = 0;       ///< how many measures after a reduction are ignored
   double least = 0;         ///< lower bound of the learning rate
+};
+/// What a checkpoint keeps of a `Plateau`.
+struct PlateauState {
+  double learning_rate;
+  double best;            ///< the least measure so far; at first infinity
+  Index failed, cooling;  ///< measures since: without improvement, and still to ignore
 };
 /// Lowers the learning rate when a measure, such as the validation loss, stops falling, as
 /// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_learning_rate(plateau.next(loss))`.
@@ -40,12 +63,16 @@ class Plateau {
   explicit Plateau(double learning_rate, PlateauOptions options = {});
   /// The learning rate after one more measure.
   double next(double measure);
+  double learning_rate() const { return state_.learning_rate; }
+
+  const PlateauState& state() const { return state_; }
+  /// Throws ArgumentError for a best measure that is NaN, and for other numbers that are negative
+  /// or not finite. Example: `Plateau plateau(1e-3); plateau.restore(plateau.state());`
+  void restore(const PlateauState& state);
 
  private:
-  double learning_rate_;
   PlateauOptions options_;
-  double best_;
-  Index failed_ = 0, cooling_ = 0;
+  PlateauState state_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

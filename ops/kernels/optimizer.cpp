@@ -110,11 +110,50 @@ void adagrad(const Adagrad& o, Index count, real* w, const real* g, real* s) {
   });
 }
 
+void adadelta(const Adadelta& o, Index count, real* w, const real* g, real* v, real* u) {
+  const Tag d;
+  const Vector rate = constant(o.rate), rho = constant(o.rho), rest = constant(1 - o.rho),
+               decay = constant(o.decay), epsilon = constant(o.epsilon);
+  for_vectors(count, w, g, std::array{v, u}, [&](real* pw, const real* pg, const auto& moments) {
+    const auto [pv, pu] = moments;
+    const Vector weight = hn::LoadU(d, pw), changes = hn::LoadU(d, pu);
+    const Vector gradient = hn::MulAdd(decay, weight, hn::LoadU(d, pg));
+    const Vector square =
+        hn::MulAdd(rho, hn::LoadU(d, pv), hn::Mul(rest, hn::Mul(gradient, gradient)));
+    const Vector scale =
+        hn::Div(hn::Sqrt(hn::Add(changes, epsilon)), hn::Sqrt(hn::Add(square, epsilon)));
+    const Vector change = hn::Mul(scale, gradient);
+    hn::StoreU(square, d, pv);
+    hn::StoreU(hn::MulAdd(rho, changes, hn::Mul(rest, hn::Mul(change, change))), d, pu);
+    hn::StoreU(hn::NegMulAdd(rate, change, weight), d, pw);
+  });
+}
+
+void lion(const Lion& o, Index count, real* w, const real* g, real* m) {
+  const Tag d;
+  const Vector rate = constant(o.rate), shrink = constant(o.shrink), zero = hn::Zero(d);
+  const Vector beta1 = constant(o.beta1), rest1 = constant(1 - o.beta1);
+  const Vector beta2 = constant(o.beta2), rest2 = constant(1 - o.beta2);
+  for_vectors(count, w, g, std::array{m}, [&](real* pw, const real* pg, const auto& moments) {
+    const auto [pm] = moments;
+    const Vector gradient = hn::LoadU(d, pg), mean = hn::LoadU(d, pm);
+    const Vector mixed = hn::MulAdd(beta1, mean, hn::Mul(rest1, gradient));
+    // The quotient is exactly 1 or -1, and NaN for NaN.
+    const Vector sign = hn::IfThenZeroElse(hn::Eq(mixed, zero), hn::Div(mixed, hn::Abs(mixed)));
+    hn::StoreU(hn::MulAdd(beta2, mean, hn::Mul(rest2, gradient)), d, pm);
+    hn::StoreU(hn::NegMulAdd(rate, sign, hn::Mul(shrink, hn::LoadU(d, pw))), d, pw);
+  });
+}
+
 }  // namespace
 
 const Optimizers* optimizers_here() {
-  static constexpr Optimizers loops{
-      .adam = adam, .rms_prop = rms_prop, .sgd = sgd, .adagrad = adagrad};
+  static constexpr Optimizers loops{.adam = adam,
+                                    .rms_prop = rms_prop,
+                                    .sgd = sgd,
+                                    .adagrad = adagrad,
+                                    .adadelta = adadelta,
+                                    .lion = lion};
   return &loops;
 }
 

@@ -22,6 +22,13 @@ struct Sgd {
 struct Adagrad {
   double rate, epsilon, decay;
 };
+struct Adadelta {
+  double rate, rho, epsilon, decay;
+};
+struct Lion {
+  double rate, beta1, beta2;
+  double shrink;  ///< first multiplies w
+};
 struct Optimizers {
   void (*adam)(const Adam& o, Index count, real* w, const real* g, real* m, real* v);
   /// v: the mean square; m: the velocity
@@ -30,6 +37,10 @@ struct Optimizers {
   void (*sgd)(const Sgd& o, Index count, real* w, const real* g, real* m);
   /// s: the sum of squares
   void (*adagrad)(const Adagrad& o, Index count, real* w, const real* g, real* s);
+  /// v: the mean square of gradients; u: that of changes
+  void (*adadelta)(const Adadelta& o, Index count, real* w, const real* g, real* v, real* u);
+  /// m: the mean
+  void (*lion)(const Lion& o, Index count, real* w, const real* g, real* m);
 };
 const Optimizers& optimizers();
 

@@ -236,6 +236,25 @@ TEST_CASE("a step of an optimizer for which there is no memory changes nothing")
   CHECK(trainer.adam.steps() == 2);
 }
 
+TEST_CASE("a step with whole matrices for which there is no memory changes nothing") {
+  Parameter matrix(full({4, 6}, 0.5), "matrix"), vector(ones({4}), "vector");
+  Lamb lamb({matrix, vector});
+  Muon muon({matrix, vector});
+  for (Optimizer* optimizer : {static_cast<Optimizer*>(&lamb), static_cast<Optimizer*>(&muon)}) {
+    const std::vector<Tensor> gradients{ones({4, 6}), ones({4})};
+    const std::vector<Tensor> held{matrix.value(), vector.value()};
+    std::int64_t failures = 0;
+    const auto step = [&] { run_on_new_thread([&] { optimizer->step(gradients); }); };
+    for (; runs_short({.after = failures, .other_threads = true}, step); ++failures) {
+      REQUIRE(optimizer->steps() == 0);
+      REQUIRE(matrix.value().data()[0] == held[0].data()[0]);
+      REQUIRE(vector.value().data()[0] == held[1].data()[0]);
+    }
+    CHECK(failures > 10);
+    CHECK(matrix.value().data()[0] != held[0].data()[0]);
+  }
+}
+
 TEST_CASE("what fails on another thread reaches the one that waits", "[threads]") {
   const RestoreThreads restore;
   set_threads(4);

@@ -54,8 +54,8 @@ void adopt(const Notes& notes) {
 
 void resume(const Notes& notes) {
   const RunSteps steps{.total = 1000, .per_epoch = 30};
-  const RunState state = resumed_state(notes, "FILE", steps);
-  expect_property(resumed_state(state.notes(), "FILE", steps).notes() == state.notes(),
+  const RunState state = resumed_state(notes, "FILE", steps, false);
+  expect_property(resumed_state(state.notes(), "FILE", steps, false).notes() == state.notes(),
                   "the state of a run survives a checkpoint");
 }
 

@@ -153,6 +153,11 @@ class CharModels(TrainerTest):
         self.text.write_text(self.text.read_text() + "a")
         self.assertIn("--data", run(*self.data_flags, "--resume", self.path / "one", code=2).stderr)
 
+    def test_extension(self):
+        for model in ("lstm",) if IS_RNN else ("transformer_xl",):
+            # The means of the losses in both are over other numbers of steps.
+            self.check_extension("--steps", 410, 900, "--model", model)
+
     def test_sample(self):
         self.saved("net")
         resume = [*self.data_flags, "--resume", self.path / "net", "--prompt", "ab"]

@@ -190,6 +190,32 @@ class TrainerTest(unittest.TestCase):
             self.assertIn(note, refusal(note, value))
         self.assertIn("not a checkpoint of", refusal("program", "another"))
 
+    def check_extension(self, length, few, many, *flags):
+        """A finished run of few steps or epochs, resumed with many, ends as a run of that length, and continues its log."""
+        plain = [*flags, "--schedule", "constant"]
+        short, long = (self.saved(name, *plain, length, steps) for name, steps in (("part", few), ("whole", many)))
+        log, part = self.path / "log", self.path / "part"
+        run(*self.train, *plain, length, few, "--log-dir", log)
+        extend = [*self.data_flags, "--resume", part, length, many]
+        message = run(*extend, "--save", part, "--log-dir", log).stderr
+        self.assertIn(f"part: extended: {length} {many} instead of {few}\n", message)
+        self.assertNotEqual(weights(short), weights(long))
+        self.assertEqual(part.read_bytes(), long)
+        self.assertEqual(json.loads((log / "config.json").read_text())[length.removeprefix("--")], many)
+        rows = logged(log)[0]
+        self.assertEqual([row["step"] for row in rows], sorted(row["step"] for row in rows))
+        self.assertEqual(rows[-1]["step"], json.loads((log / "summary.json").read_text())["steps"])
+        self.assertIn(length, run(*self.data_flags, "--resume", part, length, few, code=2).stderr)
+        # Not the log of the one to resume: it has another seed.
+        run(*self.train, *plain, length, few, "--seed", "5", "--log-dir", log)
+        (self.path / "short").write_bytes(short)
+        self.assertIn("another run", run(*self.data_flags, "--resume", self.path / "short", length, many,
+                                         "--log-dir", log, code=2).stderr)
+        for schedule in "cosine", "constant,cosine@1":
+            self.saved("part", *flags, "--schedule", schedule, length, few)
+            self.assertRegex(run(*extend).stderr,
+                             rf"its \d+ steps had the learning rates of --schedule {schedule} for the shorter")
+
     def check_profile(self, *flags):
         """--profile prints a table whose milliseconds add up, and changes nothing."""
         out = run(*self.train, *flags, "--profile", "--save", self.path / "profiled").stdout

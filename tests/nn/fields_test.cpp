@@ -8,6 +8,7 @@
 #include "tapegrad/nn/layers/embedding.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/nn/layers/sequential.h"
+#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -209,4 +210,23 @@ TEST_CASE("gradients of parameters agree with differences", "[nn]") {
   };
   check(conv);
   check(mlp);
+}
+
+TEST_CASE("parameters are chosen by name, and the others stay frozen", "[nn]") {
+  Random random(1);
+  const Mlp net({4, 8, 3}, random);
+  const auto of_last = [](const std::string& name) { return !name.starts_with("layers.0."); };
+  const std::vector<Parameter> all = parameters(net), last = parameters(net, of_last);
+  REQUIRE(last.size() == 2);
+  CHECK(last[0].shape() == Shape{8, 3});
+  CHECK_THROWS_WITH(parameters(net, [](const std::string&) { return false; }),
+                    "parameters: none of 4 names is chosen");
+  CHECK_THROWS_WITH(parameters(net, nullptr), "parameters: the function is empty");
+
+  const Tensor frozen = all[0].value(), before = last[0].value();
+  Sgd sgd(last, {.learning_rate = 1});
+  const Tape tape;
+  sgd.step(grad(sum(square(net(ones({2, 4})))), sgd.parameters()));
+  CHECK(all[0].value().data() == frozen.data());
+  CHECK(last[0].value().data()[0] != before.data()[0]);
 }

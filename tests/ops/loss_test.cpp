@@ -48,15 +48,16 @@ std::vector<Tensor> both_of(const Function& f, const Tensor& x) {
 
 TEST_CASE("huber is smooth at 0 and keeps its slope at the bounds and beyond", "[ops]") {
   const Tensor x({6}, {0, 1, -1, 3, -3, infinity});
-  const Slopes found = slopes([](const Tensor& at) { return 6.0 * huber(at, zeros({6}), 1); }, x);
+  const Slopes found = slopes([](const Tensor& at) { return 6.0 * huber(at, zeros({6})); }, x);
   CHECK(is(found.first, {0, 1, -1, 1, -1, 1}));
   CHECK(is(found.second, {1, 1, 1, 0, 0, 0}));
-  CHECK(huber(Tensor(3.0), Tensor(0.0), 2).item() == 4);
+  CHECK(huber(Tensor(3.0), Tensor(0.0), {.delta = 2}).item() == 4);
   CHECK(huber(Tensor(infinity), Tensor(0.0)).item() == infinity);
   CHECK(std::isnan(huber(Tensor(nan_value), Tensor(0.0)).item()));
   CHECK_THROWS_WITH(huber(zeros({2}), zeros({3})),
                     Catch::StartsWith("huber: shapes differ: (2) and (3) ["));
-  CHECK_THROWS_WITH(huber(zeros({2}), zeros({2}), 0), Contains("huber: delta must be positive: 0"));
+  CHECK_THROWS_WITH(huber(zeros({2}), zeros({2}), {.delta = 0}),
+                    Contains("huber: delta must be positive: 0"));
 }
 
 TEST_CASE("hinge is 0 from the margin on", "[ops]") {
@@ -115,4 +116,52 @@ TEST_CASE("the loss of a binary choice at infinite logits", "[ops]") {
         full({1}, logit));
     CHECK(found[1].item() == Approx(1 / (1 + std::exp(-logit)) - 0.25));
   }
+}
+
+TEST_CASE("nothing counts in a class of weight 0 and in ignored rows", "[ops]") {
+  const Tensor logits({2, 2}, {1, -1, 3, 0});
+  const double of_second = std::log1p(std::exp(-3.0));
+  CHECK(cross_entropy(logits, Indices({2}, {1, 0}), {.weight = Tensor({2}, {2, 0})}).item() ==
+        Approx(of_second));
+  CHECK(
+      cross_entropy(logits, Indices({2}, {9, 0}), {.ignore_index = 9, .reduction = Reduction::sum})
+          .item() == Approx(of_second));
+  CHECK(std::isnan(cross_entropy(logits, Indices({2}, {9, 9}), {.ignore_index = 9}).item()));
+  CHECK_THROWS_WITH(cross_entropy(logits, Indices({2}, {0, 0}), {.weight = ones({3})}),
+                    Catch::StartsWith("cross_entropy: logits (2, 2) need one weight a class: (3)"));
+  CHECK_THROWS_WITH(nll(logits, Indices({3}, {0, 0, 0})),
+                    Catch::StartsWith("nll: logits (2, 2) need one label a row: labels (3) ["));
+  CHECK_THROWS_WITH(
+      binary_cross_entropy_with_logits(logits, logits, {.positive_weight = ones({2, 2, 2})}),
+      Contains("the weights of positives do not broadcast to the logits (2, 2): (2, 2, 2)"));
+}
+
+TEST_CASE("the gradient of a normal likelihood passes the least variance", "[ops]") {
+  // torch.nn.functional.gaussian_nll_loss(torch.zeros(1), torch.ones(1), v, eps=0.5) and its
+  // gradient at v = 0.25
+  const std::vector<Tensor> found = both_of(
+      [](const auto& in) { return gaussian_nll(zeros({1}), ones({1}), in[0], {.epsilon = 0.5}); },
+      full({1}, 0.25));
+  CHECK(found[0].item() == Approx(0.6534264));
+  CHECK(found[1].item() == Approx(-1));
+  const Tensor x({2, 2}, {1, 2, 3, 4});
+  CHECK_THROWS_WITH(gaussian_nll(x, x, ones({2})),
+                    Contains("needs the shape (2, 2) or 1 along its last axis: (2)"));
+  CHECK_THROWS_WITH(gaussian_nll(x, x, -x), Contains("gaussian_nll: a variance is negative: -1"));
+  CHECK_THROWS_WITH(gaussian_nll(x, x, x, {.epsilon = 0}), Contains("epsilon must be positive: 0"));
+}
+
+TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
+  const Tensor x({2, 3}, {0, 0, 0, 1, 2, 2}), row = ones({3});
+  CHECK(is(cosine_similarity(x, x), {0, 1}));
+  CHECK_THROWS_WITH(cosine_similarity(x, row), Contains("ranks differ: (2, 3) and (3)"));
+  CHECK_THROWS_WITH(cosine_similarity(x, ones({3, 3})), Catch::StartsWith("cosine_similarity: "));
+  CHECK_THROWS_WITH(cosine_similarity(x, x, {.epsilon = 0}), Contains("must be positive: 0"));
+  CHECK_THROWS_WITH(cosine_embedding(x, x, row),
+                    Contains("vectors (2, 3) need one target a row: (3)"));
+  CHECK_THROWS_WITH(cosine_embedding(x, x, ones({2}), {.margin = 2}),
+                    Contains("margin must lie in [-1, 1]: 2"));
+  CHECK(triplet_margin(x, x, x, {.margin = 3}).item() == Approx(3));
+  CHECK_THROWS_WITH(triplet_margin(x, x, row), Contains("shapes differ: (2, 3) and (3)"));
+  CHECK_THROWS_WITH(triplet_margin(x, x, x, {.margin = 0}), Contains("must be positive: 0"));
 }

@@ -6,7 +6,6 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/order.h"
@@ -302,20 +301,6 @@ std::vector<Row> rows() {
        [](In x) {
          return everything(recurrent(Cell::gru_reset_first, x[0], x[1], {x[2], {}}));
        }},
-      {"cross_entropy", [](In x) { return cross_entropy(x[0], labels); }},
-      {"cross_entropy_smoothed",
-       [](In x) {
-         return cross_entropy(x[0], Indices({3}, {1, -100, 3}),
-                              {.label_smoothing = 0.2, .ignore_index = -100});
-       }},
-      {"cross_entropy_soft", [](In x) { return cross_entropy(x[0], x[1]); }},
-      {"binary_cross_entropy_with_logits",
-       [](In x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
-      {"mse", [](In x) { return mse(x[0], x[1]); }},
-      {"l1", [](In x) { return l1(x[0], x[1]); }},
-      {"huber", [](In x) { return huber(x[0], x[1], 0.8); }},
-      {"hinge", [](In x) { return hinge(x[0], x[1]); }},
-      {"kl_divergence", [](In x) { return kl_divergence(x[0], x[1]); }},
       {"cumsum", [](In x) { return cumsum(x[0]); }},
       {"cumsum_middle", [](In x) { return cumsum(x[0], 1); }},
       {"sort", [](In x) { return sort(x[0]).values; }},
@@ -352,6 +337,7 @@ const std::vector<Row>& table() {
     std::vector<Row> joined = rows();
     for (Row& row : indexing_rows()) joined.push_back(std::move(row));
     for (Row& row : windows_rows()) joined.push_back(std::move(row));
+    for (Row& row : loss_rows()) joined.push_back(std::move(row));
     return joined;
   }();
   return all;

@@ -219,3 +219,49 @@ TEST_CASE("what a checkpoint says is quoted in brief", "[files]") {
     }
   }
 }
+
+TEST_CASE("averages and a plateau resume bitwise", "[files]") {
+  // Learns at the plateau's rate, measured by the loss, and averages its parameters.
+  struct Averaged : Run {
+    Ema ema{parameters(net), 0.9};
+    Plateau plateau{1e-2, {.factor = 0.5, .patience = 0, .threshold = 0.5}};
+    Averaged() {
+      checkpoint.ema = &ema;
+      checkpoint.plateau = &plateau;
+    }
+    void train_averaged(int steps) {
+      for (int i = 0; i < steps; ++i) {
+        train(1);
+        ema.update();
+        plateau.next(random.uniform({}).item());
+      }
+    }
+  };
+  const Scratch folder;
+  Averaged whole;
+  whole.train_averaged(12);
+  save_checkpoint(folder / "whole", whole.checkpoint);
+  Averaged before, after;
+  save_checkpoint(folder / "new", before.checkpoint);  // its best measure is still infinite
+  load_checkpoint(folder / "new", after.checkpoint);
+  before.train_averaged(5);
+  save_checkpoint(folder / "half", before.checkpoint);
+  load_checkpoint(folder / "half", after.checkpoint);
+  CHECK(after.plateau.learning_rate() < 1e-2);
+  after.train_averaged(7);
+  save_checkpoint(folder / "resumed", after.checkpoint);
+  CHECK(read_text(folder / "resumed") == read_text(folder / "whole"));
+
+  Run plain;  // needs neither
+  load_checkpoint(folder / "half", plain.checkpoint);
+  save_checkpoint(folder / "plain", plain.checkpoint);
+  CHECK_THROWS_WITH(load_checkpoint(folder / "plain", after.checkpoint),
+                    Contains("has no tensor ema.layers.0."));
+  after.checkpoint.ema = nullptr;
+  CHECK_THROWS_WITH(load_checkpoint(folder / "plain", after.checkpoint),
+                    Contains("has no plateau.rate: it does not hold a training run"));
+  Ema foreign({Parameter(ones({2}), "foreign")});
+  after.checkpoint.ema = &foreign;
+  CHECK_THROWS_WITH(save_checkpoint(folder / "x", after.checkpoint),
+                    "checkpoint: the ema's parameter foreign is not in the net");
+}

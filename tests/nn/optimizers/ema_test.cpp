@@ -23,4 +23,9 @@ TEST_CASE("an exponential average follows the parameters", "[nn]") {
   average.swap();
   CHECK(w.value().data()[0] == 2);
   CHECK_THROWS_AS(Ema({w}, 1), ArgumentError);
+  average.restore({ones({2})});
+  CHECK(average.values()[0].data()[0] == 1);
+  CHECK_THROWS_WITH(average.restore({}), "ema: 0 values restored, 1 needed");
+  CHECK_THROWS_WITH(average.restore({ones({3})}),
+                    "ema: an average of shape (3) restored for parameter  of shape (2)");
 }

@@ -1,6 +1,8 @@
 #include "support/options.h"
 #include "tapegrad/nn/optimizers/ema.h"
 #include "tapegrad/nn/optimizers/gradients.h"
+#include "tapegrad/nn/optimizers/lamb.h"
+#include "tapegrad/nn/optimizers/muon.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/nn/optimizers/schedule.h"
 
@@ -54,6 +56,29 @@ TEST_CASE("optimizers refuse options that make no sense", "[nn][options]") {
        "adagrad: learning_rate_decay must be finite and not negative: -1"},
       {[] { Adagrad(weights(), {.epsilon = -1}); }, "adagrad" + epsilon + "-1"},
       {[] { Adagrad(weights(), {.weight_decay = -1}); }, "adagrad" + decay + "-1"},
+      {[] { Adadelta(weights(), {.learning_rate = 0, .rho = 0, .epsilon = 0}); }, ""},
+      {[] { Adadelta(weights(), {.learning_rate = -1}); }, "adadelta" + rate + "-1"},
+      {[] { Adadelta(weights(), {.rho = 1}); }, "adadelta: rho must lie in [0, 1): 1"},
+      {[] { Adadelta(weights(), {.epsilon = -1}); }, "adadelta" + epsilon + "-1"},
+      {[] { Adadelta(weights(), {.weight_decay = -1}); }, "adadelta" + decay + "-1"},
+      {[] { Lion(weights(), {.learning_rate = 0, .beta1 = 0, .beta2 = 0}); }, ""},
+      {[] { Lion(weights(), {.learning_rate = no_number}); }, "lion" + rate + "nan"},
+      {[] { Lion(weights(), {.beta1 = 1}); }, "lion: beta1 must lie in [0, 1): 1"},
+      {[] { Lion(weights(), {.beta2 = -1}); }, "lion: beta2 must lie in [0, 1): -1"},
+      {[] { Lion(weights(), {.weight_decay = -1}); }, "lion" + decay + "-1"},
+      {[] { Lamb(weights(), {.learning_rate = 0, .beta1 = 0, .beta2 = 0, .epsilon = 0}); }, ""},
+      {[] { Lamb(weights(), {.learning_rate = -1}); }, "lamb" + rate + "-1"},
+      {[] { Lamb(weights(), {.beta1 = 1}); }, "lamb: beta1 must lie in [0, 1): 1"},
+      {[] { Lamb(weights(), {.beta2 = 1}); }, "lamb: beta2 must lie in [0, 1): 1"},
+      {[] { Lamb(weights(), {.epsilon = -1}); }, "lamb" + epsilon + "-1"},
+      {[] { Lamb(weights(), {.weight_decay = -1}); }, "lamb" + decay + "-1"},
+      {[] { Muon(weights(), {.learning_rate = 0, .momentum = 0, .vector_factor = 0}); }, ""},
+      {[] { Muon(weights(), {.learning_rate = -1}); }, "muon" + rate + "-1"},
+      {[] { Muon(weights(), {.momentum = 1}); }, "muon: momentum must lie in [0, 1): 1"},
+      {[] { Muon(weights(), {.weight_decay = -1}); }, "muon" + decay + "-1"},
+      {[] { Muon(weights(), {.vector_factor = -1}); },
+       "muon: learning_rate_factor must be finite and not negative: -1"},
+      {[] { Muon(weights(), {.beta2 = 1}); }, "muon: beta2 must lie in [0, 1): 1"},
       {[] { Ema(weights(), 0); }, ""},
       {[] { Ema(weights(), 1); }, "ema: decay must lie in [0, 1): 1"},
       {[] { Ema(weights(), no_number); }, "ema: decay must lie in [0, 1): nan"},
@@ -119,6 +144,28 @@ TEST_CASE("schedules refuse rates and steps that make no sense", "[nn][options]"
       {[=] { exponential(no_number, 1); }, "exponential: learning_rate" + finite + "nan"},
       {[=] { exponential(1, -1); }, "exponential: factor" + finite + "-1"},
       {[] { exponential(1, 1)(-1); }, "exponential: step must not be negative: -1"},
+      {[] { one_cycle(0, 1, {.rising = 0})(0); }, ""},
+      {[=] { one_cycle(-1, 1); }, "one_cycle: learning_rate" + finite + "-1"},
+      {[] { one_cycle(1, 0); }, "one_cycle: total must be at least 1: 0"},
+      {[] { one_cycle(1, 1, {.rising = 1}); }, "one_cycle: rising must lie in [0, 1): 1"},
+      {[] { one_cycle(1, 1, {.start_divisor = 0}); },
+       "one_cycle: divisors must be positive: 0 and 10000"},
+      {[] { one_cycle(1, 1)(-1); }, "one_cycle: step must not be negative: -1"},
+      {[] { sequential({constant(1)}, {})(0); }, ""},
+      {[] { sequential({constant(1)}, {1}); }, "sequential: 1 schedules need one start less: 1"},
+      {[] {
+         sequential({constant(1), Schedule()}, {1});
+       },
+       "sequential: a schedule is empty"},
+      {[] {
+         sequential({constant(1), constant(2)}, {0});
+       },
+       "sequential: starts must increase from 1 on: 0"},
+      {[] {
+         sequential({constant(1), constant(2), constant(3)}, {4, 4});
+       },
+       "sequential: starts must increase from 1 on: 4"},
+      {[] { sequential({constant(1)}, {})(-1); }, "sequential: step must not be negative: -1"},
       {[] { Plateau(0, {.patience = 0, .threshold = 0, .cooldown = 0, .least = 0}); }, ""},
       {[=] { Plateau{no_number}; }, "plateau: learning_rate" + finite + "nan"},
       {[] { Plateau(1, {.factor = 1}); }, "plateau: factor must lie in (0, 1): 1"},

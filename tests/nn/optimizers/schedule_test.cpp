@@ -1,6 +1,7 @@
 #include "tapegrad/nn/optimizers/schedule.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
@@ -8,6 +9,18 @@
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
+
+namespace {
+
+// The rate of each step is the one in a file of tests/golden.
+void check_rates(const char* file, const char* row, const Schedule& schedule) {
+  INFO(row);
+  const Tensor expected = golden(file, row).value;
+  for (Index step = 0; step < expected.size(); ++step)
+    CHECK(schedule(step) == Approx(double{expected.data()[step]}).epsilon(1e-6));
+}
+
+}  // namespace
 
 TEST_CASE("schedules follow their formulas", "[nn]") {
   const Schedule warm = warmup_inverse_sqrt(2, 10, 1);
@@ -42,12 +55,35 @@ TEST_CASE("a plateau lowers the rate", "[nn]") {
   CHECK_THROWS_AS(Plateau(1, {.factor = 1}), ArgumentError);
 }
 
+TEST_CASE("a plateau continues from its state", "[nn]") {
+  const PlateauOptions options{.factor = 0.5, .patience = 1, .cooldown = 1};
+  Plateau whole(1, options), second(7, options);
+  for (const double measure : {3.0, 3.0, 3.0, 3.0}) whole.next(measure);
+  second.restore(whole.state());
+  CHECK(second.learning_rate() == 0.5);
+  for (const double measure : {3.0, 3.0, 2.0, 3.0, 3.0})
+    CHECK(second.next(measure) == whole.next(measure));
+  CHECK_THROWS_WITH(
+      second.restore({.learning_rate = 1, .best = std::nan(""), .failed = 0, .cooling = 0}),
+      "plateau: best is not a number: nan");
+  CHECK_THROWS_WITH(second.restore({.learning_rate = 1, .best = 1, .failed = -1, .cooling = 0}),
+                    "plateau: failed must not be negative: -1");
+}
+
+TEST_CASE("cycles and sequences are PyTorch's, and stay at their end", "[nn]") {
+  check_rates("schedules.json", "one_cycle", one_cycle(0.5, 20));
+  check_rates("schedules.json", "one_cycle_options",
+              one_cycle(0.5, 13, {.rising = 0.5, .start_divisor = 10, .final_divisor = 100}));
+  CHECK(one_cycle(0.5, 20)(100) == one_cycle(0.5, 20)(19));
+  CHECK(one_cycle(1, 1)(0) == Approx(1 / 25e4));
+  const Schedule chain =
+      sequential({constant(0.5), exponential(0.5, 0.9), step_decay(0.5, 3, 0.1)}, {4, 9});
+  check_rates("schedules.json", "sequential", chain);
+}
+
 TEST_CASE("schedules and clippings are PyTorch's", "[nn]") {
   const auto check = [](const char* row, const Schedule& schedule) {
-    INFO(row);
-    const Tensor expected = golden("training.json", row).value;
-    for (Index step = 0; step < expected.size(); ++step)
-      CHECK(schedule(step) == Approx(double{expected.data()[step]}).epsilon(1e-6));
+    check_rates("training.json", row, schedule);
   };
   check("constant", constant(0.5));
   check("cosine", cosine(0.5, 20, 0.1));
