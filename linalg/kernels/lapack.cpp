@@ -5,23 +5,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 #include <vector>
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/linalg/kernels/for_real.h"
 #include "tapegrad/linalg/kernels/one_thread.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
-
-template <class Single, class Double>
-constexpr auto for_real(Single* single, Double* twice) {
-  if constexpr (std::is_same_v<real, float>)
-    return single;
-  else
-    return twice;
-}
 
 // Fortran's routines, whose last arguments are the lengths of their strings. They see a row-major
 // matrix as its transpose.

@@ -7,8 +7,9 @@
 namespace tapegrad::openblas {
 
 /// While any of these exists, in either precision, OpenBLAS computes with one thread. The last one
-/// restores the number that the process had before.
-class OneThread {
+/// restores the number that the process had before. Visible, so that shared libraries of both
+/// precisions count together.
+class [[gnu::visibility("default")]] OneThread {
  public:
   OneThread() {
     const std::lock_guard<std::mutex> lock(mutex_);

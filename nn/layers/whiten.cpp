@@ -35,9 +35,15 @@ Tensor inverse_root(const Tensor& covariance, Index iterations, Place place) {
   const Shape one = covariance.shape().with(-1, 1).with(-2, 1);
   const Tensor trace = reshape(sum(diagonal(covariance), -1), one);
   const Tensor scaled = covariance / trace;
-  Tensor p = 1.5 * eye(covariance.shape()[-1]) - 0.5 * scaled;  // the first, from the identity
-  for (Index k = 1; k < iterations; ++k)
-    p = 1.5 * p - 0.5 * matmul(matmul(matmul(p, p), p), scaled);
+  // P^3 S, as it is printed, amplifies rounding errors. With Y = S P, the same P becomes T P for
+  // T = (3 I - P Y) / 2, which does not (Higham 2008, "Functions of matrices", section 6.7).
+  const Tensor unit = eye(covariance.shape()[-1]);
+  Tensor y = scaled, factor = 1.5 * unit - 0.5 * scaled, p = factor;  // the first, from P = I
+  for (Index k = 1; k < iterations; ++k) {
+    y = matmul(y, factor);
+    factor = 1.5 * unit - 0.5 * matmul(p, y);
+    p = matmul(factor, p);
+  }
   return p / sqrt(trace);
 }
 
