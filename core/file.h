@@ -16,6 +16,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// The content of a file: the file itself, mapped into memory, or a block of memory with its
 /// unpacked content. It stays valid while this object or a copy of it lives. A mapped file may be
 /// replaced the way `write_file` does; truncating it meanwhile crashes this program.
+/// Example: `const FileBytes file = read_file("input.txt")`
 class FileBytes {
  public:
   /// `mapped`: whether `data` is a mapping.
@@ -38,10 +39,12 @@ class FileBytes {
 /// is missing, damaged, longer than `limit` bytes or neither a regular file nor a pipe of the
 /// shell; for a name that ends in .gz if the file is not gzipped; and for a gzipped file that
 /// unpacks to more than 256 MiB and more than 100 times its size.
+/// Example: `read_file("input.txt").bytes().size()`
 FileBytes read_file(const std::filesystem::path& path,
                     std::size_t limit = std::numeric_limits<std::size_t>::max());
 
 /// The same as text, of at most 1 GiB.
+/// Example: `const std::string text = read_text("input.txt")`
 std::string read_text(const std::filesystem::path& path);
 
 /// Writes a file atomically: to a temporary file beside it, which is then renamed. Follows
@@ -50,15 +53,18 @@ std::string read_text(const std::filesystem::path& path);
 /// set them; if it may not, nobody gains access. Other hard links keep the old content. Throws
 /// DataError on failure, for a file that the process may not write, and for anything but a regular
 /// file, such as a device; the old file is then kept.
+/// Example: `write_file("copy.txt", read_file("input.txt").bytes())`
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 /// The same for a file in several parts, which need not be contiguous in memory.
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
 /// Throws the DataError that `write_file` would throw, as far as that can be known in advance:
 /// writes a temporary file beside it and removes it again. Leaves the file itself alone.
+/// Example: `expect_writable("net.checkpoint")`
 void expect_writable(const std::filesystem::path& path);
 
 /// Creates a directory, with its parents, unless it exists. Throws DataError on failure.
+/// Example: `make_directory("results/first")`
 void make_directory(const std::filesystem::path& path);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

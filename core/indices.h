@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// An immutable array of labels, token ids or positions in row-major order. It never has a
 /// gradient.
+/// Example: `Indices({2, 3}, {0, 1, 2, 3, 4, 5})`
 class Indices {
  public:
   /// No indices at all; `defined()` is false.
@@ -42,6 +43,7 @@ class Indices {
 
 /// Throws ShapeError, naming `operation` and the first offender, unless all values lie in
 /// [0, count).
+/// Example: `expect_below("classify", labels, 3)`
 void expect_below(const char* operation, const Indices& indices, Index count);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// is the best that the processor supports, unless the environment variable TAPEGRAD_TARGET, read
 /// once before the first operation, names another. The last digits of results depend on it. Throws
 /// Error if the processor does not support TAPEGRAD_TARGET; so does the first operation.
+/// Example: `fmt::print("{}\n", instruction_set())`
 const std::string& instruction_set();
 
 namespace detail {

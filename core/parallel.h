@@ -8,8 +8,10 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How many threads operations may use. The default is the number of processors that the process
 /// may run on when it starts. Results are the same for any number, bit for bit.
+/// Example: `fmt::print("{} threads\n", threads())`
 int threads();
 /// Throws ArgumentError unless count is at least 1. Do not call it while operations run.
+/// Example: `set_threads(2)`
 void set_threads(int count);
 
 namespace detail {
@@ -19,6 +21,7 @@ void run_tiles(Index tiles, void (*run)(const void* body, Index tile), const voi
 /// Calls body(tile) for every tile in [0, tiles), possibly concurrently on several threads. If
 /// tiling changes rounding, derive it from shapes only, never from the number of threads, and sum
 /// over tiles in a fixed order. Results are then the same for any number of threads.
+/// Example: `std::vector<int> seen(10); parallel_for(10, [&](Index i) { seen[i] = 1; })`
 template <class Body>
 void parallel_for(Index tiles, const Body& body) {
   if (tiles == 1) return body(Index{0});
@@ -28,6 +31,7 @@ void parallel_for(Index tiles, const Body& body) {
 }
 
 /// Calls body(begin, end) for consecutive ranges of at most `grain` items that cover [0, count).
+/// Example: `parallel_ranges(100, 16, [](Index begin, Index end) { assert(begin < end); })`
 template <class Body>
 void parallel_ranges(Index count, Index grain, const Body& body) {
   parallel_for((count + grain - 1) / grain, [&](Index tile) {

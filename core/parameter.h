@@ -9,6 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A named value that training changes. Copies share one slot. Several threads may read a
 /// parameter, each on its own tape, but not while `set` runs.
+/// Example: `const Parameter gain(ones({6}), "gain"); x * gain`
 class Parameter {
  public:
   /// An empty slot.
@@ -47,6 +48,7 @@ class Parameter {
 
 /// A named value of a layer that optimizers do not see, such as a running average. Checkpoints keep
 /// it. Copies share one slot.
+/// Example: `Buffer mean(zeros({6})); mean.set(tapegrad::mean(x, 0))`
 class Buffer {
  public:
   Buffer() = default;

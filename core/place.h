@@ -10,6 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A line of the user's source. As a default argument, `Place::here()` is the line of the call.
+/// Example: `auto mine = [](Place place = Place::here()) { return to_string(place); }; mine()`
 struct Place {
   const char* file = "";
   int line = 0;
@@ -20,12 +21,14 @@ struct Place {
 };
 
 /// "train.cpp:42": the file without its folders, and the line.
+/// Example: `fmt::print("{}\n", to_string(x))`
 std::string to_string(const Place& place);
 
 /// While in scope, attributes every operation recorded on this thread and every error to one place.
 /// Operations and layers point at their caller, and a sweep at the operation it differentiates.
 /// Blocks of Transformers and models show which of their own lines calls a layer. The outermost
 /// scope wins.
+/// Example: `const PlaceScope caller(Place::here()); relu(x)`
 class PlaceScope {
  public:
   explicit PlaceScope(const Place& place) : place_(scoped_, current(place)) {}

@@ -15,6 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// The least work that a kernel must do: floating-point operations (a multiply-add counts as two,
 /// any function of an element as one), and bytes of memory, reading each operand and writing each
 /// result once.
+/// Example: `Profile profile; profile.add(Work{.flops = 2e6, .bytes = 4e5})`
 struct Work {
   double flops = 0, bytes = 0;
 };
@@ -30,6 +31,7 @@ struct Work {
 ///
 /// An operation is charged the time since the previous one ended, so the times add up to the total.
 /// Work that a kernel does on other threads counts for the operation that called it.
+/// Example: `Profile profile; { Profile::Scope measured(profile); net(x); } to_string(profile)`
 class Profile {
  public:
   struct Entry {
@@ -92,6 +94,7 @@ class Profile {
 std::string to_string(const Profile& profile);
 
 /// While in scope, time and work count for one name, whatever operations run.
+/// Example: `const ProfileSpan span("encoder"); net(x)`
 class ProfileSpan {
  public:
   explicit ProfileSpan(const char* name, bool backward = false) : profile_(Profile::active()) {
@@ -113,12 +116,14 @@ class ProfileSpan {
 };
 
 /// Called by kernels, on the calling thread: adds to the profile in scope, if there is one.
+/// Example: `count_work(2 * 4 * 6, sizeof(real) * 48)`
 inline void count_work(double flops, double bytes) {
   if (Profile* profile = Profile::active()) profile->add({flops, bytes});
 }
 
 /// count_work for kernels that pass over memory: elements read and written, and one operation for
 /// each written.
+/// Example: `count_pass(x.size(), x.size())`
 inline void count_pass(Index read, Index written) {
   count_work(static_cast<double>(written), sizeof(real) * static_cast<double>(read + written));
 }

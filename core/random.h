@@ -13,6 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A stream of random numbers. The n-th number is a function of the seed and n alone (`philox`), so
 /// neither threads nor the order of tiles affect it. A copy continues independently.
+/// Example: `Random(1).normal({2, 3})`
 class Random {
  public:
   explicit Random(std::uint64_t seed) : seed_(seed) {}
@@ -76,6 +77,7 @@ class Random {
 };
 
 /// While in scope, records the state of every Random before its first draw on this thread.
+/// Example: `RandomJournal journal; random.uniform(); journal.entries().size()`
 class RandomJournal {
  public:
   struct Entry {

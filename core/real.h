@@ -15,12 +15,14 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The scalar type of every tensor.
 #ifdef TAPEGRAD_DOUBLE
+/// Example: `std::vector<real> values(x.values().begin(), x.values().end())`
 using real = double;
 #else
 using real = float;
 #endif
 
 /// An extent, a position, a label or a token id.
+/// Example: `const Index rows = x.shape()[0]`
 using Index = std::int64_t;
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

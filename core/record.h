@@ -14,6 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///     }
 ///
 /// Throws TapeError if an input belongs to another tape.
+/// Example: `record("triple", 3 * detach(x), {}, edge(x, [](const Tensor& g) { return 3 * g; }))`
 template <class... Edges>
 Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edges) {
   static_assert((!std::is_lvalue_reference_v<Edges> && ...),
@@ -38,6 +39,7 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
 }
 
 /// The same for a number of inputs known only at run time; `rule_of(i)` makes the rule of input i.
+/// Example: `record_each("same", y, {}, {x}, [](auto) { return [](auto& g) { return g; }; })`
 template <class RuleOf>
 Tensor record_each(const char* name, Tensor value, const Place& place,
                    const std::vector<Tensor>& inputs, RuleOf&& rule_of) {

@@ -8,6 +8,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Gives a variable another value while in scope, and restores the old one at the end. Thread-local
 /// state is set this way.
+/// Example: `int depth = 0; { const Scoped<int> deeper(depth, depth + 1); }`
 template <class T>
 class Scoped {
  public:

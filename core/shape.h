@@ -16,6 +16,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The extents of a tensor's axes, outermost first. `Shape{}` is the shape of a scalar; an extent
 /// may be 0.
+/// Example: `const Shape shape{64, 784}; shape[-1]`
 class Shape {
  public:
   static constexpr int max_rank = 8;
@@ -75,9 +76,11 @@ std::ostream& operator<<(std::ostream& stream, const Shape& shape);
 
 /// The shape that two operands broadcast to (NumPy's rule: axes are aligned at the last one, and an
 /// extent of 1 stretches). Throws ShapeError, naming `operation`.
+/// Example: `broadcast("add", {4, 1}, {6})`
 Shape broadcast(const char* operation, const Shape& a, const Shape& b);
 
 /// The axes of a reduction; by default all. Negative axes count from the last.
+/// Example: `sum(images, Axes{2, 3})`
 class Axes {
  public:
   Axes() = default;

@@ -18,6 +18,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// One addition to the gradient of a node, by a sweep over a tape with `keep_values`.
+/// Example: `for (const Flow& flow : tape.flows()) fmt::print("{} -> {}\n", flow.from, flow.to)`
 struct Flow {
   int sweep;              ///< 1 for the first
   std::int32_t from, to;  ///< nodes; from is -1 for the seed and for assembled parts
@@ -25,6 +26,7 @@ struct Flow {
   Tensor added, total;    ///< the addend, and the gradient of `to` after it
 };
 
+/// Example: `const Tape tape({.check_finite = true})`
 struct TapeOptions {
   /// Keep the value of every node and every gradient of a sweep, for printing, export and viewing.
   bool keep_values = false;
@@ -40,6 +42,7 @@ struct TapeOptions {
 ///                                     // ends with the scope; values live on
 ///
 /// Throws TapeError if this thread already has a tape.
+/// Example: `const Tape tape({.check_finite = true})`
 class Tape {
  public:
   explicit Tape(TapeOptions options = {});
@@ -69,7 +72,7 @@ class Tape {
   const std::vector<Flow>& flows() const { return flows_; }
   /// The parameter whose leaf this node is, or null.
   const Parameter* parameter(std::int32_t index) const;
-  /// Its name, or "".
+  /// The name that `named` gave a node, or that of its parameter, or "".
   const std::string& label(std::int32_t index) const;
   /// The bytes of all distinct buffers that the rules and nodes of this tape keep alive.
   std::size_t bytes() const;
@@ -113,6 +116,14 @@ class Tape {
   static void destroy(Rule* rules);
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
+  void set_label(std::int32_t index, const std::string& name) { labels_[index] = name; }
+  /// Remembers which node's value x is, for `constant`.
+  void keep_detached(const Tensor& x);
+  /// The entry among a node's inputs of a tensor that this tape does not hold: -1, or, on a tape
+  /// with `keep_values`, the `detached_input` of the node whose value it is.
+  std::int32_t constant(const Tensor& tensor) const {
+    return detached_.empty() ? -1 : constant_or_detached(tensor);
+  }
   void check_finite(const char* name, const Place& place, const Tensor& value,
                     std::span<const Tensor* const> inputs) const;
 
@@ -125,6 +136,7 @@ class Tape {
   bool holds_outside(const Tensor& tensor) const;
   bool holds_outside_or_refuse(const Tensor& tensor, const char* operation, int input,
                                const Place& place) const;
+  std::int32_t constant_or_detached(const Tensor& tensor) const;
   /// Forgets the nodes from `size` on.
   void rewind(std::int32_t size);
   void* extend_arena(std::size_t bytes);
@@ -156,12 +168,15 @@ class Tape {
     Parameter parameter;
   };
   std::unordered_map<const void*, Leaf> leaves_;
+  std::unordered_map<std::int32_t, std::string> labels_;    // of nodes, by `named`
+  std::unordered_map<const real*, std::int32_t> detached_;  // nodes, by the values they share
   int sweeps_ = 0;
   std::vector<Flow> flows_;
   std::vector<std::int32_t> last_flows_;  // of each node, as an index of flows_; -1: none
 };
 
 /// While in scope, nothing is recorded on this thread, even on a tape created meanwhile.
+/// Example: `{ const NoGrad off; net(x); }`
 class NoGrad {
  public:
   NoGrad() : paused_(Tape::ambient_.paused, true) {}
@@ -171,6 +186,7 @@ class NoGrad {
 };
 
 /// While in scope, the tape of this thread records despite NoGrad.
+/// Example: `const NoGrad off; { const EnableGrad on; net(x); }`
 class EnableGrad {
  public:
   EnableGrad() : paused_(Tape::ambient_.paused, false) {}
@@ -181,18 +197,28 @@ class EnableGrad {
 
 /// x as a leaf of the active tape, so that `grad` can return its gradient. Throws TapeError without
 /// a tape.
+/// Example: `const Tensor weight = watch(ones({6, 3})); grad(sum(matmul(x, weight)), weight)`
 Tensor watch(const Tensor& x, Place = Place::here());
 
 /// The value of x as a constant: no gradient flows through. theta(x) of Xu et al. 2019, eq. 4.
 /// Throws ShapeError for an undefined tensor, as every operation does.
+/// Example: `x - detach(mean(x))`
 Tensor detach(const Tensor& x, Place = Place::here());
 
-/// The tape as a numbered program, one line per node: number, operation, inputs, shape, place.
+/// x, whose node on the active tape has this name from now on: in print, in exports, in the viewer
+/// and in error messages. Does nothing else; without a tape, and for a constant, nothing at all.
+/// Example: `const Tensor mu = named(mean(x), "mu")`
+Tensor named(const Tensor& x, const std::string& name);
+
+/// The tape as a numbered program, one line per node: number, name, operation, inputs, shape,
+/// place.
 std::string to_string(const Tape& tape);
 /// Writes `to_string(tape)` to standard output.
+/// Example: `print(tape)`
 void print(const Tape& tape);
 
 /// Whether operations on this thread are being recorded.
+/// Example: `if (recording()) fmt::print("a tape is active\n")`
 inline bool recording() { return Tape::active() != nullptr; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

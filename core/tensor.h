@@ -15,6 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// An immutable array of `real` in row-major order, and its node if an operation recorded it on a
 /// tape. Copies share the values, which outlive the tape.
+/// Example: `Tensor({2, 3}, {1, 2, 3, 4, 5, 6})`
 class Tensor {
  public:
   /// No value at all; `defined()` is false.
@@ -89,6 +90,7 @@ namespace detail {
 }
 
 /// Throws ShapeError, naming `operation` and its first undefined input (Tensor or Indices).
+/// Example: `expect_defined("rows", x, labels)`
 template <class... Inputs>
 void expect_defined(const char* operation, const Inputs&... inputs) {
   if ((inputs.defined() && ...)) [[likely]]
@@ -98,17 +100,24 @@ void expect_defined(const char* operation, const Inputs&... inputs) {
   detail::refuse_undefined(operation, first);
 }
 /// The same for a list.
+/// Example: `expect_all_defined("rows", {x, y})`
 void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs);
 
+/// Example: `zeros({4, 6})`
 Tensor zeros(const Shape& shape);
+/// Example: `ones({4, 6})`
 Tensor ones(const Shape& shape);
+/// Example: `full({4, 6}, 0.5)`
 Tensor full(const Shape& shape, double value);
 /// 0, 1, ..., count - 1, of shape (count).
+/// Example: `arange(10)`
 Tensor arange(Index count);
 /// `count` numbers at equal distances from `first` to `last`, of shape (count); `first` alone if
 /// there is one. Throws ArgumentError for a negative count.
+/// Example: `linspace(0, 1, 11)`
 Tensor linspace(double first, double last, Index count);
 /// The identity matrix of shape (count, count).
+/// Example: `eye(3)`
 Tensor eye(Index count);
 
 /// Shape and values in NumPy's nested form; long axes are abbreviated.
@@ -116,10 +125,12 @@ std::string to_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
 
 /// The smallest and largest value, the mean and the number of non-finite values.
+/// Example: `const Range found = range(x); found.greatest - found.least`
 struct Range {
   double least, greatest, mean;
   Index non_finite;
 };
+/// Example: `fmt::print("{}\n", to_string(range(x)))`
 Range range(const Tensor& tensor);
 std::string to_string(const Range& range);
 

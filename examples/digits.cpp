@@ -38,13 +38,11 @@ Sequential make_net(const ImageSet& set, Random& random) {
 }
 
 // The share of the images whose most probable digit is the label.
-double accuracy(const Sequential& net, const ImageSet& set) {
-  Index right = 0;
-  for (const auto& [images, labels] : Batches(set, 500)) {
-    const Indices found = argmax(net(images));
-    for (Index i = 0; i < labels.size(); ++i) right += found.data()[i] == labels.data()[i];
-  }
-  return static_cast<double>(right) / static_cast<double>(set.count());
+double share_read(const Sequential& net, const ImageSet& set) {
+  RunningMean right;
+  for (const auto& [images, labels] : Batches(set, 500))
+    right.add(accuracy(net(images), labels), labels.size());
+  return right.value();
 }
 
 void train(const TrainAndTest& digits, Random& random) {
@@ -58,8 +56,8 @@ void train(const TrainAndTest& digits, Random& random) {
     adam.step(grad(loss, adam.parameters()));
     if (step % 200 == 0) fmt::print("step {:3}: loss {:.4f}\n", step, loss.item());
   }
-  fmt::print("{:.1f} % of {} unseen digits are read correctly\n", 100 * accuracy(net, digits.test),
-             digits.test.count());
+  fmt::print("{:.1f} % of {} unseen digits are read correctly\n",
+             100 * share_read(net, digits.test), digits.test.count());
 }
 
 int main(int argc, char** argv) {

@@ -17,6 +17,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 Tensor cholesky(const Tensor& a, Place = Place::here());
 
 /// a = q r.
+/// Example: `const Qr factors = qr(x); Tensor upper = factors.r`
 struct Qr {
   Tensor q;  ///< (..., m, k), with orthonormal columns; k is the smaller of m and n
   Tensor r;  ///< (..., k, n), upper triangular, with a diagonal that is not negative
@@ -29,6 +30,7 @@ struct Qr {
 Qr qr(const Tensor& a, Place = Place::here());
 
 /// a = vectors diag(values) vectors^T.
+/// Example: `const auto [values, vectors] = eigh(square)`
 struct Eigh {
   Tensor values;   ///< (..., n), ascending
   Tensor vectors;  ///< (..., n, n), as columns
@@ -40,10 +42,12 @@ struct Eigh {
 /// Equal eigenvalues have no derivatives of eigenvectors: gradients through `vectors` are then NaN
 /// or infinite, as in PyTorch, while those through `values` alone are finite. Throws ShapeError for
 /// matrices that are not square, ArgumentError if the iteration does not converge. Source: Giles
-/// 2008, "Collected matrix derivative results", section 3.1. Example: `eigh(square).values`
+/// 2008, "Collected matrix derivative results", section 3.1.
+/// Example: `eigh(square).values`
 Eigh eigh(const Tensor& a, Place = Place::here());
 
 /// a = u diag(s) vt.
+/// Example: `const auto [u, s, vt] = svd(x)`
 struct Svd {
   Tensor u;   ///< (..., m, k), with orthonormal columns; k is the smaller of m and n
   Tensor s;   ///< (..., k), descending and not negative

@@ -23,7 +23,7 @@ struct TriangularOptions {
 /// x with a x = b for triangular matrices; of `a`, only the triangle is read.
 ///   a: (..., n, n)   b: (..., n, k)   returns (..., n, k)
 /// Throws ArgumentError for a 0 on the diagonal.
-/// Example: `triangular_solve(cholesky(square), eye(3))`
+/// Example: `triangular_solve(square, eye(3), {.upper = true})`
 Tensor triangular_solve(const Tensor& a, const Tensor& b, const TriangularOptions& options = {},
                         Place = Place::here());
 

@@ -17,6 +17,7 @@ struct CharRnnOptions {
 /// A character-level language model: embedding, recurrent layers, and a linear layer to the logits
 /// of the next character.
 ///   ids: (T, B), in [0, vocabulary)   logits: (T, B, vocabulary)
+/// Example: `CharRnn(10, random, {.cell = Cell::gru, .hidden = 16})(transposed(ids)).logits`
 struct CharRnn {
   Embedding embedding;
   Recurrent recurrent;

@@ -17,6 +17,7 @@ struct ConvNetOptions {
 /// section 2.2): 5 x 5 convolutions with 1-20 and 20-50 channels, each with ReLU and 2 x 2
 /// max-pooling, then linear 800-500, ReLU, linear 500-10.
 ///   x: (N, 1, 28, 28)   returns (N, 10)
+/// Example: `ConvNet(random, {.norm = "batch"})(random.uniform({2, 1, 28, 28}), training(random))`
 struct ConvNet {
   Conv2d first;
   Norm first_norm;

@@ -13,6 +13,7 @@ struct MlpOptions {
 /// Linear layers with ReLU between them. `sizes` lists the channels from input to output.
 ///   x: (N, ...), sizes.front() values per row   returns (N, sizes.back())
 /// Throws ArgumentError for fewer than two sizes and for sizes below 1.
+/// Example: `Mlp({6, 32, 3}, random, {.norm = "layer"})(x)`
 struct Mlp {
   std::vector<Layer> layers;
 

@@ -6,12 +6,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How a model encodes the positions of tokens.
+/// Example: `TransformerLm(10, random, {.positions = Positions::rotary})(ids)`
 enum class Positions { none, learned, sinusoidal, rotary, alibi };
 
 /// Token embeddings with positions.
 ///   ids: (B, T), at positions from `first` on   returns (B, T, channels)
 /// Throws ArgumentError for a length below 1, for sinusoidal positions with channels that
 /// `sinusoids` refuses, and, when called, beyond `length` learned positions.
+/// Example: `TokenEmbedding(10, 16, 5, Positions::learned, random)(ids)`
 struct TokenEmbedding {
   Positions positions;
   Embedding tokens;
@@ -39,6 +41,7 @@ struct TransformerModelOptions {
 /// weights N(0, 0.02), divided by sqrt(2 layers) in the projections that end a residual branch;
 /// biases 0.
 ///   ids: (B, T)   returns logits (B, T, vocabulary)
+/// Example: `TransformerLm(10, random, {.stack = {.layers = 2, .norm = "rms"}})(ids)`
 struct TransformerLm {
   TokenEmbedding embedding;
   Dropout dropout;
@@ -60,6 +63,7 @@ struct TransformerLm {
 /// layer (Xu et al. 2019, section 2.2).
 ///   ids: (B, T)   lengths: (B)   returns logits (B, classes)
 /// Throws ArgumentError unless `tied` is left as it is: there is no layer that it could untie.
+/// Example: `TransformerClassifier(10, 3, random)(ids, Indices({2}, {5, 3}))`
 struct TransformerClassifier {
   TokenEmbedding embedding;
   Dropout dropout;
@@ -80,6 +84,7 @@ struct TransformerClassifier {
 ///   source: (B, Ts)   lengths: (B), of the sources   target: (B, Tt)
 ///   returns logits of the token after each of the target, (B, Tt, vocabulary)
 /// Throws ArgumentError unless `tied`: its output layer is always the embedding, transposed.
+/// Example: `Translator(10, random)(ids, Indices({2}, {5, 3}), ids)`
 struct Translator {
   TokenEmbedding embedding;
   Dropout dropout;
@@ -101,11 +106,14 @@ struct Translator {
 };
 
 /// (B, 1, 1, T): 1 for the tokens of each sequence, 0 for its padding.
+/// Example: `padding_mask(Indices({2}, {5, 3}), 5)`
 Tensor padding_mask(const Indices& lengths, Index steps);
 
 /// Initializes a stack like GPT-2.
+/// Example: `initialize_like_gpt2(TransformerStack(random, {.layers = 2}), random)`
 void initialize_like_gpt2(const TransformerStack& stack, Random& random);
 /// Sets the weight to N(0, deviation), and with weight normalization the gain to |v|.
+/// Example: `set_normal(Linear(6, 3, random), 0.02, random)`
 void set_normal(const Linear& linear, double deviation, Random& random);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

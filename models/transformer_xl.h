@@ -15,6 +15,7 @@ struct TransformerXlOptions {
 ///   ids: (B, T)   memory: of the segment before, or empty   logits: (B, T, vocabulary)
 /// Throws ArgumentError for a stack with `causal`, which it always is, and for one with `rotary` or
 /// `alibi`, other positions than its own.
+/// Example: `const auto [predicted, memory] = TransformerXl(10, random, {.memory = 8})(ids)`
 struct TransformerXl {
   struct Block {
     RelativeAttention attention;

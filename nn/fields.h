@@ -12,14 +12,17 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 class PyTorchState;  // nn/files/pytorch.h
 
+/// Example: `for (const NamedParameter& p : fields(net).parameters()) fmt::print("{}\n", p.name)`
 struct NamedParameter {
   std::string name;
   Parameter parameter;
 };
+/// Example: `for (const NamedNorm& one : fields(net).norms()) fmt::print("{}\n", one.name)`
 struct NamedNorm {
   std::string name;
   const void* identity;  ///< `Norm::identity`
 };
+/// Example: `for (const NamedBuffer& one : fields(net).buffers()) fmt::print("{}\n", one.name)`
 struct NamedBuffer {
   std::string name;
   Buffer buffer;
@@ -32,6 +35,7 @@ struct NamedBuffer {
 /// Fields are parameters, buffers, modules, and vectors and optionals of these; names are joined
 /// with dots ("layers.0.weight"). A slot found twice counts once, under its first name. Throws
 /// Error for two slots, or two norms, of one name: a checkpoint could hold only one of them.
+/// Example: `const Fields found = fields(net); found.parameters().size()`
 class Fields {
  public:
   void operator()(const char* name, const Parameter& parameter);
@@ -98,6 +102,7 @@ class Fields {
   std::vector<NamedNorm> norms_;
 };
 
+/// Example: `fields(net).parameters()`
 template <class Module>
 Fields fields(const Module& module) {
   Fields found;
@@ -107,6 +112,7 @@ Fields fields(const Module& module) {
 
 /// The parameters among these fields, each once, in order. Names the unnamed ones by their path
 /// ("hidden.weight").
+/// Example: `Adam(parameters(net)).step(grad(sum(net(x)), parameters(net)))`
 std::vector<Parameter> parameters(const Fields& found);
 /// Those of a module.
 template <class Module>
@@ -120,9 +126,11 @@ std::vector<Parameter> parameters(const Module& module) {
 ///     const Tape tape;
 ///     loss(net(x));
 ///     expect_listed(tape, fields(net));
+/// Example: `net(x); expect_listed(tape, fields(net))`
 void expect_listed(const Tape& tape, const Fields& found);
 
 /// The number of trainable values among these fields.
+/// Example: `fmt::print("{} parameters\n", parameter_count(net))`
 Index parameter_count(const Fields& found);
 /// Those of a module.
 template <class Module>
@@ -132,6 +140,7 @@ Index parameter_count(const Module& module) {
 
 /// A copy with its own parameters and buffers. Slots shared within the module are shared within the
 /// copy. (A plain copy of a module shares its parameters.)
+/// Example: `const Mlp before = clone(net)`
 template <class Module>
 Module clone(const Module& module) {
   fields(module);  // refuses two fields of one name

@@ -26,9 +26,11 @@ struct AttentionOptions {
 /// Fused, unless its bias is differentiated. Throws ShapeError for shapes that do not fit,
 /// ArgumentError for heads that do not divide the channels, for dropout outside [0, 1) and for
 /// dropout without `random`.
+/// Example: `attention(sequence, sequence, sequence, {.heads = 2, .causal = true})`
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {}, Place = Place::here());
 /// The same for queries, keys and values side by side in one projection: (B, T, 3 C).
+/// Example: `self_attention(random.normal({2, 5, 12}), {.heads = 2})`
 Tensor self_attention(const Tensor& projected, const AttentionOptions& options = {},
                       Place = Place::here());
 
@@ -37,6 +39,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options =
 ///   x: (B, T, C), positions from `first` on   returns: same shape
 /// Throws ShapeError if a head has an odd number of channels, ArgumentError unless the base is
 /// positive.
+/// Example: `rotary(sequence, 2)`
 Tensor rotary(const Tensor& x, Index heads, Index first = 0, double base = 1e4,
               Place = Place::here());
 
@@ -44,6 +47,7 @@ Tensor rotary(const Tensor& x, Index heads, Index first = 0, double base = 1e4,
 /// y[i, j] = x[i, j + T - 1 - i]. Column c of x: (..., T, K) holds the scores at distance
 /// K - 1 - c. Where j + T - 1 - i is past the last column, key j lies in the future and y[i, j] is
 /// meaningless.
+/// Example: `relative_shift(random.normal({2, 5, 9}))`
 Tensor relative_shift(const Tensor& scores, Place = Place::here());
 
 namespace composite {

@@ -12,6 +12,7 @@ struct CellKernel;
 }
 
 /// The state of a recurrent layer: h, and c if the cell has one, each (batch, hidden).
+/// Example: `const RecurrentState state = Recurrent(Cell::lstm, 6, 8, random)(steps).last[0]`
 struct RecurrentState {
   Tensor h, c;
 };
@@ -19,7 +20,9 @@ struct RecurrentState {
 RecurrentState detach(const RecurrentState& state);
 
 /// Functions applied to the rows within a step: to the product h W_h, and to c before it enters h.
+/// Example: `const StepFunction limited = [](const Tensor& rows, Index) { return tanh(rows); }`
 using StepFunction = std::function<Tensor(const Tensor& rows, Index step)>;
+/// Example: `StepFunctions functions{[](auto& rows, Index) { return layer_norm(rows); }, {}}`
 struct StepFunctions {
   StepFunction product, cell;
   bool over_sum = false;  ///< `product` applies to inputs + product
@@ -27,11 +30,13 @@ struct StepFunctions {
 
 /// One step of a cell, composed of operations.
 ///   inputs: (B, G hidden)   weight: (hidden, G hidden)   returns the new state
+/// Example: `const CellStep step = Cell::gru.step`
 using CellStep = RecurrentState (*)(const Tensor& inputs, const Tensor& weight,
                                     const RecurrentState& state, const StepFunctions& functions,
                                     Index step);
 
 /// What a normalized cell normalizes (Ba et al. 2016, eq. 4, 20-22 and 26-28).
+/// Example: `if (Cell::lstm.norms == CellNorms::of_products) fmt::print("as in the paper\n")`
 enum class CellNorms {
   none,         ///< it supports no normalization
   of_sum,       ///< the sum inputs + product
@@ -49,6 +54,7 @@ enum class CellNorms {
 /// gru_reset_first applies the reset gate to the state (Cho et al. 2014). It takes two products a
 /// step, one after the other, and is not fused.
 /// A cell of your own needs only a step; a kernel makes it faster.
+/// Example: `Recurrent(Cell::gru, 6, 8, random)(steps)`
 struct Cell {
   std::string_view name;  ///< in messages
   Index gates = 1;        ///< G

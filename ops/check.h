@@ -16,6 +16,7 @@ struct CheckOptions {
 };
 
 /// The result of a gradient check, for any test framework: `CHECK(check_gradient(f, {x}))`.
+/// Example: `const CheckResult result = check_gradient([](auto& in) { return tanh(in[0]); }, {x})`
 struct CheckResult {
   bool ok = true;
   double error = 0;          ///< the largest relative error
@@ -25,13 +26,16 @@ struct CheckResult {
 
 /// Compares the gradient of <f(x), u> for a random u, for each x, with central differences of
 /// fourth order along random directions. f must be smooth within two steps of xs.
+/// Example: `check_gradient([](auto& in) { return tanh(in[0]); }, {x}, {.tolerance = 1e-2}).ok`
 CheckResult check_gradient(const Function& f, const std::vector<Tensor>& xs,
                            const CheckOptions& options = {});
 /// Checks second derivatives: the same for the gradient as a function of xs and u.
+/// Example: `check_second_gradient([](auto& in) { return tanh(in[0]); }, {x}).ok`
 CheckResult check_second_gradient(const Function& f, const std::vector<Tensor>& xs,
                                   const CheckOptions& options = {});
 /// Compares every entry of the Jacobian of f with respect to each x. Costs a sweep for each output
 /// and four evaluations for each input.
+/// Example: `check_jacobian([](auto& in) { return layer_norm(in[0]); }, {x}).message`
 CheckResult check_jacobian(const Function& f, const std::vector<Tensor>& xs,
                            const CheckOptions& options = {});
 

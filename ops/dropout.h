@@ -7,6 +7,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Sets each element to 0 with probability `rate`, and divides the others by 1 - rate (Srivastava
 /// et al. 2014). Throws ArgumentError unless 0 <= rate < 1.
+/// Example: `dropout(x, 0.1, random)`
 Tensor dropout(const Tensor& x, double rate, Random& random, Place = Place::here());
 
 namespace composite {

@@ -7,83 +7,129 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // Elementwise operations. With one operand, the result has its shape. Several operands broadcast by
 // NumPy's rule; those that do not fit throw ShapeError, naming the shapes.
 
+/// Example: `add(x, y)`
 Tensor add(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `sub(x, y)`
 Tensor sub(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `mul(x, y)`
 Tensor mul(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `div(x, y)`
 Tensor div(const Tensor& a, const Tensor& b, Place = Place::here());
 /// a^b. Gradients at a = 0 follow PyTorch: 0 for a where b = 0, 0 for b where a = 0.
+/// Example: `pow(x, 2)`
 Tensor pow(const Tensor& a, const Tensor& b, Place = Place::here());
 /// The smaller or the larger of two; equal elements get half the gradient each, as in PyTorch.
+/// Example: `minimum(x, y)`
 Tensor minimum(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `maximum(x, 0)`
 Tensor maximum(const Tensor& a, const Tensor& b, Place = Place::here());
 
+/// Example: `neg(x)`
 Tensor neg(const Tensor& x, Place = Place::here());
 /// |x|; the gradient at 0 is 0.
+/// Example: `abs(x - y)`
 Tensor abs(const Tensor& x, Place = Place::here());
 /// -1, 0 or 1; its gradient is 0 everywhere.
+/// Example: `sign(x)`
 Tensor sign(const Tensor& x, Place = Place::here());
 /// The nearest whole number not above x, not below x, or in either direction, of two the even one.
 /// Their gradients are 0 everywhere.
+/// Example: `floor(10 * x)`
 Tensor floor(const Tensor& x, Place = Place::here());
+/// Example: `ceil(10 * x)`
 Tensor ceil(const Tensor& x, Place = Place::here());
+/// Example: `round(10 * x)`
 Tensor round(const Tensor& x, Place = Place::here());
+/// Example: `exp(x)`
 Tensor exp(const Tensor& x, Place = Place::here());
 /// e^x - 1, accurate near 0.
+/// Example: `expm1(1e-4 * x)`
 Tensor expm1(const Tensor& x, Place = Place::here());
+/// Example: `log(abs(x) + 1e-6)`
 Tensor log(const Tensor& x, Place = Place::here());
 /// log(1 + x), accurate near 0.
+/// Example: `log1p(square(x))`
 Tensor log1p(const Tensor& x, Place = Place::here());
+/// Example: `sqrt(sum(square(x), -1))`
 Tensor sqrt(const Tensor& x, Place = Place::here());
 /// 1 / sqrt(x)
+/// Example: `rsqrt(var(x, -1) + 1e-5)`
 Tensor rsqrt(const Tensor& x, Place = Place::here());
+/// Example: `mean(square(x))`
 Tensor square(const Tensor& x, Place = Place::here());
 /// 1 / x
+/// Example: `reciprocal(1 + square(x))`
 Tensor reciprocal(const Tensor& x, Place = Place::here());
+/// Example: `sin(3 * x)`
 Tensor sin(const Tensor& x, Place = Place::here());
+/// Example: `cos(3 * x)`
 Tensor cos(const Tensor& x, Place = Place::here());
+/// Example: `tanh(x)`
 Tensor tanh(const Tensor& x, Place = Place::here());
 /// The error function 2/sqrt(pi) int_0^x exp(-t^2) dt.
+/// Example: `0.5 * (1 + erf(x / std::sqrt(2)))`
 Tensor erf(const Tensor& x, Place = Place::here());
 
 /// 1 / (1 + e^-x)
+/// Example: `sigmoid(logits)`
 Tensor sigmoid(const Tensor& x, Place = Place::here());
 /// max(x, 0); the gradient at 0 is 0.
+/// Example: `relu(x)`
 Tensor relu(const Tensor& x, Place = Place::here());
 /// x for x > 0, otherwise slope x; the gradient at 0 is `slope`.
+/// Example: `leaky_relu(x, 0.2)`
 Tensor leaky_relu(const Tensor& x, double slope = 0.01, Place = Place::here());
 /// x for x > 0, otherwise alpha (e^x - 1) (Clevert et al. 2016).
+/// Example: `elu(x)`
 Tensor elu(const Tensor& x, double alpha = 1, Place = Place::here());
 /// x Phi(x), with the standard normal distribution function Phi (Hendrycks and Gimpel 2016).
+/// Example: `gelu(x)`
 Tensor gelu(const Tensor& x, Place = Place::here());
 /// The approximation of gelu x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+/// Example: `gelu_tanh(x)`
 Tensor gelu_tanh(const Tensor& x, Place = Place::here());
 /// x sigmoid(x)
+/// Example: `silu(x)`
 Tensor silu(const Tensor& x, Place = Place::here());
 /// log(1 + e^x)
+/// Example: `softplus(x)`
 Tensor softplus(const Tensor& x, Place = Place::here());
 /// x limited to [low, high]; the gradient is 1 inside and on the bounds, 0 outside.
+/// Example: `clamp(x, -1, 1)`
 Tensor clamp(const Tensor& x, double low, double high, Place = Place::here());
 
 // Comparisons: 1 where true, otherwise 0. They are constants: no gradient flows through them.
+/// Example: `sum(equal(sign(x), sign(y)))`
 Tensor equal(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `not_equal(x, 0)`
 Tensor not_equal(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `mean(less(x, y))`
 Tensor less(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `less_equal(x, 0.5)`
 Tensor less_equal(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `mean(greater(x, 0))`
 Tensor greater(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `greater_equal(x, y)`
 Tensor greater_equal(const Tensor& a, const Tensor& b, Place = Place::here());
 /// 0 for NaN and infinities.
+/// Example: `where(isfinite(x), x, 0)`
 Tensor isfinite(const Tensor& x, Place = Place::here());
 
 // Logic of conditions: every number but 0 is true, NaN too. The results are constants as well.
+/// Example: `logical_and(x > 0, y > 0)`
 Tensor logical_and(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `logical_or(x > 0, y > 0)`
 Tensor logical_or(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Example: `logical_not(x > 0)`
 Tensor logical_not(const Tensor& x, Place = Place::here());
 
 /// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient,
 /// and elements not chosen get 0, even where they are NaN or infinite.
+/// Example: `where(x > y, x, y)`
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place = Place::here());
 /// `value` where `mask` is not 0, x elsewhere; the mask broadcasts to x's shape. Throws ShapeError
 /// if it does not.
+/// Example: `softmax(masked_fill(square, triu(ones({3, 3}), 1), -INFINITY))`
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place = Place::here());
 
 namespace composite {
@@ -92,6 +138,7 @@ Tensor gelu(const Tensor& x);
 
 /// An operand of +, -, *, / or a comparison: a tensor, a parameter or a number, and the line it
 /// appears on.
+/// Example: `(1 + x) * y / 2 - x`
 struct Operand {
   Operand(const Tensor& x, Place p = Place::here()) : tensor(x), place(p) {}
   Operand(const Parameter& x, Place p = Place::here()) : owned(x), tensor(owned), place(p) {}

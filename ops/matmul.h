@@ -5,6 +5,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Which operands of a product to read with their last two axes transposed (without a copy).
+/// Example: `matmul(x, y, Transposed{.b = true})`
 struct Transposed {
   bool a = false, b = false;
 };
@@ -16,14 +17,17 @@ struct Transposed {
 ///   a: (k)   b: (..., k, n)   returns (..., n)
 /// Throws ShapeError for inner sizes that differ, leading axes that do not broadcast, scalars and
 /// transposed vectors.
+/// Example: `matmul(x, y, {.b = true})`
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed transposed = {}, Place = Place::here());
 
 /// x weight + bias, row by row, without a separate pass for the bias.
 ///   x: (..., in)   weight: (in, out)   bias: (out)   returns (..., out)
 /// Throws ShapeError for other shapes.
+/// Example: `linear(x, random.normal({6, 3}), zeros({3}))`
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place = Place::here());
 
 /// a: (m)  b: (n)  returns a b^T, of shape (m, n). Throws ShapeError for other ranks.
+/// Example: `outer(arange(3), arange(4))`
 Tensor outer(const Tensor& a, const Tensor& b, Place = Place::here());
 
 namespace composite {

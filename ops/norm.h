@@ -13,6 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///     {.axes = {-1}}                                  a row
 ///     {.axes = {1, 2, 3}, .groups = 4}                four groups of channels
 ///     {.axes = {1}, .window = {2, 3}, .radius = 2}    all channels within 5 x 5 positions
+/// Example: `normalize(images, both(NormField{.axes = {1, 2, 3}, .groups = 3}))`
 struct NormField {
   std::vector<int> axes = {};
   Index groups = 1;              ///< splits the first of the axes into equal groups
@@ -25,13 +26,16 @@ struct NormField {
 
 /// The two steps of a normalization: subtract the mean over one field, if there is one, and divide
 /// by the root mean square over the other.
+/// Example: `normalize(x, NormFields{.center = {}, .scale = {.axes = {-1}}})`
 struct NormFields {
   std::optional<NormField> center;
   NormField scale;
 };
 /// The same field for both.
+/// Example: `normalize(images, both({.axes = {2, 3}}))`
 inline NormFields both(const NormField& field) { return {field, field}; }
 
+/// Example: `rms_norm(x, {.epsilon = 1e-8, .place = Epsilon::outside_root})`
 enum class Epsilon { inside_root, outside_root };
 
 struct NormOptions {
@@ -50,6 +54,7 @@ struct NormOptions {
 /// Throws ShapeError for fields that x does not have and groups that do not divide their axis;
 /// ArgumentError for an unbiased variance over a window, smoothing outside the root, and an epsilon
 /// that is negative or not finite.
+/// Example: `normalize(images, both({.axes = {1, 2, 3}, .groups = 3}), {.epsilon = 1e-3})`
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options = {},
                  const Tensor& smoothing = {}, Place = Place::here());
 
@@ -58,11 +63,13 @@ Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& o
 /// 3.1; Ba et al. 2016, eq. 3. With detached statistics, the forms of Xu et al., section 3.3 (eq. 4
 /// with both).
 ///   x: (..., H)   returns: same shape
+/// Example: `layer_norm(x, {.detach_mean = true})`
 Tensor layer_norm(const Tensor& x, const NormOptions& options = {}, Place = Place::here());
 
 /// Divides each row by its root mean square (Zhang and Sennrich 2019, eq. 4). The paper's authors
 /// add epsilon outside the root, LLaMA adds 1e-6 inside, as the default here.
 ///   x: (..., H)   returns: same shape
+/// Example: `rms_norm(x)`
 Tensor rms_norm(const Tensor& x, const NormOptions& options = {.epsilon = 1e-6},
                 Place = Place::here());
 
@@ -72,10 +79,12 @@ struct AdaOptions {
   bool detach_factor = true;  ///< the sweep treats C (1 - k y) as a constant
 };
 /// C (1 - k y) y for a normalized y (AdaNorm; Xu et al. 2019, eq. 6 to 9).
+/// Example: `ada_scale(layer_norm(x), {.slope = 0.2})`
 Tensor ada_scale(const Tensor& y, const AdaOptions& options = {}, Place = Place::here());
 
 /// gain v / |v|, with the Euclidean norm over `axes` (Salimans and Kingma 2016, eq. 2).
 ///   v: a weight   gain: broadcasts to it   returns: v's shape
+/// Example: `weight_norm(x, ones({6}), 0)`
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place = Place::here());
 
 namespace composite {

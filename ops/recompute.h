@@ -14,9 +14,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// f computes something else the second time, if a parameter that f reads has changed meanwhile, if
 /// a Random has ended, or if another ChangedComputation is in scope than the first time. Throws
 /// TapeError for an f that is empty or returns an undefined tensor.
+/// Example: `recompute([&](const std::vector<Tensor>& in) { return net(in[0]); }, {x})`
 Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place = Place::here());
 
 /// A function of several tensors with several results, all of them defined.
+/// Example: `ManyFunction both = [](auto& in) { return std::vector{exp(in[0]), sin(in[0])}; }`
 using ManyFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 /// `recompute` for several results, such as the states that one part of a sequence passes to the
 /// next. Copies them side by side into one tensor. Throws TapeError as the other does, and if there
@@ -25,10 +27,12 @@ std::vector<Tensor> recompute(const ManyFunction& f, const std::vector<Tensor>& 
                               Place = Place::here());
 /// Whether this thread is computing the function of a `recompute` again. Side effects of a layer,
 /// such as updating running statistics, must happen the first time only.
+/// Example: `if (!recomputing()) fmt::print("the first time\n")`
 bool recomputing();
 
 /// A member of scopes that change what functions compute on this thread, such as AroundNorms. It
 /// lets `recompute` notice that such a scope has ended or another has begun since the first time.
+/// Example: `const ChangedComputation changed`
 class ChangedComputation {
  public:
   ChangedComputation();

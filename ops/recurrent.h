@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The transformation of each row within a step: normalize each of its parts, if at all, then apply
 /// gain and bias. A row that is not normalized may have a bias.
+/// Example: `RowNormalization{.statistics = NormOptions{}, .gain = ones({6})}(x)`
 struct RowNormalization {
   std::optional<NormOptions> statistics = {};
   bool centered = true;           ///< otherwise over the root mean square
@@ -22,6 +23,7 @@ struct RowNormalization {
   Tensor operator()(const Tensor& x) const;
 };
 
+/// Example: `const RecurrentNorms norms{.inputs = {.statistics = NormOptions{}}}`
 struct RecurrentNorms {
   RowNormalization inputs = {};   ///< of the inputs (Ba et al. 2016, eq. 20); not with over_sum
   RowNormalization product = {};  ///< of h W_h; with over_sum, of the whole sum
@@ -29,6 +31,7 @@ struct RecurrentNorms {
 };
 
 /// h after each step, and the state after the last.
+/// Example: `RecurrentResult result = recurrent(Cell::rnn_relu, steps, eye(6), {ones({2, 6}), {}})`
 struct RecurrentResult {
   Tensor outputs;  ///< (T, B, hidden)
   RecurrentState last;
@@ -42,15 +45,18 @@ struct RecurrentResult {
 /// A sequence that has ended keeps its state (h = m h_new + (1 - m) h_old).
 /// Throws ShapeError for shapes that do not fit, ArgumentError for norms that the cell does not
 /// support.
+/// Example: `recurrent(Cell::rnn_tanh, steps, eye(6), {.h = zeros({2, 6}), .c = {}}).outputs`
 RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms = {},
                           const Indices& lengths = {}, Place = Place::here());
 
 /// 1 where a sequence still runs, and 0 behind its end: (end - first, B, 1) for the steps from
 /// `first` to before `end`. lengths: (B)
+/// Example: `running(Indices({2}, {5, 3}), 0, 5)`
 Tensor running(const Indices& lengths, Index first, Index end);
 /// Throws ShapeError, naming `operation`, unless there is one length for each of `batch` sequences,
 /// in [0, steps].
+/// Example: `expect_lengths("encode", Indices({2}, {5, 3}), 5, 2)`
 void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch);
 
 namespace composite {

@@ -20,8 +20,10 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Whether text is a whole number in decimal digits, of any size. A leading zero is not allowed,
 /// since other programs read such a number as octal.
+/// Example: `is_whole("42")`
 bool is_whole(const std::string& text);
 /// The whole number in text, if it fits T.
+/// Example: `whole_number<int>("42").value_or(0)`
 template <class T>
 std::optional<T> whole_number(const std::string& text) {
   T value = 0;
@@ -37,13 +39,17 @@ template <class T>
 constexpr bool is_list<std::vector<T>> = true;
 
 /// Validators of a flag's number, with messages such as "--lr: must be positive: -1".
+/// Example: `double width = 1; flags.training("--width", width, "Of a window")->check(positive())`
 CLI::Validator positive();
+/// Example: `double noise = 0; flags.training("--noise", noise, "Added")->check(not_negative())`
 CLI::Validator not_negative();
 /// From `low` to `high`, inclusive.
+/// Example: `double rate = 0; flags.training("--dropout", rate, "Rate")->check(between(0, 0.9))`
 CLI::Validator between(double low, double high);
 
 /// The flags of a program, each bound to a variable that holds its default. Checkpoints keep the
 /// flags that shape the training, so that a resumed training uses the same.
+/// Example: `Flags own("squares", "Sums squares."); own.run(argc, argv, [] { return 0; })`
 class Flags {
  public:
   Flags(const std::string& program, const std::string& description);

@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// While in scope, the first SIGINT (Ctrl-C), SIGTERM or SIGHUP only sets a flag, so that the
 /// program can finish its step and save. A second signal ends it at once. Signals that were ignored
 /// at the program's start, as under nohup, stay ignored.
+/// Example: `const Interrupt interrupt(true); if (interrupt.requested()) fmt::print("saving\n")`
 class Interrupt {
  public:
   /// Unless quiet, the first signal prints on standard error what a second one would do.

@@ -11,6 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The flags that choose how weights are updated.
+/// Example: `OptimizerFlags{.optimizer = "adamw"}.make_optimizer(parameters(net))`
 struct OptimizerFlags {
   std::string optimizer = "adam";
   std::string schedule = "cosine";

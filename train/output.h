@@ -9,14 +9,18 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Lets writes fail safely. If the program was started without a standard stream, opens one to
 /// which writing fails. Otherwise the next file opened, such as a checkpoint, would take its place.
 /// Writing to a pipe without a reader also fails, instead of ending the program.
+/// Example: `prepare_output()`
 void prepare_output();
 
 /// Writes to standard error. Ignores failures: a diagnostic never ends a training.
+/// Example: `write_diagnostic("the file is old\n")`
 void write_diagnostic(std::string_view text) noexcept;
 /// Writes to standard output and flushes it. Reports the first failure on standard error. A failure
 /// does not end a training, but the program then exits with code 1.
+/// Example: `write_result("accuracy 0.98\n")`
 void write_result(std::string_view text);
 /// Whether write_result has never failed.
+/// Example: `const int code = results_are_written() ? 0 : 1`
 bool results_are_written();
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

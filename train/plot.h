@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A named curve through points (x, y) with x >= 0 in ascending order. On logarithmic axes both are
 /// positive.
+/// Example: `const Series loss{.name = "training", .points = {{0, 2.3}, {100, 0.4}}}`
 struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
@@ -17,6 +18,7 @@ struct Series {
 };
 
 /// Curves that share their axes.
+/// Example: `Diagram diagram{.title = "Loss", .x_label = "step", .y_label = "nats", .series = {}}`
 struct Diagram {
   std::string title;
   std::string x_label;
@@ -29,9 +31,11 @@ struct Diagram {
 /// reader's preference for light or dark. A name has the same color in all diagrams. Behind a curve
 /// with deviations lies the band y +- deviation. Omits non-finite points, and what logarithmic axes
 /// do not reach. Throws ArgumentError if a curve has a deviation for some of its points only.
+/// Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0, 2}, {9, 1}}}}}})`
 std::string svg(const std::vector<Diagram>& diagrams);
 
 /// Text escaped for SVG and HTML.
+/// Example: `escaped("a < b")`
 std::string escaped(const std::string& text);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -13,6 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// of the batch, an image. Gradients are those of the loss: "after" with respect to the norm's
 /// output, before gain and bias, and "before" with respect to its input. They are taken over the
 /// sets where neither the input nor the gradient after the norm is constant.
+/// Example: `for (const NormRecord& one : read_norm_records("log")) fmt::print("{}\n", one.norm)`
 struct NormRecord {
   Index step;
   std::string norm;
@@ -26,6 +27,7 @@ struct NormRecord {
 };
 
 /// A weight matrix or filter in one step.
+/// Example: `for (const WeightRecord& w : Probe(fields(net)).weights()) fmt::print("{}\n", w.norm)`
 struct WeightRecord {
   Index step;
   std::string weight;
@@ -35,6 +37,7 @@ struct WeightRecord {
 };
 
 /// Records statistics of gradients at normalizations, and of weights, in each step of a training.
+/// Example: `Probe probe(fields(net)); { const AroundNorms seen(probe.around()); net(x); }`
 class Probe {
  public:
   /// net: provides the names of its norms.
@@ -71,6 +74,7 @@ class Probe {
 
 /// The norm records that a trainer with --probe left in `directory`. Throws DataError, naming file
 /// and line, for a file that is missing or of another kind.
+/// Example: `read_norm_records("log").size()`
 std::vector<NormRecord> read_norm_records(const std::string& directory);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -11,6 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// as the terminal allows. Writes only lines of text if standard error is not a terminal, or if
 /// TERM is unset or "dumb". Uses neither colours nor other escape sequences. Writes nothing when
 /// quiet.
+/// Example: `Progress progress(100, 0, false); progress.step(1, 0.7); progress.line("epoch 1")`
 class Progress {
  public:
   /// A run of `total` steps, of which an earlier run did `done`.

@@ -14,6 +14,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A hash of data (FNV-1a), which tells whether a checkpoint was trained on the same data.
+/// Example: `Digest digest; digest.add(read_text("input.txt")); digest.to_string()`
 class Digest {
  public:
   void add(const void* bytes, std::size_t count);
@@ -27,15 +28,18 @@ class Digest {
 /// The notes of the checkpoint that --resume names; nothing without --resume. Flags that were not
 /// given take their values from it. Warns on standard error if the training used another
 /// instruction set. Throws DataError and CLI::ValidationError.
+/// Example: `const auto notes = notes_to_resume("", flags)`
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
 
 /// A note of the checkpoint `resume`. Throws DataError, naming both, if it is missing.
+/// Example: `note_of({{"epoch", "3"}}, "epoch", "saved.checkpoint")`
 const std::string& note_of(const std::map<std::string, std::string>& notes, const std::string& name,
                            const std::string& resume);
 
 /// The result of `parse` for a note in JSON, which is a plain value or a list of them. `parse`
 /// returns nothing for a damaged note. Throws DataError, naming both, if the note is damaged or
 /// missing.
+/// Example: `parsed_note({{"n", "3"}}, "n", "net", [](Json n) { return std::optional(int{n}); })`
 template <class Parse>
 auto parsed_note(const std::map<std::string, std::string>& notes, const std::string& name,
                  const std::string& resume, const Parse& parse) {
@@ -49,6 +53,7 @@ auto parsed_note(const std::map<std::string, std::string>& notes, const std::str
 }
 
 /// Throws CLI::ValidationError if there are notes and they are of other data.
+/// Example: `expect_same_data({}, "", "input.txt", "0f3a")`
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
                       const std::string& source, const std::string& digest);
 

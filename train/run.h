@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/metrics.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/train/interrupt.h"
-#include "tapegrad/train/metrics.h"
 #include "tapegrad/train/progress.h"
 #include "tapegrad/train/run_flags.h"
 #include "tapegrad/train/run_log.h"
@@ -19,6 +19,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 constexpr int exit_interrupted = 130;
 
 /// The steps of a training run.
+/// Example: `RunSteps::epochs(flags.epochs, 100).total`
 struct RunSteps {
   Index total;
   Index per_epoch;        ///< or between two reports, if the training counts steps
@@ -34,6 +35,7 @@ struct RunSteps {
 
 /// How far a run has come. Checkpoints keep it, so that a resumed run continues as if it had never
 /// stopped.
+/// Example: `RunState{.steps = 200}.notes()`
 struct RunState {
   Index steps = 0;
   RunningMean epoch_loss = {};  ///< of the current epoch, or at its end, of the last
@@ -44,11 +46,13 @@ struct RunState {
 
 /// The state in the notes of the checkpoint `resume`; without notes, that of a new run. Throws
 /// DataError, naming the note, for a state that such a run cannot reach.
+/// Example: `resumed_state({}, "", RunSteps::epochs(2, 100)).steps`
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
                        const RunSteps& steps);
 
 /// The user's side of a training run: progress, log, checkpoints and Ctrl-C. A running training
 /// survives a log or checkpoint that cannot be written: it warns and tries again later.
+/// Example: `run.step(0.7, 1e-3); run.steps_done()`
 class Run {
  public:
   Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
@@ -107,6 +111,7 @@ class Run {
 
 /// Implements --overfit-batch: takes steps on one batch until its loss is below 0.01. Throws Error
 /// if the run ends before.
+/// Example: `overfit(run, Adam(parameters(net)), [] { return 0.001; })`
 void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>& step);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -11,15 +11,18 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The interval of --save-every: a number of steps or a time.
+/// Example: `const SaveInterval interval = parse_save_interval("500").value()`
 struct SaveInterval {
   Index steps = std::numeric_limits<Index>::max();
   double seconds = std::numeric_limits<double>::infinity();
 };
 
 /// The interval in a text such as 500 or 5m; none in any other.
+/// Example: `parse_save_interval("5m")->seconds`
 std::optional<SaveInterval> parse_save_interval(std::string text);
 
 /// The flags of every training program that do not affect its result.
+/// Example: `RunFlags own; Flags program("copy", "Copies."); own.add_to(program)`
 struct RunFlags {
   int threads = tapegrad::threads();
   std::string log_dir, save, save_every, resume;

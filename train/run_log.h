@@ -10,6 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The peak resident memory of this process, in MiB.
+/// Example: `fmt::print("{:.0f} MiB\n", peak_memory())`
 double peak_memory();
 
 /// The configuration of a run, and its rows.
@@ -20,13 +21,16 @@ constexpr const char* probe_norms_file = "probe_norms.csv";
 constexpr const char* probe_weights_file = "probe_weights.csv";
 
 /// All files that a run may leave in a directory.
+/// Example: `for (const std::string& file : log_files("log")) fmt::print("{}\n", file)`
 std::vector<std::string> log_files(const std::string& directory);
 
 /// The directory for the run with one of several seeds.
+/// Example: `seed_directory("log", 3)`
 std::string seed_directory(const std::string& directory, std::uint64_t seed);
 
 /// The files of a run in a directory: config.json, metrics.csv and metrics.jsonl with one row for
 /// each report, curves.svg with their losses and accuracies, and summary.json.
+/// Example: `RunLog log("log", {{"epochs", 2}}, 0); log.row({{"step", 1}, {"train_loss", 0.7}})`
 class RunLog {
  public:
   /// Writes nothing if `directory` is empty. Keeps the rows of the resumed run up to `steps_done`.

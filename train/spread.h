@@ -8,6 +8,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Mean and standard deviation over trainings with different seeds.
+/// Example: `Spread({0.91, 0.93, 0.92}).to_string()`
 struct Spread {
   double mean = 0;
   double deviation = 0;  ///< of the sample; 0 for one value

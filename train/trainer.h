@@ -15,6 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What a program trains. A net, its steps and their loss are enough; the rest is for programs that
 /// have more to print or to keep.
+/// Example: `Task{.net = fields(net), .steps = {9, 3}, .loss = [&](Index) { return sum(net(y)); }}`
 struct Task {
   Fields net;  ///< fields(net)
   RunSteps steps;
@@ -42,6 +43,7 @@ struct Task {
 /// Implements the flags common to all training programs: --resume restores the flags of a
 /// checkpoint, --dry-run and --overfit-batch test a training beforehand, --log-dir, --save and
 /// Ctrl-C act during it.
+/// Example: `Trainer trainer(flags); trainer.resumes()`
 class Trainer {
  public:
   /// Construct it before data and net, which depend on flags that --resume may set. Throws

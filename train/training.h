@@ -14,6 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The update step that all trainers share: one tape per step, gradient clipping, a scheduled
 /// learning rate, --check-nan and --probe.
+/// Example: `Training run({}, {}, fields(net), 10); run.step([&] { return sum(net(y)); })`
 class Training {
  public:
   /// net: its fields   steps: of the whole run
@@ -46,9 +47,11 @@ class Training {
 
 /// Implements --dry-run: prints the flags with their values and the parameters with their shapes,
 /// then takes a step of `Training` on one batch, which changes nothing.
+/// Example: `dry_run(flags, fields(net), [] { return 0.7; })`
 void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step);
 
 /// For experiments: Adam at a constant learning rate of 0.001, with a probe that writes no files.
+/// Example: `probed_training(fields(net), 10).step([&] { return sum(net(y)); })`
 Training probed_training(const Fields& net, Index steps);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

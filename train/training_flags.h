@@ -9,6 +9,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The default flags of a training.
+/// Example: `TrainingFlags own("quadrants", "Learns signs.", TrainingDefaults{.epochs = 3})`
 struct TrainingDefaults {
   Index epochs = 10;
   Index batch_size = 32;
@@ -18,6 +19,7 @@ struct TrainingDefaults {
 /// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, those of the
 /// optimizer and those of every run, such as --log-dir, --save and --resume. A program adds its own
 /// flags, such as layer sizes, before it calls `run`.
+/// Example: `TrainingFlags own("quadrants", "Learns signs.", {.epochs = 3}); own.seed`
 struct TrainingFlags : Flags {
   TrainingFlags(const std::string& program, const std::string& description,
                 const TrainingDefaults& defaults = {});

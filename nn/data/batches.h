@@ -36,6 +36,7 @@ Indices batch_order(Index count, Random* random);
 ///
 /// The order depends on `random` alone. To resume a pass, skip the `first` batches. The last batch
 /// may be smaller. The set must outlive the batches.
+/// Example: `for (const auto& [rows, classes] : Batches(Examples(x, labels), 2, random)) net(rows)`
 template <ExampleSet Set>
 class Batches {
  public:
@@ -97,6 +98,7 @@ class Batches {
 ///     const auto& [images, labels] = batches.at(step);
 ///
 /// The set must outlive the batches.
+/// Example: `const Examples set(x, labels); EpochBatches batches(set, 2, 1); batches.at(0)`
 template <ExampleSet Set>
 class EpochBatches {
  public:

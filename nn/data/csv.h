@@ -14,6 +14,7 @@ struct CsvOptions {
   char separator = ',';  ///< of the fields of a line; no quote and no line end
 };
 
+/// Example: `const CsvTable table = read_csv("table.csv", {.header = true}); table.names[0]`
 struct CsvTable {
   Tensor values;                   ///< (rows, columns)
   std::vector<std::string> names;  ///< of the columns; empty without a header
@@ -29,11 +30,13 @@ struct CsvTable {
 /// and line, for a file without lines, for lines of different numbers of fields, empty ones among
 /// them, for a field that is empty or no number, for a number out of range and for a quoted field
 /// that does not end; ArgumentError for a separator that cannot be one.
+/// Example: `read_csv("table.csv", {.header = true}).values`
 CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 
 /// A line of a CSV file. Cells with a comma, a quote or a line end are quoted (RFC 4180).
 ///
 ///     text += csv_line(std::vector<std::string>{"wine, red", "7"});  // "wine, red",7
+/// Example: `csv_line(std::vector<std::string>{"wine, red", "7"})`
 std::string csv_line(std::span<const std::string> cells);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

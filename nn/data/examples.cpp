@@ -1,6 +1,7 @@
 #include "tapegrad/nn/data/examples.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -25,6 +26,12 @@ Tensor take_rows(const Tensor& x, std::span<const Index> chosen) { return copied
 
 Indices take_rows(const Indices& x, std::span<const Index> chosen) {
   return copied_rows(x, chosen);
+}
+
+Index detail::split_size(Index count, double share) {
+  expect<ArgumentError>(share >= 0 && share <= 1, "random_split: the share is not in [0, 1]: {}",
+                        share);
+  return std::llround(share * static_cast<double>(count));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

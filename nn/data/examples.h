@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "tapegrad/core/indices.h"
+#include "tapegrad/core/random.h"
 #include "tapegrad/core/tensor.h"
 #include "tapegrad/nn/options.h"
 
@@ -11,6 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The chosen rows of x, of shape (N, ...): x[chosen], of shape (chosen, ...), on no tape. Both
 /// throw ShapeError for scalars and for rows out of range.
+/// Example: `take_rows(x, std::vector<Index>{0, 2})`
 Tensor take_rows(const Tensor& x, std::span<const Index> chosen);
 Indices take_rows(const Indices& x, std::span<const Index> chosen);
 
@@ -18,6 +20,7 @@ Indices take_rows(const Indices& x, std::span<const Index> chosen);
 ///
 ///     const Examples train(images, labels);
 ///     for (const auto& [x, y] : Batches(train, 64, random)) ...
+/// Example: `const Examples train(x, labels)`
 template <class... Columns>
 class Examples {
  public:
@@ -44,5 +47,25 @@ class Examples {
  private:
   std::tuple<Columns...> columns_;
 };
+
+namespace detail {
+/// How many of `count` examples the first part of a random split has.
+Index split_size(Index count, double share);
+}  // namespace detail
+
+/// The set in two parts, drawn at random: this share of its examples, rounded to a whole number,
+/// and the others. Split the second part again for a third. Throws ArgumentError for a share
+/// outside [0, 1].
+/// Example: `const auto [train, test] = random_split(Examples(logits, labels), 0.75, random)`
+template <class... Columns>
+std::pair<Examples<Columns...>, Examples<Columns...>> random_split(const Examples<Columns...>& set,
+                                                                   double share, Random& random) {
+  const auto first = static_cast<std::size_t>(detail::split_size(set.count(), share));
+  const Indices order = random.permutation(set.count());
+  const auto part = [&](std::span<const Index> chosen) {
+    return std::make_from_tuple<Examples<Columns...>>(set.batch(chosen));
+  };
+  return {part(order.values().first(first)), part(order.values().subspan(first))};
+}
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

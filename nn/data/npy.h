@@ -12,12 +12,15 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // file and byte, for files that are missing, damaged or of an unsupported type.
 
 /// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, and rounds them to `real`.
+/// Example: `read_npy("x.npy")`
 Tensor read_npy(const std::filesystem::path& path);
 /// Reads whole numbers of type i1 to i8, u1 to u4 or bool.
+/// Example: `read_npy_indices("labels.npy")`
 Indices read_npy_indices(const std::filesystem::path& path);
 
 /// Writes x with the type of `real` (f4 or f8), atomically. Both throw DataError on failure, and
 /// ShapeError for an undefined x.
+/// Example: `write_npy("probabilities.npy", softmax(logits))`
 void write_npy(const std::filesystem::path& path, const Tensor& x);
 /// Writes x as i8.
 void write_npy(const std::filesystem::path& path, const Indices& x);

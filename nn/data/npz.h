@@ -15,14 +15,17 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // and for files that unpack to more than 256 MiB and more than 100 times their size.
 
 /// Reads all arrays, each as read_npy does: whole numbers too become `real`.
+/// Example: `read_npz("data.npz").at("x")`
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
 /// Reads the array of this name as read_npy_indices does. Throws DataError if there is none.
+/// Example: `read_npz_indices("data.npz", "labels")`
 Indices read_npz_indices(const std::filesystem::path& path, const std::string& name);
 
 /// Writes tensors with the type of `real` and indices as i8, not compressed, atomically. Names are
 /// UTF-8. The bytes depend on the arrays alone. Throws ShapeError for an undefined array, and
 /// DataError on failure, for a name that is used twice, and for a name that has a NUL or more than
 /// 65,531 bytes.
+/// Example: `write_npz("results.npz", {{"x", x}, {"logits", logits}}, {{"labels", labels}})`
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,
                const std::map<std::string, Indices>& indices = {});
 

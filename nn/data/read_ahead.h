@@ -17,6 +17,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// One thread makes them all, so it can reuse its buffers. It is not a oneTBB task: a training step
 /// waiting for its kernels might pick up such a task and then wait for all of it. And while kernels
 /// keep all workers busy, the task would not start.
+/// Example: `ReadAhead<int> ones([] { return std::optional(1); }); ones.next()`
 template <class T>
 class ReadAhead {
  public:

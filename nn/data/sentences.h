@@ -10,20 +10,24 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// Example: `const Sentence sentence{.label = 1, .words = words_of("the dogs run")}`
 struct Sentence {
   Index label;
   std::vector<std::string> words;
 };
 
 /// The words of a line, separated by blanks.
+/// Example: `words_of("the dogs run").size()`
 std::vector<std::string> words_of(std::string_view line);
 
 /// Reads a file, plain or gzipped, whose lines are a label (from 0), a blank and words separated by
 /// blanks. Bytes are kept as they are. Throws DataError, naming file and line, for a line without
 /// label or words.
+/// Example: `const std::vector<Sentence> sentences = read_sentences("sentences.txt")`
 std::vector<Sentence> read_sentences(const std::filesystem::path& path);
 
 /// Numbers the words: 0 is padding, 1 any unknown word.
+/// Example: `Vocabulary(read_sentences("sentences.txt"), 1).number("dogs")`
 class Vocabulary {
  public:
   /// The words that occur at least `least` times, the most frequent first. Throws ArgumentError if
@@ -36,6 +40,7 @@ class Vocabulary {
   std::unordered_map<std::string, Index> numbers_;
 };
 
+/// Example: `SentenceBatch batch{.words = ids, .lengths = Indices({2}, {5, 3}), .labels = {}}`
 struct SentenceBatch {
   Indices words;    ///< (B, T), padded with 0 after the end
   Indices lengths;  ///< (B)
@@ -45,6 +50,7 @@ struct SentenceBatch {
 /// Batches of sentences of similar length. Each has at most `tokens` words, including padding, but
 /// at least one sentence. `random` shuffles sentences of equal length and the batches. Throws
 /// ArgumentError if `tokens` is below 1.
+/// Example: `auto all = read_sentences("sentences.txt"); sentence_batches(all, Vocabulary(all), 9)`
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random = nullptr);

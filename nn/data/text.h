@@ -10,6 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The distinct bytes of a text in ascending order, numbered from 0.
+/// Example: `const Characters characters(read_text("input.txt")); characters.encode("the")`
 class Characters {
  public:
   explicit Characters(std::string_view text);
@@ -29,34 +30,42 @@ class Characters {
 };
 
 /// Elements [begin, end) of ids of shape (n). Throws ShapeError for a range that exceeds ids.
+/// Example: `part(labels, 0, 2)`
 Indices part(const Indices& ids, Index begin, Index end);
 
 /// A text cut in two: to train on, and to judge by.
+/// Example: `const TextSplit text = split_text(labels, 0.5); text.validation`
 struct TextSplit {
   Indices training, validation;
 };
 /// The first `share` of the ids, rounded down, and the rest. Throws ArgumentError for a share
 /// outside of [0, 1).
+/// Example: `const auto [training, validation] = split_text(labels, 0.5)`
 TextSplit split_text(const Indices& ids, double share = 0.9);
 
 /// (B, T) as (T, B). Throws ShapeError for other ranks.
+/// Example: `transposed(ids)`
 Indices transposed(const Indices& ids);
 
 /// Tokens, and for each the token that follows it: both (B, T).
+/// Example: `const TextBatch batch = random_rows(labels, 2, 3, random); batch.targets`
 struct TextBatch {
   Indices inputs, targets;
 };
 
 /// Rows of `length` tokens that begin at the given positions of ids. Throws ShapeError for a row
 /// that does not end before the last id, and for a length below 1.
+/// Example: `text_rows(labels, {0, 1}, 2)`
 TextBatch text_rows(const Indices& ids, const std::vector<Index>& begins, Index length);
 
 /// Rows that begin at independent random positions. Throws DataError for fewer than length + 1 ids,
 /// ArgumentError for sizes below 1.
+/// Example: `const auto [inputs, targets] = random_rows(labels, 2, 3, random)`
 TextBatch random_rows(const Indices& ids, Index batch, Index length, Random& random);
 
 /// A text cut into `batch` streams of equal length, which are read in parallel: block i of every
 /// stream. Drops what follows the last whole block.
+/// Example: `TextStreams(part(labels, 0, 3), 1, 2).block(0)`
 class TextStreams {
  public:
   /// Throws DataError if the text is too short for one block, ArgumentError for sizes below 1.
@@ -72,6 +81,7 @@ class TextStreams {
 /// A whole text in consecutive blocks of `length`, in which every token but the first is a target
 /// once. The blocks come in groups, and within a group each of at most `rows` rows continues from
 /// block to block. The last block may be shorter. Throws ArgumentError for sizes below 1.
+/// Example: `text_blocks(labels, 2, 3)`
 std::vector<std::vector<TextBatch>> text_blocks(const Indices& ids, Index rows, Index length);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -12,6 +12,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// What a training run needs to resume as if it had never stopped.
+/// Example: `Checkpoint checkpoint{.net = fields(net), .random = {{"dropout", &random}}}`
 struct Checkpoint {
   Fields net;                      ///< fields(net)
   Optimizer* optimizer = nullptr;  ///< with its moments, learning rate and number of steps
@@ -22,6 +23,7 @@ struct Checkpoint {
 /// Writes one safetensors file: parameters and buffers under their names, moments as
 /// "optimizer.mean.hidden.weight", the rest as metadata. Throws DataError if it cannot be written,
 /// and Error for two tensors of one name; the old file is then kept.
+/// Example: `save_checkpoint("net.checkpoint", {.net = fields(net), .notes = {{"epoch", "3"}}})`
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Restores what `checkpoint` names from a file written by `save_checkpoint`, and fills `notes`.
@@ -30,12 +32,15 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// other files and, naming file and tensor, if something is missing, left over or does not fit;
 /// nothing has changed then. Both throw ArgumentError if the optimizer has parameters that the net
 /// does not.
+/// Example: `Checkpoint saved{.net = fields(net)}; load_checkpoint("saved.checkpoint", saved)`
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 
 /// Only the notes, without a net. Throws DataError for other files, as `load_checkpoint` does.
+/// Example: `checkpoint_notes("saved.checkpoint").at("epoch")`
 std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path);
 
 /// Whether `save_checkpoint` wrote the file.
+/// Example: `is_checkpoint(load_tensors("saved.checkpoint"))`
 bool is_checkpoint(const TensorFile& file);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

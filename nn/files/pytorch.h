@@ -27,6 +27,7 @@ struct PyTorchOptions {
 ///     }
 ///
 /// A walk then calls it instead of `visit`.
+/// Example: `PyTorchState state; state.add(net); state.save("net.safetensors", {})`
 class PyTorchState {
  public:
   using Load = std::function<void(const Tensor&)>;
@@ -95,6 +96,7 @@ class PyTorchState {
 /// `visit`. Layers without a counterpart also keep theirs, or are refused with an Error. Throws
 /// DataError, naming file and tensors, for tensors that are missing, unexpected or of other shapes;
 /// nothing has changed then.
+/// Example: `load_pytorch(net, "mlp.safetensors")`
 template <class Module>
 void load_pytorch(const Module& net, const std::filesystem::path& path,
                   const PyTorchOptions& options = {}) {
@@ -106,6 +108,7 @@ void load_pytorch(const Module& net, const std::filesystem::path& path,
 /// Writes a file that PyTorch loads with
 /// `net.load_state_dict(safetensors.torch.load_file(path))`. Throws Error as `load_pytorch` does,
 /// and DataError if the file cannot be written.
+/// Example: `save_pytorch("mlp.safetensors", net, {.names = {{"", "model"}}})`
 template <class Module>
 void save_pytorch(const std::filesystem::path& path, const Module& net,
                   const PyTorchOptions& options = {}) {

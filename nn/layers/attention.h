@@ -17,6 +17,7 @@ struct AttentionLayerOptions {
 };
 
 /// Keys and values of the positions seen so far, for generating token by token.
+/// Example: `AttentionCache cache; SelfAttention(8, random, {})(sequence, {}, {}, &cache)`
 struct AttentionCache {
   Tensor keys, values;  ///< (B, positions, C), or undefined
   Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
@@ -24,11 +25,13 @@ struct AttentionCache {
 
 /// x behind what came before it, the context that attention sees.
 ///   before: (B, M, C), or undefined   x: (B, T, C)   returns (B, M + T, C), or x
+/// Example: `with_memory(zeros({2, 4, 8}), sequence)`
 Tensor with_memory(const Tensor& before, const Tensor& x);
 
 /// (heads, queries, keys): -2^(-8 h / heads) times the distance, h from 1 (Press et al. 2022). The
 /// last query is at the position of the last key. Throws ArgumentError for heads below 1 and more
 /// queries than keys.
+/// Example: `alibi_bias(2, 3, 3)`
 Tensor alibi_bias(Index heads, Index queries, Index keys);
 
 /// Multi-head self-attention (Vaswani et al. 2017, section 3.2.2).
@@ -37,6 +40,7 @@ Tensor alibi_bias(Index heads, Index queries, Index keys);
 /// With a cache, x holds the next positions: they attend to the cached ones and are appended to
 /// them. Throws ArgumentError for heads that do not divide the channels, as the other attention
 /// layers do, and for `rotary` with an odd number of channels per head.
+/// Example: `SelfAttention(8, random, {.heads = 2, .causal = true})(sequence)`
 struct SelfAttention {
   AttentionLayerOptions options;
   Linear projection, output;
@@ -55,6 +59,7 @@ struct SelfAttention {
 /// Multi-head attention of a sequence to another.
 ///   x: (B, Tq, C)   memory: (B, Tk, C)   mask: broadcasts to (B, heads, Tq, Tk)
 /// Throws ArgumentError for `causal`, `rotary` and `alibi`, since the sequences share no positions.
+/// Example: `CrossAttention(8, random, {.heads = 2})(sequence, random.normal({2, 7, 8}))`
 struct CrossAttention {
   AttentionLayerOptions options;
   Linear query, key_value, output;
@@ -77,6 +82,7 @@ struct CrossAttention {
 ///   x: (B, T, C), the segment   context: (B, M + T, C), memory and segment   returns (B, T, C)
 /// Throws ArgumentError for `causal`, which it always is, for `rotary` and `alibi`, other positions
 /// than its own, and for channels that `sinusoids` refuses.
+/// Example: `RelativeAttention(8, random, {.heads = 2})(sequence, sequence)`
 struct RelativeAttention {
   AttentionLayerOptions options;
   Linear query, key_value, position, output;
@@ -92,8 +98,10 @@ struct RelativeAttention {
 /// 1e4^(-i / (channels/2 - 1)), for positions first, first + step, ... (Vaswani et al. 2017,
 /// section 3.5, in the order of tensor2tensor). Throws ArgumentError for fewer than four or odd
 /// channels.
+/// Example: `sequence + sinusoids(3, 8)`
 Tensor sinusoids(Index count, Index channels, Index first = 0, Index step = 1);
 /// Throws ArgumentError, naming the owner, for channels that `sinusoids` refuses.
+/// Example: `expect_sinusoids("Encoder", 8)`
 void expect_sinusoids(const char* owner, Index channels);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

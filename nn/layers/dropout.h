@@ -8,6 +8,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// `dropout` while training, the identity otherwise. Throws ArgumentError for a rate outside [0,
 /// 1).
+/// Example: `Dropout(0.1)(x, training(random))`
 struct Dropout {
   double rate;
 

@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// A learned vector for each of `count` tokens, initially N(0, 1) as in PyTorch.
 ///   ids: any shape, in [0, count)   weight: (count, channels)   returns ids.shape + (channels)
 /// Throws ArgumentError for sizes below 1, ShapeError for an id out of range.
+/// Example: `Embedding(10, 16, random)(ids)`
 struct Embedding {
   Parameter weight;
 

@@ -10,13 +10,16 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Evaluation mode by default; training mode has random numbers for dropout.
+/// Example: `net(x, Mode{&random})`
 struct Mode {
   Random* random = nullptr;
   bool is_training() const { return random != nullptr; }
 };
+/// Example: `net(x, training(random))`
 inline Mode training(Random& random) { return {&random}; }
 
 /// Calls a module, with the mode if it accepts one. An operation such as `relu` is a module, too.
+/// Example: `run(net, x, training(random))`
 template <class Module>
 Tensor run(const Module& module, const Tensor& x, Mode mode) {
   if constexpr (std::invocable<const Module&, const Tensor&, Mode>)
@@ -28,6 +31,7 @@ Tensor run(const Module& module, const Tensor& x, Mode mode) {
 }
 
 /// Any module or function from a tensor to a tensor, chosen at run time. Copies share parameters.
+/// Example: `const std::vector<Layer> layers{Linear(6, 8, random), relu, Dropout(0.1)}`
 class Layer {
  public:
   template <class Module>

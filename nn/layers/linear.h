@@ -12,12 +12,14 @@ struct LinearOptions {
 };
 
 /// The weight that a layer computes with: normalized (`weight_norm`) if it has a gain.
+/// Example: `const Linear layer(6, 3, random); used_weight(layer.weight, layer.gain, 0)`
 Tensor used_weight(const Parameter& weight, const Parameter& gain, const Axes& axes);
 
 /// x W + b.
 ///   x: (..., in)   weight: (in, out)   bias, gain: (out)   returns (..., out)
 /// Weight and bias start with PyTorch's U(+-1/sqrt(in)). With weight normalization, `weight` holds
 /// v and the gain starts as |v|. Throws ArgumentError for sizes below 1.
+/// Example: `Linear(6, 3, random, {.bias = false})(x)`
 struct Linear {
   Parameter weight, bias, gain;
 

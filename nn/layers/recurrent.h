@@ -15,6 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///   cell       LSTM: only c before it enters h (eq. 29-31, DRAW)
 ///   sum        LSTM: the sum of both products, and c
 ///   per_gate   LSTM: each gate's block of the sum separately, and c
+/// Example: `Recurrent(Cell::lstm, 6, 8, random, {.norm = "rms", .wiring = NormWiring::sum})`
 enum class NormWiring { paper, cell, sum, per_gate };
 
 struct RecurrentOptions {
@@ -28,6 +29,7 @@ struct RecurrentOptions {
 };
 
 /// Norms of consecutive parts of the channels.
+/// Example: `PartNorms{.parts = {Norm("layer", 4), Norm("layer", 2)}, .sizes = {4, 2}}(x, 0, {})`
 struct PartNorms {
   std::vector<Norm> parts;
   std::vector<Index> sizes;
@@ -40,6 +42,7 @@ struct PartNorms {
 ///   input.weight: (in, G hidden)   weight: (hidden, G hidden)   with G blocks as in `Cell`
 /// Initially, the blocks of W_h are orthogonal (Saxe et al. 2014), W_x is uniform within
 /// +-1/sqrt(hidden), and biases are 0.
+/// Example: `RecurrentLayer(Cell::lstm, 6, 8, random).first(2).h`
 struct RecurrentLayer {
   Cell cell;
   RecurrentOptions options;
@@ -81,6 +84,7 @@ struct RecurrentLayer {
 };
 
 /// Stacked recurrent layers, in one or both directions.
+/// Example: `auto [outputs, last] = Recurrent(Cell::gru, 6, 8, random, {.norm = "rms"})(steps)`
 struct Recurrent {
   RecurrentOptions options;
   std::vector<RecurrentLayer> layers;  ///< layer by layer, forward before backward direction

@@ -10,6 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Layers one after another. Functions are layers too:
 ///
 ///     Sequential net{Linear(784, 100, random), Norm("layer", 100), relu, Linear(100, 10, random)};
+/// Example: `Sequential{Linear(6, 8, random), Norm("layer", 8), relu, Linear(8, 3, random)}(x)`
 struct Sequential {
   std::vector<Layer> layers;
 

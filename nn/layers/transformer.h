@@ -11,9 +11,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The activation between the two linear layers of a feed-forward sub-layer. swiglu: silu(a) b,
 /// where a and b are the halves of twice as many channels (Shazeer 2020, eq. 6).
+/// Example: `FeedForward(random, {.channels = 8, .activation = Activation::swiglu})(sequence)`
 enum class Activation { relu, gelu, swiglu };
 
 /// pre: x + Sub(N(x)), with one more N after the stack; post: N(x + Sub(x)) (Xiong et al. 2020).
+/// Example: `const TransformerOptions options{.channels = 8, .placement = NormPlacement::post}`
 enum class NormPlacement { pre, post };
 
 struct TransformerOptions {
@@ -40,9 +42,11 @@ struct TransformerOptions {
 };
 /// Throws ArgumentError for a norm unfit for a Transformer: batch and instance normalization would
 /// mix positions that must not see each other.
+/// Example: `expect_transformer_norm("rms")`
 void expect_transformer_norm(const NormSpec& norm);
 
 /// activation(x W_1 + b_1) W_2 + b_2.   x: (..., channels)   returns: same shape
+/// Example: `FeedForward(random, {.channels = 8})(sequence)`
 struct FeedForward {
   Activation activation;
   Linear up, down;
@@ -57,6 +61,7 @@ struct FeedForward {
 };
 
 /// A sub-layer with its norm, dropout and residual connection.
+/// Example: `Residual({.channels = 8})(sequence, {}, [](const Tensor& in) { return 2 * in; })`
 struct Residual {
   NormPlacement placement;
   Norm norm;
@@ -73,6 +78,7 @@ struct Residual {
 };
 
 /// The masks of a block, and the other sequence that it attends to.
+/// Example: `const BlockContext context{.mask = tril(ones({3, 3}))}`
 struct BlockContext {
   Tensor mask = {};         ///< of its own sequence: broadcasts to (B, heads, T, T)
   Tensor memory = {};       ///< for a decoder block, the other sequence (B, Tk, C)
@@ -80,6 +86,7 @@ struct BlockContext {
 };
 
 /// Self-attention, cross-attention (in a decoder), feed-forward.
+/// Example: `TransformerBlock(random, {.heads = 2, .channels = 8})(sequence)`
 struct TransformerBlock {
   SelfAttention attention;
   Residual attention_residual;
@@ -100,6 +107,7 @@ struct TransformerBlock {
 ///   x: (B, T, channels)   caches: empty, to be filled, or one per block   returns: x's shape
 /// Throws ShapeError for another number of caches. Throws TapeError for caches if a tape records
 /// recomputed blocks, since the second run would fill them twice.
+/// Example: `TransformerStack(random, {.layers = 2, .heads = 2, .channels = 8})(sequence)`
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
   std::optional<Norm> last_norm;

@@ -1,11 +1,11 @@
-# Builds each example as a stranger would: a copy of its one file in an empty folder, beside the project of the
-# README, against an installed tapegrad. It must run and print what it promises.
+# Builds each example as a stranger would: a copy of its one file in an empty folder, beside the project of
+# docs/install.md, against an installed tapegrad. It must run and print what it promises.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
-file(READ ${SOURCE}/README.md readme)
-string(REGEX MATCH "```cmake\n(cmake_minimum_required[^`]*)```" block "${readme}")
+file(READ ${SOURCE}/docs/install.md page)
+string(REGEX MATCH "```cmake\n(cmake_minimum_required[^`]*)```" block "${page}")
 set(project "${CMAKE_MATCH_1}")
 
 function(example name pattern)  # example(NAME PATTERN [ARGUMENT...]): what it prints with these arguments
@@ -26,6 +26,9 @@ example(digits "\n9[0-9]\\.[0-9] % of 1000 unseen digits are read correctly\n")
 example(char_lstm "\nThis is the .* house that Jack built\\.\n")
 example(own_operation "\nsecond gradient against differences: ok,")
 example(own_norm "\ndetached, against deviation fixed: largest difference 0\\.0e\\+00\n")
+example(shapes "\n9[0-9]\\.[0-9] % of 400 unseen images are named correctly\n")
+example(reversal "\n(9[5-9]|100)\\.[0-9]* % of the letters of 1000 unseen words are right\n")
+example(autoencoder "\nunseen images: 3[0-9]\\.[0-9]* nats\n")
 example(heat_equation "\nlargest error at 1000 points: 0\\.0")
 
 # What PyTorch wrote, and the logits that it finds.

@@ -1,6 +1,8 @@
 #include "tapegrad/nn/data/examples.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <set>
 
 #include "support/values.h"
@@ -40,4 +42,36 @@ TEST_CASE("columns of different lengths are refused", "[data]") {
   CHECK_THROWS_WITH(Examples(Tensor(1)), Contains("examples: a scalar has no rows"));
   CHECK_THROWS_WITH(take_rows(zeros({3}), std::vector<Index>{3}),
                     Contains("take_rows: row 3 is not in [0, 3)"));
+}
+
+TEST_CASE("a random split has each example once, with its label", "[data]") {
+  const Examples set(numbered({10, 2}), Indices({10}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+  Random random(1), same(1);
+  const auto [train, test] = random_split(set, 0.75, random);
+  CHECK(train.count() == 8);
+  CHECK(test.count() == 2);
+  std::set<Index> seen;
+  for (const auto& part : {train, test}) {
+    const auto& [x, y] = part.columns();
+    for (Index i = 0; i < y.size(); ++i) {
+      CHECK(x.data()[2 * i] == static_cast<real>(2 * y.data()[i]));
+      seen.insert(y.data()[i]);
+    }
+  }
+  CHECK(seen.size() == 10);
+  const auto& labels = std::get<1>(train.columns());
+  CHECK_FALSE(std::is_sorted(labels.values().begin(), labels.values().end()));
+  const auto again = random_split(set, 0.75, same).first;
+  CHECK(std::get<1>(again.columns()).values()[0] == labels.values()[0]);
+}
+
+TEST_CASE("a random split may leave a part empty, and refuses other shares", "[data]") {
+  Random random(1);
+  const Examples set(numbered({3, 2}));
+  CHECK(random_split(set, 0, random).first.count() == 0);
+  CHECK(random_split(set, 1, random).second.count() == 0);
+  CHECK(random_split(Examples(zeros({0, 2})), 0.5, random).first.count() == 0);
+  for (const double share : {-0.1, 1.1, std::nan("")})
+    CHECK_THROWS_WITH(random_split(set, share, random),
+                      Contains("random_split: the share is not in [0, 1]"));
 }

@@ -1,4 +1,4 @@
-#include "tapegrad/train/metrics.h"
+#include "tapegrad/nn/metrics.h"
 
 #include <fmt/format.h>
 

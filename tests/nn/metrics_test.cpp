@@ -1,4 +1,4 @@
-#include "tapegrad/train/metrics.h"
+#include "tapegrad/nn/metrics.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

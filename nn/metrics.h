@@ -9,6 +9,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// A mean of values that arrive one by one.
+/// Example: `RunningMean loss; loss.add(0.5, 32); loss.add(0.25, 16); loss.value()`
 struct RunningMean {
   double sum = 0;
   Index count = 0;
@@ -23,17 +24,21 @@ struct RunningMean {
 };
 
 /// How many guesses equal their labels. Throws ShapeError unless both have the same shape.
+/// Example: `count_equal(argmax(logits), labels)`
 Index count_equal(const Indices& guesses, const Indices& labels);
 
 /// The share of examples whose largest logit is that of their label. logits: (..., classes)
 /// labels: (...). Throws ShapeError for other shapes, and if there are no examples.
+/// Example: `accuracy(logits, labels)`
 double accuracy(const Tensor& logits, const Indices& labels);
 
 /// exp(loss): a language model is on average as uncertain as among that many equally likely tokens.
 /// loss: the mean cross entropy, in nats per token
+/// Example: `perplexity(cross_entropy(logits, labels).item())`
 double perplexity(double loss);
 
 /// A confusion matrix: how often examples of each class were classified as each class.
+/// Example: `Confusion confusion(3); confusion.add(labels, argmax(logits)); confusion.recall(0)`
 class Confusion {
  public:
   /// Throws ShapeError for fewer than one class.

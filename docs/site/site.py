@@ -1,0 +1,147 @@
+"""One offline site of README.md, docs/, the reference and the laboratory: site.py [FOLDER] [--lab PAGES]
+
+FOLDER is build/site unless given. PAGES is a folder with the pages of `./dev lab --report PAGES`. Needs doxygen
+and cmark-gfm."""
+
+import argparse
+import html
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+from reference import JUMP, ROOT, SITE, write_reference
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><link href="{root}style.css" rel="stylesheet"></head>
+<body>{jump}<div class="page">{navigation}<main>
+{body}
+</main></div></body></html>
+"""
+# Words of C++ that stand out in code; comments and strings go first, so that words in them do not.
+CODE = re.compile(r"(?P<remark>//.*)|(?P<string>&quot;(?:\\.|(?!&quot;).)*&quot;)|(?P<word>#\w+|\b(?:auto|bool|char|class|"
+                  r"const|constexpr|double|else|enum|explicit|false|float|for|if|inline|int|namespace|nullptr|operator|"
+                  r"public|return|static|struct|template|true|typename|using|void|while)\b)")
+
+
+def target(path):
+    """Where a file or folder of the project goes in the site."""
+    if path.name == "README.md":
+        return path.with_name("index.html")
+    if path.suffix == ".md":
+        return path.with_suffix(".html")
+    return path if path.suffix == ".svg" else pathlib.Path("source", f"{path}.html")
+
+
+def relative(path, page):
+    return os.path.relpath(path, page.parent)
+
+
+def slug(heading, seen):
+    """The anchor of a heading, as GitHub makes it."""
+    text = html.unescape(re.sub(r"<[^>]*>", "", heading)).strip().lower()
+    anchor = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+    seen[anchor] = seen.get(anchor, -1) + 1
+    return anchor if seen[anchor] == 0 else f"{anchor}-{seen[anchor]}"
+
+
+def highlighted(code):
+    return CODE.sub(lambda found: f'<span class="{found.lastgroup}">{found[0]}</span>', code)
+
+
+class Site:
+    def __init__(self, folder):
+        self.folder = folder
+        self.sources = set()  # files and folders that pages refer to
+        course = (ROOT / "docs/README.md").read_text()
+        link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
+        self.lessons = [(title, pathlib.Path("docs", page)) for title, page in re.findall(rf"^\d+\. {link}", course, re.M)]
+        listed = "\n".join(re.findall(r"^- .*(?:\n  .*)*", course, re.M))
+        self.pages = [(title[0].upper() + title[1:], pathlib.Path("docs", page)) for title, page in re.findall(link, listed)]
+
+    def navigation(self, page):
+        def entry(title, path):
+            return f'<a href="{relative(path, page)}">{title}</a>'
+
+        def items(entries):
+            return "".join(f"<li>{entry(title, target(path))}</li>" for title, path in entries)
+
+        return (f'<nav class="site" id="site"><p><b>{entry("tapegrad", "index.html")}</b></p>'
+                f'<b>{entry("The course", "docs/index.html")}</b><ol>{items(self.lessons)}</ol>'
+                f'<b>Pages</b><ul>{items(self.pages)}</ul><b>{entry("Reference", "reference/index.html")}</b>'
+                f'<b>{entry("The laboratory", "lab/index.html")}</b></nav>')
+
+    def write(self, page, title, body):
+        path = self.folder / page
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PAGE.format(title=html.escape(title), root=relative(".", page) + "/",
+                                    jump=JUMP, navigation=self.navigation(page), body=body))
+
+    def link(self, source, page, address):
+        """The address that a link of a page takes in the site."""
+        name, mark, anchor = address.partition("#")
+        if not name or re.match(r"\w+:", name):
+            return address
+        path = pathlib.Path(os.path.relpath(ROOT / source.parent / name, ROOT))
+        to = target(path)
+        if to.parts[0] == "source":
+            self.sources.add(path)
+        return relative(to, page) + mark + anchor
+
+    def write_markdown(self, source):
+        body = subprocess.run(["cmark-gfm", "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough",
+                               ROOT / source], check=True, capture_output=True, text=True).stdout
+        page, seen = target(source), {}
+        body = re.sub(r"<h(\d)>(.*?)</h\1>", lambda h: f'<h{h[1]} id="{slug(h[2], seen)}">{h[2]}</h{h[1]}>', body)
+        body = re.sub(r'(href|src)="([^"]*)"', lambda a: f'{a[1]}="{self.link(source, page, a[2])}"', body)
+        body = re.sub(r'(<code class="language-cpp">)(.*?)(</code>)', lambda c: c[1] + highlighted(c[2]) + c[3], body,
+                      flags=re.S)
+        body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+        title = html.unescape(re.sub(r"<[^>]*>", "", re.search(r"<h1[^>]*>(.*?)</h1>", body)[1]))
+        self.write(page, title, body)
+
+    def write_source(self, path):
+        """A page of a file; of a folder, a page that lists its files, which get pages too."""
+        if (ROOT / path).is_dir():
+            files = sorted(file.relative_to(ROOT) for file in (ROOT / path).iterdir() if file.is_file())
+            body = "".join(f'<li><a href="{relative(target(file), target(path))}">{file.name}</a></li>' for file in files)
+            self.write(target(path), str(path), f"<h1>{path}</h1><ul>{body}</ul>")
+            for file in files:
+                self.write_source(file)
+        elif path.suffix != ".md":
+            code = html.escape((ROOT / path).read_text())
+            code = highlighted(code) if path.suffix in (".h", ".cpp") else code
+            self.write(target(path), str(path), f"<h1>{path}</h1><pre><code>{code}</code></pre>")
+
+    def write_lab(self, pages):
+        if pages is None:
+            self.write(pathlib.Path("lab/index.html"), "The laboratory", "<h1>The laboratory</h1><p>Its pages take minutes "
+                       "to compute: <code>./dev lab --report PAGES</code>, then <code>./dev site --lab PAGES</code>.</p>")
+            return
+        (self.folder / "lab").mkdir(exist_ok=True)
+        for page in pages.glob("*.html"):
+            back = '<p><a href="../index.html">tapegrad</a> &middot; <a href="index.html">The laboratory</a></p>'
+            (self.folder / "lab" / page.name).write_text(re.sub("<body>", f"<body>{back}", page.read_text(), count=1))
+
+    def write_all(self, lab):
+        shutil.copytree(ROOT / "docs/pictures", self.folder / "docs/pictures", dirs_exist_ok=True)
+        shutil.copy(SITE / "style.css", self.folder)
+        for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+            self.write_markdown(source.relative_to(ROOT))
+        for path in sorted(self.sources):
+            self.write_source(path)
+        write_reference(self.folder / "reference", self.navigation(pathlib.Path("reference/index.html")))
+        self.write_lab(lab)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path, nargs="?", default=ROOT / "build/site")
+    parser.add_argument("--lab", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.lab and not (arguments.lab / "index.html").exists():
+        parser.error(f"{arguments.lab} has no index.html; ./dev lab --report {arguments.lab} writes it")
+    Site(arguments.folder).write_all(arguments.lab)
+    print(arguments.folder / "index.html")
