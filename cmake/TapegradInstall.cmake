@@ -12,6 +12,13 @@ if(TAPEGRAD_BUILD_TRAIN)
   list(APPEND folders train)
   list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/train.h)
 endif()
+if(TARGET tapegrad_linalg)
+  install(TARGETS tapegrad_linalg tapegrad_linalg64 EXPORT tapegradLinalgTargets)
+  install(EXPORT tapegradLinalgTargets NAMESPACE tapegrad:: DESTINATION ${package})
+  install(FILES cmake/TapegradOpenBLAS.cmake DESTINATION ${package})
+  list(APPEND folders linalg)
+  list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/linalg.h)
+endif()
 # What headers for users are built from lies in core/internal.
 install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
@@ -49,14 +56,17 @@ set(CPACK_PACKAGE_NAME libtapegrad-dev)
 set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers,
 optimizers and whole networks in C++20. This package has the headers and
-libraries in single and double precision, for CMake and pkg-config, and
-the training kit.")
+libraries in single and double precision, for CMake and pkg-config, the
+training kit and linear algebra.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS
     "libfmt-dev, libtbb-dev, libhwy-dev, zlib1g-dev, nlohmann-json3-dev")
 if(TAPEGRAD_BUILD_TRAIN)
   string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libcli11-dev")
+endif()
+if(TARGET tapegrad_linalg)
+  string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libopenblas-dev, liblapacke-dev")
 endif()
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE
     GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)

@@ -12,7 +12,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive };
+enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive, whiten };
 
 /// Describes a normalization: its kind and options. It can be made from text such as "layer",
 /// "ada:c=1,k=0.1" or "layer:place=out,unbiased=1":
@@ -30,6 +30,8 @@ enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive };
 ///   instance         over the positions of each channel; images only
 ///   group            over groups of channels: groups=2
 ///   divisive         over a window: radius=8 along the channels, on images radius=2 in space
+///   whiten           removes the correlations of the channels, too: IterNorm (Huang et al. 2019),
+///                    in groups=1 of channels by iterations=5; running averages: momentum=0.1
 ///   weight           no normalization of activations; weights are gain v / |v| instead
 ///
 /// Options of all: eps (inside the root, or outside with place=out), s (smoothing: eps = s^2),
@@ -49,14 +51,18 @@ struct NormSpec {
   Index steps = 100;
   Index groups = 2;
   Index radius = 0;  ///< 0: the default for vectors or images
+  Index iterations = 5;  ///< of whiten
   bool normalized_weights = false;
 
   NormSpec() = default;
   /// Throws ArgumentError for unknown names and options, listing the known ones, and for values out
-  /// of range. Norm checks a spec that was filled field by field.
+  /// of range.
   NormSpec(std::string_view text);
   NormSpec(const std::string& text) : NormSpec(std::string_view(text)) {}
   NormSpec(const char* text) : NormSpec(std::string_view(text)) {}
+  /// Throws ArgumentError for values out of range, as Norm does.
+  /// Example: `NormSpec("whiten:groups=2").expect_possible()`
+  void expect_possible() const;
 };
 /// The names that NormSpec accepts.
 std::vector<std::string> norm_names();
@@ -75,12 +81,14 @@ struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;
   Buffer running_mean, running_variance;
+  Buffer running_whitening;  ///< the whitening matrices, (groups, C / groups, C / groups)
 
   Norm(const NormSpec& spec, Index channels, Channels where = Channels::features);
   /// A norm with separate running averages for each step of a sequence (Cooijmans et al. 2017).
   static Norm of_steps(const NormSpec& spec, Index channels);
-  /// In training mode, batch normalization uses the statistics of the batch and updates its running
-  /// averages, with the unbiased variance. In evaluation mode it uses the running averages.
+  /// In training mode, batch normalization and whitening use the statistics of the batch and update
+  /// their running averages, of the unbiased variance and of the whitening matrix. In evaluation
+  /// mode they use the running averages.
   Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
     return at_step(x, 0, mode, place);
   }
@@ -99,7 +107,9 @@ struct Norm {
  private:
   Channels where_;
   std::shared_ptr<const int> identity_ = std::make_shared<const int>();
+  Tensor epsilon() const;
   Tensor batch(const Tensor& x, Index step, Mode mode) const;
+  Tensor whiten(const Tensor& x, Mode mode) const;
 };
 
 /// While in scope, wraps every normalization on this thread, including `none`, in a function: for

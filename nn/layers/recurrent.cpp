@@ -26,6 +26,9 @@ void expect_options(const Cell& cell, const RecurrentOptions& options) {
       "recurrent: instance normalization does not fit a {}: its features have no positions",
       cell.name);
   expect<ArgumentError>(
+      options.norm.kind != NormKind::whiten,
+      "recurrent: whitening does not fit a {}: it has no statistics for each step", cell.name);
+  expect<ArgumentError>(
       cell.has_c || options.wiring == NormWiring::paper,
       "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}", cell.name);
   expect<ArgumentError>(cell.norms != CellNorms::none || options.norm.kind == NormKind::none,

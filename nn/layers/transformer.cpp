@@ -44,11 +44,14 @@ NormSpec TransformerOptions::norm_here() const {
 }
 
 void expect_transformer_norm(const NormSpec& norm) {
-  expect<ArgumentError>(
-      norm.kind != NormKind::batch && norm.kind != NormKind::instance,
-      "transformer: {} normalization does not fit: its statistics mix positions and "
-      "sequences that must not see each other",
-      norm.kind == NormKind::batch ? "batch" : "instance");
+  const char* mixing = norm.kind == NormKind::batch      ? "batch"
+                       : norm.kind == NormKind::instance ? "instance"
+                       : norm.kind == NormKind::whiten   ? "whiten"
+                                                         : nullptr;
+  expect<ArgumentError>(mixing == nullptr,
+                        "transformer: {} normalization does not fit: its statistics mix positions "
+                        "and sequences that must not see each other",
+                        mixing == nullptr ? "" : mixing);
 }
 
 FeedForward::FeedForward(Random& random, const TransformerOptions& o)

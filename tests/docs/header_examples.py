@@ -1,4 +1,4 @@
-"""The examples in the comments of the public headers as a program: header_examples.py ROOT OUT
+"""The examples in the comments of the public headers as a program: header_examples.py ROOT OUT LAYER...
 
 Writes OUT/examples_LAYER.cpp with a function for each example, and OUT/examples.cpp with their list, which
 examples_main.cpp runs. An example is one or several statements; it sees the variables below that it names."""
@@ -7,7 +7,7 @@ import pathlib
 import re
 import sys
 
-from public_names import LAYERS, declarations, public_headers
+from public_names import declarations, public_headers
 
 # A declaration for each variable. What an example calls is no variable, but the net.
 VARIABLES = {
@@ -38,11 +38,14 @@ def variables(code):
     return "".join(f"  {line}\n" for name, line in VARIABLES.items() if name in names)
 
 
-root, out = map(pathlib.Path, sys.argv[1:])
+root, out = map(pathlib.Path, sys.argv[1:3])
+layers = sys.argv[3:]
 out.mkdir(parents=True, exist_ok=True)
-files = {layer: [] for layer in LAYERS}
+files = {layer: [] for layer in layers}
 listed = []
 for path in public_headers(root):
+    if path.parts[0] not in layers:
+        continue
     for declaration in declarations((root / path).read_text()):
         for line, code in declaration.examples:
             function = f"example_{len(listed)}"
@@ -50,8 +53,9 @@ for path in public_headers(root):
             files[path.parts[0]].append(
                 f"void {function}() {{\n{variables(code)}#line {line} \"{path}\"\n  {{ {code}; }}\n}}\n")
 
-head = "#include <tapegrad/train.h>\n\nusing namespace tapegrad;\n\n"
 for layer, functions in files.items():
+    header = "linalg" if layer == "linalg" else "train"
+    head = f"#include <tapegrad/{header}.h>\n\nusing namespace tapegrad;\n\n"
     (out / f"examples_{layer}.cpp").write_text(head + "\n".join(functions))
 (out / "examples.cpp").write_text(
     '#include "examples.h"\n\n' + "".join(f"void {function}();\n" for function, _ in listed)

@@ -6,6 +6,7 @@ FLAGS = {
     "adanorm": [],
     "dynamics": [],
     "geometry": [],
+    "spectra": [],
     "divisive": ["--seeds", "1", "--cnn-steps", "20", "--rnn-steps", "80"],
     "gradients": ["--steps", "5"],
     "depth": ["--layers", "2,6", "--placements", "pre", "--quiet"],

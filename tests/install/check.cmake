@@ -1,5 +1,5 @@
 # Builds the project in outside/ as a user would: against an installed tapegrad, and with its sources
-# in a subdirectory; and the training program of the README with the training kit. A plugin with tapegrad inside must load, and one program may use both libraries.
+# in a subdirectory; the training program of the README with the training kit; and a program with linear algebra. A plugin with tapegrad inside must load, and one program may use both libraries.
 # Headers of one with the library of the other must not link, and a target whose every file would be
 # compiled in double precision because it links both is refused.
 
@@ -16,7 +16,8 @@ foreach(page IN LISTS pages)
     set(trainer ${page})
   endif()
 endforeach()
-run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix -DTRAINER=${trainer})
+run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix -DTRAINER=${trainer}
+    -DLINALG=${LINALG})
 run(${CMAKE_COMMAND} --build ${WORK}/found)
 run(${WORK}/found/outside)
 run(${WORK}/found/outside64)
@@ -29,6 +30,12 @@ foreach(name trainer trainer64)
   endif()
 endforeach()
 run(${WORK}/found/host ${WORK}/found/libplugin.so)
+if(LINALG)
+  run(${WORK}/found/linear)
+  run(${WORK}/found/linear64)
+else()
+  message("tapegrad::linalg is not built, since OpenBLAS is not found, and so not tested")
+endif()
 
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/found --target mistaken
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
@@ -51,4 +58,11 @@ execute_process(COMMAND ${configure} -B ${WORK}/without_cli11 -DCMAKE_PREFIX_PAT
                 RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
 if(NOT status OR NOT output MATCHES "CLI11")
   message(FATAL_ERROR "the training kit was found without CLI11: ${output}")
+endif()
+
+execute_process(COMMAND ${configure} -B ${WORK}/without_openblas -DCMAKE_PREFIX_PATH=${WORK}/prefix
+                        -DLINALG=ON -DCMAKE_DISABLE_FIND_PACKAGE_OpenBLAS=ON
+                RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
+if(NOT status OR NOT output MATCHES "OpenBLAS")
+  message(FATAL_ERROR "linear algebra was found without OpenBLAS: ${output}")
 endif()

@@ -1,70 +1,24 @@
 // The geometry of normalized generalized linear models: section 5.2 of Ba et al. 2016, by automatic
 // differentiation. Where the printed equations are exact, the claim is equality; where they are
 // not, the gap is measured.
-//
-// Outputs have natural parameters theta_i = g_i (a_i - mu_i) / sigma_i + b_i with a = W x, and
-// dispersion 1. With J = dtheta/d(W, b, g) the Fisher information is E[J^T Cov[y|x] J].
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "lab/normalized_models.h"
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::lab::glm;
 
 namespace {
 
-constexpr Index cases = 12, inputs = 4, outputs = 3;
-constexpr Index weights = outputs * inputs;  // w_1, w_2, ..., then b, then g
-constexpr Index parameter_count = weights + 2 * outputs;
 constexpr double exact_below = 1e-9;
-
-enum class Kind { standard, batch, weight, layer };
-constexpr const char* names[] = {"standard", "batch", "weight", "layer"};
-
-Tensor weights_of(const Tensor& p) { return reshape(slice(p, 0, 0, weights), {outputs, inputs}); }
-Tensor bias_of(const Tensor& p) { return slice(p, 0, weights, weights + outputs); }
-Tensor gain_of(const Tensor& p) { return slice(p, 0, weights + outputs, parameter_count); }
-
-struct Statistics {
-  Tensor mu, sigma;  // broadcast to (cases, outputs)
-};
-Statistics statistics(Kind kind, const Tensor& w, const Tensor& a) {
-  if (kind == Kind::batch) return {mean(a, 0, Keep::yes), stddev(a, 0, Keep::yes)};
-  if (kind == Kind::layer) return {mean(a, 1, Keep::yes), stddev(a, 1, Keep::yes)};
-  if (kind == Kind::weight) return {zeros({1, 1}), reshape(norm(w, 1), {1, outputs})};
-  return {zeros({1, 1}), ones({1, 1})};
-}
-
-/// Natural parameters (cases, outputs).
-Tensor natural(Kind kind, const Tensor& p, const Tensor& x) {
-  const Tensor a = matmul(x, weights_of(p), {.b = true});
-  const auto [mu, sigma] = statistics(kind, weights_of(p), a);
-  return gain_of(p) * ((a - mu) / sigma) + bias_of(p);
-}
-
-/// Variances of the outputs: Bernoulli, or of a Gaussian 1.
-Tensor variances(const Tensor& theta, bool bernoulli) {
-  const Tensor mean = sigmoid(theta);
-  return bernoulli ? mean * (1 - mean) : ones(theta.shape());
-}
-
-/// E[J^T Cov J] for J of (cases, outputs, parameters): (parameters, parameters).
-Tensor fisher(const Tensor& j, const Tensor& covariance) {
-  const Index rows = j.shape()[0] * j.shape()[1];
-  const Tensor flat = reshape(j, {rows, j.shape()[2]});
-  return matmul(flat * reshape(covariance, {rows, 1}), flat, {.a = true}) /
-         static_cast<double>(j.shape()[0]);
-}
-
-Tensor exact_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
-  return jacobian([&](const Tensor& at) { return natural(kind, at, x); }, p);
-}
 
 /// The rows of eq. 13 with chi of eq. 14: each output's own parameters only.
 Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
@@ -72,7 +26,7 @@ Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
   const auto [mu, sigma] = statistics(kind, w, a);
   const Tensor y = (a - mu) / sigma, centered = x - mean(x, 0);
   const Tensor covariance = matmul(centered, centered, {.a = true}) / static_cast<double>(cases);
-  Tensor j = zeros({cases, outputs, parameter_count});
+  Tensor j = zeros({cases, outputs, all_parameters});
   real* out = j.mutable_data();
   const auto select_row = [](const Tensor& t, Index n, Index i) {
     return t.data()[(t.shape()[0] == 1 ? 0 : n) * t.shape()[1] + (t.shape()[1] == 1 ? 0 : i)];
@@ -91,7 +45,7 @@ Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
         chi = xn * (1 - 1.0 / outputs - yn * yn / outputs);
       }
       chi = chi * (double{gain_of(p).data()[i]} / s);
-      real* row = out + (n * outputs + i) * parameter_count;
+      real* row = out + (n * outputs + i) * all_parameters;
       std::copy_n(chi.data(), inputs, row + i * inputs);
       row[weights + i] = 1;
       row[weights + outputs + i] = static_cast<real>(yn);
@@ -111,7 +65,7 @@ Tensor block(const Tensor& f, Index row, Index rows, Index column, Index columns
 
 /// p with one weight vector (or all of them) times `factor`.
 Tensor scaled(const Tensor& p, double factor, bool all) {
-  Tensor factors = ones({parameter_count});
+  Tensor factors = ones({all_parameters});
   std::fill_n(factors.mutable_data(), all ? weights : inputs, static_cast<real>(factor));
   return p * factors;
 }
@@ -167,7 +121,7 @@ void printed_equations(Report& report, Random& random, Index draws) {
       double least = std::numeric_limits<double>::infinity(), largest = 0;
       Random same = random.stream(1);
       for (Index i = 0; i < draws; ++i) {
-        const Tensor p = same.normal({parameter_count}), x = same.normal({cases, inputs}, 0.3);
+        const Tensor p = same.normal({all_parameters}), x = same.normal({cases, inputs}, 0.3);
         const Tensor covariance = variances(natural(kind, p, x), bernoulli);
         const double gap = distance(fisher(printed_jacobian(kind, p, x), covariance),
                                     fisher(exact_jacobian(kind, p, x), covariance));
@@ -223,7 +177,7 @@ std::array<double, 6> after_doubling(Kind kind, const Tensor& p, const Tensor& x
 void null_directions(Report& report, const Tensor& p, const Tensor& x) {
   double null = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
-    Tensor d = zeros({parameter_count});
+    Tensor d = zeros({all_parameters});
     std::copy_n(p.data(), kind == Kind::layer ? weights : inputs, d.mutable_data());
     const Tensor f = fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), true));
     null = std::max(null, std::abs(quadratic(f, d)));
@@ -240,7 +194,7 @@ void implicit_rate(Report& report, Random& random) {
       "matrix)",
       {"normalization", "(w, w)", "(w, b)", "(w, g)", "(b, b)", "(g, g)", "gradient"},
       {}};
-  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const Tensor p = random.normal({all_parameters}), x = random.normal({cases, inputs}, 0.3);
   const Tensor target = random.uniform({cases, outputs});
   double worst = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
@@ -272,7 +226,7 @@ void larger_inputs(Report& report, const Tensor& p, const Tensor& x) {
   };
   const double normalized = std::max(growth(Kind::batch), growth(Kind::layer));
   const Tensor unit = reshape(select(weights_of(p), 0), {inputs}) / norm(select(weights_of(p), 0));
-  Tensor along = zeros({parameter_count});
+  Tensor along = zeros({all_parameters});
   std::copy_n(unit.data(), inputs, along.mutable_data());
   const auto metric = [&](const Tensor& data) {
     Tensor plain = p;
@@ -289,7 +243,7 @@ void larger_inputs(Report& report, const Tensor& p, const Tensor& x) {
 }
 
 void gains(Report& report, Random& random) {
-  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const Tensor p = random.normal({all_parameters}), x = random.normal({cases, inputs}, 0.3);
   const auto expected = [&](Kind kind, bool bernoulli, bool with_values) {
     const Tensor a = matmul(x, weights_of(p), {.b = true});
     const auto [mu, sigma] = statistics(kind, weights_of(p), a);
@@ -326,7 +280,7 @@ void growth(Report& report, const Tensor& p, const Tensor& x, const Tensor& targ
     predicted.points.emplace_back(step, sum_of_squares);
     const Tensor g = gradient_of_w(Kind::weight, at, x, target);
     sum_of_squares += rate * rate * square(norm(g)).item();
-    Tensor move = zeros({parameter_count});
+    Tensor move = zeros({all_parameters});
     std::copy_n(g.data(), inputs, move.mutable_data());
     at = at - rate * move;
   }
@@ -343,7 +297,7 @@ void growth(Report& report, const Tensor& p, const Tensor& x, const Tensor& targ
 }
 
 void angles(Report& report, Random& random) {
-  const Tensor p = random.normal({parameter_count}), x = random.normal({cases, inputs}, 0.3);
+  const Tensor p = random.normal({all_parameters}), x = random.normal({cases, inputs}, 0.3);
   const Tensor target = random.uniform({cases, outputs});
   const auto angle = [](const Tensor& a, const Tensor& b) {
     const Tensor unit_a = a / norm(a), unit_b = b / norm(b);

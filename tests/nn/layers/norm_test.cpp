@@ -39,6 +39,9 @@ void check_features(const NormSpec& spec, const Tensor& x, const Tensor& y) {
       CHECK(relative_error(mean(square(y), -1), ones({x.shape()[0]})) < 1e-3);
       CHECK(norm(mean(y, -1)).item() > 0.1);
       break;
+    case NormKind::whiten:
+      CHECK(norm(mean(y, 0)).item() < precision * 10);
+      break;
     case NormKind::batch:
       CHECK(norm(mean(y, 0)).item() < precision);
       CHECK(relative_error(mean(square(y), 0), ones({x.shape()[1]})) < 1e-3);
@@ -97,6 +100,11 @@ TEST_CASE("each option has an effect", "[nn][norm]") {
   differs("rms", "rms:p=0.5");
   differs("group", "group:groups=3");
   differs("divisive", "divisive:radius=2");
+  differs("whiten", "whiten:groups=3");
+  differs("whiten", "whiten:iterations=4");
+  differs("whiten", "whiten:eps=0.1");
+  differs("whiten", "whiten:unbiased=1");
+  differs("whiten", "whiten:s=0.5,learn_s=1");
   CHECK(relative_error(Norm("layer:s=0.5", 12)(x), Norm("layer:eps=0.25", 12)(x)) < precision);
   CHECK(parameter_count(Norm("layer", 12)) == 24);
   CHECK(parameter_count(Norm("layer:affine=0", 12)) == 0);
