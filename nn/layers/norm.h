@@ -50,7 +50,7 @@ struct NormSpec {
   double momentum = 0.1;
   Index steps = 100;
   Index groups = 2;
-  Index radius = 0;  ///< 0: the default for vectors or images
+  Index radius = 0;      ///< 0: the default for vectors or images
   Index iterations = 5;  ///< of whiten
   bool normalized_weights = false;
 
