@@ -51,8 +51,9 @@ class Buckets {
     while (next_ < missing_.size() && missing_[next_] == 0) send();
     sum_.advance();
   }
-  /// Hands on what has no gradients.
-  void finish() {
+  /// A shard without rows.
+  void add_nothing() {
+    std::fill(list_.begin(), list_.end(), real{0});
     while (next_ < missing_.size()) send();
   }
 
@@ -93,11 +94,11 @@ class Buffers {
     for (const auto& [name, buffer] : buffers_)
       for (const real value : buffer.value().values()) *out++ = weight * value;
   }
-  void read_from(const std::vector<real>& list) {
+  void read_from(std::span<const real> list) {
     std::size_t begin = 0;
     for (auto& [name, buffer] : buffers_) {
       const auto size = static_cast<std::size_t>(buffer.value().size());
-      buffer.set(Tensor(buffer.value().shape(), std::span(list).subspan(begin, size)));
+      buffer.set(Tensor(buffer.value().shape(), list.subspan(begin, size)));
       begin += size;
     }
   }
@@ -164,20 +165,20 @@ Cluster::BatchGradients Cluster::gradients(const Fields& net, Index rows,
            {.seed = full(mean.shape(), weight),
             .ready = [&](std::size_t i, const Tensor& gradient) { buckets.add(i, gradient); }});
     } else {
-      losses.next();
-      statistics.next();
+      losses.next()[0] = 0;
+      std::ranges::fill(statistics.next(), real{0});
+      buckets.add_nothing();
     }
     losses.ready(0, 1);
     statistics.ready(0, buffers.size());
-    buckets.finish();
   }
   buffers.read_from(statistics.wait());
-  const std::vector<real>& list = total.wait();
+  const std::span<const real> list = total.wait();
   BatchGradients result{losses.wait()[0], {}};
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = parameters[i].shape();
     result.gradients.emplace_back(
-        shape, std::span(list).subspan(layout.begin(i), static_cast<std::size_t>(shape.size())));
+        shape, list.subspan(layout.begin(i), static_cast<std::size_t>(shape.size())));
   }
   return result;
 }
