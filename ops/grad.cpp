@@ -1,6 +1,7 @@
 #include "tapegrad/ops/grad.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "tapegrad/core/error.h"
@@ -33,6 +34,18 @@ void expect_sweep(const Tape& tape, const Tensor& y, const GradOptions& options,
          "grad: the seed {} does not have the shape of y {}", options.seed.shape(), y.shape());
 }
 
+// Calls `options.ready` with the position of each x of a node, for the nodes of several xs.
+std::function<void(std::int32_t, const Tensor&)> announcer(const std::vector<std::int32_t>& nodes,
+                                                           const GradOptions& options) {
+  if (!options.ready) return {};
+  std::multimap<std::int32_t, std::size_t> positions;
+  for (std::size_t i = 0; i < nodes.size(); ++i) positions.emplace(nodes[i], i);
+  return [positions, &options](std::int32_t node, const Tensor& gradient) {
+    const auto [first, last] = positions.equal_range(node);
+    for (auto x = first; x != last; ++x) options.ready(x->second, gradient);
+  };
+}
+
 // nodes: those of the xs, or -1 for an x that is not on the tape.
 std::vector<Tensor> sweep(Tape& tape, const Tensor& y, const std::vector<std::int32_t>& nodes,
                           const std::vector<Shape>& shapes, const GradOptions& options,
@@ -51,13 +64,16 @@ std::vector<Tensor> sweep(Tape& tape, const Tensor& y, const std::vector<std::in
     reverse.mark_dependents();
     if (reverse.wants(y.node())) {
       reverse.add(y.node(), options.seed.defined() ? options.seed : ones(y.shape()));
-      reverse.run();
+      reverse.run(announcer(nodes, options));
     }
     for (std::size_t i = 0; i < nodes.size(); ++i)
       if (nodes[i] >= 0 && nodes[i] <= y.node()) gradients[i] = reverse.gradient(nodes[i]);
   }
-  for (std::size_t i = 0; i < gradients.size(); ++i)
-    if (!gradients[i].defined()) gradients[i] = zeros(shapes[i]);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (gradients[i].defined()) continue;
+    gradients[i] = zeros(shapes[i]);
+    if (options.ready) options.ready(i, gradients[i]);
+  }
   return gradients;
 }
 

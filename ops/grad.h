@@ -11,6 +11,10 @@ struct GradOptions {
   Tensor seed = {};     ///< the gradient of y, of y's shape; ones for a scalar y if undefined
   bool keep = false;    ///< keep the rules for another sweep
   bool record = false;  ///< record the sweep on the tape, for derivatives of gradients
+  /// Called with the position of each x and its gradient as soon as that gradient is final, while
+  /// the sweep goes on: those used last come first, those that y does not depend on at the end. The
+  /// order depends on the tape alone.
+  std::function<void(std::size_t position, const Tensor& gradient)> ready = {};
 };
 
 /// The gradients of y with respect to each x. One reverse sweep over the active tape visits only

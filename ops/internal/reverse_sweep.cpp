@@ -106,7 +106,8 @@ inline void ReverseSweep::pull(Node& node, std::int32_t index, Tensor g) {
   if (!options_.keep && !options_.record) tape_.release(node);
 }
 
-void ReverseSweep::run() {
+void ReverseSweep::run(
+    const std::function<void(std::int32_t node, const Tensor& gradient)>& ready) {
   for (auto i = static_cast<std::int32_t>(slots_.size()) - 1; i >= 0; --i) {
     Slot& slot = slots_[i];
     if (!slot.reached || (!slot.total.defined() && slot.parts.empty())) continue;
@@ -119,6 +120,7 @@ void ReverseSweep::run() {
       pulled_ = -1;
       keep_flow(index, slot.total, slot.total);
     }
+    if (slot.kept && ready) ready(index, slot.total);
     if (slot.kept && !leads_on(node)) continue;
     expect<TapeError>(!node.released,
                       "grad: the rules of {} were used up by an earlier sweep; give that one "

@@ -2,6 +2,7 @@
 
 // The sweep behind `grad` and `recompute`.
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,8 +23,8 @@ class ReverseSweep final : public Sweep {
   void keep(std::int32_t node);
   /// Marks the nodes that depend on an x: those with an input that does.
   void mark_dependents();
-  /// Runs the rules backwards.
-  void run();
+  /// Runs the rules backwards. Calls `ready` with each x whose gradient is final.
+  void run(const std::function<void(std::int32_t node, const Tensor& gradient)>& ready = {});
   const Tensor& gradient(std::int32_t node) const { return slots_[node - first_].total; }
 
   bool wants(std::int32_t node) const override {

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tapegrad/nn/fields.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+class Communicator;
+
+/// Example: `const ClusterOptions options{.shards = 4}`
+struct ClusterOptions {
+  Index shards = 0;  ///< of each batch; 0: as many as there are processes
+};
+
+/// A part of a batch: rows [begin, end) of it.
+/// Example: `const Shard second = Cluster({.shards = 2}).shards_of_batch(4).back()`
+struct Shard {
+  Index index;  ///< in [0, shards)
+  Index begin, end;
+
+  Index count() const { return end - begin; }
+};
+
+/// The processes that train one net together, each on its shards of every batch. The result does
+/// not depend on their number: sums over shards are added in one order, a binary tree.
+///
+///     Cluster cluster({.shards = 8});
+///     cluster.broadcast(fields(net));
+///     const auto [loss, gradients] = cluster.gradients(fields(net), 64, [&](const Shard& rows) {
+///     ... });
+///
+/// Processes are started together by mpirun or srun (MPI 3.1). A program that was started alone, or
+/// built without MPI, is a cluster of one process. All processes call the same members in the same
+/// order. A process that ends with an exception, or without destroying its Cluster, ends all
+/// others.
+class Cluster {
+ public:
+  /// Throws ArgumentError for fewer shards than processes, and Error for a second cluster in a
+  /// process.
+  explicit Cluster(ClusterOptions options = {});
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  Index rank() const;  ///< of this process, in [0, size)
+  Index size() const;  ///< the number of processes
+  Index shards() const { return shards_; }
+  /// Process 0 does what is done once: it logs, draws progress, and writes files.
+  bool is_first() const { return rank() == 0; }
+
+  /// The shards of this process, for a batch of so many rows. A shard has rows / shards() rows, or
+  /// one more. Throws ArgumentError for a negative number of rows.
+  std::vector<Shard> shards_of_batch(Index rows) const;
+
+  struct BatchGradients {
+    double loss;                    ///< the mean over the rows of the batch
+    std::vector<Tensor> gradients;  ///< of that mean, one for each parameter of the net
+  };
+  /// The gradients of the mean loss over a batch, the same on all processes.
+  ///   loss(shard): the mean over the rows of a shard, recorded on a tape of its own
+  /// Shards without rows count nothing. Running statistics of the net are the mean over the shards,
+  /// each shard having begun with those before the batch. Gradients of the last shard travel while
+  /// its sweep goes on. Throws ArgumentError for a batch without rows.
+  BatchGradients gradients(const Fields& net, Index rows,
+                           const std::function<Tensor(const Shard& shard)>& loss);
+
+  /// The sum of `value(shard)` over the shards of a batch, such as the number of right answers.
+  double sum(Index rows, const std::function<double(const Shard& shard)>& value);
+  /// Whether `here` is true on any process.
+  bool any(bool here);
+
+  /// All processes get the parameters and buffers of process 0.
+  void broadcast(const Fields& net);
+  /// Throws Error on all processes unless all have the same text, such as their flags. what: names
+  /// it in the message
+  void expect_same(const std::string& what, const std::string& text);
+  /// Waits for all processes.
+  void barrier();
+
+ private:
+  std::unique_ptr<Communicator> communicator_;
+  Index shards_;
+  int exceptions_;  // under way when it was made
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

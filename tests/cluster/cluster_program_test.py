@@ -1,0 +1,78 @@
+"""A training on one and on several processes: cluster_program_test.py PROGRAM [MPIRUN]"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+program, *launcher = sys.argv[1:]
+limit = 60  # seconds; a job that hangs is a fault
+
+# Several processes on one processor, as whoever runs the tests.
+environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+def run(processes, *arguments):
+    started = [*launcher, "-n", str(processes)] if processes else []
+    return subprocess.run([*started, program, *map(str, arguments)], env=environment, timeout=limit,
+                          capture_output=True, text=True)
+
+
+class Training(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def trained(self, processes, shards=5):
+        path = self.folder / f"{processes}_{shards}"
+        result = run(processes, shards, 0, 6, path)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, f"{max(processes, 1)} processes, 19 rows\n")
+        return path.read_bytes()
+
+    def test_the_shards_decide_not_the_processes(self):
+        alone = self.trained(0)
+        self.assertNotEqual(alone, self.trained(0, shards=4))
+        for processes in range(1, 6) if launcher else ():
+            self.assertEqual(self.trained(processes), alone, f"{processes} processes")
+
+    def test_more_shards_than_rows(self):
+        alone = self.trained(0, shards=23)
+        if launcher:
+            self.assertEqual(self.trained(4, shards=23), alone)
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_a_training_goes_on_with_another_number_of_processes(self):
+        path = self.folder / "resumed"
+        for processes, first, last in (2, 0, 3), (3, 3, 6):
+            result = run(processes, 5, first, last, path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(path.read_bytes(), self.trained(0))
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_a_failure_ends_all_processes_with_its_message(self):
+        for place, rank in ("forward", 1), ("backward", 1), ("between", 2), ("saving", 0):
+            with self.subTest(place):
+                result = run(3, 5, 0, 6, self.folder / "failed", place, rank)
+                self.assertEqual(result.returncode, 3, result.stderr)
+                self.assertIn(f"cluster_program: process {rank} fails in {place}", result.stderr)
+                self.assertFalse((self.folder / "failed").exists())
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_a_killed_process_ends_all(self):
+        result = run(3, 5, 0, 6, self.folder / "killed", "kill", 1)
+        self.assertNotEqual(result.returncode, 0)
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_too_few_shards_are_refused(self):
+        result = run(3, 2, 0, 6, self.folder / "few")
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("cluster: 3 processes have only 2 shards", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
