@@ -20,6 +20,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// different extents under one letter (an extent of 1 does not broadcast); ArgumentError for a
 /// letter repeated within an operand (diagonals are not supported) or within the result, and for an
 /// ellipsis.
+/// Example: `einsum("ij,kj->ik", {x, y})`
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands,
               Place = Place::here());
 
