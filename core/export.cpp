@@ -165,7 +165,11 @@ std::string as_dot(const Tape& tape) {
                          node.input_count == 0 ? "box" : "ellipse",
                          sweeps[static_cast<std::size_t>(i)] > 0 ? ", style=dashed" : "");
     for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count))
-      if (input >= 0) graph += fmt::format("  n{} -> n{};\n", input, i);
+      if (input >= 0)
+        graph += fmt::format("  n{} -> n{};\n", input, i);
+      else if (input < -1)
+        graph += fmt::format("  n{} -> n{} [style=dashed, label=\"detach\"];\n",
+                             detached_input(input), i);
   }
   return graph + "}\n";
 }

@@ -8,16 +8,17 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The tape as a graph in the DOT language of Graphviz: an ellipse for each operation, a box for
-/// each leaf, an arrow from each input. A tape with `keep_values` also shows values and gradients:
-/// small ones in full, others as their range. Operations recorded by a sweep are dashed.
+/// each leaf, an arrow from each input. A tape with `keep_values` also shows values and gradients,
+/// small ones in full, others as their range, and a dashed arrow from each detached input.
+/// Operations recorded by a sweep are dashed.
 /// Example: `fmt::print("{}", as_dot(tape))`
 std::string as_dot(const Tape& tape);
 
 /// The tape as JSON, for programs: an object with
 ///   format  "tapegrad tape 1"
-///   nodes   each with name, label (of a parameter), sweep (that recorded it; 0: none), inputs
-///           (numbers of nodes; -1: a constant), shape, place ("file:line"), source (the text of
-///           that line, if the file can be read), value
+///   nodes   each with name, label (by `named`, or of a parameter), sweep (that recorded it; 0:
+///           none), inputs (numbers of nodes; -1: a constant; -2 - k: node k, detached), shape,
+///           place ("file:line"), source (the text of that line, if the file can be read), value
 ///   flows   the additions to gradients in order: sweep, from, to, size (of the tape at that
 ///           moment), node (where the sum itself was recorded, or -1), added, total
 /// value, added and total are null unless the tape keeps values. A tensor has its shape and, with

@@ -16,6 +16,11 @@ namespace {
 std::atomic<std::uint64_t> next_id{1};
 const std::string no_label;
 
+std::string input_text(std::int32_t input) {
+  if (input == -1) return "constant";
+  return input < 0 ? fmt::format("detached %{}", detached_input(input)) : fmt::format("%{}", input);
+}
+
 }  // namespace
 
 const Tensor Tape::undefined_;
@@ -73,6 +78,16 @@ void Tape::keep_flow(const Flow& flow) {
   last_flows_[flow.to] = static_cast<std::int32_t>(flows_.size()) - 1;
 }
 
+void Tape::keep_detached(const Tensor& x) {
+  if (options_.keep_values && holds(x)) detached_.insert_or_assign(x.data(), x.node());
+}
+
+// On a tape that keeps values, no other value can take their place in memory.
+std::int32_t Tape::constant_or_detached(const Tensor& tensor) const {
+  const auto found = detached_.find(tensor.data());
+  return found == detached_.end() ? -1 : detached_input(found->second);
+}
+
 const Parameter* Tape::parameter(std::int32_t index) const {
   if (index < 0 || index >= size_) return nullptr;
   if (node(index).input_count > 0) return nullptr;
@@ -82,6 +97,7 @@ const Parameter* Tape::parameter(std::int32_t index) const {
 }
 
 const std::string& Tape::label(std::int32_t index) const {
+  if (const auto given = labels_.find(index); given != labels_.end()) return given->second;
   const Parameter* found = parameter(index);
   return found == nullptr ? no_label : found->name();
 }
@@ -168,6 +184,8 @@ void Tape::destroy(Rule* rules) {
 void Tape::rewind(std::int32_t size) {
   std::erase_if(leaves_, [&](const auto& entry) { return entry.second.node >= size; });
   std::erase_if(flows_, [&](const Flow& flow) { return flow.to >= size; });
+  std::erase_if(labels_, [&](const auto& entry) { return entry.first >= size; });
+  std::erase_if(detached_, [&](const auto& entry) { return entry.second >= size; });
   last_flows_.resize(std::min(last_flows_.size(), static_cast<std::size_t>(size)));
   while (size_ > size) {
     Node& last = node(--size_);
@@ -216,17 +234,24 @@ Tensor watch(const Tensor& x, Place place) {
 Tensor detach(const Tensor& x, Place place) {
   const PlaceScope caller(place);
   expect_defined("detach", x);
+  if (Tape* tape = Tape::active()) tape->keep_detached(x);
   return x.view(x.shape());
+}
+
+Tensor named(const Tensor& x, const std::string& name) {
+  Tape* tape = Tape::active();
+  if (tape != nullptr && tape->holds(x)) tape->set_label(x.node(), name);
+  return x;
 }
 
 std::string to_string(const Tape& tape) {
   std::string program;
   for (std::int32_t i = 0; i < tape.size(); ++i) {
     const Node& node = tape.node(i);
-    std::string line = fmt::format("%{} = {}", i, node.name);
-    if (!tape.label(i).empty()) line += ' ' + tape.label(i);
+    const std::string& label = tape.label(i);
+    std::string line = fmt::format("%{}{}{} = {}", i, label.empty() ? "" : " ", label, node.name);
     for (int input = 0; input < node.input_count; ++input)
-      line += node.inputs[input] < 0 ? " constant" : fmt::format(" %{}", node.inputs[input]);
+      line += ' ' + input_text(node.inputs[input]);
     line += " : " + to_string(node.shape);
     if (node.place.line > 0) line = fmt::format("{:<48}  # {}", line, to_string(node.place));
     program += line + '\n';

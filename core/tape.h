@@ -72,7 +72,7 @@ class Tape {
   const std::vector<Flow>& flows() const { return flows_; }
   /// The parameter whose leaf this node is, or null.
   const Parameter* parameter(std::int32_t index) const;
-  /// Its name, or "".
+  /// The name that `named` gave a node, or that of its parameter, or "".
   const std::string& label(std::int32_t index) const;
   /// The bytes of all distinct buffers that the rules and nodes of this tape keep alive.
   std::size_t bytes() const;
@@ -116,6 +116,14 @@ class Tape {
   static void destroy(Rule* rules);
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
+  void set_label(std::int32_t index, const std::string& name) { labels_[index] = name; }
+  /// Remembers which node's value x is, for `constant`.
+  void keep_detached(const Tensor& x);
+  /// The entry among a node's inputs of a tensor that this tape does not hold: -1, or, on a tape
+  /// with `keep_values`, the `detached_input` of the node whose value it is.
+  std::int32_t constant(const Tensor& tensor) const {
+    return detached_.empty() ? -1 : constant_or_detached(tensor);
+  }
   void check_finite(const char* name, const Place& place, const Tensor& value,
                     std::span<const Tensor* const> inputs) const;
 
@@ -128,6 +136,7 @@ class Tape {
   bool holds_outside(const Tensor& tensor) const;
   bool holds_outside_or_refuse(const Tensor& tensor, const char* operation, int input,
                                const Place& place) const;
+  std::int32_t constant_or_detached(const Tensor& tensor) const;
   /// Forgets the nodes from `size` on.
   void rewind(std::int32_t size);
   void* extend_arena(std::size_t bytes);
@@ -159,6 +168,8 @@ class Tape {
     Parameter parameter;
   };
   std::unordered_map<const void*, Leaf> leaves_;
+  std::unordered_map<std::int32_t, std::string> labels_;    // of nodes, by `named`
+  std::unordered_map<const real*, std::int32_t> detached_;  // nodes, by the values they share
   int sweeps_ = 0;
   std::vector<Flow> flows_;
   std::vector<std::int32_t> last_flows_;  // of each node, as an index of flows_; -1: none
@@ -194,7 +205,13 @@ Tensor watch(const Tensor& x, Place = Place::here());
 /// Example: `x - detach(mean(x))`
 Tensor detach(const Tensor& x, Place = Place::here());
 
-/// The tape as a numbered program, one line per node: number, operation, inputs, shape, place.
+/// x, whose node on the active tape has this name from now on: in print, in exports, in the viewer
+/// and in error messages. Does nothing else; without a tape, and for a constant, nothing at all.
+/// Example: `const Tensor mu = named(mean(x), "mu")`
+Tensor named(const Tensor& x, const std::string& name);
+
+/// The tape as a numbered program, one line per node: number, name, operation, inputs, shape,
+/// place.
 std::string to_string(const Tape& tape);
 /// Writes `to_string(tape)` to standard output.
 /// Example: `print(tape)`

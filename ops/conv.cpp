@@ -1,35 +1,18 @@
 #include "tapegrad/ops/conv.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/indices.h"
-#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/internal/windows.h"
 #include "tapegrad/ops/kernels/conv.h"
-#include "tapegrad/ops/kernels/pool.h"
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// The number of windows of `size` along an axis of the padded image.
-Index window_count(const char* operation, const Shape& shape, Index extent, Index size,
-                   Index stride, Index padding) {
-  expect<ArgumentError>(stride >= 1 && padding >= 0 && size >= 1,
-                        "{}: size and stride must be at least 1, padding at least 0: {}, {}, {}",
-                        operation, size, stride, padding);
-  expect(extent + 2 * padding >= size, "{}: a window of {} does not fit {} with padding {}",
-         operation, size, shape, padding);
-  return (extent + 2 * padding - size) / stride + 1;
-}
-
-// The operation's name for messages, and how its window moves: as in ConvOptions, except that an
-// image of one line has no padding above and below.
+// The operation's name for messages, and how its window moves: as in ConvOptions.
 struct Window {
   const char* operation;
-  Index stride, top, left, dilation, groups;
+  HeightWidth stride, padding, dilation;
+  Index groups;
 };
 
 // The extent that a dilated window of `size` lines covers.
@@ -46,32 +29,39 @@ void expect_channels(const char* operation, const Shape& x, const Shape& weight,
          weight, groups);
 }
 
-kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, const Window& window) {
-  const auto [operation, stride, top, left, dilation, groups] = window;
-  const Index rows = reach(operation, weight[2], dilation);
-  const Index columns = reach(operation, weight[3], dilation);
-  return {.batch = x[0],
-          .channels = x[1],
-          .height = x[2],
-          .width = x[3],
-          .filters = weight[0],
-          .rows = weight[2],
-          .columns = weight[3],
+kernels::ConvAxis conv_axis(const char* operation, const Shape& image, int axis, Index size,
+                            Index stride, Index padding, Index dilation) {
+  const Index covered = reach(operation, size, dilation);
+  return {.extent = image[axis],
+          .size = size,
           .stride = stride,
-          .top = top,
-          .left = left,
+          .padding = padding,
           .dilation = dilation,
-          .groups = groups,
-          .out_height = window_count(operation, x, x[2], rows, stride, top),
-          .out_width = window_count(operation, x, x[3], columns, stride, left)};
+          .count = window_count(operation, image, axis, {covered, stride, padding})};
 }
 
-// The extent of an image in which a window has `count` positions and leaves `unused` elements.
-Index image_extent(const Shape& result, Index count, Index size, const Window& window,
-                   Index unused) {
-  const Index covered = reach(window.operation, size, window.dilation);
-  const Index extent = (count - 1) * window.stride - 2 * window.top + covered + unused;
-  expect(extent >= 1, "{}: padding {} leaves nothing of {}", window.operation, window.top, result);
+kernels::ConvSizes conv_sizes(const Shape& x, const Shape& weight, const Window& window) {
+  const auto [operation, stride, padding, dilation, groups] = window;
+  return {
+      .batch = x[0],
+      .channels = x[1],
+      .filters = weight[0],
+      .groups = groups,
+      .rows = conv_axis(operation, x, 2, weight[2], stride.height, padding.height, dilation.height),
+      .columns =
+          conv_axis(operation, x, 3, weight[3], stride.width, padding.width, dilation.width)};
+}
+
+// The extent along an axis of the image of which conv2d would make the extent of x.
+Index transposed_extent(const Shape& x, int axis, Index size, Index stride, Index padding,
+                        Index output_padding, Index dilation) {
+  expect<ArgumentError>(
+      stride >= 1 && output_padding >= 0 && output_padding < stride,
+      "conv_transpose2d: output padding must lie in [0, stride): {} with stride {}", output_padding,
+      stride);
+  const Index covered = reach("conv_transpose2d", size, dilation);
+  const Index extent = (x[axis] - 1) * stride - 2 * padding + covered + output_padding;
+  expect(extent >= 1, "conv_transpose2d: padding {} leaves nothing of {}", padding, x);
   return extent;
 }
 
@@ -110,7 +100,8 @@ Tensor correlate_weight(const Tensor& x, const Tensor& g, const Shape& weight, c
 
 Tensor correlate(const Tensor& x, const Tensor& weight, const Window& window, Place place) {
   const kernels::ConvSizes sizes = conv_sizes(x.shape(), weight.shape(), window);
-  Tensor y = Tensor::uninitialized({sizes.batch, sizes.filters, sizes.out_height, sizes.out_width});
+  Tensor y =
+      Tensor::uninitialized({sizes.batch, sizes.filters, sizes.rows.count, sizes.columns.count});
   kernels::conv_forward(sizes, x.data(), weight.data(), y.mutable_data());
   const auto to_x = [weight, window, image = x.shape()](const Tensor& g) {
     return correlate_input("conv2d_input", g, weight, image, window);
@@ -131,7 +122,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
          weight.shape());
   const auto [stride, padding, dilation, groups] = options;
   expect_channels("conv2d", x.shape(), weight.shape(), groups);
-  return correlate(x, weight, {"conv2d", stride, padding, padding, dilation, groups}, place);
+  return correlate(x, weight, {"conv2d", stride, padding, dilation, groups}, place);
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
@@ -139,12 +130,15 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
   expect_defined("conv1d", x, weight);
   expect(x.rank() == 3 && weight.rank() == 3,
          "conv1d: needs (N, C, L) and (O, C / groups, R): {} and {}", x.shape(), weight.shape());
-  const auto [stride, padding, dilation, groups] = options;
-  expect_channels("conv1d", x.shape(), weight.shape(), groups);
+  expect_channels("conv1d", x.shape(), weight.shape(), options.groups);
   // An image and windows of one line.
   const Tensor y =
       correlate(reshape(x, x.shape().insert(2, 1)), reshape(weight, weight.shape().insert(2, 1)),
-                {"conv1d", stride, 0, padding, dilation, groups});
+                {"conv1d",
+                 {1, only_number("conv1d", "stride", options.stride)},
+                 {0, only_number("conv1d", "padding", options.padding)},
+                 {1, only_number("conv1d", "dilation", options.dilation)},
+                 options.groups});
   return reshape(y, y.shape().without(2));
 }
 
@@ -160,57 +154,13 @@ Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOpti
   expect(from[1] == filters[0], "conv_transpose2d: channels differ: {} and {}", from, filters);
   expect(groups >= 1 && from[1] % groups == 0,
          "conv_transpose2d: {} groups do not divide the channels of {}", groups, from);
-  expect<ArgumentError>(
-      stride >= 1 && output_padding >= 0 && output_padding < stride,
-      "conv_transpose2d: output padding must lie in [0, stride): {} with stride {}", output_padding,
-      stride);
-  const Window window{"conv_transpose2d", stride, padding, padding, dilation, groups};
   const Shape image{from[0], filters[1] * groups,
-                    image_extent(from, from[2], filters[2], window, output_padding),
-                    image_extent(from, from[3], filters[3], window, output_padding)};
-  return correlate_input("conv_transpose2d", x, weight, image, window, place);
-}
-
-Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("max_pool2d", x);
-  expect(x.rank() == 4, "max_pool2d: needs (N, C, H, W): {}", x.shape());
-  expect<ArgumentError>(2 * options.padding <= options.size,
-                        "max_pool2d: padding {} is more than half of size {}", options.padding,
-                        options.size);
-  const auto [size, given_stride, padding] = options;
-  const Index stride = given_stride == 0 ? size : given_stride;
-  const Index height = x.shape()[2], width = x.shape()[3];
-  const Index rows = window_count("max_pool2d", x.shape(), height, size, stride, padding);
-  const Index columns = window_count("max_pool2d", x.shape(), width, size, stride, padding);
-  expect(height * width <= std::numeric_limits<std::int32_t>::max(),
-         "max_pool2d: a plane of {} has too many elements", x.shape());
-  Indices winners = Indices::uninitialized({x.shape()[0], x.shape()[1], rows, columns});
-  kernels::max_pool({.planes = x.shape()[0] * x.shape()[1],
-                     .height = height,
-                     .width = width,
-                     .size = size,
-                     .stride = stride,
-                     .padding = padding,
-                     .out_height = rows,
-                     .out_width = columns},
-                    x.data(), winners.mutable_data());
-  return take(x, winners, place);
-}
-
-Tensor avg_pool2d(const Tensor& x, PoolOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("avg_pool2d", x);
-  expect(x.rank() == 4, "avg_pool2d: needs (N, C, H, W): {}", x.shape());
-  expect<ArgumentError>(2 * options.padding <= options.size,
-                        "avg_pool2d: padding {} is more than half of size {}", options.padding,
-                        options.size);
-  const Index stride = options.stride == 0 ? options.size : options.stride;
-  const double share = 1.0 / static_cast<double>(options.size * options.size);
-  const Shape planes{x.shape()[0] * x.shape()[1], 1, x.shape()[2], x.shape()[3]};
-  const Tensor means = conv2d(reshape(x, planes), full({1, 1, options.size, options.size}, share),
-                              {.stride = stride, .padding = options.padding});
-  return reshape(means, {x.shape()[0], x.shape()[1], means.shape()[2], means.shape()[3]});
+                    transposed_extent(from, 2, filters[2], stride.height, padding.height,
+                                      output_padding.height, dilation.height),
+                    transposed_extent(from, 3, filters[3], stride.width, padding.width,
+                                      output_padding.width, dilation.width)};
+  return correlate_input("conv_transpose2d", x, weight, image,
+                         {"conv_transpose2d", stride, padding, dilation, groups}, place);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

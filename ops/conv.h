@@ -1,15 +1,17 @@
 #pragma once
 
 #include "tapegrad/core/tape.h"
+#include "tapegrad/ops/height_width.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How a window moves over an image and what it sees, in both directions alike.
+/// How a window moves over an image and what it sees: one number for both axes, or {along the
+/// height, along the width}.
 struct ConvOptions {
-  Index stride = 1;
-  Index padding = 0;   ///< zeros around the image
-  Index dilation = 1;  ///< distance between neighbouring elements of the window
-  Index groups = 1;    ///< each group of filters sees its group of channels only
+  HeightWidth stride = 1;
+  HeightWidth padding = 0;   ///< zeros around the image
+  HeightWidth dilation = 1;  ///< distance between neighbouring elements of the window
+  Index groups = 1;          ///< each group of filters sees its group of channels only
 };
 
 /// Cross-correlation, which deep learning calls convolution.
@@ -21,17 +23,17 @@ struct ConvOptions {
 /// Example: `conv2d(images, random.normal({4, 3, 3, 3}), {.padding = 1})`
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
-/// The same along one axis.
+/// The same along one axis. Throws ArgumentError also for options with two different numbers.
 ///   x: (N, C, L)   weight: (O, C / groups, R)   returns (N, O, L')
 /// Example: `conv1d(sequence, random.normal({4, 3, 3}), {.padding = 1})`
 Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
 
 struct ConvTransposeOptions {
-  Index stride = 1;
-  Index padding = 0;
-  Index output_padding = 0;  ///< added to the result's height and width, less than the stride
-  Index dilation = 1;
+  HeightWidth stride = 1;
+  HeightWidth padding = 0;
+  HeightWidth output_padding = 0;  ///< added to the result's extents, less than the stride
+  HeightWidth dilation = 1;
   Index groups = 1;
 };
 /// The transpose of `conv2d` as a linear map of the image, with the same weight and options, also
@@ -44,21 +46,5 @@ struct ConvTransposeOptions {
 /// Example: `conv_transpose2d(images, random.normal({3, 4, 2, 2}), {.stride = 2})`
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options = {},
                         Place = Place::here());
-
-/// Windows of `size` x `size`, `stride` apart (0: the size). Padding is at most size / 2 and never
-/// wins a maximum.
-struct PoolOptions {
-  Index size = 2;
-  Index stride = 0;
-  Index padding = 0;
-};
-/// The greatest element of each window; the first of equal elements gets the gradient, as in
-/// PyTorch.
-///   x: (N, C, H, W)   returns (N, C, H', W') as in conv2d
-/// Example: `max_pool2d(images, {.size = 3, .stride = 2})`
-Tensor max_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
-/// The mean of each window, over size^2 elements including padding, as in PyTorch.
-/// Example: `avg_pool2d(images, {.size = 8})`
-Tensor avg_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,6 +6,7 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
@@ -13,10 +14,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
+// Of each term the letters. An ellipsis is one point until the operands tell how many axes it
+// covers; then a digit for each of them takes its place.
 struct Equation {
-  std::vector<std::string> operands;  // the letters of each
+  std::vector<std::string> operands;
   std::string result;
 };
+
+constexpr char ellipsis_mark = '.';
 
 // A tensor and a letter for each of its axes.
 struct Factor {
@@ -47,24 +52,35 @@ char repeated(const std::string& letters) {
   return 0;
 }
 
-void expect_letters(const std::string& equation, const std::string& letters) {
-  for (const char c : letters)
+// One term of the equation.
+std::string term(const std::string& equation, std::string text) {
+  const std::size_t points = text.find("...");
+  if (points != std::string::npos) text.replace(points, 3, {ellipsis_mark});
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (i == points) continue;
+    expect<ArgumentError>(c != ellipsis_mark,
+                          "einsum: a point belongs to an ellipsis of three, one for each term: {}",
+                          equation);
     expect<ArgumentError>((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'),
                           "einsum: {:?} is not a letter: {}", c, equation);
+  }
+  return text;
 }
 
-// The letters that occur once, in alphabetical order.
+// The ellipsis, then the letters that occur once, in alphabetical order.
 std::string implicit_result(const std::vector<std::string>& operands) {
   std::string all;
   for (const std::string& letters : operands) all += letters;
   std::sort(all.begin(), all.end());
-  return filtered(all, [&](char c) { return std::count(all.begin(), all.end(), c) == 1; });
+  const std::string once = filtered(all, [&](char c) {
+    return c != ellipsis_mark && std::count(all.begin(), all.end(), c) == 1;
+  });
+  return has(all, ellipsis_mark) ? ellipsis_mark + once : once;
 }
 
 Equation parse(const std::string& equation) {
-  const std::string shown = beginning(equation);
-  expect<ArgumentError>(!has(equation, '.'), "einsum: an ellipsis is not supported: {}", shown);
-  const std::string plain = without_spaces(equation);
+  const std::string shown = beginning(equation), plain = without_spaces(equation);
   const std::size_t arrow = plain.find("->");
   Equation parsed;
   std::string letters;
@@ -73,44 +89,104 @@ Equation parse(const std::string& equation) {
       letters += c;
       continue;
     }
-    expect_letters(shown, letters);
-    expect<ArgumentError>(
-        repeated(letters) == 0,
-        "einsum: index {} is repeated within an operand, and diagonals are not supported: {}",
-        repeated(letters), shown);
-    parsed.operands.push_back(letters);
+    parsed.operands.push_back(term(shown, letters));
     letters.clear();
   }
   const bool is_explicit = arrow != std::string::npos;
-  parsed.result = is_explicit ? plain.substr(arrow + 2) : implicit_result(parsed.operands);
-  expect_letters(shown, parsed.result);
+  parsed.result =
+      is_explicit ? term(shown, plain.substr(arrow + 2)) : implicit_result(parsed.operands);
   expect<ArgumentError>(repeated(parsed.result) == 0,
                         "einsum: index {} is repeated in the result: {}", repeated(parsed.result),
                         shown);
   return parsed;
 }
 
-// Throws unless the operands have the axes that the equation names, with one extent for each
-// letter.
-void expect_fits(const std::string& equation, const Equation& parsed,
-                 const std::vector<Tensor>& operands) {
+// The number of axes under the ellipsis of an operand. Throws unless the rest has a letter each.
+int covered_axes(const std::string& equation, const std::string& letters, std::size_t operand,
+                 const Shape& shape) {
+  const bool open = has(letters, ellipsis_mark);
+  const int named = static_cast<int>(letters.size()) - (open ? 1 : 0);
+  expect(open ? named <= shape.rank() : named == shape.rank(),
+         "einsum: {}{} names {} axes of operand {} of shape {}: {}", open ? "..." : "",
+         filtered(letters, [](char c) { return c != ellipsis_mark; }), named, operand, shape,
+         equation);
+  return shape.rank() - named;
+}
+
+// The equation with digits for the axes under the ellipses, which are aligned at the last one.
+Equation expanded(const std::string& equation, Equation parsed,
+                  const std::vector<Tensor>& operands) {
   expect(parsed.operands.size() == operands.size(), "einsum: {} operands for {} terms: {}",
          operands.size(), parsed.operands.size(), equation);
+  std::vector<int> covered;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    covered.push_back(covered_axes(equation, parsed.operands[i], i, operands[i].shape()));
+  const std::string digits =
+      std::string("01234567")
+          .substr(0, static_cast<std::size_t>(*std::max_element(covered.begin(), covered.end())));
+  const auto expand = [&](std::string& letters, int axes) {
+    const std::size_t mark = letters.find(ellipsis_mark);
+    if (mark == std::string::npos) return;
+    letters.replace(mark, 1, digits.substr(digits.size() - static_cast<std::size_t>(axes)));
+  };
+  for (std::size_t i = 0; i < operands.size(); ++i) expand(parsed.operands[i], covered[i]);
+  expand(parsed.result, static_cast<int>(digits.size()));
+  return parsed;
+}
+
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// The extent of each letter. Throws unless all axes with a letter have it; those under an ellipsis
+// broadcast.
+std::map<char, Index> extents_of(const std::string& equation, const Equation& expanded,
+                                 const std::vector<Tensor>& operands) {
   std::map<char, Index> extents;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Shape& shape = operands[i].shape();
-    const std::string& letters = parsed.operands[i];
-    expect(shape.rank() == static_cast<int>(letters.size()),
-           "einsum: {} names {} axes of operand {} of shape {}: {}", letters, letters.size(), i,
-           shape, equation);
     for (int axis = 0; axis < shape.rank(); ++axis) {
-      const Index extent = extents.try_emplace(letters[axis], shape[axis]).first->second;
-      expect(extent == shape[axis], "einsum: index {} has the extents {} and {}: {}", letters[axis],
-             extent, shape[axis], equation);
+      const char letter = expanded.operands[i][static_cast<std::size_t>(axis)];
+      Index& extent = extents.try_emplace(letter, shape[axis]).first->second;
+      if (is_digit(letter)) {
+        expect(extent == shape[axis] || extent == 1 || shape[axis] == 1,
+               "einsum: the axes under the ellipsis do not broadcast: {} and {}: {}", extent,
+               shape[axis], equation);
+        if (extent == 1) extent = shape[axis];
+      } else {
+        expect(extent == shape[axis], "einsum: index {} has the extents {} and {}: {}", letter,
+               extent, shape[axis], equation);
+      }
     }
   }
-  for (const char c : parsed.result)
+  for (const char c : expanded.result)
     expect(extents.contains(c), "einsum: index {} of the result is in no operand: {}", c, equation);
+  return extents;
+}
+
+// Drops the axes of one element that broadcast.
+Factor without_stretched(Factor factor, const std::map<char, Index>& extents) {
+  for (int axis = factor.tensor.rank() - 1; axis >= 0; --axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    if (factor.tensor.shape()[axis] == extents.at(factor.letters[at])) continue;
+    factor.tensor = reshape(factor.tensor, factor.tensor.shape().without(axis));
+    factor.letters.erase(at, 1);
+  }
+  return factor;
+}
+
+// Takes diagonals until each letter names one axis.
+Factor with_diagonals(Factor factor) {
+  for (char letter = repeated(factor.letters); letter != 0; letter = repeated(factor.letters)) {
+    const std::size_t first = factor.letters.find(letter);
+    const std::size_t second = factor.letters.find(letter, first + 1);
+    std::vector<int> order;
+    for (int axis = 0; axis < factor.tensor.rank(); ++axis)
+      if (axis != static_cast<int>(first) && axis != static_cast<int>(second))
+        order.push_back(axis);
+    order.insert(order.end(), {static_cast<int>(first), static_cast<int>(second)});
+    factor.tensor = diagonal(permute(factor.tensor, order));
+    factor.letters.erase(second, 1).erase(first, 1) += letter;
+  }
+  return factor;
 }
 
 Factor permuted(const Factor& factor, const std::string& letters) {
@@ -168,21 +244,24 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, 
   const PlaceScope caller(place);
   const Equation parsed = parse(equation);
   expect_all_defined("einsum", operands);
-  expect_fits(beginning(equation), parsed, operands);
-  const auto factor = [&](std::size_t i) { return Factor{operands[i], parsed.operands[i]}; };
+  const std::string shown = beginning(equation);
+  const Equation terms = expanded(shown, parsed, operands);
+  const std::map<char, Index> extents = extents_of(shown, terms, operands);
+  const auto factor = [&](std::size_t i) {
+    return with_diagonals(without_stretched({operands[i], terms.operands[i]}, extents));
+  };
   Factor total = factor(0);
   for (std::size_t i = 1; i < operands.size(); ++i) {
-    std::string kept = parsed.result;  // what the result and later factors still need
-    for (std::size_t later = i + 1; later < operands.size(); ++later)
-      kept += parsed.operands[later];
+    std::string kept = terms.result;  // what the result and later factors still need
+    for (std::size_t later = i + 1; later < operands.size(); ++later) kept += terms.operands[later];
     const Factor next = factor(i);
     const auto in_next = [&](char c) { return has(next.letters, c) || has(kept, c); };
     const Factor left = summed(total, in_next);
     const auto in_left = [&](char c) { return has(left.letters, c) || has(kept, c); };
     total = product(left, summed(next, in_left), kept);
   }
-  const auto in_result = [&](char c) { return has(parsed.result, c); };
-  return permuted(summed(total, in_result), parsed.result).tensor;
+  const auto in_result = [&](char c) { return has(terms.result, c); };
+  return permuted(summed(total, in_result), terms.result).tensor;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -15,11 +15,16 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///     einsum("ij,jk,kl", {a, b, c})    no arrow: the result has the letters that occur once, in
 ///                                      alphabetical order (here il)
 ///
-/// Any number of operands is multiplied from left to right, two at a time. Spaces are ignored.
-/// Throws ShapeError, naming the equation, for letters that do not fit the operands and for
-/// different extents under one letter (an extent of 1 does not broadcast); ArgumentError for a
-/// letter repeated within an operand (diagonals are not supported) or within the result, and for an
-/// ellipsis.
+///     einsum("ii->i", {a})             a letter twice in an operand: its diagonal
+///     einsum("...ij,...jk->...ik", {a, b})
+///                                      any number of axes, which broadcast as in NumPy
+///
+/// Without an arrow, the axes under the ellipsis come first; if the result has no ellipsis, they
+/// are summed over. Any number of operands is multiplied from left to right, two at a time. Spaces
+/// are ignored. As torch.einsum, except that an extent of 1 broadcasts under an ellipsis alone.
+/// Throws ShapeError, naming the equation, for letters that do not fit the operands, for different
+/// extents under one letter and for ellipses that do not broadcast; ArgumentError for a letter
+/// repeated within the result.
 /// Example: `einsum("ij,kj->ik", {x, y})`
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands,
               Place = Place::here());

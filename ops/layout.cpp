@@ -13,29 +13,60 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// Elements begin, begin + step, ... below end of one axis.
-class Slice final : public Part {
+// Positions first, first + step, ... below last, none of them negative.
+struct Positions {
+  Index first, last, step;
+  Index count() const { return (last - first + step - 1) / step; }
+};
+
+// These positions of one axis.
+class SlicePart final : public Part {
  public:
-  Slice(int axis, Index begin, Index end, Index step)
-      : axis_(axis), begin_(begin), end_(end), step_(step) {}
+  SlicePart(int axis, const Positions& positions) : axis_(axis), positions_(positions) {}
 
   void add_to(Tensor& total, const Tensor& part) const override {
     kernels::add_slice(of(total.shape()), part.data(), total.mutable_data());
   }
   Tensor extract(const Tensor& whole) const override {
-    return slice(whole, axis_, begin_, end_, step_);
+    return slice(whole, axis_, positions_.first, positions_.last, positions_.step);
   }
 
-  Index taken() const { return (end_ - begin_ + step_ - 1) / step_; }
-
   kernels::Slice of(const Shape& whole) const {
-    return {kernels::along(whole, axis_), begin_, taken(), step_};
+    return {kernels::along(whole, axis_), positions_.first, positions_.count(), positions_.step};
   }
 
  private:
   int axis_;
-  Index begin_, end_, step_;
+  Positions positions_;
 };
+
+// The positions of a slice. Throws unless it fits the axis.
+Positions resolved(const char* operation, const Shape& shape, int axis, const Slice& slice) {
+  const Index extent = shape[axis], begin = slice.begin, end = slice.end.value_or(extent);
+  expect(slice.step >= 1,
+         "{}: a step must be at least 1: {} along axis {} of {}; reverse with flip", operation,
+         slice.step, axis, shape);
+  const Index first = begin < 0 ? begin + extent : begin, last = end < 0 ? end + extent : end;
+  expect(first >= 0 && first <= last && last <= extent,
+         "{}: [{}, {}) in steps of {} does not fit axis {} of {}", operation, begin, end,
+         slice.step, axis, shape);
+  return {first, last, slice.step};
+}
+
+// Whether this part of an index stands for one axis of the tensor.
+bool names_axis(const AxisIndex& part) {
+  return std::holds_alternative<Index>(part) || std::holds_alternative<Slice>(part);
+}
+
+// What a position or a slice takes of an axis.
+Positions positions_of(const Shape& shape, int axis, const AxisIndex& part) {
+  if (const Slice* slice = std::get_if<Slice>(&part)) return resolved("at", shape, axis, *slice);
+  const Index position = std::get<Index>(part);
+  const Index first = position < 0 ? position + shape[axis] : position;
+  expect(first >= 0 && first < shape[axis], "at: position {} does not fit axis {} of {}", position,
+         axis, shape);
+  return {first, first + 1, 1};
+}
 
 Tensor copy_permuted(const Tensor& x, const std::vector<int>& order) {
   const int rank = x.rank();
@@ -110,15 +141,11 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Plac
   const PlaceScope caller(place);
   expect_defined("slice", x);
   axis = x.shape().resolve(axis);
-  const Index extent = x.shape()[axis];
-  const Index first = begin < 0 ? begin + extent : begin, last = end < 0 ? end + extent : end;
-  expect(step >= 1 && first >= 0 && first <= last && last <= extent,
-         "slice: [{}, {}) in steps of {} does not fit axis {} of {}", begin, end, step, axis,
-         x.shape());
-  const auto part = std::make_shared<const Slice>(axis, first, last, step);
-  const Shape shape = x.shape().with(axis, part->taken());
+  const Positions positions = resolved("slice", x.shape(), axis, {begin, end, step});
+  const auto part = std::make_shared<const SlicePart>(axis, positions);
+  const Shape shape = x.shape().with(axis, positions.count());
   if (step == 1 && x.shape().count(0, axis) == 1) {  // consecutive: shares the values
-    const Index offset = first * x.shape().count(axis + 1, x.rank());
+    const Index offset = positions.first * x.shape().count(axis + 1, x.rank());
     return record("slice", x.view(shape, offset), place, part_edge(x, part));
   }
   Tensor y = Tensor::uninitialized(shape);
@@ -132,6 +159,37 @@ Tensor select(const Tensor& x, Index position, int axis, Place place) {
   axis = x.shape().resolve(axis);
   const Index at = position < 0 ? position + x.shape()[axis] : position;
   return reshape(slice(x, axis, at, at + 1, 1, place), x.shape().without(axis), place);
+}
+
+Tensor at(const Tensor& x, const std::vector<AxisIndex>& index, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("at", x);
+  const auto named = static_cast<int>(std::count_if(index.begin(), index.end(), names_axis));
+  const auto ellipses = std::count_if(index.begin(), index.end(), [](const AxisIndex& part) {
+    return std::holds_alternative<Ellipsis>(part);
+  });
+  expect(named <= x.rank(), "at: more positions and slices than axes: {} for {}", named, x.shape());
+  expect<ArgumentError>(ellipses <= 1, "at: only one ellipsis is possible: {}", ellipses);
+  Tensor y = x;
+  std::vector<Index> extents;
+  int axis = 0;
+  const auto take_whole = [&](int axes) {
+    for (int i = 0; i < axes; ++i) extents.push_back(x.shape()[axis++]);
+  };
+  for (const AxisIndex& part : index) {
+    if (names_axis(part)) {
+      const auto [first, last, step] = positions_of(x.shape(), axis, part);
+      if (last - first < x.shape()[axis] || step > 1) y = slice(y, axis, first, last, step);
+      if (std::holds_alternative<Slice>(part)) extents.push_back(y.shape()[axis]);
+      ++axis;
+    } else if (std::holds_alternative<Ellipsis>(part)) {
+      take_whole(x.rank() - named);
+    } else {
+      extents.push_back(1);
+    }
+  }
+  take_whole(x.rank() - axis);
+  return reshape(y, Shape(extents), place);
 }
 
 Tensor concat(const std::vector<Tensor>& parts, int axis, Place place) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <variant>
 #include <vector>
 
 #include "tapegrad/core/tape.h"
@@ -23,14 +25,48 @@ Tensor permute(const Tensor& x, const std::vector<int>& order, Place = Place::he
 /// Swaps two axes.
 /// Example: `matmul(x, transpose(y))`
 Tensor transpose(const Tensor& x, int first = -2, int second = -1, Place = Place::here());
-/// Elements [begin, end) of an axis, in steps; negative positions count from the end. Throws
-/// ShapeError for positions out of range and steps below 1.
+/// Elements [begin, end) of an axis, in steps; negative positions count from the end. For one axis,
+/// given by its number; `at` takes a range for each axis. Throws ShapeError for positions out of
+/// range and steps below 1.
 /// Example: `slice(x, 1, 0, -1)`
 Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step = 1,
              Place = Place::here());
-/// x[position] along `axis`, which the result does not have.
+/// x[position] along `axis`, which the result does not have. For one axis, as `slice`.
 /// Example: `select(x, 0, -1)`
 Tensor select(const Tensor& x, Index position, int axis = 0, Place = Place::here());
+
+/// Elements [begin, end) of an axis in `at`, in steps; without an end up to the last one, so
+/// `Slice{}` is the whole axis. Negative positions count from the end.
+/// Example: `at(x, {Slice{}, Slice{.begin = 1, .step = 2}})`
+struct Slice {
+  Index begin = 0;
+  std::optional<Index> end = {};
+  Index step = 1;
+};
+/// In `at`, all axes that the other parts do not name.
+/// Example: `at(images, {ellipsis, 0})`
+inline constexpr struct Ellipsis {
+} ellipsis{};
+/// In `at`, an axis of one element that x does not have.
+/// Example: `at(x, {new_axis, ellipsis, new_axis})`
+inline constexpr struct NewAxis {
+} new_axis{};
+/// One part of an index: a position, a slice, `ellipsis` or `new_axis`.
+/// Example: `at(x, std::vector<AxisIndex>(2, Slice{0, 3}))`
+using AxisIndex = std::variant<Index, Slice, Ellipsis, NewAxis>;
+/// x[...] as in NumPy and PyTorch. The parts of the index stand for the axes of x from the first
+/// on; axes that remain are taken whole. A position drops its axis. Unlike there, a slice must lie
+/// within its axis.
+///
+///     at(x, {0, Slice{2, 5}})                    x[0, 2:5]
+///     at(x, {ellipsis, Slice{.step = 2}, -1})    x[..., ::2, -1]
+///     at(x, {Slice{}, new_axis})                 x[:, None]
+///
+/// Throws ShapeError for positions and slices that do not fit their axes, steps below 1 (`flip`
+/// reverses an axis) and more parts than x has axes; ArgumentError for a second ellipsis.
+/// Example: `at(images, {0, Slice{}, Slice{2, 5}, Slice{-3}})`
+Tensor at(const Tensor& x, const std::vector<AxisIndex>& index, Place = Place::here());
+
 /// Joins tensors along `axis`. Throws ShapeError unless all other extents agree.
 /// Example: `concat({x, y}, 1)`
 Tensor concat(const std::vector<Tensor>& parts, int axis = 0, Place = Place::here());

@@ -128,9 +128,10 @@ class Recorder {
 
   // For every operand of every operation: a call would be a part of what a small one costs.
   [[gnu::always_inline]] void add_input(const Tensor& tensor) {
-    add_input(tape_->holds(tensor, name_, count_, place_) ? tensor.node() : -1);
+    add_input(tape_->holds(tensor, name_, count_, place_) ? tensor.node()
+                                                          : tape_->constant(tensor));
   }
-  // -1: a constant.
+  // Negative: a constant.
   void add_input(std::int32_t node) {
     nodes_[count_++] = node;
     any_ |= node >= 0;

@@ -45,6 +45,10 @@ struct Rule {
   const std::int32_t* inputs = nullptr;
 };
 
+/// How an input that is the detached value of a node is told from other constants, on a tape with
+/// `keep_values`: by this negative number. Applied to such a number, it returns the node.
+constexpr std::int32_t detached_input(std::int32_t node) { return -2 - node; }
+
 /// One recorded operation.
 struct Node {
   const char* name = "";
@@ -52,7 +56,7 @@ struct Node {
   Place place;
   Tensor* value = nullptr;  ///< kept for rules that need it, or on a tape with `keep_values`
   Rule* rules = nullptr;
-  const std::int32_t* inputs = nullptr;
+  const std::int32_t* inputs = nullptr;  ///< nodes; -1: a constant; or as by `detached_input`
   std::int32_t input_count = 0;
   bool released = false;  ///< a sweep has used up the rules
 };

@@ -20,13 +20,36 @@ Index share(const char* layer, const char* side, Index channels, Index groups) {
   return channels / groups;
 }
 
-ConvOptions window_of(const char* layer, Index out, Index size, const Conv2dOptions& options) {
+HeightWidth expect_positive(const char* layer, const char* option, HeightWidth value) {
+  return {tapegrad::expect_positive(layer, option, value.height),
+          tapegrad::expect_positive(layer, option, value.width)};
+}
+
+HeightWidth expect_not_negative(const char* layer, const char* option, HeightWidth value) {
+  return {tapegrad::expect_not_negative(layer, option, value.height),
+          tapegrad::expect_not_negative(layer, option, value.width)};
+}
+
+void expect_one_axis(const char* layer, const char* option, HeightWidth value) {
+  expect<ArgumentError>(value.height == value.width, "{}: one axis takes one {}, not two: {}, {}",
+                        layer, option, value.height, value.width);
+}
+
+ConvOptions window_of(const char* layer, Index out, HeightWidth size,
+                      const Conv2dOptions& options) {
   share(layer, "out", out, options.groups);
   expect_positive(layer, "size", size);
   return {.stride = expect_positive(layer, "stride", options.stride),
           .padding = expect_not_negative(layer, "padding", options.padding),
           .dilation = expect_positive(layer, "dilation", options.dilation),
           .groups = options.groups};
+}
+
+void expect_output_padding(Index padding, Index stride) {
+  expect<ArgumentError>(
+      padding < stride,
+      "ConvTranspose2d: output_padding must lie in [0, stride): {} with stride {}", padding,
+      stride);
 }
 
 // Filters have PyTorch's layout. PyTorch's bias has no axes for positions.
@@ -41,10 +64,11 @@ Tensor with_bias(const Tensor& y, const Parameter& bias) { return bias.defined()
 
 }  // namespace
 
-Conv2d::Conv2d(Index in, Index out, Index size, Random& random, Conv2dOptions options)
+Conv2d::Conv2d(Index in, Index out, HeightWidth size, Random& random, Conv2dOptions options)
     : window(window_of("Conv2d", out, size, options)) {
-  const Index seen = share("Conv2d", "in", in, options.groups), fan_in = seen * size * size;
-  weight = Parameter(fan_in_uniform({out, seen, size, size}, fan_in, random));
+  const Index seen = share("Conv2d", "in", in, options.groups);
+  const Index fan_in = seen * size.height * size.width;
+  weight = Parameter(fan_in_uniform({out, seen, size.height, size.width}, fan_in, random));
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
   if (options.weight_norm) gain = Parameter(norm(weight, {1, 2, 3}, Keep::yes));
 }
@@ -58,6 +82,9 @@ void Conv2d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weig
 
 Conv1d::Conv1d(Index in, Index out, Index size, Random& random, Conv1dOptions options)
     : window(window_of("Conv1d", out, size, options)) {
+  expect_one_axis("Conv1d", "stride", options.stride);
+  expect_one_axis("Conv1d", "padding", options.padding);
+  expect_one_axis("Conv1d", "dilation", options.dilation);
   const Index seen = share("Conv1d", "in", in, options.groups), fan_in = seen * size;
   weight = Parameter(fan_in_uniform({out, seen, size}, fan_in, random));
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1}, fan_in, random));
@@ -71,7 +98,7 @@ Tensor Conv1d::operator()(const Tensor& x, Place place) const {
 
 void Conv1d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weight, bias, gain); }
 
-ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random,
+ConvTranspose2d::ConvTranspose2d(Index in, Index out, HeightWidth size, Random& random,
                                  ConvTranspose2dOptions options)
     : window{.stride = expect_positive("ConvTranspose2d", "stride", options.stride),
              .padding = expect_not_negative("ConvTranspose2d", "padding", options.padding),
@@ -80,14 +107,12 @@ ConvTranspose2d::ConvTranspose2d(Index in, Index out, Index size, Random& random
              .dilation = expect_positive("ConvTranspose2d", "dilation", options.dilation),
              .groups = options.groups} {
   expect_positive("ConvTranspose2d", "size", size);
-  expect<ArgumentError>(
-      options.output_padding < options.stride,
-      "ConvTranspose2d: output_padding must lie in [0, stride): {} with stride {}",
-      options.output_padding, options.stride);
+  expect_output_padding(options.output_padding.height, options.stride.height);
+  expect_output_padding(options.output_padding.width, options.stride.width);
   share("ConvTranspose2d", "in", in, options.groups);
-  const Index made = share("ConvTranspose2d", "out", out, options.groups),
-              fan_in = made * size * size;
-  weight = Parameter(fan_in_uniform({in, made, size, size}, fan_in, random));
+  const Index made = share("ConvTranspose2d", "out", out, options.groups);
+  const Index fan_in = made * size.height * size.width;
+  weight = Parameter(fan_in_uniform({in, made, size.height, size.width}, fan_in, random));
   if (options.bias) bias = Parameter(fan_in_uniform({out, 1, 1}, fan_in, random));
 }
 

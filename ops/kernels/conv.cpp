@@ -32,27 +32,29 @@ class Patches {
   real* image(Index n) { return values() + n * sizes_.positions(); }
 
   void gather(const real* image) {
-    if (sizes_.top > 0 || sizes_.left > 0)
+    if (sizes_.rows.padding > 0 || sizes_.columns.padding > 0)
       std::fill_n(values(), sizes_.patch() * columns_, real{0});
+    const Index width = sizes_.columns.count, stride = sizes_.columns.stride;
+    const Index line = sizes_.rows.stride * sizes_.columns.extent;
     for_blocks([&](Index image_at, Index at, Index lines, Index count) {
       const real* from = image + image_at;
       real* to = values() + at;
-      const Index line = sizes_.stride * sizes_.width;
-      if (sizes_.stride == 1) return blocks().copy(lines, count, from, line, to, sizes_.out_width);
-      for (Index i = 0; i < lines; ++i, from += line, to += sizes_.out_width)
-        for (Index j = 0; j < count; ++j) to[j] = from[j * sizes_.stride];
+      if (stride == 1) return blocks().copy(lines, count, from, line, to, width);
+      for (Index i = 0; i < lines; ++i, from += line, to += width)
+        for (Index j = 0; j < count; ++j) to[j] = from[j * stride];
     });
   }
 
   // Adds each element of the patches to its origin in image.
   void scatter(real* image) {
+    const Index width = sizes_.columns.count, stride = sizes_.columns.stride;
+    const Index line = sizes_.rows.stride * sizes_.columns.extent;
     for_blocks([&](Index image_at, Index at, Index lines, Index count) {
       const real* from = values() + at;
       real* to = image + image_at;
-      const Index line = sizes_.stride * sizes_.width;
-      if (sizes_.stride == 1) return blocks().add(lines, count, from, sizes_.out_width, to, line);
-      for (Index i = 0; i < lines; ++i, from += sizes_.out_width, to += line)
-        for (Index j = 0; j < count; ++j) to[j * sizes_.stride] += from[j];
+      if (stride == 1) return blocks().add(lines, count, from, width, to, line);
+      for (Index i = 0; i < lines; ++i, from += width, to += line)
+        for (Index j = 0; j < count; ++j) to[j * stride] += from[j];
     });
   }
 
@@ -60,12 +62,13 @@ class Patches {
   // The positions along one axis at which one element of the window lies inside the image.
   struct Inside {
     Index first, count;
+    Index start;  // where in the image the first one lies
   };
-  Inside inside(Index place, Index padding, Index extent, Index positions) const {
-    const Index start = place * sizes_.dilation - padding, stride = sizes_.stride;
+  static Inside inside(Index place, const ConvAxis& axis) {
+    const Index start = place * axis.dilation - axis.padding, stride = axis.stride;
     const Index first = start >= 0 ? 0 : (-start + stride - 1) / stride;
-    const Index last = start < extent ? (extent - 1 - start) / stride + 1 : 0;
-    return {first, std::max<Index>(0, std::min(last, positions) - first)};
+    const Index last = start < axis.extent ? (axis.extent - 1 - start) / stride + 1 : 0;
+    return {first, std::max<Index>(0, std::min(last, axis.count) - first), start + first * stride};
   }
 
   // Calls body(offset in the images, offset in values(), lines, elements of a line) for each row of
@@ -75,15 +78,13 @@ class Patches {
     const ConvSizes& s = sizes_;
     Index block = 0;
     for (Index c = 0; c < s.group_channels(); ++c)
-      for (Index r = 0; r < s.rows; ++r)
-        for (Index q = 0; q < s.columns; ++q) {
-          const Inside y = inside(r, s.top, s.height, s.out_height);
-          const Inside x = inside(q, s.left, s.width, s.out_width);
-          const Index top = y.first * s.stride + r * s.dilation - s.top;
-          const Index left = x.first * s.stride + q * s.dilation - s.left;
+      for (Index r = 0; r < s.rows.size; ++r)
+        for (Index q = 0; q < s.columns.size; ++q) {
+          const Inside y = inside(r, s.rows), x = inside(q, s.columns);
+          const Index origin = (c * s.rows.extent + y.start) * s.columns.extent + x.start;
           for (Index n = 0; n < images_; ++n, block += s.positions())
-            body(n * s.image() + (c * s.height + top) * s.width + left,
-                 block + y.first * s.out_width + x.first, y.count, x.count);
+            body(n * s.image() + origin, block + y.first * s.columns.count + x.first, y.count,
+                 x.count);
         }
   }
 

@@ -4,22 +4,27 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// A 2-d cross-correlation: images (batch, channels, height, width), filters (filters, channels /
-/// groups, rows, columns), results (batch, filters, out_height, out_width). Each group of filters
-/// sees its group of channels.
+/// One axis of a cross-correlation: filters of `size` elements, `dilation` apart, at `count`
+/// positions, `stride` apart, of an image of `extent` elements with `padding` on both sides.
+struct ConvAxis {
+  Index extent, size;
+  Index stride, padding, dilation;
+  Index count;
+};
+
+/// A 2-d cross-correlation: images (batch, channels, rows.extent, columns.extent), filters
+/// (filters, channels / groups, rows.size, columns.size), results (batch, filters, rows.count,
+/// columns.count). Each group of filters sees its group of channels.
 struct ConvSizes {
-  Index batch, channels, height, width;
-  Index filters, rows, columns;
-  Index stride, top, left;  ///< padding: `top` above and below, `left` on both sides
-  Index dilation, groups;
-  Index out_height, out_width;
+  Index batch, channels, filters, groups;
+  ConvAxis rows, columns;
 
   Index group_channels() const { return channels / groups; }
   Index group_filters() const { return filters / groups; }
-  Index image() const { return channels * height * width; }
-  Index group_image() const { return group_channels() * height * width; }
-  Index patch() const { return group_channels() * rows * columns; }
-  Index positions() const { return out_height * out_width; }
+  Index image() const { return channels * rows.extent * columns.extent; }
+  Index group_image() const { return group_channels() * rows.extent * columns.extent; }
+  Index patch() const { return group_channels() * rows.size * columns.size; }
+  Index positions() const { return rows.count * columns.count; }
   Index result() const { return filters * positions(); }
   Index group_result() const { return group_filters() * positions(); }
   Index weights() const { return filters * patch(); }

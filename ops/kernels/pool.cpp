@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/parallel.h"
@@ -21,20 +22,20 @@ namespace {
 void max(const PoolLine& line, const real* plane, Index start, Index* best) {
   const Tag d;
   const hn::RebindToSigned<Tag> positions;
-  using Position = hn::TFromD<decltype(positions)>;
-  const auto all = [&](Index value) { return hn::Set(positions, static_cast<Position>(value)); };
+  const auto all = [&](Index value) {
+    return hn::Set(positions, static_cast<PoolPosition>(value));
+  };
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const auto zero = hn::Zero(positions), width = all(line.width);
-  const auto from_first = hn::Mul(hn::Iota(positions, 0), all(line.stride));
-  HWY_ALIGN Position found[hn::MaxLanes(d)];
+  HWY_ALIGN PoolPosition found[hn::MaxLanes(d)];
   for (Index first = 0; first < line.windows; first += lanes) {
-    const auto left = hn::Add(from_first, all(first * line.stride - line.padding));
+    const auto begin = hn::LoadU(positions, line.begins + first);
+    const auto end = hn::LoadU(positions, line.ends + first);
     Vector greatest = hn::Neg(hn::Inf(d));
-    auto winner = hn::Add(hn::Max(left, zero), all(line.top * line.width));
-    for (Index row = line.top; row < line.bottom; ++row)
-      for (Index place = 0; place < line.size; ++place) {
-        const auto column = hn::Add(left, all(place));
-        const auto inside = hn::AndNot(hn::Lt(column, zero), hn::Lt(column, width));
+    auto winner = hn::Add(begin, all(line.rows.begin * line.width));
+    for (Index row = line.rows.begin; row < line.rows.end; ++row)
+      for (Index place = 0; place < line.longest; ++place) {
+        const auto column = hn::Add(begin, all(place));
+        const auto inside = hn::Lt(column, end);
         const auto at = hn::IfThenElseZero(inside, hn::Add(column, all(row * line.width)));
         const Vector v = hn::IfThenElse(hn::RebindMask(d, inside), hn::GatherIndex(d, plane, at),
                                         hn::Neg(hn::Inf(d)));
@@ -51,7 +52,7 @@ void max(const PoolLine& line, const real* plane, Index start, Index* best) {
 }  // namespace
 
 const PoolLoops* pool_here() {
-  static constexpr PoolLoops loops{.max = max};
+  static constexpr PoolLoops loops{.lanes = hn::MaxLanes(Tag()), .max = max};
   return &loops;
 }
 
@@ -68,22 +69,30 @@ const PoolLoops& pool_loops() {
 }
 
 void max_pool(const PoolSizes& s, const real* x, Index* winners) {
-  const Index lines = s.planes * s.out_height;
-  count_pass(s.planes * s.height * s.width, lines * s.out_width);
-  const Index line_elements = std::max<Index>(1, s.size * s.width);
-  parallel_ranges(lines, std::max<Index>(1, elements_per_tile / line_elements),
+  const auto rows = static_cast<Index>(s.rows.size());
+  const auto columns = static_cast<Index>(s.columns.size());
+  count_pass(s.planes * s.height * s.width, s.planes * rows * columns);
+  const auto with_room = static_cast<std::size_t>(columns + pool_loops().lanes);
+  std::vector<PoolPosition> begins(with_room), ends(with_room);
+  Index longest = 0, highest = 1;
+  for (std::size_t j = 0; j < s.columns.size(); ++j) {
+    begins[j] = static_cast<PoolPosition>(s.columns[j].begin);
+    ends[j] = static_cast<PoolPosition>(s.columns[j].end);
+    longest = std::max(longest, s.columns[j].end - s.columns[j].begin);
+  }
+  for (const PoolWindow& window : s.rows) highest = std::max(highest, window.end - window.begin);
+  const Index line_elements = std::max<Index>(1, highest * s.width);
+  parallel_ranges(s.planes * rows, std::max<Index>(1, elements_per_tile / line_elements),
                   [&](Index begin, Index end) {
                     for (Index line = begin; line < end; ++line) {
-                      const Index plane = line / s.out_height * s.height * s.width;
-                      const Index top = line % s.out_height * s.stride - s.padding;
-                      pool_loops().max({.windows = s.out_width,
-                                        .top = std::max<Index>(top, 0),
-                                        .bottom = std::min(top + s.size, s.height),
+                      const Index plane = line / rows * s.height * s.width;
+                      pool_loops().max({.windows = columns,
+                                        .rows = s.rows[static_cast<std::size_t>(line % rows)],
                                         .width = s.width,
-                                        .size = s.size,
-                                        .stride = s.stride,
-                                        .padding = s.padding},
-                                       x + plane, plane, winners + line * s.out_width);
+                                        .begins = begins.data(),
+                                        .ends = ends.data(),
+                                        .longest = longest},
+                                       x + plane, plane, winners + line * columns);
                     }
                   });
 }

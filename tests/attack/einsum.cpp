@@ -22,33 +22,52 @@ struct Term {
   std::string letters;
   Shape shape;
 
-  // Where the element for these positions of the letters lies.
+  // Where the element for these positions of the letters lies. An axis of one element broadcasts.
   Index at(const std::map<char, Index>& positions) const {
     Index offset = 0;
-    for (int axis = 0; axis < shape.rank(); ++axis)
-      offset = offset * shape[axis] + positions.at(letters[static_cast<std::size_t>(axis)]);
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      const Index position = positions.at(letters[static_cast<std::size_t>(axis)]);
+      offset = offset * shape[axis] + (shape[axis] == 1 ? 0 : position);
+    }
     return offset;
   }
 };
 
-// The letters of each operand, and of the result.
-std::vector<std::string> letters_of(std::string equation) {
+// Puts digits in the place of an ellipsis.
+void expand(std::string& letters, const std::string& digits) {
+  const std::size_t points = letters.find("...");
+  if (points != std::string::npos) letters.replace(points, 3, digits);
+}
+
+// The letters of each operand, and of the result. The axes under an ellipsis have digits, counted
+// from the last one.
+std::vector<std::string> letters_of(std::string equation, const std::vector<Tensor>& operands) {
   std::erase(equation, ' ');
   const std::size_t arrow = equation.find("->");
   std::vector<std::string> terms{""};
-  std::map<char, int> counts;
-  for (const char c : equation.substr(0, arrow)) {
-    if (c == ',') {
+  for (const char c : equation.substr(0, arrow))
+    if (c == ',')
       terms.emplace_back();
-      continue;
+    else
+      terms.back() += c;
+  std::string widest, once;
+  std::map<char, int> counts;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].find("...") != std::string::npos) {
+      const std::size_t named = terms[i].size() - 3;
+      const std::string digits =
+          std::string("87654321")
+              .substr(8 - (static_cast<std::size_t>(operands[i].rank()) - named));
+      if (digits.size() > widest.size()) widest = digits;
+      expand(terms[i], digits);
     }
-    terms.back() += c;
-    ++counts[c];
+    for (const char c : terms[i]) ++counts[c];
   }
-  std::string result;
   for (const auto& [letter, count] : counts)
-    if (count == 1) result += letter;
-  terms.push_back(arrow == std::string::npos ? result : equation.substr(arrow + 2));
+    if (count == 1 && letter > '9') once += letter;
+  std::string result = arrow == std::string::npos ? "..." + once : equation.substr(arrow + 2);
+  expand(result, widest);
+  terms.push_back(result);
   return terms;
 }
 
@@ -71,14 +90,17 @@ void for_each(const std::map<char, Index>& extents, const Visit& visit) {
 void check(const std::string& equation, const std::vector<Tensor>& operands, const Tensor& found) {
   std::vector<Term> terms;
   std::map<char, Index> extents;
-  for (const std::string& letters : letters_of(equation)) {
+  for (const std::string& letters : letters_of(equation, operands)) {
     std::vector<Index> shape;
     for (std::size_t i = 0; i < letters.size(); ++i)
       shape.push_back(terms.size() < operands.size()
                           ? operands[terms.size()].shape()[static_cast<int>(i)]
                           : extents.at(letters[i]));
     terms.push_back({letters, Shape(shape)});
-    for (std::size_t i = 0; i < letters.size(); ++i) extents[letters[i]] = shape[i];
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      Index& extent = extents.try_emplace(letters[i], 1).first->second;
+      if (shape[i] != 1) extent = shape[i];
+    }
   }
   const Term result = terms.back();
   expect_property(found.shape() == result.shape, "the result has the shape of its letters");

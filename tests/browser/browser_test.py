@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
 from lab_scales import FLAGS
-from pages import DESKTOP, PHONE, browser, emulate
+from pages import DESKTOP, NARROW, PHONE, WIDE, browser, emulate
 
 PAGES, LAB = map(pathlib.Path, (sys.argv.pop(1), sys.argv.pop(1)))
 
@@ -82,7 +82,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(self.count(), "0 of 27")
         self.press(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
         self.assertEqual(self.count(), "2 of 27")
-        self.assertTrue(self.text(".event")[0].startswith("Forward: %1 = sum %0"))
+        self.assertTrue(self.text(".event")[0].startswith("Forward: %1 = sum %0"), self.text(".event")[0])
         self.press(Keys.ARROW_LEFT)
         self.driver.find_element(By.ID, "next").click()
         self.assertEqual(self.count(), "2 of 27")
@@ -102,19 +102,52 @@ class Pages(unittest.TestCase):
         self.press(Keys.END)
         self.driver.find_elements(By.CSS_SELECTOR, "[data-node='0']")[0].click()
         details = self.driver.find_element(By.CSS_SELECTOR, ".details").text
-        for words in ("%0 watch, shape (1, 4)", "tape_tour.cpp:", "watch(Tensor({1, 4}, {1, 2, 4, 9}))", "by %3 sub:",
-                      "by %4 sub:"):
+        for words in ("%0 x: watch, shape (1, 3)", "tape_tour.cpp:", "watch(Tensor({1, 3}, {1, 2, 6}))",
+                      "by %3, sub:", "by %8, sub:"):
             self.assertIn(words, details)
+
+    def test_viewer_shows_the_four_forms_of_layer_normalization(self):
+        self.open("tape_layer_norm.html", WIDE)
+        self.press(Keys.END)
+        self.assertEqual(self.text("h2"), ["nothing detached", "mean detached", "deviation detached", "both detached"])
         gradients = self.text("[data-node='0'] .gradient")
-        self.assertNotEqual(gradients[0], gradients[1])  # attached and detached
-        self.assertEqual(gradients[1], "\u2202 0.3244 0 0 0.1622")
+        self.assertEqual(len(set(gradients)), 4)
+        tops = {tape.location["y"] for tape in self.driver.find_elements(By.CLASS_NAME, "tape")}
+        self.assertEqual(len(tops), 2)  # two beside two
+        self.assertEqual(gradients[3], "\u2202 0.463 0 0")
+
+    def test_viewer_shows_names_of_the_code(self):
+        self.open("tape_layer_norm.html", WIDE)
+        names = self.text(".tape:first-child .row b")
+        self.assertEqual([name for name in names if name], ["x", "mu", "s", "y", "loss"])
+
+    def test_viewer_draws_the_edges_that_detach_cuts(self):
+        self.open("tape_layer_norm.html", WIDE)
+        tapes = self.driver.find_elements(By.CLASS_NAME, "tape")
+        self.assertEqual([len(tape.find_elements(By.CSS_SELECTOR, "path.cut")) for tape in tapes], [0, 1, 1, 2])
+        rows = tapes[3].find_elements(By.CLASS_NAME, "row")
+        mu, s = (next(row.get_attribute("data-node") for row in rows if f" {name} = " in row.text)
+                 for name in ("mu", "s"))
+        text = tapes[3].text
+        self.assertIn(f"sub %0 detached %{mu} ", text)
+        self.assertIn(f" detached %{s} ", text)
+
+    def test_viewer_cuts_nothing_off(self):
+        for page in ("tape_layer_norm.html", "tape_second_derivative.html"):
+            for width in (WIDE, NARROW):
+                with self.subTest(page=page, width=width):
+                    self.open(page, width)
+                    self.press(Keys.END)
+                    self.assertEqual(self.driver.execute_script("""
+                        return [...document.querySelectorAll(".program")].filter(each => each.scrollWidth > each.clientWidth ||
+                          [...each.querySelectorAll(".row > span")].some(cell => cell.scrollWidth > cell.clientWidth)).length"""), 0)
 
     def test_viewer_shows_the_second_sweep(self):
         self.open("tape_second_derivative.html", PHONE)
         self.press(Keys.END)
         self.assertTrue(self.text(".event")[0].startswith("Sweep 2:"))
         self.assertTrue(self.text(".row .swept"))
-        self.assertIn("\u2202 0.2002 2 -0.1311", self.text("[data-node='0'] .gradient")[0])
+        self.assertIn("\u2202 0.2 2 -0.13", self.text("[data-node='0'] .gradient")[0])
 
 
 if __name__ == "__main__":

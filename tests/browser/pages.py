@@ -2,7 +2,7 @@
 
 from selenium import webdriver
 
-DESKTOP, PHONE = 1280, 400
+WIDE, DESKTOP, NARROW, PHONE = 1400, 1280, 800, 400
 
 
 def browser():

@@ -81,6 +81,18 @@ TEST_CASE("the sweep that recorded a node, and the node of a recorded gradient",
   CHECK(named);
 }
 
+TEST_CASE("names and detached inputs in the exports", "[export]") {
+  const Tape tape({.keep_values = true});
+  const Tensor x = named(watch(Tensor({2}, {1, 2})), "x"), y = square(x);
+  const Tensor z = x * detach(y);
+  const Json nodes = Json::parse(as_json(tape)).at("nodes");
+  CHECK(nodes[0].at("label") == "x");
+  CHECK(nodes[1].at("label") == "");
+  CHECK(nodes[2].at("inputs") == Json({0, -2 - y.node()}));
+  CHECK_THAT(as_dot(tape), Contains("%0 watch x\\n") && Contains("n0 -> n2;") &&
+                               Contains("n1 -> n2 [style=dashed, label=\"detach\"];"));
+}
+
 TEST_CASE("parts of a tensor accumulate in the export", "[export]") {
   for (const bool record : {false, true}) {
     const Tape tape({.keep_values = true});

@@ -125,7 +125,7 @@ TEST_CASE("every operation tells its work", "[profile]") {
   for (const testing::Row& row : testing::table()) {
     if (row.name == "reshape") continue;  // shares the values
     DYNAMIC_SECTION(row.name) {
-      const testing::Golden at = testing::golden("ops.json", row.name);
+      const testing::Golden at = testing::golden(row);
       Profile forward, both;
       {
         const Profile::Scope measured(forward);

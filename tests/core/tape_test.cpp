@@ -14,6 +14,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/recompute.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
@@ -246,10 +247,45 @@ TEST_CASE("a tape prints as a numbered program", "[tape]") {
   const Tensor x = watch(ones({1, 2}));
   const Tensor y = sum(relu(matmul(x, weight)));
   CHECK_THAT(to_string(tape), Contains("%0 = watch : (1, 2)"));
-  CHECK_THAT(to_string(tape), Contains("%1 = parameter weight : (2, 3)"));
+  CHECK_THAT(to_string(tape), Contains("%1 weight = parameter : (2, 3)"));
   CHECK_THAT(to_string(tape),
              Contains("%2 = matmul %0 %1 : (1, 3)") && Contains("# tape_test.cpp:"));
   CHECK_THAT(to_string(tape), Contains("%4 = sum %3 : ()"));
+}
+
+TEST_CASE("a name marks the node of a tensor and adds none", "[tape]") {
+  const Tensor outside = named(ones({2}), "outside");  // without a tape
+  const Tape tape;
+  const Tensor x = named(watch(outside), "x"), y = square(x);
+  CHECK(named(y, "y").node() == y.node());
+  named(outside, "constant");
+  CHECK(tape.size() == 2);
+  CHECK(tape.label(x.node()) == "x");
+  CHECK_THAT(to_string(tape), Contains("%0 x = watch : (2)") && Contains("%1 y = square %0 : (2)"));
+  named(y, "z");
+  CHECK(tape.label(y.node()) == "z");
+}
+
+TEST_CASE("names end with the nodes that recompute forgets", "[tape]") {
+  const Tape tape;
+  const Tensor x = watch(ones({2}));
+  const Function f = [](const std::vector<Tensor>& in) {
+    return named(square(named(exp(in[0]), "inner")), "second");
+  };
+  const Tensor y = exp(recompute(f, {x}));
+  CHECK_THAT(to_string(tape), !Contains("inner") && !Contains("second"));
+}
+
+TEST_CASE("a tape that keeps values knows which constants are detached values", "[tape]") {
+  for (const bool keep_values : {false, true}) {
+    const Tape tape({.keep_values = keep_values});
+    const Tensor x = watch(Tensor({2}, {1, 2})), y = square(x);
+    const Tensor z = x * detach(y) + 3.0;
+    CHECK_THAT(to_string(tape), Contains(keep_values ? "%2 = mul %0 detached %1 : (2)"
+                                                     : "%2 = mul %0 constant : (2)"));
+    CHECK_THAT(to_string(tape), Contains("%3 = add %2 constant : (2)"));
+    CHECK(grad(sum(z), x).values()[1] == 4);
+  }
 }
 
 TEST_CASE("a tape that keeps values shows values and gradients", "[tape]") {

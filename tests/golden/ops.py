@@ -2,38 +2,12 @@
 """Writes ops.json: for each operation inputs, the value and the gradients that PyTorch finds for
 them in double precision. Run it with PyTorch installed; the tests read the committed file."""
 
-import json
-import pathlib
-
 import torch
 import torch.nn.functional as F
 
+from samples import any_, away, double, found_for, positive, spread, write
+
 torch.manual_seed(1)
-double = torch.float64
-
-
-def away(*shape, low=-2.0, high=2.0, gap=0.15, around=(0.0,)):
-    """Random numbers that keep a distance from the kinks of a function."""
-    x = torch.rand(*shape, dtype=double) * (high - low) + low
-    for kink in around:
-        near = (x - kink).abs() < gap
-        x = torch.where(near, kink + gap * torch.where(x < kink, -1.0, 1.0) * 1.5, x)
-    return x
-
-
-def spread(*shape, step=0.25):
-    """Distinct numbers, at least `step` apart, in random order: no ties, no near ties."""
-    count = torch.Size(shape).numel()
-    order = torch.randperm(count).to(double)
-    return ((order - count / 2) * step).reshape(shape)
-
-
-def positive(*shape):
-    return away(*shape, low=0.3, high=3.0, around=())
-
-
-def any_(*shape):
-    return away(*shape, around=())
 
 
 def grouped_detached(x):
@@ -286,25 +260,11 @@ rows = {
 }
 
 
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
-
-
 golden = {}
 
 
 def compute(rows):
-    for name, (function, inputs) in rows.items():
-        inputs = [x.to(double).requires_grad_() for x in inputs]
-        value = function(*inputs)
-        seed = torch.rand_like(value) + 0.5
-        gradients = torch.autograd.grad(value, inputs, seed)
-        golden[name] = {
-            "inputs": [plain(x) for x in inputs],
-            "value": plain(value),
-            "seed": plain(seed),
-            "gradients": [plain(g) for g in gradients],
-        }
+    golden.update(found_for(rows))
 
 
 compute(rows)
@@ -402,7 +362,4 @@ compute({
     "diag_offset": (lambda x: torch.diag_embed(x, 1), [any_(3)]),
 })
 
-lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
-path = pathlib.Path(__file__).with_name("ops.json")
-path.write_text("{\n" + lines + "\n}\n")
-print(f"{path.name}: {len(golden)} operations, PyTorch {torch.__version__}")
+write("ops.json", golden)

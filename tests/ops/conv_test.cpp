@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
-#include <limits>
 #include <vector>
 
 #include "support/golden.h"
@@ -59,6 +57,24 @@ TEST_CASE("a convolution along one axis pads that axis alone", "[ops]") {
                     Contains("conv1d: a window of 6 does not fit"));
   CHECK_THROWS_WITH(conv1d(zeros({1, 2, 5}), zeros({3, 2, 2}), {.stride = 0}),
                     Contains("conv1d: size and stride must be at least 1"));
+}
+
+TEST_CASE("a convolution moves along height and width by numbers of their own", "[ops]") {
+  const Tensor image({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}), sum_of_two = ones({1, 1, 1, 2});
+  CHECK(is(conv2d(image, sum_of_two, {.stride = {2, 1}}), {3, 5, 7}));
+  CHECK(is(conv2d(image, sum_of_two, {.stride = {1, 2}}), {3, 7, 11, 15}));
+  CHECK(is(conv2d(image, sum_of_two, {.dilation = {5, 3}}), {5, 13}));
+  CHECK(conv2d(image, sum_of_two, {.padding = {2, 1}}).shape() == Shape{1, 1, 6, 5});
+  CHECK(conv_transpose2d(image, sum_of_two, {.stride = {3, 2}, .output_padding = {2, 0}}).shape() ==
+        Shape{1, 1, 6, 8});
+  CHECK_THROWS_WITH(conv2d(image, sum_of_two, {.stride = {1, 0}}), Contains("at least 1"));
+  CHECK_THROWS_WITH(conv2d(image, sum_of_two, {.padding = {-1, 0}}), Contains("at least 0"));
+  CHECK_THROWS_WITH(conv2d(image, sum_of_two, {.dilation = {0, 1}}), Contains("dilation"));
+  CHECK_THROWS_WITH(
+      conv_transpose2d(image, sum_of_two, {.stride = {1, 2}, .output_padding = {1, 1}}),
+      Contains("output padding must lie in [0, stride): 1 with stride 1"));
+  CHECK_THROWS_WITH(conv1d(zeros({1, 1, 5}), ones({1, 1, 2}), {.stride = {2, 1}}),
+                    Catch::StartsWith("conv1d: one axis takes one stride, not two: 2, 1 ["));
 }
 
 TEST_CASE("a transposed convolution undoes the shape of a convolution", "[ops]") {
@@ -153,43 +169,4 @@ TEST_CASE("convolutions in groups are the same for any number of threads", "[ops
   set_threads(3);
   const std::vector<Tensor> three = all();
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(relative_error(three[i], one[i]) == 0);
-}
-
-TEST_CASE("max pooling finds the first greatest element of every window", "[ops]") {
-  Random random(3);
-  for (const Index width : {9, 70})  // fewer and more windows than a vector has lanes
-    for (const Index size : {1, 2, 3, 5})
-      for (const Index stride : {1, 2, 3, 4})
-        for (const Index padding : {Index{0}, size / 2}) {
-          INFO("width " << width << ", size " << size << ", stride " << stride << ", padding "
-                        << padding);
-          // Few distinct values, so that there are ties; -inf among them.
-          Tensor x = random.uniform({2, 3, 11, width}, 0, 4);
-          for (Index i = 0; i < x.size(); ++i) {
-            real& value = x.mutable_data()[i];
-            value = value < 1 ? -std::numeric_limits<real>::infinity() : std::floor(value);
-          }
-          const Tape tape;
-          const Tensor in = watch(x);
-          const Tensor y = max_pool2d(in, {.size = size, .stride = stride, .padding = padding});
-          std::vector<real> wins(x.size());
-          Index at = 0, wrong = 0;
-          for (Index plane = 0; plane < 6; ++plane)
-            for (Index r = 0; r < y.shape()[2]; ++r)
-              for (Index c = 0; c < y.shape()[3]; ++c, ++at) {
-                Index winner = -1;
-                for (Index i = 0; i < size; ++i)
-                  for (Index j = 0; j < size; ++j) {
-                    const Index row = r * stride - padding + i, column = c * stride - padding + j;
-                    if (row < 0 || row >= 11 || column < 0 || column >= width) continue;
-                    const Index candidate = (plane * 11 + row) * width + column;
-                    if (winner < 0 || x.data()[candidate] > x.data()[winner]) winner = candidate;
-                  }
-                wrong += y.data()[at] != x.data()[winner];
-                wins[winner] += 1;
-              }
-          CHECK(wrong == 0);
-          const Tensor found = grad(y, in, {.seed = ones(y.shape())});
-          CHECK(std::equal(wins.begin(), wins.end(), found.data()));
-        }
 }

@@ -30,14 +30,32 @@ TEST_CASE("sums in Einstein's notation at the edges", "[ops]") {
   CHECK(einsum("ij,jk->ik", {zeros({0, 2}), zeros({2, 3})}).shape() == Shape{0, 3});
 }
 
+TEST_CASE("an ellipsis in Einstein's notation stands for axes that broadcast", "[ops]") {
+  const Tensor a({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(is(einsum("...->...", {a}), {1, 2, 3, 4, 5, 6}));
+  CHECK(einsum("...ij->...ji", {a}).shape() == Shape{3, 2});  // of no axis here
+  CHECK(einsum("...j->j...", {a}).shape() == Shape{3, 2});
+  CHECK(einsum("b...", {a}).shape() == Shape{3, 2});  // first, where the result is not written
+  CHECK(is(einsum("i...->i", {a}), {6, 15}));         // summed over, where the result has none
+  CHECK(is(einsum("ij->...ij", {a}), {1, 2, 3, 4, 5, 6}));
+  CHECK(is(einsum("...,...", {Tensor({2, 1}, {1, 10}), Tensor({3}, {1, 2, 3})}),
+           {1, 2, 3, 10, 20, 30}));
+  CHECK(is(einsum("...,...->", {Tensor({1}, {2}), Tensor({3}, {1, 2, 3})}), {12}));
+  CHECK(is(einsum("...,...->...", {zeros({0, 1}), ones({1, 1})}), {}));
+}
+
+TEST_CASE("einsum takes the diagonal of an operand with repeated letters", "[ops]") {
+  const Tensor a({2, 2}, {1, 2, 3, 4});
+  CHECK(is(einsum("ii->i", {a}), {1, 4}));
+  CHECK(einsum("ii", {a}).item() == 5);
+  CHECK(is(einsum("ii,i->i", {a, Tensor({2}, {3, 5})}), {3, 20}));
+  CHECK(is(einsum("iij->ij", {ones({0, 0, 2})}), {}));
+}
+
 TEST_CASE("einsum refuses what it does not support by name", "[ops]") {
   const Tensor a = zeros({2, 3}), b = zeros({3, 4});
-  CHECK_THROWS_WITH(
-      einsum("ii->i", {zeros({2, 2})}),
-      Catch::StartsWith(
-          "einsum: index i is repeated within an operand, and diagonals are not supported: ii->i"));
-  CHECK_THROWS_WITH(einsum("...ij->...ji", {a}),
-                    Catch::StartsWith("einsum: an ellipsis is not supported: ...ij->...ji ["));
+  CHECK_THROWS_WITH(einsum("ii->i", {a}),
+                    Catch::StartsWith("einsum: index i has the extents 2 and 3: ii->i ["));
   CHECK_THROWS_WITH(einsum("ij,jk->ik", {a}),
                     Catch::StartsWith("einsum: 1 operands for 2 terms: ij,jk->ik ["));
   CHECK_THROWS_WITH(einsum("", {}), Contains("0 operands for 1 terms"));
@@ -51,6 +69,17 @@ TEST_CASE("einsum refuses what it does not support by name", "[ops]") {
                     Catch::StartsWith("einsum: index i is repeated in the result: ij->ii ["));
   CHECK_THROWS_WITH(einsum("ij->ik", {a}),
                     Catch::StartsWith("einsum: index k of the result is in no operand: ij->ik ["));
+  CHECK_THROWS_WITH(
+      einsum("...ijk->i", {a}),
+      Catch::StartsWith("einsum: ...ijk names 3 axes of operand 0 of shape (2, 3): ...ijk->i ["));
+  CHECK_THROWS_WITH(
+      einsum("...,...->...", {a, zeros({2, 2})}),
+      Catch::StartsWith(
+          "einsum: the axes under the ellipsis do not broadcast: 3 and 2: ...,...->... ["));
+  for (const char* wrong : {"..ij->i", "....j->j", "...i...->i", "ij->......ij", ". j->j"})
+    CHECK_THROWS_WITH(
+        einsum(wrong, {a}),
+        Catch::StartsWith("einsum: a point belongs to an ellipsis of three, one for each term: "));
   CHECK_THROWS_WITH(einsum("i1->i", {a}), Contains("is not a letter") && Contains("1"));
   CHECK_THROWS_WITH(einsum("ij->i->j", {a}), Contains("is not a letter"));
   CHECK_THROWS_WITH(einsum("ij-i", {a}), Contains("is not a letter"));

@@ -8,10 +8,10 @@
 
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
-#include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/pool.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

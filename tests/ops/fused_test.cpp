@@ -35,8 +35,7 @@ void add_rows(std::vector<Case>& cases) {
   for (const Row& row : table()) {
     if (!row.fused) continue;
     std::vector<Shape> operands;
-    for (const Tensor& input : golden("ops.json", row.name).inputs)
-      operands.push_back(input.shape());
+    for (const Tensor& input : golden(row).inputs) operands.push_back(input.shape());
     cases.push_back({row.name, "", operands, operands.size() - row.optional, row.f});
   }
 }

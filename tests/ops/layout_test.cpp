@@ -69,3 +69,40 @@ TEST_CASE("axes and counts that cannot be are refused", "[ops]") {
                     Catch::StartsWith("repeat_interleave: the count is negative: -1"));
   CHECK_THROWS_AS(repeat_interleave(x, Index{1} << 62), ShapeError);
 }
+
+TEST_CASE("an index takes positions and slices of each axis", "[ops]") {
+  const Tensor x({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(is(at(x, {}), {2, 3}, {1, 2, 3, 4, 5, 6}));
+  CHECK(is(at(x, {1}), {3}, {4, 5, 6}));
+  CHECK(is(at(x, {-1, -3}), {}, {4}));
+  CHECK(is(at(x, {Slice{}, 1}), {2}, {2, 5}));
+  CHECK(is(at(x, {0, Slice{1}}), {2}, {2, 3}));
+  CHECK(is(at(x, {Slice{}, Slice{0, -1}}), {2, 2}, {1, 2, 4, 5}));
+  CHECK(is(at(x, {Slice{}, Slice{-2}}), {2, 2}, {2, 3, 5, 6}));
+  CHECK(is(at(x, {Slice{}, Slice{.step = 2}}), {2, 2}, {1, 3, 4, 6}));
+  CHECK(is(at(x, {Slice{}, Slice{.step = 5}}), {2, 1}, {1, 4}));
+  CHECK(is(at(x, {Slice{1, 1}}), {0, 3}, {}));
+  CHECK(is(at(x, {ellipsis, 2}), {2}, {3, 6}));
+  CHECK(is(at(x, {0, ellipsis, 2}), {}, {3}));  // an ellipsis may stand for nothing
+  CHECK(is(at(x, {new_axis, ellipsis, new_axis, 0}), {1, 2, 1}, {1, 4}));
+  CHECK(is(at(Tensor(7), {new_axis, ellipsis}), {1}, {7}));
+  CHECK(at(x, {0}).data() == x.data());  // nothing is copied
+}
+
+TEST_CASE("an index that does not fit is refused by name", "[ops]") {
+  const Tensor x = ones({2, 3});
+  CHECK_THROWS_WITH(at(x, {0, 3}),
+                    Catch::StartsWith("at: position 3 does not fit axis 1 of (2, 3) ["));
+  CHECK_THROWS_WITH(at(x, {-3}), Catch::StartsWith("at: position -3 does not fit axis 0"));
+  CHECK_THROWS_WITH(at(x, {0, Slice{1, 4}}),
+                    Catch::StartsWith("at: [1, 4) in steps of 1 does not fit axis 1 of (2, 3) ["));
+  CHECK_THROWS_WITH(at(x, {Slice{2, 1}}), Catch::StartsWith("at: [2, 1)"));
+  CHECK_THROWS_WITH(at(x, {Slice{.step = -1}}),
+                    Catch::StartsWith("at: a step must be at least 1: -1 along axis 0 of (2, 3); "
+                                      "reverse with flip ["));
+  CHECK_THROWS_WITH(slice(x, 1, 0, 3, 0), Catch::StartsWith("slice: a step must be at least 1"));
+  CHECK_THROWS_WITH(at(x, {0, 0, 0}),
+                    Catch::StartsWith("at: more positions and slices than axes: 3 for (2, 3) ["));
+  CHECK_THROWS_AS(at(x, {ellipsis, 0, ellipsis}), ArgumentError);
+  CHECK_THROWS_AS(at(x, std::vector<AxisIndex>(7, new_axis)), ShapeError);  // too many axes
+}

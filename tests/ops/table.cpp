@@ -2,9 +2,7 @@
 
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
-#include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/divisive.h"
-#include "tapegrad/ops/einsum.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -28,10 +26,6 @@ Function of(Tensor (*f)(const Tensor&, const Tensor&, Place)) {
   return [f](In x) { return f(x[0], x[1], Place::here()); };
 }
 
-Function of_equation(const char* equation) {
-  return [equation](In x) { return einsum(equation, x); };
-}
-
 const Axes ends{0, 2};
 const Tensor first_and_last({3}, {1, 0, 1});
 const Indices ids({2, 2}, {2, 0, 1, 2});
@@ -47,10 +41,8 @@ Tensor everything(const RecurrentResult& result) {
   return concat(rows);
 }
 
-}  // namespace
-
-const std::vector<Row>& table() {
-  static const std::vector<Row> rows{
+std::vector<Row> rows() {
+  return {
       {"add", of(add)},
       {"sub", of(sub)},
       {"mul", of(mul)},
@@ -155,12 +147,6 @@ const std::vector<Row>& table() {
        [](In x) {
          return put(x[0], columns, {2, 4});
        }},
-      {"conv2d", [](In x) { return conv2d(x[0], x[1]); }},
-      {"conv2d_strided", [](In x) { return conv2d(x[0], x[1], {.stride = 2, .padding = 1}); }},
-      {"max_pool2d", [](In x) { return max_pool2d(x[0]); }},
-      {"max_pool2d_padded",
-       [](In x) { return max_pool2d(x[0], {.size = 3, .stride = 2, .padding = 1}); }},
-      {"avg_pool2d", [](In x) { return avg_pool2d(x[0], {.size = 3, .stride = 2, .padding = 1}); }},
       {"softmax", [](In x) { return softmax(x[0]); }, true},
       {"softmax_middle", [](In x) { return softmax(x[0], 1); }, true},
       {"log_softmax", [](In x) { return log_softmax(x[0]); }, true},
@@ -336,38 +322,6 @@ const std::vector<Row>& table() {
       {"sort_descending", [](In x) { return sort(x[0], 1, true).values; }},
       {"top_k", [](In x) { return top_k(x[0], 2).values; }},
       {"top_k_first", [](In x) { return top_k(x[0], 2, 0).values; }},
-      {"conv2d_dilated", [](In x) { return conv2d(x[0], x[1], {.padding = 1, .dilation = 2}); }},
-      {"conv2d_grouped",
-       [](In x) {
-         return conv2d(x[0], x[1], {.stride = 2, .padding = 1, .dilation = 2, .groups = 2});
-       }},
-      {"conv2d_depthwise", [](In x) { return conv2d(x[0], x[1], {.groups = 3}); }},
-      {"conv1d", [](In x) { return conv1d(x[0], x[1]); }},
-      {"conv1d_grouped",
-       [](In x) {
-         return conv1d(x[0], x[1], {.stride = 2, .padding = 2, .dilation = 2, .groups = 2});
-       }},
-      {"conv_transpose2d", [](In x) { return conv_transpose2d(x[0], x[1]); }},
-      {"conv_transpose2d_strided",
-       [](In x) {
-         return conv_transpose2d(x[0], x[1], {.stride = 2, .padding = 1, .output_padding = 1});
-       }},
-      {"conv_transpose2d_grouped",
-       [](In x) {
-         return conv_transpose2d(
-             x[0], x[1],
-             {.stride = 3, .padding = 1, .output_padding = 2, .dilation = 2, .groups = 2});
-       }},
-      {"einsum", of_equation("bij,bjk->bik")},
-      {"einsum_implicit", of_equation("kj, ji")},
-      {"einsum_one", of_equation("ijk->ki")},
-      {"einsum_elements", of_equation("ij,ki,j->kji")},
-      {"einsum_scalar", of_equation("ij,ij->")},
-      {"einsum_chain", of_equation("abc,cd,ade->eb")},
-      {"einsum_squared",
-       [](In x) {
-         return einsum("ij,ik,jl->kl", {x[0], x[0], x[1]});
-       }},
       {"prod", [](In x) { return prod(x[0], 1); }},
       {"prod_all", [](In x) { return prod(x[0]); }},
       {"prod_zeros", [](In x) { return prod(x[0], 1); }},
@@ -389,7 +343,20 @@ const std::vector<Row>& table() {
       {"diag", [](In x) { return diag(x[0]); }},
       {"diag_offset", [](In x) { return diag(x[0], 1); }},
   };
-  return rows;
 }
+
+}  // namespace
+
+const std::vector<Row>& table() {
+  static const std::vector<Row> all = [] {
+    std::vector<Row> joined = rows();
+    for (Row& row : indexing_rows()) joined.push_back(std::move(row));
+    for (Row& row : windows_rows()) joined.push_back(std::move(row));
+    return joined;
+  }();
+  return all;
+}
+
+Golden golden(const Row& row) { return golden(row.file, row.name); }
 
 }  // namespace tapegrad::testing

@@ -21,14 +21,14 @@ bool differs_from_its_derivative(const Row& row) {
 
 // Whether its gradient is 0 everywhere, so that no factor changes it.
 bool is_flat(const Row& row) {
-  const std::vector<Tensor> gradients = golden("ops.json", row.name).gradients;
+  const std::vector<Tensor> gradients = golden(row).gradients;
   return std::all_of(gradients.begin(), gradients.end(),
                      [](const Tensor& gradient) { return max(abs(gradient)).item() == 0; });
 }
 
 // Values and gradients, fused and composite.
 void check_golden(const Row& row) {
-  const Golden expected = golden("ops.json", row.name);
+  const Golden expected = golden(row);
   CHECK(relative_error(row.f(expected.inputs), expected.value) < golden_tolerance);
   const std::vector<Tensor> gradients = vjp(row.f, expected.inputs, expected.seed);
   REQUIRE(gradients.size() == expected.gradients.size());
@@ -55,7 +55,7 @@ TEST_CASE("first and second derivatives agree with differences", "[ops]") {
   for (const Row& row : table()) {
     if (differs_from_its_derivative(row)) continue;
     DYNAMIC_SECTION(row.name) {
-      const std::vector<Tensor> inputs = golden("ops.json", row.name).inputs;
+      const std::vector<Tensor> inputs = golden(row).inputs;
       const CheckResult first = check_gradient(row.f, inputs);
       INFO(first.message);
       CHECK(first);
@@ -76,7 +76,7 @@ TEST_CASE("a gradient that is 1 percent off is refused", "[ops]") {
         return record("off", y.view(y.shape()), {},
                       edge(y, [](const Tensor& g) { return g * 1.01; }));
       };
-      CHECK_FALSE(check_gradient(off, golden("ops.json", row.name).inputs));
+      CHECK_FALSE(check_gradient(off, golden(row).inputs));
     }
   }
 }
@@ -85,7 +85,7 @@ TEST_CASE("second gradients of fused operations are those of their definitions",
   for (const Row& row : table()) {
     if (!row.fused) continue;
     DYNAMIC_SECTION(row.name) {
-      const Golden at = golden("ops.json", row.name);
+      const Golden at = golden(row);
       const auto twice = [&](bool readable) {
         std::optional<Composite> composite;
         if (readable) composite.emplace();

@@ -106,6 +106,48 @@ echo "$@"
         self.assertIn('<a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 borne out, 1 contradicted, '
                       "2 not seen at this scale</li>", (pages / "index.html").read_text())
 
+    def test_pictures_are_drawn_where_the_pages_show_them(self):
+        self.add_experiments("toys")
+        (self.root / "docs/pictures").mkdir(parents=True)
+        self.assertEqual(self.dev("pictures", code=0).stdout, f"pictures --report {self.root}/docs/pictures\n")
+
+    def add_compiler(self, script=""):
+        """A g++ that lists what it compiles, and makes programs that list their arguments."""
+        self.tool("pkg-config", "echo -lfmt")
+        self.tool("g++", script + f"""
+while [ $# -gt 0 ]; do
+  case $1 in *.cpp | *.h) echo "$1" >>{self.root}/compiled ;; -o) out=$2 ;; esac
+  shift
+done
+echo '#!/usr/bin/env bash' >"$out"
+echo 'echo "tried in $PWD: $@"' >>"$out"
+chmod 755 "$out" 2>/dev/null""")
+        self.tools.joinpath("chmod").symlink_to(shutil.which("chmod"))
+        (self.root / "mine.cpp").write_text("int main() {}\n")
+
+    def test_a_file_of_ones_own_is_compiled_and_run(self):
+        self.add_compiler()
+        for library in "train/libtapegrad_train.a", "libtapegrad.a":
+            (self.build / "release" / library).parent.mkdir(exist_ok=True)
+            (self.build / "release" / library).touch()
+        header = f"{self.build}/release/include/tapegrad/tapegrad.h"
+        file = str(self.root / "mine.cpp")
+        for compiled in [header, file], [file]:
+            (self.root / "compiled").write_text("")
+            result = self.dev("try", file, "--seed", "3", code=0)
+            self.assertEqual(result.stdout, f"tried in {os.getcwd()}: --seed 3\n")
+            self.assertEqual((self.root / "compiled").read_text().split(), compiled)
+
+    def test_the_compiler_speaks_for_itself(self):
+        self.add_compiler("case $* in *mine.cpp*) echo 'mine.cpp:3: error: no' >&2; exit 1 ;; esac")
+        result = self.dev("try", str(self.root / "mine.cpp"), code=1)
+        self.assertEqual(result.stderr.splitlines()[1:], ["mine.cpp:3: error: no"])
+        self.assertEqual(result.stdout, "")
+
+    def test_a_file_to_try_must_exist(self):
+        self.assertEqual(self.dev("try", "nowhere.cpp", code=1).stderr, "dev: cannot read nowhere.cpp\n")
+        self.assertIn("Usage: ./dev", self.dev("try", code=2).stderr)
+
     def test_a_terminal_sees_the_progress_in_place(self):
         try:
             ours, theirs = os.openpty()

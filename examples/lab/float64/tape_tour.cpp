@@ -1,5 +1,6 @@
-// Writes a page that steps through the tape of a layer normalization, forward and backward, with
-// its statistics attached and detached side by side, and through a second derivative.
+// Writes pages that step through a tape, forward and backward: one with the four forms of a layer
+// normalization side by side, with mean and deviation attached and detached, and one with a second
+// derivative.
 
 #include <fmt/format.h>
 
@@ -11,26 +12,26 @@ using namespace tapegrad;
 namespace {
 
 // Layer normalization without gain and bias (Xu et al. 2019, section 3.1), and a loss that makes
-// the first entry large. `statistic` is applied to mean and deviation.
-std::string normalization(Tensor (*statistic)(const Tensor&)) {
+// the first entry large.
+ExportedTape normalization(const std::string& title, bool detach_mean, bool detach_scale) {
   const Tape tape({.keep_values = true});
-  const Tensor x = watch(Tensor({1, 4}, {1, 2, 4, 9}));
-  const Tensor mu = statistic(mean(x, -1, Keep::yes));
-  const Tensor centered = x - mu;
-  const Tensor deviation = statistic(sqrt(mean(square(x - mu), -1, Keep::yes)));
-  const Tensor y = centered / deviation;
-  const Tensor loss = sum(y * Tensor({4}, {1, 0, 0, 0.5}));
+  const Tensor x = named(watch(Tensor({1, 3}, {1, 2, 6})), "x");
+  const Tensor mu = named(mean(x, -1, Keep::yes), "mu");
+  const Tensor s = named(sqrt(mean(square(x - mu), -1, Keep::yes)), "s");
+  const Tensor centered = x - (detach_mean ? detach(mu) : mu);
+  const Tensor y = named(centered / (detach_scale ? detach(s) : s), "y");
+  const Tensor loss = named(sum(y * Tensor({3}, {1, 0, 0})), "loss");
   const Tensor gradient = grad(loss, x);
-  write_result(
-      fmt::format("  dl/dx {}, mean {:.4f}\n", to_string(gradient), mean(gradient).item()));
-  return as_json(tape);
+  write_result(fmt::format("  {:20} dl/dx {}, mean {:.4f}, variance {:.4f}\n", title,
+                           to_string(gradient), mean(gradient).item(), var(gradient).item()));
+  return {title, as_json(tape)};
 }
 
 std::string second_derivative() {
   const Tape tape({.keep_values = true});
-  const Tensor x = watch(Tensor({3}, {-1, 0, 2}));
-  const Tensor loss = sum(tanh(x) * x);
-  const Tensor slope = grad(loss, x, {.record = true});
+  const Tensor x = named(watch(Tensor({3}, {-1, 0, 2})), "x");
+  const Tensor loss = named(sum(tanh(x) * x), "loss");
+  const Tensor slope = named(grad(loss, x, {.record = true}), "slope");
   const Tensor curvature = grad(sum(slope), x);
   write_result(fmt::format("  slope {}, curvature {}\n", to_string(slope), to_string(curvature)));
   return as_json(tape);
@@ -45,9 +46,10 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     const std::string layer_norm = directory + "/tape_layer_norm.html";
     const std::string second = directory + "/tape_second_derivative.html";
     write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
-    const std::string attached = normalization([](const Tensor& t) { return t; });
-    const std::string detached = normalization([](const Tensor& t) { return detach(t); });
-    write_viewer({{"Statistics attached", attached}, {"Statistics detached", detached}},
+    write_viewer({normalization("nothing detached", false, false),
+                  normalization("mean detached", true, false),
+                  normalization("deviation detached", false, true),
+                  normalization("both detached", true, true)},
                  layer_norm);
     write_result(fmt::format("a derivative of a derivative: {}\n", second));
     write_viewer({{"sum(x tanh x), differentiated twice", second_derivative()}}, second);

@@ -61,6 +61,24 @@ TEST_CASE("layers of convolutions add their bias to every position of a channel"
   CHECK(parameters(ConvTranspose2d(2, 3, 3, random, {.bias = false})).size() == 1);
 }
 
+TEST_CASE("layers of convolutions take a number for each axis of an image", "[nn]") {
+  Random random(4);
+  const Conv2d wide(2, 3, {1, 5}, random, {.stride = {1, 2}, .padding = {0, 2}});
+  CHECK(wide.weight.shape() == Shape{3, 2, 1, 5});
+  CHECK(wide(zeros({1, 2, 6, 6})).shape() == Shape{1, 3, 6, 3});
+  CHECK(bound(wide) <= 1 / std::sqrt(10.0));
+  const ConvTranspose2d up(2, 3, {2, 4}, random, {.stride = {1, 3}, .output_padding = {0, 2}});
+  CHECK(up.weight.shape() == Shape{2, 3, 2, 4});
+  CHECK(up(zeros({1, 2, 3, 3})).shape() == Shape{1, 3, 4, 12});
+  CHECK(MaxPool2d{{.size = {2, 3}}}(zeros({1, 2, 6, 6})).shape() == Shape{1, 2, 3, 2});
+  CHECK_THROWS_WITH(Conv2d(2, 3, {1, 0}, random), "Conv2d: size must be at least 1: 0");
+  CHECK_THROWS_WITH(Conv2d(2, 3, 3, random, {.padding = {0, -1}}), Contains("padding"));
+  CHECK_THROWS_WITH(ConvTranspose2d(2, 3, 3, random, {.output_padding = {0, 1}}),
+                    Contains("output_padding must lie in [0, stride): 1 with stride 1"));
+  CHECK_THROWS_WITH(Conv1d(2, 3, 3, random, {.stride = {2, 1}}),
+                    "Conv1d: one axis takes one stride, not two: 2, 1");
+}
+
 TEST_CASE("layers of convolutions refuse groups that do not divide their channels", "[nn]") {
   Random random(3);
   CHECK_THROWS_WITH(Conv2d(3, 4, 3, random, {.groups = 2}),

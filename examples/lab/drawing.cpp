@@ -1,0 +1,79 @@
+#include "lab/drawing.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tapegrad/train/plot.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+constexpr const char* style = R"(<style>
+  svg { --back: #ffffff; --text: #24292f; --faint: #6e7781; --blue: #0969da; --red: #cf222e; --orange: #bc4c00;
+    --green: #1a7f37; color: var(--text) }
+  @media (prefers-color-scheme: dark) { svg { --back: #0d1117; --text: #e6edf3; --faint: #8b949e; --blue: #58a6ff;
+    --red: #ff7b72; --orange: #f0883e; --green: #3fb950 } }
+  .back { fill: var(--back) }
+  .blue { color: var(--blue) } .red { color: var(--red) } .orange { color: var(--orange) }
+  .green { color: var(--green) } .faint { color: var(--faint) }
+  text { fill: currentColor; font: 14px sans-serif }
+  .middle { text-anchor: middle } .end { text-anchor: end }
+  .small { font-size: 12px } .strong { font-weight: bold } .title { font-size: 17px; font-weight: bold }
+  .line { fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round }
+  .thick { stroke-width: 3 } .dashed { stroke-dasharray: 5 4 }
+  .area { fill: currentColor; fill-opacity: 0.25 } .head { fill: currentColor }
+</style>
+)";
+
+std::string path(const std::vector<Spot>& spots) {
+  std::string result;
+  for (const Spot& spot : spots)
+    result += fmt::format("{}{:.1f} {:.1f}", result.empty() ? "M" : "L", spot.x, spot.y);
+  return result;
+}
+
+}  // namespace
+
+Drawing::Drawing(double width, double height) : width_(width), height_(height) {}
+
+void Drawing::words(Spot at, const std::string& text, const std::string& classes) {
+  body_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", classes, at.x,
+                       at.y, escaped(text));
+}
+
+void Drawing::line(const std::vector<Spot>& spots, const std::string& classes) {
+  body_ += fmt::format("<path class=\"line {}\" d=\"{}\"/>\n", classes, path(spots));
+}
+
+void Drawing::area(const std::vector<Spot>& corners, const std::string& classes) {
+  body_ += fmt::format("<path class=\"area {}\" d=\"{}Z\"/>\n", classes, path(corners));
+}
+
+void Drawing::box(Spot corner, double width, double height, const std::string& classes) {
+  body_ += fmt::format(
+      "<rect class=\"line {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
+      "rx=\"6\"/>\n",
+      classes, corner.x, corner.y, width, height);
+}
+
+void Drawing::arrow(Spot from, Spot to, const std::string& classes) {
+  constexpr double length = 11, half_width = 4.5;
+  const double distance = std::hypot(to.x - from.x, to.y - from.y);
+  const Spot along{(to.x - from.x) / distance, (to.y - from.y) / distance};
+  const Spot neck{to.x - length * along.x, to.y - length * along.y};
+  const Spot side{half_width * along.y, -half_width * along.x};
+  line({from, neck}, classes);
+  body_ += fmt::format(
+      "<path class=\"head {}\" d=\"{}Z\"/>\n", classes,
+      path({to, {neck.x + side.x, neck.y + side.y}, {neck.x - side.x, neck.y - side.y}}));
+}
+
+std::string Drawing::svg() const {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+      "height=\"{1}\">\n{2}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n{3}</svg>\n",
+      width_, height_, style, body_);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// A place in a drawing, in pixels from its upper left corner.
+struct Spot {
+  double x, y;
+};
+
+/// An SVG image of lines, areas and words, for what is not a curve (see train/plot.h). It follows
+/// the reader's preference for light or dark. `classes` are words of these: a color (blue, red,
+/// orange, green, faint); for words middle, end, small, strong, title; for lines thick, dashed.
+/// An area is filled lightly.
+class Drawing {
+ public:
+  Drawing(double width, double height);
+
+  void words(Spot at, const std::string& text, const std::string& classes = "");
+  void line(const std::vector<Spot>& spots, const std::string& classes = "");
+  void area(const std::vector<Spot>& corners, const std::string& classes = "");
+  void box(Spot corner, double width, double height, const std::string& classes = "");
+  /// A straight line with a head at its end.
+  void arrow(Spot from, Spot to, const std::string& classes = "");
+
+  std::string svg() const;
+
+ private:
+  double width_, height_;
+  std::string body_;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,60 @@
+"""What the scripts for the operations share: random inputs, and what PyTorch finds for them."""
+
+import json
+import pathlib
+
+import torch
+
+double = torch.float64
+
+
+def away(*shape, low=-2.0, high=2.0, gap=0.15, around=(0.0,)):
+    """Random numbers that keep a distance from the kinks of a function."""
+    x = torch.rand(*shape, dtype=double) * (high - low) + low
+    for kink in around:
+        near = (x - kink).abs() < gap
+        x = torch.where(near, kink + gap * torch.where(x < kink, -1.0, 1.0) * 1.5, x)
+    return x
+
+
+def spread(*shape, step=0.25):
+    """Distinct numbers, at least `step` apart, in random order: no ties, no near ties."""
+    count = torch.Size(shape).numel()
+    order = torch.randperm(count).to(double)
+    return ((order - count / 2) * step).reshape(shape)
+
+
+def positive(*shape):
+    return away(*shape, low=0.3, high=3.0, around=())
+
+
+def any_(*shape):
+    return away(*shape, around=())
+
+
+def plain(tensor):
+    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
+
+
+def found_for(rows):
+    """For each row, a name with a function and its inputs: the inputs, the value and the gradients."""
+    golden = {}
+    for name, (function, inputs) in rows.items():
+        inputs = [x.to(double).requires_grad_() for x in inputs]
+        value = function(*inputs)
+        seed = torch.rand_like(value) + 0.5
+        gradients = torch.autograd.grad(value, inputs, seed)
+        golden[name] = {
+            "inputs": [plain(x) for x in inputs],
+            "value": plain(value),
+            "seed": plain(seed),
+            "gradients": [plain(g) for g in gradients],
+        }
+    return golden
+
+
+def write(name, golden):
+    lines = ",\n".join(f"{json.dumps(row)}: {json.dumps(values)}" for row, values in golden.items())
+    path = pathlib.Path(__file__).with_name(name)
+    path.write_text("{\n" + lines + "\n}\n")
+    print(f"{path.name}: {len(golden)} operations, PyTorch {torch.__version__}")
