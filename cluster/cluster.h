@@ -30,13 +30,14 @@ struct Shard {
 ///
 ///     Cluster cluster({.shards = 8});
 ///     cluster.broadcast(fields(net));
-///     const auto [loss, gradients] = cluster.gradients(fields(net), 64, [&](const Shard& rows) {
-///     ... });
+///     const auto [loss, gradients] =
+///         cluster.gradients(fields(net), rows, [&](const Shard& shard) { ... });
 ///
 /// Processes are started together by mpirun or srun (MPI 3.1). A program that was started alone, or
 /// built without MPI, is a cluster of one process. All processes call the same members in the same
 /// order. A process that ends with an exception, or without destroying its Cluster, ends all
 /// others.
+/// Example: `Cluster cluster({.shards = 4}); cluster.broadcast(fields(net))`
 class Cluster {
  public:
   /// Throws ArgumentError for fewer shards than processes, and Error for a second cluster in a

@@ -5,6 +5,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Sequences of labels, padded to one length.
+/// Example: `const CtcTargets targets{ids, Indices({2}, {5, 3})}`
 struct CtcTargets {
   Indices labels;   ///< (B, S), in [0, C) and never the blank; those from a length on are ignored
   Indices lengths;  ///< (B), each in [0, S]
@@ -22,8 +23,7 @@ struct CtcOptions {
 ///   returns () or (B)
 /// Where the loss is infinite, the gradient is 0 (in PyTorch NaN, unless zero_infinity). Throws
 /// ShapeError for shapes, lengths and labels that do not fit.
-/// Example: `ctc(log_softmax(steps), Indices({2}, {5, 4}), {Indices({2, 1}, {3, 1}), Indices({2},
-/// {1, 1})})`
+/// Example: `ctc(log_softmax(steps), {{2}, {5, 4}}, {ids, {{2}, {2, 1}}}, {.zero_infinity = true})`
 Tensor ctc(const Tensor& log_p, const Indices& input_lengths, const CtcTargets& targets,
            CtcOptions options = {}, Place = Place::here());
 

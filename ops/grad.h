@@ -23,6 +23,7 @@ struct GradOptions {
 ///   y: any shape if seeded, otherwise one element   xs: leaves or nodes of the tape
 /// Throws TapeError without a tape, for a y or x that is not on it, and for nodes whose rules an
 /// earlier sweep used up; ShapeError for a missing seed or one of another shape.
+/// Example: `const Tensor slope = grad(sum(tanh(x)), x, {.record = true})`
 std::vector<Tensor> grad(const Tensor& y, const std::vector<Tensor>& xs,
                          const GradOptions& options = {}, Place place = Place::here());
 Tensor grad(const Tensor& y, const Tensor& x, const GradOptions& options = {},
@@ -32,12 +33,14 @@ std::vector<Tensor> grad(const Tensor& y, const std::vector<Parameter>& xs,
                          const GradOptions& options = {}, Place place = Place::here());
 
 /// A function of several tensors, differentiable in each.
+/// Example: `const Function f = [](const std::vector<Tensor>& in) { return in[0] * in[1]; }`
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 
 /// The vector-Jacobian products v^T df/dx for each x. They are recorded on the active tape and can
 /// be differentiated again; without a tape, or under NoGrad, they are constants. This function,
 /// `jvp`, `jacobian` and `hvp` return zeros where f does not depend on x. They throw ArgumentError
 /// for an empty f and ShapeError for a v that does not fit.
+/// Example: `vjp([](const std::vector<Tensor>& in) { return tanh(in[0]); }, {x}, ones({4, 6}))`
 std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const Tensor& v,
                         Place place = Place::here());
 /// The Jacobian-vector product sum_i df/dx_i v_i, the derivative of f in the direction of `vs`. It
@@ -50,18 +53,22 @@ Tensor jvp(const Function& f, const std::vector<Tensor>& xs, const std::vector<T
            Place place = Place::here());
 /// The Jacobian of f at x: element (i..., j...) is df_i/dx_j, of the shape of f(x) followed by x's.
 /// Takes one sweep for each element of f(x). Recorded like `vjp`.
+/// Example: `jacobian([](const Tensor& v) { return softmax(v); }, Tensor({3}, {1, 2, 3}))`
 Tensor jacobian(const std::function<Tensor(const Tensor&)>& f, const Tensor& x,
                 Place place = Place::here());
 /// The Hessian-vector product of a scalar function: d/dx <df/dx, v>.
+/// Example: `hvp([](const Tensor& v) { return sum(exp(v)); }, x, y)`
 Tensor hvp(const std::function<Tensor(const Tensor&)>& f, const Tensor& x, const Tensor& v,
            Place place = Place::here());
 
 /// Called with a value in the forward pass and with its gradient in the backward pass.
+/// Example: `const Observer seen{.gradient = [](const Tensor& g) { fmt::print("{}\n", g); }}`
 struct Observer {
   std::function<void(const Tensor&)> value = {};
   std::function<void(const Tensor&)> gradient = {};
 };
 /// x itself. `observer` sees x now and its gradient in every sweep, and changes neither.
+/// Example: `probe(x, {.gradient = [](const Tensor& g) { fmt::print("{}\n", sum(g).item()); }})`
 Tensor probe(const Tensor& x, Observer observer, Place = Place::here());
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -30,6 +30,7 @@ struct CrossEntropyOptions {
 /// -log p_c, and the mean divides by the sum of the weights of the labels, as in PyTorch. An
 /// ignored row has loss 0; the mean is NaN when every row is ignored, as in PyTorch. Throws
 /// ShapeError for shapes and labels that do not fit, ArgumentError for smoothing outside [0, 1].
+/// Example: `cross_entropy(logits, labels, {.label_smoothing = 0.1})`
 Tensor cross_entropy(const Tensor& logits, const Indices& labels,
                      const CrossEntropyOptions& options = {}, Place = Place::here());
 /// The same for a target distribution in each row. target: logits.shape.
@@ -50,12 +51,15 @@ struct BinaryCrossEntropyOptions {
 /// The mean of softplus(x) - x t, the cross entropy of Bernoulli logits x and targets t in [0, 1].
 /// Throws ShapeError unless the shapes are equal, as do mse and l1, and for weights that do not
 /// broadcast to them.
+/// Example: `binary_cross_entropy_with_logits(x, greater(y, 0), {.positive_weight = 2.0})`
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
                                         const BinaryCrossEntropyOptions& options = {},
                                         Place = Place::here());
 /// The mean of (x - target)^2.
+/// Example: `mse(x, y)`
 Tensor mse(const Tensor& x, const Tensor& target, LossOptions options = {}, Place = Place::here());
 /// The mean of |x - target|.
+/// Example: `l1(x, y, {.reduction = Reduction::sum})`
 Tensor l1(const Tensor& x, const Tensor& target, LossOptions options = {}, Place = Place::here());
 
 struct HuberOptions {
@@ -65,10 +69,12 @@ struct HuberOptions {
 /// The mean of e^2 / 2 where |e| <= delta and delta (|e| - delta / 2) elsewhere, with e = x -
 /// target (Huber 1964), like torch's huber_loss. Throws ShapeError for shapes that differ,
 /// ArgumentError unless delta > 0.
+/// Example: `huber(x, y, {.delta = 0.5})`
 Tensor huber(const Tensor& x, const Tensor& target, HuberOptions options = {},
              Place = Place::here());
 /// The mean of max(0, 1 - x t) for scores x and targets t, each -1 or 1; where x t = 1 the gradient
 /// is 0. Throws ShapeError for shapes that differ.
+/// Example: `hinge(x, sign(y))`
 Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options = {},
              Place = Place::here());
 /// The Kullback-Leibler divergence KL(p || q) = sum_c p_c (log p_c - log q_c) in nats, as a mean
@@ -76,6 +82,7 @@ Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options = {},
 ///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns () or (...)
 /// Where p = 0, value and gradient are exactly 0, even if log q = -inf. Throws ShapeError for a
 /// scalar and for shapes that differ.
+/// Example: `kl_divergence(log_softmax(x), softmax(y))`
 Tensor kl_divergence(const Tensor& log_q, const Tensor& p, LossOptions options = {},
                      Place = Place::here());
 
@@ -87,8 +94,9 @@ struct GaussianNllOptions {
 /// The mean of (log v + (x - target)^2 / v) / 2, the negative log-likelihood of targets under
 /// normal distributions of mean x and variance v (Nix and Weigend 1994). torch's gaussian_nll_loss.
 ///   x, target: any shape   variance: the same, or 1 along the last axis   returns () or x's shape
-/// Throws ShapeError for other shapes, ArgumentError for a negative variance and unless epsilon >
-/// 0. Example: `gaussian_nll(x, y, exp(x))`
+/// Throws ShapeError for other shapes, ArgumentError for a negative variance and unless
+/// epsilon > 0.
+/// Example: `gaussian_nll(x, y, exp(x), {.full = true})`
 Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& variance,
                     GaussianNllOptions options = {}, Place = Place::here());
 
@@ -99,7 +107,7 @@ struct CosineOptions {
 /// The cosine of the angle between vectors along an axis: <a, b> / (|a| |b|).
 ///   a, b: of one rank, broadcast   returns their shape without the axis
 /// Throws ShapeError for shapes that do not fit, ArgumentError unless epsilon > 0.
-/// Example: `cosine_similarity(x, y)`
+/// Example: `cosine_similarity(x, y, {.axis = 0})`
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options = {},
                          Place = Place::here());
 
@@ -111,7 +119,7 @@ struct CosineEmbeddingOptions {
 /// where it is -1. torch's cosine_embedding_loss.
 ///   a, b: (..., C)   target: (...), each 1 or -1   returns () or (...)
 /// Throws ShapeError for shapes that do not fit, ArgumentError for a margin outside [-1, 1].
-/// Example: `cosine_embedding(x, y, Tensor({4}, {1, -1, 1, 1}))`
+/// Example: `cosine_embedding(x, y, Tensor({4}, {1, -1, 1, 1}), {.margin = 0.1})`
 Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
                         CosineEmbeddingOptions options = {}, Place = Place::here());
 
@@ -126,7 +134,7 @@ struct TripletOptions {
 /// triplet_margin_loss.
 ///   anchor, positive, negative: (..., C)   returns () or (...)
 /// Throws ShapeError for a scalar and for shapes that differ, ArgumentError unless margin > 0.
-/// Example: `triplet_margin(x, y, 2.0 * y)`
+/// Example: `triplet_margin(x, y, 2.0 * y, {.margin = 0.2})`
 Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                       TripletOptions options = {}, Place = Place::here());
 

@@ -27,7 +27,7 @@ struct NormRecord {
 };
 
 /// A weight matrix or filter in one step.
-/// Example: `for (const WeightRecord& w : Probe(fields(net)).weights()) fmt::print("{}\n", w.norm)`
+/// Example: `Probe probe(fields(net)); const std::vector<WeightRecord> records = probe.weights()`
 struct WeightRecord {
   Index step;
   std::string weight;

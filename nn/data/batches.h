@@ -36,7 +36,7 @@ Indices batch_order(Index count, Random* random);
 ///
 /// The order depends on `random` alone. To resume a pass, skip the `first` batches. The last batch
 /// may be smaller. The set must outlive the batches.
-/// Example: `for (const auto& [rows, classes] : Batches(Examples(x, labels), 2, random)) net(rows)`
+/// Example: `Examples set(x, labels); for (const auto& [a, b] : Batches(set, 2, random)) net(a)`
 template <ExampleSet Set>
 class Batches {
  public:

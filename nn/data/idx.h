@@ -16,7 +16,7 @@ struct Batch {
 };
 
 /// Greyscale images as bytes, and their labels: MNIST or any set in its format.
-/// Example: `const ImageSet set = read_idx("images.idx", "labels.idx"); set.images({{0}})`
+/// Example: `const ImageSet set = read_idx("images.idx", "labels.idx"); set.count()`
 struct ImageSet {
   Index height = 0, width = 0;
   std::vector<std::uint8_t> pixels;  ///< (count, height, width)

@@ -22,6 +22,7 @@ struct Conv2dOptions {
 /// Weight and bias start with PyTorch's U(+-1/sqrt(in / groups height width)). With weight
 /// normalization, `weight` holds v and the gain starts as |v|. Throws ArgumentError for sizes,
 /// strides and dilations below 1, and for groups that do not divide `in` and `out`.
+/// Example: `Conv2d(3, 16, 3, random, {.padding = 1})(images)`
 struct Conv2d {
   Parameter weight, bias, gain;
   ConvOptions window;
@@ -37,6 +38,7 @@ struct Conv2d {
   void pytorch(PyTorchState& state) const;
 };
 
+/// Example: `Conv1d(3, 16, 3, random, Conv1dOptions{.padding = 1})(sequence)`
 using Conv1dOptions = Conv2dOptions;
 
 /// A convolution along one axis.
@@ -44,6 +46,7 @@ using Conv1dOptions = Conv2dOptions;
 ///   returns (N, out, L') as in `conv1d`
 /// Weight and bias start with PyTorch's U(+-1/sqrt(in / groups size)). Throws ArgumentError as
 /// Conv2d does, and for options with two different numbers.
+/// Example: `Conv1d(3, 16, 3, random, {.padding = 1})(sequence)`
 struct Conv1d {
   Parameter weight, bias, gain;
   ConvOptions window;
@@ -73,6 +76,7 @@ struct ConvTranspose2dOptions {
 ///   returns (N, out, H', W') as in `conv_transpose2d`
 /// Weight and bias start with PyTorch's U(+-1/sqrt(out / groups height width)). Throws
 /// ArgumentError as Conv2d does, and for an output_padding that is not less than the stride.
+/// Example: `ConvTranspose2d(3, 16, 2, random, {.stride = 2})(images)`
 struct ConvTranspose2d {
   Parameter weight, bias;
   ConvTransposeOptions window;
@@ -89,6 +93,7 @@ struct ConvTranspose2d {
 };
 
 /// `max_pool2d` as a layer.
+/// Example: `Sequential{Conv2d(3, 4, 3, random), relu, MaxPool2d{{.size = 2}}}(images)`
 struct MaxPool2d {
   PoolOptions options;
   Tensor operator()(const Tensor& x, Place place = Place::here()) const {
@@ -97,6 +102,7 @@ struct MaxPool2d {
 };
 
 /// (N, ...) to (N, features).
+/// Example: `Sequential{Flatten(), Linear(192, 10, random)}(images)`
 struct Flatten {
   Tensor operator()(const Tensor& x, Place = Place::here()) const;
 };

@@ -12,6 +12,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// Example: `if (NormSpec("rms").kind == NormKind::rms) fmt::print("no mean\n")`
 enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive, whiten };
 
 /// Describes a normalization: its kind and options. It can be made from text such as "layer",
@@ -37,6 +38,7 @@ enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive, w
 /// Options of all: eps (inside the root, or outside with place=out), s (smoothing: eps = s^2),
 /// learn_s=1, unbiased=1, affine (gain and bias), gain (its initial value), weight=1 (weight
 /// normalization too).
+/// Example: `Norm(NormSpec("ada:c=1,k=0.1"), 6)(x)`
 struct NormSpec {
   NormKind kind = NormKind::none;
   NormOptions statistics = {};
@@ -65,11 +67,13 @@ struct NormSpec {
   void expect_possible() const;
 };
 /// The names that NormSpec accepts.
+/// Example: `for (const std::string& name : norm_names()) fmt::print("{}\n", name)`
 std::vector<std::string> norm_names();
 
 /// The axis that holds the channels. `features` is (..., C) with at most three axes. With four
 /// axes, say `second` for images (N, C, H, W) and `last` for (..., C). Signals (N, C, L) are also
 /// `second`.
+/// Example: `Norm("group:groups=3", 3, Channels::second)(images)`
 enum class Channels { features, last, second };
 
 /// A normalization at one place of a network, with its parameters and running averages.
@@ -77,6 +81,7 @@ enum class Channels { features, last, second };
 /// Throws ArgumentError for instance normalization of features, for options out of range, for
 /// channels below 1, and for groups that do not divide the channels; ShapeError for `features` with
 /// four axes, whose channels may be last or second.
+/// Example: `Norm("layer", 6)(x)`
 struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;
@@ -117,6 +122,7 @@ struct Norm {
 /// their definition. Around recomputed blocks, it must stay in scope until the sweep. Tensors that
 /// the function derives from their activations cannot leave the block, so a penalty needs a stack
 /// without `recompute`.
+/// Example: `AroundNorms off([](const Norm&, const Tensor& in, auto&) { return in; }); net(x)`
 class AroundNorms {
  public:
   /// The normalization itself, before gain and bias.

@@ -8,6 +8,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// An exponential moving average of parameters, for evaluation: it is less noisy than the
 /// parameters (Polyak and Juditsky 1992; decay as in Szegedy et al. 2016).
+/// Example: `Ema average(parameters(net), 0.99); average.update(); average.swap()`
 class Ema {
  public:
   /// Starts from the current values. Throws ArgumentError for a decay outside [0, 1), and for

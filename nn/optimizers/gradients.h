@@ -11,13 +11,17 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Scales all gradients so that their global norm is at most `limit` (Pascanu et al. 2013,
 /// algorithm 1). Returns the norm before scaling.
+/// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_global_norm(found, 1)`
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit);
 /// Scales each gradient so that its own norm is at most `limit`.
+/// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_norm(found, 1)`
 void clip_by_norm(std::vector<Tensor>& gradients, double limit);
 /// Clamps each element to [-limit, limit].
+/// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_value(found, 0.1)`
 void clip_by_value(std::vector<Tensor>& gradients, double limit);
 
 /// Adds gradients to `total`, initially empty, to accumulate several small batches before a step.
+/// Example: `std::vector<Tensor> total; accumulate(total, grad(sum(net(x)), parameters(net)))`
 void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -21,8 +21,8 @@ struct MuonOptions {
 /// kernel with more axes, the first are the outputs and the others together the inputs. The step is
 /// multiplied by sqrt(max(1, out / in)). Vectors take AdamW's steps instead, as in the authors'
 /// program, which also leaves embeddings and output layers to AdamW: give those an optimizer of
-/// their own. Throws ArgumentError as `Optimizer` does. Example: `Muon(parameters(net),
-/// {.learning_rate = 0.02})`
+/// their own. Throws ArgumentError as `Optimizer` does.
+/// Example: `Muon muon(parameters(net), {.learning_rate = 0.02})`
 class Muon final : public Adam {
  public:
   explicit Muon(std::vector<Parameter> parameters, MuonOptions options = {});

@@ -10,12 +10,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Running statistics of an optimizer: one tensor for each parameter.
+/// Example: `const Adam adam(parameters(net)); const Moments& mean = adam.moments()[0]`
 struct Moments {
   std::string name;
   std::vector<Tensor> values;
 };
 
 /// How an optimizer treats some of its parameters.
+/// Example: `Adam(parameters(net)).set_group({parameters(net)[0]}, {.learning_rate_factor = 0.1})`
 struct ParameterGroup {
   double learning_rate_factor = 1;          ///< times the optimizer's learning rate
   std::optional<double> weight_decay = {};  ///< instead of the one before
@@ -24,6 +26,7 @@ struct ParameterGroup {
 /// Updates parameters by their gradients, in place. Constructors throw ArgumentError for a
 /// parameter that is listed twice or empty, for learning rates, epsilons and decays that are
 /// negative or not finite, and for momentum, betas and alpha outside [0, 1).
+/// Example: `std::unique_ptr<Optimizer> optimizer = std::make_unique<Adam>(parameters(net))`
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
@@ -94,6 +97,7 @@ struct SgdOptions {
   double weight_decay = 0;  ///< added to the gradient, times the parameter
 };
 /// Stochastic gradient descent with (Nesterov) momentum, as torch.optim.SGD.
+/// Example: `Sgd(parameters(net), {.learning_rate = 0.1, .momentum = 0.9})`
 class Sgd final : public Optimizer {
  public:
   explicit Sgd(std::vector<Parameter> parameters, SgdOptions options = {});
@@ -111,6 +115,7 @@ struct AdamOptions {
   double weight_decay = 0;  ///< added to the gradient, times the parameter
 };
 /// Adam (Kingma and Ba 2015, algorithm 1), as torch.optim.Adam.
+/// Example: `Adam(parameters(net), {.beta2 = 0.99}).step(grad(sum(net(x)), parameters(net)))`
 class Adam : public Optimizer {
  public:
   explicit Adam(std::vector<Parameter> parameters, AdamOptions options = {});
@@ -134,6 +139,7 @@ struct AdamWOptions {
   bool matrices_only = false;  ///< no decay of gains, biases and other vectors
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW.
+/// Example: `AdamW(parameters(net), {.weight_decay = 0.1, .matrices_only = true})`
 class AdamW final : public Adam {
  public:
   explicit AdamW(std::vector<Parameter> parameters, AdamWOptions options = {});
@@ -148,6 +154,7 @@ struct RmsPropOptions {
 };
 /// Divides gradients by the root of their running mean square (Tieleman and Hinton 2012), as
 /// torch.optim.RMSprop.
+/// Example: `RmsProp(parameters(net), {.learning_rate = 1e-3})`
 class RmsProp final : public Optimizer {
  public:
   explicit RmsProp(std::vector<Parameter> parameters, RmsPropOptions options = {});
@@ -165,6 +172,7 @@ struct AdagradOptions {
 };
 /// Divides gradients by the root of the sum of their squares (Duchi et al. 2011), as
 /// torch.optim.Adagrad.
+/// Example: `Adagrad(parameters(net), {.learning_rate = 0.1})`
 class Adagrad final : public Optimizer {
  public:
   explicit Adagrad(std::vector<Parameter> parameters, AdagradOptions options = {});
