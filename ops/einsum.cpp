@@ -55,7 +55,7 @@ char repeated(const std::string& letters) {
 // One term of the equation.
 std::string term(const std::string& equation, std::string text) {
   const std::size_t points = text.find("...");
-  if (points != std::string::npos) text.replace(points, 3, {ellipsis_mark});
+  if (points != std::string::npos) text.replace(points, 3, 1, ellipsis_mark);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (i == points) continue;
