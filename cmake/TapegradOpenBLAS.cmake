@@ -4,7 +4,7 @@ find_package(OpenBLAS CONFIG QUIET)
 find_path(TAPEGRAD_LAPACK_INCLUDE lapack.h)
 mark_as_advanced(TAPEGRAD_LAPACK_INCLUDE)
 if(OpenBLAS_FOUND AND TAPEGRAD_LAPACK_INCLUDE AND NOT TARGET tapegrad::openblas)
-  add_library(tapegrad::openblas INTERFACE IMPORTED)
+  add_library(tapegrad::openblas INTERFACE IMPORTED GLOBAL)
   set_target_properties(tapegrad::openblas PROPERTIES
     INTERFACE_INCLUDE_DIRECTORIES "${OpenBLAS_INCLUDE_DIRS};${TAPEGRAD_LAPACK_INCLUDE}"
     INTERFACE_LINK_LIBRARIES "${OpenBLAS_LIBRARIES}")
