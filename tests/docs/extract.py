@@ -1,7 +1,8 @@
 """The code in README.md and docs/: extract.py ROOT OUT
 
 A cpp block with a main is a whole program: it is written to OUT/NAME.cpp, and a text block right after
-it to OUT/NAME.txt, what the program must print. The glossary's program runs once for each line of code in
+it to OUT/NAME.txt, what the program must print. A program whose first line names its file is run by the
+commands of its page (commands_test.py). The glossary's program runs once for each line of code in
 the second column of its tables, with that line in the place of a comment. Any other cpp block is a
 quotation and must stand in a source file, line for line but for indentation."""
 
