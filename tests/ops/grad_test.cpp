@@ -142,6 +142,8 @@ TEST_CASE("Jacobian-vector products of constants are 0, and what does not fit is
   CHECK_THROWS_WITH(jvp(Function(), {x}, {x}), Contains("jvp: the function is empty"));
   CHECK_THROWS_WITH(jvp(same, {x}, {}), Contains("jvp: 0 vectors for 1 inputs"));
   CHECK_THROWS_WITH(jvp(same, {x}, {ones({3})}), Contains("jvp: the vector must have the shape"));
+}
+
 TEST_CASE("each gradient is announced once it is final, and only then", "[tape]") {
   const bool recorded = GENERATE(false, true);
   const Tape tape;
