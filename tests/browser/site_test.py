@@ -91,7 +91,7 @@ class Site(unittest.TestCase):
         self.driver.switch_to.frame("MSearchResults")
         self.driver.find_element("link text", "max_pool2d").click()
         self.driver.switch_to.default_content()
-        self.assertIn("max_pool2d(images, {.size = 3, .stride = 2})", self.driver.find_element("tag name", "main").text)
+        self.assertIn("max_pool2d(images, {", self.driver.find_element("tag name", "main").text)
 
 
 if __name__ == "__main__":
