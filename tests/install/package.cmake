@@ -9,6 +9,9 @@ run(dpkg-deb --field ${package})
 expect("Package: libtapegrad-dev\n")
 expect("Section: libdevel\n")
 set(depends "libfmt-dev, libtbb-dev, libhwy-dev, zlib1g-dev, nlohmann-json3-dev, libcli11-dev")
+if(MPI)
+  string(APPEND depends ", libopenmpi-dev")
+endif()
 if(LINALG)
   string(APPEND depends ", libopenblas-dev, liblapacke-dev")
   set(linalg include/tapegrad/linalg.h include/tapegrad/linalg/solve.h lib/libtapegrad_linalg.a
@@ -19,6 +22,7 @@ expect("Depends: ${depends}\n")
 run(dpkg-deb --contents ${package})
 foreach(file include/tapegrad/tapegrad.h include/tapegrad/core/tensor.h
              include/tapegrad/train.h include/tapegrad/train/trainer.h
+             include/tapegrad/cluster.h include/tapegrad/cluster/cluster.h lib/libtapegrad_cluster.a
              lib/libtapegrad.a lib/libtapegrad64.a lib/libtapegrad_train.a lib/libtapegrad_train64.a lib/cmake/tapegrad/tapegradConfig.cmake
              lib/pkgconfig/tapegrad.pc lib/pkgconfig/tapegrad64.pc
              share/doc/libtapegrad-dev/copyright share/doc/libtapegrad-dev/changelog.gz ${linalg})
