@@ -77,16 +77,17 @@ class Dev(unittest.TestCase):
         self.assertEqual(self.dev(code=0).stdout, "new\n")
         self.assertIn("unknown program no_program; available: toy\n", self.dev("run", "no_program", code=2).stderr)
 
-    def add_experiments(self, *names):
+    def add_experiments(self, *names, left_out=()):
         """A program lab that writes a page with claims of every kind."""
         (self.root / "examples/lab/float64").mkdir(parents=True)
-        for name in names:
+        for name in (*names, *left_out):
             (self.root / f"examples/lab/float64/{name}.cpp").touch()
         lab = self.build / "release/examples/lab/lab"
         lab.parent.mkdir()
         kinds = ["holds", "holds", "fails", "published holds", "published fails", "published open", "published open"]
         page = "<h1>Toys</h1>\n" + "".join(f'<div class="claim {kind}">\n' for kind in kinds)
         lab.write_text(f"""#!{shutil.which('bash')}
+[[ $1 != --help ]] || {{ printf '  %-12s  A toy.\\n' {" ".join(names)}; exit; }}
 echo "$@"
 [[ $1 == tape_tour || ${{2:-}} != --report ]] || echo '{page}' >"$3/$1.html"
 """)
@@ -105,6 +106,11 @@ echo "$@"
         self.assertIn("== tape_tour\n", self.dev("lab", "--report", str(pages), code=0).stdout)
         self.assertIn('<a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 borne out, 1 contradicted, '
                       "2 not seen at this scale</li>", (pages / "index.html").read_text())
+
+    def test_the_laboratory_says_what_the_program_was_built_without(self):
+        self.add_experiments("toys", left_out=["linear"])
+        self.assertEqual(self.dev("lab", code=0).stdout,
+                         "== linear: left out, since OpenBLAS was not found\n== toys\ntoys\n")
 
     def test_pictures_are_drawn_where_the_pages_show_them(self):
         self.add_experiments("toys")
