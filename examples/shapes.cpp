@@ -42,7 +42,7 @@ struct ResidualBlock {
 };
 
 void train_on(const std::filesystem::path& path, Random& random) {
-  const Examples all(read_npz(path).at("images"), read_npz_indices(path, "labels"));
+  const Examples all(read_npz(path, "images"), read_npz_indices(path, "labels"));
   const auto [train, test] = random_split(all, 0.8, random);
 
   const auto global_mean = [](const Tensor& x) { return mean(x, {2, 3}); };

@@ -8,9 +8,10 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct GradOptions {
-  Tensor seed = {};     ///< the gradient of y, of y's shape; ones for a scalar y if undefined
-  bool keep = false;    ///< keep the rules for another sweep
-  bool record = false;  ///< record the sweep on the tape, for derivatives of gradients
+  Tensor seed = {};   ///< the gradient of y, of y's shape; ones for a scalar y if undefined
+  bool keep = false;  ///< keep the rules for another sweep
+  /// Record the sweep on the tape, for derivatives of gradients. It keeps the rules as well.
+  bool record = false;
   /// Called with the position of each x and its gradient as soon as that gradient is final, while
   /// the sweep goes on: those used last come first, those that y does not depend on at the end. The
   /// order depends on the tape alone.

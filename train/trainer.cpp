@@ -1,10 +1,35 @@
 #include "tapegrad/train/trainer.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/random.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
+
+// A program that prints its results may have nothing to return.
+Json object_of(const Json& metrics) { return metrics.is_null() ? Json::object() : metrics; }
+
+// The loss of the first step. A stream of random numbers that outlives it must be kept by
+// checkpoints: otherwise it would begin anew after --resume.
+Tensor loss_of_kept_streams(const Task& task, Index step) {
+  const RandomJournal journal;
+  const Tensor loss = task.loss(step);
+  for (const RandomJournal::Entry& entry : journal.entries()) {
+    const bool kept = *entry.random == nullptr ||
+                      std::any_of(task.random.begin(), task.random.end(), [&](const auto& stream) {
+                        return stream.second == *entry.random;
+                      });
+    expect<Error>(kept,
+                  "trainer: the loss draws from a Random that Task::random does not list, so a "
+                  "resumed training would draw other numbers; list it: .random = {{{{\"training\", "
+                  "&random}}}}");
+  }
+  return loss;
+}
 
 void train_epochs(const Task& task, Run& run, const std::function<double(Index)>& step,
                   Training& updates) {
@@ -13,7 +38,8 @@ void train_epochs(const Task& task, Run& run, const std::function<double(Index)>
     run.step(loss, updates.optimizer().learning_rate());
     const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
     if (!ends_epoch) continue;
-    const Json metrics = task.evaluate ? updates.averaged(task.evaluate) : Json::object();
+    const Json metrics =
+        task.evaluate ? object_of(updates.averaged(task.evaluate)) : Json::object();
     if (Plateau* plateau = updates.plateau())
       plateau->next(metrics.value("validation_loss", run.epoch_loss()));
     run.report(metrics);
@@ -68,7 +94,11 @@ int Trainer::train(const Task& task) const {
       resumed_state(resumed_, run_.resume, task.steps, !flags_.extension().empty());
   if (resumes()) resume(task, updates, state.steps);
   write_result(task.description);
-  const auto step = [&](Index i) { return updates.step([&] { return task.loss(i); }); };
+  bool checks_streams = run_.dry_run || !run_.save.empty();
+  const auto step = [&](Index i) {
+    const bool first = std::exchange(checks_streams, false);
+    return updates.step([&] { return first ? loss_of_kept_streams(task, i) : task.loss(i); });
+  };
   if (run_.dry_run) {
     dry_run(flags_, task.net, [&] { return step(0); });
     return 0;
@@ -87,7 +117,7 @@ int Trainer::train(const Task& task) const {
     return exit_interrupted;
   }
   Json results{{"parameters", parameter_count(task.net)}};
-  if (task.finish) results.update(updates.averaged([&] { return task.finish(run); }));
+  if (task.finish) results.update(object_of(updates.averaged([&] { return task.finish(run); })));
   run.finish(results);
   return run.interrupted() ? exit_interrupted : 0;
 }

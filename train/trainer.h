@@ -24,13 +24,17 @@ struct Task {
 
   /// Describes data and net: lines to print before the training.
   std::string description = {};
-  /// Called at the end of each epoch; returns metrics by name, such as "validation_loss".
+  /// Called at the end of each epoch; returns metrics by name, such as "validation_loss", or
+  /// nothing: Json().
   std::function<Json()> evaluate = {};
-  /// Called after the training; prints the results and returns them for the summary.
+  /// Called after the training; prints the results and returns them for the summary, if any.
   std::function<Json(const Run& run)> finish = {};
 
   // Other state that the training carries from step to step. Checkpoints keep it.
-  std::map<std::string, Random*> random = {};  ///< streams of random numbers, by name
+  /// Streams of random numbers, by name: every Random from which the loss draws and that outlives
+  /// the step, such as that of `training(random)`. With --save and --dry-run, the first step throws
+  /// Error for another one. A stream derived from the step needs no entry.
+  std::map<std::string, Random*> random = {};
   /// Visits more fields, such as the state of a recurrent net or a net that is not trained.
   std::function<void(Fields& field)> carried = {};
   /// Gives the fields of `carried` their shapes after `steps` steps, before a checkpoint is loaded

@@ -50,6 +50,18 @@ class Archive {
 };
 
 template <class Array>
+Array read_member(const std::filesystem::path& path, const std::string& name,
+                  Array (*array_of)(std::span<const std::byte> bytes, const std::string& file)) {
+  const Archive archive(path);
+  const auto found =
+      std::find_if(archive.members().begin(), archive.members().end(),
+                   [&](const ZipMember& member) { return member.name == name + ".npy"; });
+  expect<DataError>(found != archive.members().end(), "npz: {} has no member {}.npy", path.string(),
+                    beginning(name));
+  return archive.read(*found, array_of);
+}
+
+template <class Array>
 void add(ZipWriter& archive, const std::string& name, const Array& x, const std::string& where) {
   constexpr std::size_t longest = 65535 - ending.size();
   expect_defined("write_npz", x);
@@ -75,14 +87,12 @@ std::map<std::string, Tensor> read_npz(const std::filesystem::path& path) {
   return tensors;
 }
 
+Tensor read_npz(const std::filesystem::path& path, const std::string& name) {
+  return read_member(path, name, npy_tensor);
+}
+
 Indices read_npz_indices(const std::filesystem::path& path, const std::string& name) {
-  const Archive archive(path);
-  const auto found =
-      std::find_if(archive.members().begin(), archive.members().end(),
-                   [&](const ZipMember& member) { return member.name == name + ".npy"; });
-  expect<DataError>(found != archive.members().end(), "npz: {} has no member {}.npy", path.string(),
-                    beginning(name));
-  return archive.read(*found, npy_indices);
+  return read_member(path, name, npy_indices);
 }
 
 void write_npz(const std::filesystem::path& path, const std::map<std::string, Tensor>& tensors,

@@ -15,8 +15,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // and for files that unpack to more than 256 MiB and more than 100 times their size.
 
 /// Reads all arrays, each as read_npy does: whole numbers too become `real`.
-/// Example: `read_npz("data.npz").at("x")`
+/// Example: `read_npz("data.npz").size()`
 std::map<std::string, Tensor> read_npz(const std::filesystem::path& path);
+/// Reads the array of this name. Throws DataError if there is none.
+/// Example: `read_npz("data.npz", "x")`
+Tensor read_npz(const std::filesystem::path& path, const std::string& name);
 /// Reads the array of this name as read_npy_indices does. Throws DataError if there is none.
 /// Example: `read_npz_indices("data.npz", "labels")`
 Indices read_npz_indices(const std::filesystem::path& path, const std::string& name);

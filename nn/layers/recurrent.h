@@ -98,8 +98,9 @@ struct Recurrent {
     Tensor outputs;                    ///< (T, B, hidden), or (T, B, 2 hidden) in both directions
     std::vector<RecurrentState> last;  ///< for each of `layers`
   };
-  /// x: (T, B, in)   states: one for each of `layers`, or empty for the initial ones
-  /// lengths: (B), in [0, T]; undefined: all T. Outputs after the end of a sequence are 0.
+  ///   x: (T, B, in)   states: one for each of `layers`, or empty for the initial ones
+  ///   lengths: (B), in [0, T]; undefined: all T
+  /// Outputs after the end of a sequence are 0.
   /// Throws ShapeError for shapes that do not fit.
   Result operator()(const Tensor& x, const std::vector<RecurrentState>& states = {},
                     const Indices& lengths = {}, Mode mode = {}, Place = Place::here()) const;

@@ -109,6 +109,8 @@ TEST_CASE("archives that NumPy has written are read", "[data][files]") {
     CHECK(read_npz_indices(golden(kind), "images").shape() == Shape{3, 4, 5});
     CHECK_THROWS_WITH(read_npz_indices(golden(kind), "scalar"),
                       Contains(".npz: member scalar.npy has values of type <f8"));
+    CHECK(read_npz(golden(kind), "images").shape() == Shape{3, 4, 5});
+    CHECK_THROWS_WITH(read_npz(golden(kind), "other"), Contains("has no member other.npy"));
     CHECK_THROWS_WITH(read_npz_indices(golden(kind), "other"),
                       Contains(".npz has no member other.npy"));
   }
