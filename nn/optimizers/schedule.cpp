@@ -90,7 +90,7 @@ Schedule one_cycle(double learning_rate, Index total, OneCycleOptions options) {
   });
 }
 
-Schedule sequential(std::vector<Schedule> schedules, std::vector<Index> starts) {
+Schedule sequential(const std::vector<Schedule>& schedules, const std::vector<Index>& starts) {
   expect<ArgumentError>(schedules.size() == starts.size() + 1,
                         "sequential: {} schedules need one start less: {}", schedules.size(),
                         starts.size());

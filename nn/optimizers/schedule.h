@@ -45,7 +45,7 @@ Schedule one_cycle(double learning_rate, Index total, OneCycleOptions options = 
 /// torch.optim.lr_scheduler.SequentialLR. Throws ArgumentError for empty schedules, and unless
 /// there is one start less than schedules, in increasing order.
 /// Example: `sequential({constant(0.1), cosine(0.1, 900)}, {100})(50)`
-Schedule sequential(std::vector<Schedule> schedules, std::vector<Index> starts);
+Schedule sequential(const std::vector<Schedule>& schedules, const std::vector<Index>& starts);
 
 struct PlateauOptions {
   double factor = 0.1;      ///< multiplies the learning rate when the measure stops falling
