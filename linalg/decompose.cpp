@@ -88,7 +88,7 @@ Tensor cholesky(const Tensor& a, Place place) {
   expect_square("cholesky", a);
   expect_finite("cholesky", a);
   const Tensor symmetric = symmetric_part(a);
-  Tensor l = copied(symmetric);
+  Tensor l(symmetric.shape(), symmetric.values());
   const Index failed = kernels::cholesky(matrix_count(a.shape()), a.shape()[-1], l.mutable_data());
   expect_none_failed("cholesky", "not positive definite", a.shape(), failed);
   return record("cholesky", l, place, edge(symmetric, cholesky_gradient));

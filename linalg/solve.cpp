@@ -47,7 +47,7 @@ Tensor square_solve(const Tensor& a, const Tensor& b, const Place& place) {
 Tensor triangular(const Tensor& a, const Tensor& b, const TriangularOptions& options,
                   const Place& place) {
   const Index n = b.shape()[-2], k = b.shape()[-1];
-  Tensor x = copied(b);
+  Tensor x(b.shape(), b.values());
   const Index failed =
       kernels::triangular_solve(matrix_count(a.shape()), n, k, {options.upper, options.transposed},
                                 a.data(), x.mutable_data());

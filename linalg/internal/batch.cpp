@@ -87,10 +87,4 @@ std::vector<Tensor> unpack(const Tensor& packed, const std::vector<Shape>& shape
   return parts;
 }
 
-Tensor copied(const Tensor& a) {
-  Tensor copy = Tensor::uninitialized(a.shape());
-  std::copy(a.values().begin(), a.values().end(), copy.mutable_data());
-  return copy;
-}
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR

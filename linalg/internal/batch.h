@@ -30,7 +30,4 @@ std::pair<Tensor, Tensor> same_batch(const char* operation, const Tensor& a, con
 Tensor pack(const std::vector<Tensor>& parts, const Shape& batch);
 std::vector<Tensor> unpack(const Tensor& packed, const std::vector<Shape>& shapes);
 
-/// A new tensor with the same values, to be overwritten.
-Tensor copied(const Tensor& a);
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR
