@@ -1,10 +1,14 @@
 #include "tapegrad/core/parallel.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/internal/quota.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -24,11 +28,15 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// The number of processors that `taskset` and cpusets allow this process.
+// The number of processors that this process may use.
 int available_processors() {
 #ifdef __linux__
+  std::ifstream file("/proc/self/cgroup");
+  const std::string groups(std::istreambuf_iterator<char>(file), {});
+  const int quota = processors_of_quota(groups, "/sys/fs/cgroup").value_or(CPU_SETSIZE);
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) return CPU_COUNT(&allowed);
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0)
+    return std::min(quota, CPU_COUNT(&allowed));
 #endif
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }

@@ -6,8 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How many threads operations may use. The default is the number of processors that the process
-/// may run on when it starts. Results are the same for any number, bit for bit.
+/// How many threads operations may use: by default as many as there are processors for the process
+/// (by taskset, mpirun, a container's quota). Results are the same for any number, bit for bit.
 /// Example: `fmt::print("{} threads\n", threads())`
 int threads();
 /// Throws ArgumentError unless count is at least 1. Do not call it while operations run.
