@@ -16,6 +16,12 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 Tensor take_rows(const Tensor& x, std::span<const Index> chosen);
 Indices take_rows(const Indices& x, std::span<const Index> chosen);
 
+/// Rows [begin, end) of x, of shape (N, ...), on no tape. Both throw ShapeError for scalars and for
+/// a range that exceeds x.
+/// Example: `part(labels, 0, 2)`
+Tensor part(const Tensor& x, Index begin, Index end);
+Indices part(const Indices& x, Index begin, Index end);
+
 /// Tensors and indices with corresponding rows: row i of each belongs to example i.
 ///
 ///     const Examples train(images, labels);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -35,14 +36,6 @@ std::string Characters::decode(const Indices& ids) const {
   std::string text;
   for (const Index id : ids.values()) text += bytes_[static_cast<std::size_t>(id)];
   return text;
-}
-
-Indices part(const Indices& ids, Index begin, Index end) {
-  expect_defined("part", ids);
-  expect(0 <= begin && begin <= end && end <= ids.size(), "part: [{}, {}) is not within {} ids",
-         begin, end, ids.size());
-  return Indices({end - begin}, ids.values().subspan(static_cast<std::size_t>(begin),
-                                                     static_cast<std::size_t>(end - begin)));
 }
 
 TextSplit split_text(const Indices& ids, double share) {

@@ -29,10 +29,6 @@ class Characters {
   std::vector<Index> numbers_;  // by byte; -1: none
 };
 
-/// Elements [begin, end) of ids of shape (n). Throws ShapeError for a range that exceeds ids.
-/// Example: `part(labels, 0, 2)`
-Indices part(const Indices& ids, Index begin, Index end);
-
 /// A text cut in two: to train on, and to judge by.
 /// Example: `const TextSplit text = split_text(labels, 0.5); text.validation`
 struct TextSplit {

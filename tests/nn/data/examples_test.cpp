@@ -8,6 +8,8 @@
 #include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/batches.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -74,4 +76,23 @@ TEST_CASE("a random split may leave a part empty, and refuses other shares", "[d
   for (const double share : {-0.1, 1.1, std::nan("")})
     CHECK_THROWS_WITH(random_split(set, share, random),
                       Contains("random_split: the share is not in [0, 1]"));
+}
+
+TEST_CASE("a part has the rows between two positions", "[data]") {
+  const Indices ids({5}, {0, 1, 2, 3, 4});
+  CHECK(part(ids, 1, 5).values()[3] == 4);
+  CHECK(part(ids, 5, 5).size() == 0);
+  const Tensor x({3, 2}, {0, 1, 2, 3, 4, 5});
+  CHECK(values_of(part(x, 1, 3)) == std::vector<real>{2, 3, 4, 5});
+  CHECK(part(x, 1, 1).shape() == Shape{0, 2});
+  CHECK(values_of(part(x, 0, 3)) == values_of(x));
+  CHECK(part(zeros({0, 2}), 0, 0).shape() == Shape{0, 2});
+
+  const Tape tape;
+  const Tensor watched = watch(x);
+  CHECK_THROWS(grad(sum(part(watched, 0, 3)), watched));  // on no tape
+  CHECK_THROWS_WITH(part(ids, 1, 6), "part: [1, 6) is not within 5 rows");
+  CHECK_THROWS_AS(part(ids, -1, 2), ShapeError);
+  CHECK_THROWS_AS(part(ids, 3, 2), ShapeError);
+  CHECK_THROWS_WITH(part(full({}, 1), 0, 1), "part: a scalar has no rows: ()");
 }

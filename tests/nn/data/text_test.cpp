@@ -88,13 +88,8 @@ TEST_CASE("blocks of a text have every token but the first as a target once", "[
     }
 }
 
-TEST_CASE("rows and parts of a text lie within it", "[text]") {
+TEST_CASE("rows of a text lie within it", "[text]") {
   const Indices ids({5}, {0, 1, 2, 3, 4});
-  CHECK(part(ids, 1, 5).values()[3] == 4);
-  CHECK(part(ids, 5, 5).size() == 0);
-  CHECK_THROWS_WITH(part(ids, 1, 6), "part: [1, 6) is not within 5 ids");
-  CHECK_THROWS_AS(part(ids, -1, 2), ShapeError);
-  CHECK_THROWS_AS(part(ids, 3, 2), ShapeError);
   CHECK_THROWS_AS(transposed(ids), ShapeError);
   CHECK(text_rows(ids, {0, 2}, 2).targets.values()[3] == 4);
   CHECK_THROWS_WITH(text_rows(ids, {3}, 2), Contains("do not fit at 3 of 5"));
