@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <variant>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/optimizers/gradients.h"
@@ -22,57 +23,81 @@ std::string names_of(const Map& map) {
   return names;
 }
 
-// The options of an optimizer as text: ":beta1=0.95,beta2=0.98".
-class NumberOptions {
+// The options of an optimizer as text: ":beta1=0.95,center_gradients=outputs".
+class GivenOptions {
  public:
-  NumberOptions(std::string name, std::string text)
+  GivenOptions(std::string name, std::string text)
       : name_(std::move(name)), text_(std::move(text)) {}
 
-  // Sets the variables whose names the text gives. Throws ArgumentError for other names, for a name
-  // that is given twice and for values that are not numbers.
-  void set(std::map<std::string, double*> variables) const {
-    const std::string known = variables.empty() ? "none" : names_of(variables);
+  // Sets the options that the text gives: these numbers, and what every optimizer has. Throws
+  // ArgumentError for other names, for a name that is given twice and for values that do not fit.
+  template <class Options>
+  void set(Options& options, std::map<std::string, double*> numbers) const {
+    std::map<std::string, Value> values(numbers.begin(), numbers.end());
+    values["center_gradients"] = &options.center_gradients;
+    values["center_weights"] = &options.center_weights;
+    set(std::move(values));
+  }
+
+ private:
+  using Value = std::variant<double*, Centering*>;
+
+  void set(std::map<std::string, Value> values) const {
+    const std::string known = names_of(values);
     for (std::size_t end = 0; end < text_.size();) {
       const std::size_t begin = end + 1;
       end = std::min(text_.find(',', begin), text_.size());
       const std::string assignment = text_.substr(begin, end - begin);
       const std::size_t equals = std::min(assignment.find('='), assignment.size());
-      const auto found = variables.find(assignment.substr(0, equals));
-      expect<ArgumentError>(found != variables.end(),
+      const auto found = values.find(assignment.substr(0, equals));
+      expect<ArgumentError>(found != values.end(),
                             "{}: there is no option {}, or it is given twice; available: {}", name_,
                             beginning(assignment), known);
-      const bool is_number =
-          equals < assignment.size() &&
-          CLI::detail::lexical_cast(assignment.substr(equals + 1), *found->second);
-      expect<ArgumentError>(is_number, "{}: {} is not a number", name_, beginning(assignment));
-      variables.erase(found);
+      const std::string value = assignment.substr(std::min(equals + 1, assignment.size()));
+      const char* fault =
+          std::visit([&](auto* target) { return read(value, *target); }, found->second);
+      expect<ArgumentError>(fault == nullptr, "{}: {} is not {}", name_, beginning(assignment),
+                            fault);
+      values.erase(found);
     }
   }
 
- private:
+  // What the text is not; null if it is.
+  static const char* read(const std::string& text, double& number) {
+    return !text.empty() && CLI::detail::lexical_cast(text, number) ? nullptr : "a number";
+  }
+  static const char* read(const std::string& text, Centering& centering) {
+    static const std::map<std::string, Centering> all{
+        {"none", Centering::none}, {"inputs", Centering::inputs}, {"outputs", Centering::outputs}};
+    const auto found = all.find(text);
+    if (found == all.end()) return "one of none, inputs, outputs";
+    centering = found->second;
+    return nullptr;
+  }
+
   std::string name_, text_;
 };
 
 using List = const std::vector<Parameter>&;
-using Maker = std::unique_ptr<Optimizer> (*)(List, const OptimizerFlags&, const NumberOptions&);
+using Maker = std::unique_ptr<Optimizer> (*)(List, const OptimizerFlags&, const GivenOptions&);
 
 std::unique_ptr<Optimizer> make_sgd(List list, const OptimizerFlags& flags, double momentum,
-                                    bool nesterov, const NumberOptions& given) {
+                                    bool nesterov, const GivenOptions& given) {
   SgdOptions options{.learning_rate = flags.learning_rate,
                      .momentum = momentum,
                      .nesterov = nesterov,
                      .weight_decay = flags.weight_decay};
   if (momentum > 0)
-    given.set({{"momentum", &options.momentum}});
+    given.set(options, {{"momentum", &options.momentum}});
   else
-    given.set({});
+    given.set(options, {});
   return std::make_unique<Sgd>(list, options);
 }
 
 // One entry per optimizer, so it is longer than other functions.
 const std::map<std::string, Maker>& makers() {
   using F = const OptimizerFlags&;
-  using N = const NumberOptions&;
+  using N = const GivenOptions&;
   static const std::map<std::string, Maker> all{
       {"sgd", [](List l, F f, N given) { return make_sgd(l, f, 0, false, given); }},
       {"momentum", [](List l, F f, N given) { return make_sgd(l, f, 0.9, false, given); }},
@@ -81,7 +106,7 @@ const std::map<std::string, Maker>& makers() {
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          AdamOptions o{
              .learning_rate = f.learning_rate, .beta2 = f.beta2, .weight_decay = f.weight_decay};
-         given.set({{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
+         given.set(o, {{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
          return std::make_unique<Adam>(l, o);
        }},
       {"adamw",
@@ -90,47 +115,47 @@ const std::map<std::string, Maker>& makers() {
                         .beta2 = f.beta2,
                         .weight_decay = f.weight_decay,
                         .matrices_only = true};
-         given.set({{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
+         given.set(o, {{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
          return std::make_unique<AdamW>(l, o);
        }},
       {"rmsprop",
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          RmsPropOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set({{"alpha", &o.alpha}, {"epsilon", &o.epsilon}, {"momentum", &o.momentum}});
+         given.set(o, {{"alpha", &o.alpha}, {"epsilon", &o.epsilon}, {"momentum", &o.momentum}});
          return std::make_unique<RmsProp>(l, o);
        }},
       {"adagrad",
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          AdagradOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set({{"decay", &o.learning_rate_decay}, {"epsilon", &o.epsilon}});
+         given.set(o, {{"decay", &o.learning_rate_decay}, {"epsilon", &o.epsilon}});
          return std::make_unique<Adagrad>(l, o);
        }},
       {"adadelta",
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          AdadeltaOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set({{"rho", &o.rho}, {"epsilon", &o.epsilon}});
+         given.set(o, {{"rho", &o.rho}, {"epsilon", &o.epsilon}});
          return std::make_unique<Adadelta>(l, o);
        }},
       {"lion",
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          LionOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set({{"beta1", &o.beta1}, {"beta2", &o.beta2}});
+         given.set(o, {{"beta1", &o.beta1}, {"beta2", &o.beta2}});
          return std::make_unique<Lion>(l, o);
        }},
       {"lamb",
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          LambOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set({{"beta1", &o.beta1}, {"beta2", &o.beta2}, {"epsilon", &o.epsilon}});
+         given.set(o, {{"beta1", &o.beta1}, {"beta2", &o.beta2}, {"epsilon", &o.epsilon}});
          return std::make_unique<Lamb>(l, o);
        }},
       {"muon",
        [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
          MuonOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set({{"momentum", &o.momentum},
-                    {"vector_factor", &o.vector_factor},
-                    {"beta1", &o.beta1},
-                    {"beta2", &o.beta2},
-                    {"epsilon", &o.epsilon}});
+         given.set(o, {{"momentum", &o.momentum},
+                       {"vector_factor", &o.vector_factor},
+                       {"beta1", &o.beta1},
+                       {"beta2", &o.beta2},
+                       {"epsilon", &o.epsilon}});
          return std::make_unique<Muon>(l, o);
        }},
   };
@@ -183,33 +208,30 @@ Schedule make_part(const std::string& name, const OptimizerFlags& flags, Index s
   return constant(rate);
 }
 
+// A check of a flag: what the error of `read(text)` says, or "" if there is none.
+template <class Read>
+auto readable_by(Read read) {
+  return [read](const std::string& text) -> std::string {
+    try {
+      read(text);
+      return "";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+}
+
 }  // namespace
 
 void OptimizerFlags::add_to(Flags& flags) {
-  const auto readable = [](const std::string& text) {
-    OptimizerFlags chosen;
-    chosen.optimizer = text;
-    try {
-      chosen.make_optimizer({});
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-  };
   flags
-      .training("--optimizer", optimizer,
-                fmt::format("Optimizer: {}; with options as in lion:beta1=0.95,beta2=0.98",
-                            names_of(makers())))
-      ->check(readable);
+      .training(
+          "--optimizer", optimizer,
+          fmt::format("Optimizer: {}; with options as in lion:beta1=0.95,center_gradients=outputs",
+                      names_of(makers())))
+      ->check(readable_by(
+          [](const std::string& text) { OptimizerFlags{.optimizer = text}.make_optimizer({}); }));
   flags.training("--lr", learning_rate, "Peak learning rate")->check(positive());
-  const auto readable_schedule = [](const std::string& text) {
-    try {
-      parts_of(text);
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-  };
   flags
       .training("--schedule", schedule,
                 "Learning rate schedule: constant; cosine rises for --warmup steps, then falls to "
@@ -219,7 +241,7 @@ void OptimizerFlags::add_to(Flags& flags) {
                 "falls tenfold when the validation loss, or without one the training loss, has not "
                 "fallen in three reports; or a sequence as in constant,cosine@100, where the "
                 "second begins at step 100")
-      ->check(readable_schedule);
+      ->check(readable_by(parts_of));
   flags.training("--final-lr", final_rate, "Final learning rate of cosine")->check(not_negative());
   flags.training("--warmup", warmup, "Warmup steps before cosine, at most half of all")
       ->check(not_negative());
@@ -258,7 +280,7 @@ std::unique_ptr<Optimizer> OptimizerFlags::make_optimizer(
   expect<ArgumentError>(kind != makers().end(), "unknown optimizer {}; available: {}",
                         beginning(name), names_of(makers()));
   const std::string options = colon == std::string::npos ? "" : optimizer.substr(colon);
-  return kind->second(parameters, *this, NumberOptions(name, options));
+  return kind->second(parameters, *this, GivenOptions(name, options));
 }
 
 Schedule OptimizerFlags::make_schedule(Index steps) const {
@@ -270,7 +292,7 @@ Schedule OptimizerFlags::make_schedule(Index steps) const {
     schedules.push_back(make_part(parts[i].name, *this, std::max<Index>(1, end - parts[i].start)));
     if (i > 0) starts.push_back(parts[i].start);
   }
-  return sequential(std::move(schedules), std::move(starts));
+  return sequential(schedules, starts);
 }
 
 bool OptimizerFlags::depends_on_length() const {

@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 Lamb::Lamb(std::vector<Parameter> parameters, LambOptions options)
     : Optimizer("lamb", std::move(parameters), options.learning_rate, options.weight_decay,
-                {"mean", "square"}),
+                {"mean", "square"}, options.center_gradients, options.center_weights),
       options_(options) {
   expect_share("lamb", "beta1", options.beta1);
   expect_share("lamb", "beta2", options.beta2);

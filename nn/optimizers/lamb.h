@@ -9,7 +9,9 @@ struct LambOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-6;
-  double weight_decay = 0;  ///< added to the direction, times the parameter
+  double weight_decay = 0;                       ///< added to the direction, times the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Adam's direction, with the decay added, scaled for each parameter to the norm of the parameter
 /// (You et al. 2020, algorithm 2, phi the identity). The scale is 1 where either norm is 0.

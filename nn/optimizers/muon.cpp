@@ -44,7 +44,9 @@ Muon::Muon(std::vector<Parameter> list, MuonOptions options)
             .beta1 = options.beta1,
             .beta2 = options.beta2,
             .epsilon = options.epsilon,
-            .weight_decay = options.weight_decay},
+            .weight_decay = options.weight_decay,
+            .center_gradients = options.center_gradients,
+            .center_weights = options.center_weights},
            Decay::decoupled),
       options_(options) {
   expect_share("muon", "momentum", options.momentum);

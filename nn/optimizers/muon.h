@@ -9,6 +9,8 @@ struct MuonOptions {
   double momentum = 0.95;
   bool nesterov = true;
   double weight_decay = 0;  ///< times the learning rate: by how much a step shrinks the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 
   // AdamW of gains, biases and other vectors.
   double vector_factor = 0.015;  ///< their learning_rate_factor

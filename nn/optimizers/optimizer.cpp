@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <list>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/parallel.h"
@@ -22,13 +23,19 @@ Tensor& own(Tensor& moment) {
 }  // namespace
 
 Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double learning_rate,
-                     double weight_decay, std::vector<std::string> moments)
+                     double weight_decay, std::vector<std::string> moments,
+                     Centering center_gradients, Centering center_weights)
     : name_(name),
       parameters_(std::move(parameters)),
       learning_rate_factors_(parameters_.size(), 1),
       weight_decays_(parameters_.size(), expect_not_negative(name, "weight_decay", weight_decay)) {
   set_learning_rate(learning_rate);
   expect_distinct(name_, parameters_);
+  for (const Parameter& parameter : parameters_) {
+    const bool vector = is_vector(parameter.shape());
+    center_gradients_.push_back(vector ? Centering::none : center_gradients);
+    center_weights_.push_back(vector ? Centering::none : center_weights);
+  }
   for (std::string& moment : moments) {
     moments_.push_back({std::move(moment), {}});
     for (const Parameter& parameter : parameters_)
@@ -58,6 +65,8 @@ void Optimizer::set_group(const std::vector<Parameter>& some, ParameterGroup gro
   for (const std::size_t i : positions) {
     learning_rate_factors_[i] = group.learning_rate_factor;
     weight_decays_[i] = group.weight_decay.value_or(weight_decays_[i]);
+    center_gradients_[i] = group.center_gradients.value_or(center_gradients_[i]);
+    center_weights_[i] = group.center_weights.value_or(center_weights_[i]);
   }
 }
 
@@ -75,9 +84,12 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
   }
 
   std::vector<Slot> slots;
+  std::list<Tensor> centered_gradients;  // a list, since slots point to its elements
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const bool centers = center_gradients_[i] != Centering::none;
+    if (centers) centered_gradients.push_back(centered(gradients[i], center_gradients_[i]));
     Slot slot{.parameter = &parameters_[i],
-              .gradient = &gradients[i],
+              .gradient = centers ? &centered_gradients.back() : &gradients[i],
               .moments = {},
               .learning_rate = learning_rate_ * learning_rate_factors_[i],
               .weight_decay = weight_decays_[i]};
@@ -85,6 +97,8 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
     slots.push_back(slot);
   }
   update(slots);
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (center_weights_[i] != Centering::none) center(parameters_[i], center_weights_[i]);
   ++steps_;
 }
 
@@ -140,7 +154,7 @@ void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
 
 Sgd::Sgd(std::vector<Parameter> parameters, SgdOptions options)
     : Optimizer("sgd", std::move(parameters), options.learning_rate, options.weight_decay,
-                {"velocity"}),
+                {"velocity"}, options.center_gradients, options.center_weights),
       options_(options) {
   expect_share("sgd", "momentum", options.momentum);
   expect<ArgumentError>(!options.nesterov || options.momentum > 0,
@@ -163,7 +177,7 @@ Adam::Adam(std::vector<Parameter> parameters, AdamOptions options)
 
 Adam::Adam(const char* name, std::vector<Parameter> parameters, AdamOptions options, Decay decay)
     : Optimizer(name, std::move(parameters), options.learning_rate, options.weight_decay,
-                {"mean", "square"}),
+                {"mean", "square"}, options.center_gradients, options.center_weights),
       options_(options),
       decay_(decay) {
   expect_share(name, "beta1", options.beta1);
@@ -177,7 +191,9 @@ AdamW::AdamW(std::vector<Parameter> list, AdamWOptions options)
             .beta1 = options.beta1,
             .beta2 = options.beta2,
             .epsilon = options.epsilon,
-            .weight_decay = options.weight_decay},
+            .weight_decay = options.weight_decay,
+            .center_gradients = options.center_gradients,
+            .center_weights = options.center_weights},
            Decay::decoupled) {
   if (!options.matrices_only) return;
   for (const Parameter& parameter : parameters())
@@ -203,7 +219,7 @@ void Adam::update(const std::vector<Slot>& slots) const {
 
 RmsProp::RmsProp(std::vector<Parameter> parameters, RmsPropOptions options)
     : Optimizer("rms_prop", std::move(parameters), options.learning_rate, options.weight_decay,
-                {"square", "velocity"}),
+                {"square", "velocity"}, options.center_gradients, options.center_weights),
       options_(options) {
   expect_share("rms_prop", "alpha", options.alpha);
   expect_not_negative("rms_prop", "epsilon", options.epsilon);
@@ -223,7 +239,7 @@ void RmsProp::update(const std::vector<Slot>& slots) const {
 
 Adagrad::Adagrad(std::vector<Parameter> parameters, AdagradOptions options)
     : Optimizer("adagrad", std::move(parameters), options.learning_rate, options.weight_decay,
-                {"square_sum"}),
+                {"square_sum"}, options.center_gradients, options.center_weights),
       options_(options) {
   expect_not_negative("adagrad", "learning_rate_decay", options.learning_rate_decay);
   expect_not_negative("adagrad", "epsilon", options.epsilon);
@@ -241,7 +257,7 @@ void Adagrad::update(const std::vector<Slot>& slots) const {
 
 Adadelta::Adadelta(std::vector<Parameter> parameters, AdadeltaOptions options)
     : Optimizer("adadelta", std::move(parameters), options.learning_rate, options.weight_decay,
-                {"square", "change_square"}),
+                {"square", "change_square"}, options.center_gradients, options.center_weights),
       options_(options) {
   expect_share("adadelta", "rho", options.rho);
   expect_not_negative("adadelta", "epsilon", options.epsilon);
@@ -259,7 +275,7 @@ void Adadelta::update(const std::vector<Slot>& slots) const {
 
 Lion::Lion(std::vector<Parameter> parameters, LionOptions options)
     : Optimizer("lion", std::move(parameters), options.learning_rate, options.weight_decay,
-                {"mean"}),
+                {"mean"}, options.center_gradients, options.center_weights),
       options_(options) {
   expect_share("lion", "beta1", options.beta1);
   expect_share("lion", "beta2", options.beta2);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/core/parameter.h"
+#include "tapegrad/nn/optimizers/centering.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -19,13 +19,22 @@ struct Moments {
 /// How an optimizer treats some of its parameters.
 /// Example: `Adam(parameters(net)).set_group({parameters(net)[0]}, {.learning_rate_factor = 0.1})`
 struct ParameterGroup {
-  double learning_rate_factor = 1;          ///< times the optimizer's learning rate
-  std::optional<double> weight_decay = {};  ///< instead of the one before
+  double learning_rate_factor = 1;  ///< times the optimizer's learning rate
+  // Instead of those before:
+  std::optional<double> weight_decay = {};
+  std::optional<Centering> center_gradients = {};  ///< before moments and decay
+  std::optional<Centering> center_weights = {};    ///< after each step
 };
 
 /// Updates parameters by their gradients, in place. Constructors throw ArgumentError for a
 /// parameter that is listed twice or empty, for learning rates, epsilons and decays that are
 /// negative or not finite, and for momentum, betas and alpha outside [0, 1).
+///
+/// All of them center gradients and weights on demand (`Centering`). Clipping is outside: clip
+/// gradients before. Without decay, steps of `Sgd` along centered gradients have no mean. Those of
+/// optimizers that divide each element by a root of its own keep a little; centered weights have
+/// none. The options leave vectors alone (`is_vector`), because gains are vectors; a group centers
+/// the vectors that it names, such as the bias of a layer before a norm.
 /// Example: `std::unique_ptr<Optimizer> optimizer = std::make_unique<Adam>(parameters(net))`
 class Optimizer {
  public:
@@ -54,7 +63,9 @@ class Optimizer {
  protected:
   /// name: the optimizer's, for messages.
   Optimizer(const char* name, std::vector<Parameter> parameters, double learning_rate,
-            double weight_decay, std::vector<std::string> moments);
+            double weight_decay, std::vector<std::string> moments,
+            Centering center_gradients = Centering::none,
+            Centering center_weights = Centering::none);
 
   /// A parameter in a step, with its own learning rate and decay. Parameter and moments change.
   struct Slot {
@@ -86,6 +97,7 @@ class Optimizer {
   std::vector<Parameter> parameters_;
   double learning_rate_;
   std::vector<double> learning_rate_factors_, weight_decays_;  // of each parameter
+  std::vector<Centering> center_gradients_, center_weights_;   // of each parameter
   Index steps_ = 0;
   std::vector<Moments> moments_;
 };
@@ -94,7 +106,9 @@ struct SgdOptions {
   double learning_rate = 1e-2;
   double momentum = 0;
   bool nesterov = false;
-  double weight_decay = 0;  ///< added to the gradient, times the parameter
+  double weight_decay = 0;                       ///< added to the gradient, times the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Stochastic gradient descent with (Nesterov) momentum, as torch.optim.SGD.
 /// Example: `Sgd(parameters(net), {.learning_rate = 0.1, .momentum = 0.9})`
@@ -112,7 +126,9 @@ struct AdamOptions {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double weight_decay = 0;  ///< added to the gradient, times the parameter
+  double weight_decay = 0;                       ///< added to the gradient, times the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Adam (Kingma and Ba 2015, algorithm 1), as torch.optim.Adam.
 /// Example: `Adam(parameters(net), {.beta2 = 0.99}).step(grad(sum(net(x)), parameters(net)))`
@@ -136,7 +152,9 @@ struct AdamWOptions {
   double epsilon = 1e-8;
   double weight_decay =
       0.01;  ///< times the learning rate: by how much a step shrinks the parameter
-  bool matrices_only = false;  ///< no decay of gains, biases and other vectors
+  bool matrices_only = false;                    ///< no decay of gains, biases and other vectors
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW.
 /// Example: `AdamW(parameters(net), {.weight_decay = 0.1, .matrices_only = true})`
@@ -150,7 +168,9 @@ struct RmsPropOptions {
   double alpha = 0.99;  ///< the share of the mean square kept in a step
   double epsilon = 1e-8;
   double momentum = 0;
-  double weight_decay = 0;  ///< added to the gradient, times the parameter
+  double weight_decay = 0;                       ///< added to the gradient, times the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Divides gradients by the root of their running mean square (Tieleman and Hinton 2012), as
 /// torch.optim.RMSprop.
@@ -168,7 +188,9 @@ struct AdagradOptions {
   double learning_rate = 1e-2;
   double learning_rate_decay = 0;  ///< step t has learning_rate / (1 + (t - 1) decay)
   double epsilon = 1e-10;
-  double weight_decay = 0;  ///< added to the gradient, times the parameter
+  double weight_decay = 0;                       ///< added to the gradient, times the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Divides gradients by the root of the sum of their squares (Duchi et al. 2011), as
 /// torch.optim.Adagrad.
@@ -186,7 +208,9 @@ struct AdadeltaOptions {
   double learning_rate = 1;
   double rho = 0.9;  ///< the share of both mean squares kept in a step
   double epsilon = 1e-6;
-  double weight_decay = 0;  ///< added to the gradient, times the parameter
+  double weight_decay = 0;                       ///< added to the gradient, times the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Scales gradients by the root of the mean square of past changes over that of past gradients
 /// (Zeiler 2012, algorithm 1), as torch.optim.Adadelta.
@@ -205,6 +229,8 @@ struct LionOptions {
   double beta1 = 0.9;       ///< the share of the mean in the direction of a step
   double beta2 = 0.99;      ///< the share of the mean kept in a step
   double weight_decay = 0;  ///< times the learning rate: by how much a step shrinks the parameter
+  Centering center_gradients = Centering::none;  ///< of matrices and filters
+  Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };
 /// Moves each element by the learning rate, against the sign of a mean of gradients (Chen et al.
 /// 2023, algorithm 2).

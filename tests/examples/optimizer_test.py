@@ -1,0 +1,101 @@
+"""The flags of a trainer that choose how weights are updated. Usage: optimizer_test.py MNIST [TEST...]"""
+
+import unittest
+
+from images import ImagesTest
+from program import logged, run, weights
+
+
+class Optimizers(ImagesTest):
+    def test_every_optimizer_trains(self):
+        for value in ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "lion", "lamb",
+                      "muon"):
+            run(*self.train, "--optimizer", value)
+
+    def test_every_option_of_an_optimizer_has_an_effect(self):
+        for name, options in {"nesterov": "momentum", "momentum": "momentum", "adam": "beta1 epsilon",
+                              "adamw": "beta1 epsilon", "rmsprop": "alpha epsilon momentum",
+                              "adagrad": "decay epsilon", "adadelta": "rho epsilon", "lion": "beta1 beta2",
+                              "lamb": "beta1 beta2 epsilon",
+                              "muon": "momentum vector_factor beta1 beta2 epsilon"}.items():
+            self.check_effects(["--optimizer", name],
+                               [("optimizer", f"{name}:{option}=0.3") for option in options.split()])
+
+    def test_centering(self):
+        for name in ("sgd", "adamw"):
+            self.check_effects(["--optimizer", name],
+                               [("optimizer", f"{name}:{option}={over}")
+                                for option in ("center_gradients", "center_weights") for over in ("inputs", "outputs")])
+        plain, off = self.saved("plain"), self.saved("off", "--optimizer", "adam:center_gradients=none")
+        self.assertEqual(weights(plain), weights(off))
+        centered = ["--schedule", "constant", "--optimizer", "adam:center_gradients=outputs,center_weights=outputs"]
+        run(*self.train, "--epochs", "2", *centered, "--save", self.path / "part")
+        run(*self.data_flags, "--resume", self.path / "part", "--epochs", "4", "--save", self.path / "part")
+        self.assertEqual(self.saved("whole", "--epochs", "4", *centered), (self.path / "part").read_bytes())
+
+    def test_options_that_an_optimizer_does_not_have(self):
+        for value, message in {
+                "newton": "unknown optimizer newton; available: adadelta, adagrad, adam, adamw, lamb, lion, momentum, "
+                          "muon, nesterov, rmsprop, sgd",
+                "sgd:momentum=0.5": "sgd: there is no option momentum=0.5, or it is given twice; available: "
+                                    "center_gradients, center_weights",
+                "lion:beta1=0.5,beta1=0.6": "lion: there is no option beta1=0.6, or it is given twice; available: "
+                                            "beta1, beta2, center_gradients, center_weights",
+                "adamw:center_gradients=rows": "adamw: center_gradients=rows is not one of none, inputs, outputs",
+                "sgd:center_weights": "sgd: center_weights is not one of none, inputs, outputs",
+                "lion:beta1": "lion: beta1 is not a number", "lion:beta1=": "lion: beta1= is not a number",
+                "lion:": "lion: there is no option ,", "lion:beta1=2": "lion: beta1 must lie in [0, 1): 2",
+                "muon:epsilon=nan": "muon: epsilon must be finite and not negative: nan"}.items():
+            self.assertIn(message, run(*self.train, "--optimizer", value, code=2).stderr, value)
+
+    def test_schedules(self):
+        self.check_effects([], [("schedule", "one_cycle"), ("schedule", "constant,cosine@10"),
+                                ("schedule", "cosine,constant@10,exponential@20")])
+        for value, message in {"weekly": "unknown schedule weekly; available: constant, cosine, ",
+                               "constant,": "unknown schedule ; available",
+                               "constant,plateau@3": "plateau stands alone", "constant@3": "as in constant,cosine@100",
+                               "constant,cosine": "as in constant,cosine@100",
+                               "constant,cosine@0": "as in constant,cosine@100",
+                               "constant,cosine@x": "as in constant,cosine@100",
+                               "constant,cosine@9,step@9": "as in constant,cosine@100"}.items():
+            self.assertIn(message, run(*self.train, "--schedule", value, code=2).stderr, value)
+
+    def test_plateau(self):
+        # A learning rate that is far too high: the loss stops falling.
+        log, whole, part = self.path / "log", self.path / "whole", self.path / "part"
+        flags = [*self.train, "--schedule", "plateau", "--lr", "0.3", "--epochs"]
+        run(*flags, "12", "--log-dir", log, "--save", whole)
+        rates = [row["learning_rate"] for row in logged(log)[0] if "learning_rate" in row]
+        self.assertEqual(rates[0], 0.3)
+        self.assertLess(rates[-1], 0.04)
+        run(*flags, "6", "--save", part)
+        run(*self.data_flags, "--resume", part, "--epochs", "12", "--save", part)
+        self.assertEqual(weights(whole.read_bytes()), weights(part.read_bytes()))
+
+    def test_extension(self):
+        self.check_extension("--epochs", 2, 4, "--dropout", "0.1")
+
+    def test_averaged_weights(self):
+        def losses(name, *flags):
+            run(*self.train, *flags, "--log-dir", self.path / "log", "--save", self.path / name)
+            return [row["validation_loss"] for row in logged(self.path / "log")[0] if "validation_loss" in row]
+
+        plain, averaged, slow = losses("plain"), losses("averaged", "--ema", "0.9"), losses("slow", "--ema", "0.9999")
+        self.assertNotEqual(plain, averaged)
+        self.assertAlmostEqual(slow[0], slow[-1], delta=0.01)  # it has hardly moved from the start
+        plain, averaged = ((self.path / name).read_bytes() for name in ("plain", "averaged"))
+        self.assertEqual(averaged.count(b'"ema.'), plain.count(b'"optimizer.mean.'))
+        run(*self.train, "--epochs", "2", "--schedule", "constant", "--ema", "0.9", "--save", self.path / "part")
+        run(*self.data_flags, "--resume", self.path / "part", "--epochs", "4", "--save", self.path / "part")
+        whole = self.saved("whole", "--epochs", "4", "--schedule", "constant", "--ema", "0.9")
+        self.assertEqual(whole, (self.path / "part").read_bytes())
+
+    def test_flags_without_effect_are_refused(self):
+        for flag, *others in (("--warmup", "5", "--schedule", "warmup"), ("--final-lr", "1e-4", "--schedule", "step"),
+                              ("--beta2", "0.9", "--optimizer", "sgd")):
+            error = run(*self.train, flag, *others, code=2).stderr
+            self.assertIn(f"{flag}: has no effect with {others[1]} {others[2]}; leave it out", error)
+
+
+if __name__ == "__main__":
+    unittest.main()
