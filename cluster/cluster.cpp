@@ -108,12 +108,6 @@ class Buffers {
   std::vector<Tensor> before_;
 };
 
-std::vector<Parameter> parameters_of(const Fields& net) {
-  std::vector<Parameter> parameters;
-  for (const auto& [name, parameter] : net.parameters()) parameters.push_back(parameter);
-  return parameters;
-}
-
 // Sums that are under way at once have tags of their own.
 constexpr int value_tag = 0, buffer_tag = 2, gradient_tag = 4;
 
@@ -144,37 +138,44 @@ std::vector<Shard> Cluster::shards_of_batch(Index rows) const {
 }
 
 Cluster::BatchGradients Cluster::gradients(const Fields& net, Index rows,
-                                           const std::function<Tensor(const Shard& shard)>& loss) {
+                                           const std::function<Tensor(const Shard& shard)>& loss,
+                                           const BatchOptions& options) {
   expect_positive("cluster", "rows", rows);
-  const std::vector<Parameter> parameters = parameters_of(net);
+  const std::vector<Parameter> parameters = tapegrad::parameters(net);
   const Layout layout(parameters);
   Buffers buffers(net);
-  ShardSum<double> losses(*communicator_, shards_, 1, value_tag);
+  std::vector<double> numbers = options.numbers;
+  ShardSum<double> values(*communicator_, shards_, 1 + numbers.size(), value_tag);
   ShardSum<real> statistics(*communicator_, shards_, buffers.size(), buffer_tag);
   ShardSum<real> total(*communicator_, shards_, layout.size(), gradient_tag);
   for (const Shard& shard : shards_of_batch(rows)) {
     Buckets buckets(parameters, layout, total);
     const double weight = static_cast<double>(shard.count()) / static_cast<double>(rows);
+    double value = 0;
     buffers.restore();
     if (shard.count() > 0) {
-      const Tape tape;
+      const Tape tape(options.tape);
       const Tensor mean = loss(shard);
-      losses.next()[0] = weight * mean.item();
+      value = weight * mean.item();
       buffers.write_to(statistics.next(), static_cast<real>(weight));
       grad(mean, parameters,
            {.seed = full(mean.shape(), weight),
             .ready = [&](std::size_t i, const Tensor& gradient) { buckets.add(i, gradient); }});
     } else {
-      losses.next()[0] = 0;
       std::ranges::fill(statistics.next(), real{0});
       buckets.add_nothing();
     }
-    losses.ready(0, 1);
+    const std::span<double> own = values.next();
+    own[0] = value;
+    std::ranges::copy(numbers, own.begin() + 1);
+    values.ready(0, 1 + numbers.size());
+    std::ranges::fill(numbers, 0);  // those of a process count once
     statistics.ready(0, buffers.size());
   }
   buffers.read_from(statistics.wait());
   const std::span<const real> list = total.wait();
-  BatchGradients result{losses.wait()[0], {}};
+  const std::span<const double> all = values.wait();
+  BatchGradients result{all[0], {}, {all.begin() + 1, all.end()}};
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Shape& shape = parameters[i].shape();
     result.gradients.emplace_back(
@@ -183,18 +184,44 @@ Cluster::BatchGradients Cluster::gradients(const Fields& net, Index rows,
   return result;
 }
 
-double Cluster::sum(Index rows, const std::function<double(const Shard& shard)>& value) {
-  ShardSum<double> sum(*communicator_, shards_, 1, value_tag);
+std::vector<double> Cluster::sums(
+    Index rows, Index count, const std::function<std::vector<double>(const Shard& shard)>& values) {
+  expect_not_negative("cluster", "count", count);
+  const auto size = static_cast<std::size_t>(count);
+  ShardSum<double> sum(*communicator_, shards_, size, value_tag);
   for (const Shard& shard : shards_of_batch(rows)) {
-    sum.next()[0] = value(shard);
-    sum.ready(0, 1);
+    const std::vector<double> own = shard.count() > 0 ? values(shard) : std::vector<double>(size);
+    expect<ArgumentError>(own.size() == size, "cluster: a shard has {} values instead of {}",
+                          own.size(), size);
+    std::ranges::copy(own, sum.next().begin());
+    sum.ready(0, size);
   }
-  return sum.wait()[0];
+  const std::span<const double> all = sum.wait();
+  return {all.begin(), all.end()};
 }
 
 bool Cluster::any(bool here) {
   const std::vector<std::string> all = communicator_->gather(here ? "yes" : "");
   return std::any_of(all.begin(), all.end(), [](const std::string& text) { return !text.empty(); });
+}
+
+Tensor Cluster::gather(const Tensor& rows) {
+  expect_defined("cluster", rows);
+  expect(rows.shape().rank() >= 1, "cluster: a scalar has no rows: {}", rows.shape());
+  const auto bytes = std::as_bytes(rows.values());
+  std::string all;
+  for (const std::string& text :
+       communicator_->gather({reinterpret_cast<const char*>(bytes.data()), bytes.size()}))
+    all += text;
+  const Index size = rows.shape().with(0, 1).size();
+  const auto count = static_cast<Index>(all.size() / sizeof(real));
+  Tensor result = Tensor::uninitialized(rows.shape().with(0, size > 0 ? count / size : 0));
+  std::copy_n(all.data(), all.size(), reinterpret_cast<char*>(result.mutable_data()));
+  return result;
+}
+
+std::vector<std::string> Cluster::gather(const std::string& text) {
+  return communicator_->gather(text);
 }
 
 void Cluster::broadcast(const Fields& net) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "tapegrad/core/tape.h"
 #include "tapegrad/nn/fields.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -25,12 +26,18 @@ struct Shard {
   Index count() const { return end - begin; }
 };
 
+/// Example: `const BatchOptions options{.tape = {.check_finite = true}}`
+struct BatchOptions {
+  TapeOptions tape = {};             ///< of the tape of each shard
+  std::vector<double> numbers = {};  ///< of this process, to be added along with the gradients
+};
+
 /// The processes that train one net together, each on its shards of every batch. The result does
 /// not depend on their number: sums over shards are added in one order, a binary tree.
 ///
 ///     Cluster cluster({.shards = 8});
 ///     cluster.broadcast(fields(net));
-///     const auto [loss, gradients] =
+///     const auto [loss, gradients, numbers] =
 ///         cluster.gradients(fields(net), rows, [&](const Shard& shard) { ... });
 ///
 /// Processes are started together by mpirun or srun (MPI 3.1). A program that was started alone, or
@@ -40,8 +47,8 @@ struct Shard {
 /// Example: `Cluster cluster({.shards = 4}); cluster.broadcast(fields(net))`
 class Cluster {
  public:
-  /// Throws ArgumentError for fewer shards than processes, and Error for a second cluster in a
-  /// process.
+  /// Throws ArgumentError for fewer shards than processes. Among several processes, throws Error
+  /// for a second cluster in one of them.
   explicit Cluster(ClusterOptions options = {});
   ~Cluster();
   Cluster(const Cluster&) = delete;
@@ -60,6 +67,7 @@ class Cluster {
   struct BatchGradients {
     double loss;                    ///< the mean over the rows of the batch
     std::vector<Tensor> gradients;  ///< of that mean, one for each parameter of the net
+    std::vector<double> numbers;    ///< the sums of BatchOptions::numbers over the processes
   };
   /// The gradients of the mean loss over a batch, the same on all processes.
   ///   loss(shard): the mean over the rows of a shard, recorded on a tape of its own
@@ -67,13 +75,20 @@ class Cluster {
   /// each shard having begun with those before the batch. Gradients of the last shard travel while
   /// its sweep goes on. Throws ArgumentError for a batch without rows.
   BatchGradients gradients(const Fields& net, Index rows,
-                           const std::function<Tensor(const Shard& shard)>& loss);
+                           const std::function<Tensor(const Shard& shard)>& loss,
+                           const BatchOptions& options = {});
 
-  /// The sum of `value(shard)` over the shards of a batch, such as the number of right answers.
-  double sum(Index rows, const std::function<double(const Shard& shard)>& value);
+  /// The sums of `values(shard)`, of which there are `count`, over the shards of a batch: such as
+  /// the loss and the number of right answers. Shards without rows count nothing.
+  std::vector<double> sums(Index rows, Index count,
+                           const std::function<std::vector<double>(const Shard& shard)>& values);
   /// Whether `here` is true on any process.
   bool any(bool here);
 
+  /// The rows of all processes, by rank. rows: (n, ...), where only n may differ.
+  Tensor gather(const Tensor& rows);
+  /// The texts of all processes, by rank; together less than 2 GiB.
+  std::vector<std::string> gather(const std::string& text);
   /// All processes get the parameters and buffers of process 0.
   void broadcast(const Fields& net);
   /// Throws Error on all processes unless all have the same text, such as their flags. what: names

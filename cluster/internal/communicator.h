@@ -16,7 +16,6 @@ class Transfer {
   virtual ~Transfer() = default;
   /// Whether all have been sent and received; keeps them moving.
   virtual bool done() = 0;
-  virtual void wait() = 0;
 };
 
 /// How the processes of a cluster talk to each other. All call the same functions in the same

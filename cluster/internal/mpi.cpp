@@ -17,13 +17,11 @@ class MpiTransfer final : public Transfer {
   explicit MpiTransfer(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
   bool done() override {
     int done = 0;
-    MPI_Testall(count(), requests_.data(), &done, MPI_STATUSES_IGNORE);
+    MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE);
     return done != 0;
   }
-  void wait() override { MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE); }
 
  private:
-  int count() const { return static_cast<int>(requests_.size()); }
   std::vector<MPI_Request> requests_;
 };
 

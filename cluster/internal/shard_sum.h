@@ -4,45 +4,31 @@
 #include <span>
 #include <vector>
 
+#include "tapegrad/cluster/internal/all_reduce.h"
 #include "tapegrad/cluster/internal/communicator.h"
+#include "tapegrad/cluster/internal/numbers.h"
 #include "tapegrad/cluster/internal/tree.h"
-#include "tapegrad/core/internal/storage.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Numbers in memory that the next list can have again, not initialized.
-template <class Number>
-class Numbers {
- public:
-  explicit Numbers(std::size_t size)
-      : storage_(Storage::allocate(size * sizeof(Number))), size_(size) {}
-  std::span<Number> span() const { return {static_cast<Number*>(storage_.data()), size_}; }
-  std::span<Number> part(std::size_t begin, std::size_t end) const {
-    return span().subspan(begin, end - begin);
-  }
-
- private:
-  Storage storage_;
-  std::size_t size_;
-};
-
 /// Adds a list of numbers over all shards, in the order of the tree. Each process adds what it can
-/// of its own shards. Then each gets its piece of all subtrees, adds the pieces, and sends the sum
-/// to all others.
+/// of its own shards; an AllReduce adds the rest.
 template <class Number>
 class ShardSum {
  public:
   /// size: of the list   tag: that of its first messages, which others may share if no sums
-  /// overlap; it takes two for each range
+  /// overlap; it takes one for each range
   ShardSum(Communicator& communicator, Index shards, std::size_t size, int tag = 0);
+  ShardSum(const ShardSum&) = delete;  // what is under way refers to it
+  ShardSum& operator=(const ShardSum&) = delete;
 
   /// The list of the next shard of this process, to be filled with its numbers.
   std::span<Number> next();
   /// The numbers [begin, end) of that shard are final. From the last shard they leave at once, so
   /// all processes name the same ranges in the same order.
   void ready(std::size_t begin, std::size_t end);
-  /// Keeps messages moving.
-  void advance();
+  /// Keeps messages moving. Whether all ranges that were ready have arrived.
+  bool advance();
   /// Waits for the sum over all shards.
   std::span<const Number> wait();
 
@@ -51,34 +37,19 @@ class ShardSum {
     Shards shards;
     Numbers<Number> numbers;
   };
-  // Numbers on their way: first the pieces of the subtrees, then the pieces of the sum.
-  struct Shipment {
-    std::size_t begin, end;
-    int tag;
-    std::vector<std::vector<Numbers<Number>>> received;  // by process and subtree
-    std::unique_ptr<Transfer> pieces, sums;
-  };
-  // The numbers of a shipment that a process adds for all.
-  struct Piece {
-    std::size_t begin, end;
-  };
 
   std::vector<Shards> completed() const;
-  Piece piece(const Shipment& shipment, Index rank) const;
-  void send_pieces(Shipment& shipment);
-  void send_sums(Shipment& shipment);
-  const Number* known(const Shipment& shipment, const Shards& tree) const;
-  void add(const Shipment& shipment, const Shards& tree, Piece part, Number* sum) const;
+  std::unique_ptr<AllReduce> all_reduce(std::size_t begin, std::size_t end) const;
 
   Communicator& communicator_;
   int tag_;
   Shards all_, own_;
+  std::size_t size_;
   std::vector<std::vector<Shards>> subtrees_;  // of each process
   // Of the shards so far, from left to right. While the last one is filled, those that it completes
-  // hold the sum for the numbers that are ready.
+  // hold the sum for the numbers that are ready. In the end, the first one is the sum over all.
   std::vector<Sum> sums_;
-  std::vector<Shipment> shipments_;
-  Numbers<Number> result_;
+  std::vector<std::unique_ptr<AllReduce>> ranges_;  // that have left
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,24 +1,17 @@
 """A training on one and on several processes: cluster_program_test.py PROGRAM [MPIRUN]"""
 
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
+import processes
+
 program, *launcher = sys.argv[1:]
-limit = 60  # seconds; a job that hangs is a fault
-
-# Several processes on one processor, as whoever runs the tests.
-environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-               "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
 
-def run(processes, *arguments):
-    started = [*launcher, "-n", str(processes)] if processes else []
-    return subprocess.run([*started, program, *map(str, arguments)], env=environment, timeout=limit,
-                          capture_output=True, text=True)
+def run(count, *arguments):
+    return processes.run(launcher, count, program, *arguments)
 
 
 class Training(unittest.TestCase):
@@ -66,6 +59,23 @@ class Training(unittest.TestCase):
     def test_a_killed_process_ends_all(self):
         result = run(3, 5, 0, 6, self.folder / "killed", "kill", 1)
         self.assertNotEqual(result.returncode, 0)
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_different_flags_are_refused(self):
+        for rank in 1, 2:
+            result = run(3, 5, 0, 6, self.folder / "different", "flags", rank)
+            self.assertEqual(result.returncode, 3, result.stderr)
+            self.assertIn(f"cluster: the number of steps of process {rank} differs from that of process 0: "
+                          "another and 6\n", result.stderr)
+            self.assertFalse((self.folder / "different").exists())
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_what_is_true_on_any_process_is_true_on_all(self):
+        for rank in range(3):
+            result = run(3, 5, 0, 0, self.folder / "any", "any", rank)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(sorted(result.stdout.splitlines()),
+                             ["3 processes, 19 rows", *(f"process {each} stops" for each in range(3))])
 
     @unittest.skipUnless(launcher, "there is no MPI")
     def test_too_few_shards_are_refused(self):

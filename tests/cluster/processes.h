@@ -1,11 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <tuple>
 
@@ -37,21 +37,30 @@ class Processes {
    public:
     Arrival(Processes& processes, Index rank, int tag, std::vector<Communicator::Received> received)
         : processes_(processes), rank_(rank), tag_(tag), received_(std::move(received)) {}
-    // Messages arrive when they are waited for, the latest moment that is allowed.
-    bool done() override { return received_.empty(); }
-    void wait() override {
-      for (const auto& [from, bytes] : received_) {
-        const std::vector<std::byte> message = processes_.take({from, rank_, tag_});
-        std::memcpy(bytes.data(), message.data(), bytes.size());
+    // Some messages are late, others come at once, so that steps of several sums mix.
+    bool done() override {
+      if (++asked_ <= (5 * tag_ + 3 * rank_) % 4) return wait_a_little();
+      for (; arrived_ < received_.size(); ++arrived_) {
+        const auto& [from, bytes] = received_[arrived_];
+        const auto message = processes_.take({from, rank_, tag_});
+        if (!message) return wait_a_little();
+        std::memcpy(bytes.data(), message->data(), bytes.size());
       }
-      received_.clear();
+      return true;
     }
 
    private:
+    static bool wait_a_little() {
+      std::this_thread::yield();
+      return false;
+    }
+
     Processes& processes_;
     Index rank_;
     int tag_;
     std::vector<Communicator::Received> received_;
+    std::size_t arrived_ = 0;
+    Index asked_ = 0;
   };
 
   class Process final : public Communicator {
@@ -77,19 +86,19 @@ class Processes {
   void put(const Address& address, std::span<const std::byte> bytes) {
     const std::lock_guard lock(mutex_);
     messages_[address].emplace_back(bytes.begin(), bytes.end());
-    arrived_.notify_all();
   }
-  std::vector<std::byte> take(const Address& address) {
-    std::unique_lock lock(mutex_);
-    arrived_.wait(lock, [&] { return !messages_[address].empty(); });
-    std::vector<std::byte> message = std::move(messages_[address].front());
-    messages_[address].pop_front();
+  // The next message; none if it has not been sent.
+  std::optional<std::vector<std::byte>> take(const Address& address) {
+    const std::lock_guard lock(mutex_);
+    std::deque<std::vector<std::byte>>& messages = messages_[address];
+    if (messages.empty()) return std::nullopt;
+    std::vector<std::byte> message = std::move(messages.front());
+    messages.pop_front();
     return message;
   }
 
   Index size_;
   std::mutex mutex_;
-  std::condition_variable arrived_;
   std::map<Address, std::deque<std::vector<std::byte>>> messages_;
 };
 

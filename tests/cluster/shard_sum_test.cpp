@@ -58,11 +58,19 @@ TEST_CASE("every shard belongs to one process", "[cluster]") {
     }
 }
 
+TEST_CASE("processes add in pairs where the tree does", "[cluster]") {
+  CHECK(adds_in_pairs(1, 5));
+  CHECK(adds_in_pairs(4, 4));
+  CHECK(adds_in_pairs(4, 16));
+  CHECK(!adds_in_pairs(4, 12));  // the second process has shards 3 to 5, in two subtrees
+  CHECK(!adds_in_pairs(3, 8));
+}
+
 TEST_CASE("a sum over shards has the same bits for any number of processes", "[cluster]") {
   const std::size_t size = 10'000;
-  for (Index shards = 1; shards <= 9; ++shards) {
+  for (Index shards = 1; shards <= 17; ++shards) {
     const std::vector<float> expected = sum_over(0, shards, size);
-    for (Index count = 1; count <= shards; ++count) {
+    for (Index count = 1; count <= std::min<Index>(shards, 16); ++count) {
       INFO(count << " processes, " << shards << " shards");
       std::vector<std::vector<float>> found(static_cast<std::size_t>(count));
       Processes(count).run([&](Communicator& process) {
@@ -78,7 +86,7 @@ TEST_CASE("a sum over shards has the same bits for any number of processes", "[c
         const std::span<const float> all = sum.wait();
         found[static_cast<std::size_t>(process.rank())].assign(all.begin(), all.end());
       });
-      for (const std::vector<float>& sum : found) CHECK(sum == expected);
+      for (const std::vector<float>& sum : found) CHECK((sum == expected));
     }
   }
 }
