@@ -12,7 +12,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-bool results_written = true;
+bool results_written = true, silent = false;
 
 }  // namespace
 
@@ -27,7 +27,10 @@ void write_diagnostic(std::string_view text) noexcept {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+void silence_results() { silent = true; }
+
 void write_result(std::string_view text) {
+  if (silent) return;
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (written || !results_written) return;

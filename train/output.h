@@ -19,6 +19,9 @@ void write_diagnostic(std::string_view text) noexcept;
 /// does not end a training, but the program then exits with code 1.
 /// Example: `write_result("accuracy 0.98\n")`
 void write_result(std::string_view text);
+/// From now on, write_result writes nothing: another process does.
+/// Example: `silence_results()`
+void silence_results();
 /// Whether write_result has never failed.
 /// Example: `const int code = results_are_written() ? 0 : 1`
 bool results_are_written();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -20,19 +19,19 @@ namespace {
 constexpr const char* steps_note = "steps_done";
 constexpr const char* epoch_loss_note = "epoch_loss";
 constexpr const char* row_loss_note = "row_loss";
+constexpr const char* extended_note = "extended_at";
 
 std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
 
-// A mean over `most` steps, or over fewer if the run was extended since.
-std::optional<RunningMean> parse_mean(const Json& note, Index most, bool extended) {
+std::optional<RunningMean> parse_mean(const Json& note) {
   if (!note.is_array() || note.size() != 2 || !note[0].is_number()) return {};
   if (!note[1].is_number_unsigned()) return {};
-  const auto sum = note[0].get<double>();
-  const auto count = note[1].get<std::uint64_t>();
-  if (count == 0 && sum != 0) return {};
-  if (count <= static_cast<std::uint64_t>(most)) return RunningMean{sum, static_cast<Index>(count)};
-  return extended ? std::optional(RunningMean()) : std::nullopt;
+  const RunningMean mean{note[0].get<double>(), note[1].get<Index>()};
+  return mean.count < 0 || (mean.count == 0 && mean.sum != 0) ? std::nullopt : std::optional(mean);
 }
+
+// From then on, the means of an extended run are over as many steps as those of any other.
+Index settled_after(const RunSteps& steps) { return std::max(steps.per_epoch, steps.per_row()); }
 
 // The last step whose checkpoint is in the --save file.
 Index already_saved(const RunFlags& flags, Index steps_done) {
@@ -61,9 +60,11 @@ Index RunSteps::per_row() const {
 }
 
 std::map<std::string, std::string> RunState::notes() const {
-  return {{steps_note, std::to_string(steps)},
-          {epoch_loss_note, note_text(epoch_loss)},
-          {row_loss_note, note_text(row_loss)}};
+  std::map<std::string, std::string> notes{{steps_note, std::to_string(steps)},
+                                           {epoch_loss_note, note_text(epoch_loss)},
+                                           {row_loss_note, note_text(row_loss)}};
+  if (extended_at) notes[extended_note] = std::to_string(*extended_at);
+  return notes;
 }
 
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
@@ -74,28 +75,40 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
     const Index done = note.is_number_unsigned() ? note.get<Index>() : -1;
     return 0 <= done && done <= steps.total ? std::optional(done) : std::nullopt;
   });
+  if (notes.contains(extended_note))
+    state.extended_at = parsed_note(notes, extended_note, resume, [&](const Json& note) {
+      const Index at = note.is_number_unsigned() ? note.get<Index>() : -1;
+      const bool counts = 0 <= at && at <= state.steps && state.steps - at < settled_after(steps);
+      return counts ? std::optional(at) : std::nullopt;
+    });
+  const Index at_most = state.steps - state.extended_at.value_or(0);
+  const auto mean_over = [&](const char* name, Index count) {
+    return parsed_note(notes, name, resume, [&](const Json& note) {
+      const std::optional<RunningMean> mean = parse_mean(note);
+      const bool right = extended || (mean && mean->count == std::min(count, at_most));
+      return right ? mean : std::nullopt;
+    });
+  };
   const Index of_epoch = state.steps == 0 ? 0 : (state.steps - 1) % steps.per_epoch + 1;
-  state.epoch_loss = parsed_note(notes, epoch_loss_note, resume, [&](const Json& note) {
-    return parse_mean(note, of_epoch, extended);
-  });
-  state.row_loss = parsed_note(notes, row_loss_note, resume, [&](const Json& note) {
-    return parse_mean(note, state.steps % steps.per_row(), extended);
-  });
-  return state;
+  state.epoch_loss = mean_over(epoch_loss_note, of_epoch);
+  state.row_loss = mean_over(row_loss_note, state.steps % steps.per_row());
+  return extended ? RunState{.steps = state.steps, .extended_at = state.steps} : state;
 }
 
 Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
-         const RunState& state)
+         const RunState& state, const Cluster* cluster)
     : steps_(steps),
       state_(state),
+      alone_(cluster == nullptr || cluster->size() == 1),
+      writes_(alone_ || cluster->is_first()),
       first_step_(state.steps),
-      save_path_(flags.save),
-      log_(flags.log_dir, configuration, state.steps),
+      save_path_(writes_ ? flags.save : ""),
+      log_(writes_ ? flags.log_dir : "", configuration, state.steps),
       save_every_(parse_save_interval(flags.save_every).value_or(SaveInterval())),
       saved_step_(already_saved(flags, state.steps)),
       tried_step_(state.steps),
-      progress_(steps.total, state.steps, flags.quiet),
-      interrupt_(flags.quiet) {}
+      progress_(steps.total, state.steps, flags.quiet || !writes_),
+      interrupt_(flags.quiet || !writes_) {}
 
 void Run::saves(std::function<void()> write) { saves_.push_back(std::move(write)); }
 
@@ -125,6 +138,7 @@ void Run::log(const std::function<void()>& write) {
 void Run::save() {
   tried_step_ = state_.steps;
   tried_seconds_ = progress_.seconds();
+  before_saves_();
   try {
     write_all(saves_);
     saved_step_ = state_.steps;
@@ -134,7 +148,12 @@ void Run::save() {
   }
 }
 
-void Run::step(double loss, double learning_rate) {
+RunSignals Run::signals() const {
+  const bool due = progress_.seconds() - tried_seconds_ >= save_every_.seconds;
+  return {.stop = interrupt_.requested(), .save = writes_ && due};
+}
+
+void Run::step(double loss, double learning_rate, const RunSignals& wanted) {
   expect<Error>(
       std::isfinite(loss),
       "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
@@ -143,6 +162,8 @@ void Run::step(double loss, double learning_rate) {
   if (state_.steps == first_step_) log([this] { log_.start(); });
   if (step_of_epoch() == 0) state_.epoch_loss = {};
   ++state_.steps;
+  if (state_.extended_at && state_.steps - *state_.extended_at >= settled_after(steps_))
+    state_.extended_at.reset();
   state_.epoch_loss.add(loss);
   state_.row_loss.add(loss);
   progress_.step(state_.steps, loss);
@@ -154,8 +175,8 @@ void Run::step(double loss, double learning_rate) {
     log([&] { log_.row(row); });
     state_.row_loss = {};
   }
-  const bool due = state_.steps - tried_step_ >= save_every_.steps ||
-                   progress_.seconds() - tried_seconds_ >= save_every_.seconds;
+  stopped_ = wanted.stop;
+  const bool due = wanted.save || state_.steps - tried_step_ >= save_every_.steps;
   if (due && step_of_epoch() != 0) save();  // at the end of an epoch, the report comes first
 }
 
@@ -176,13 +197,10 @@ void Run::report(const Json& metrics) {
   save();
 }
 
-void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>& step) {
+void overfit(Run& run, const std::function<double()>& step) {
   constexpr double learnt = 0.01;
   double loss = INFINITY;
-  while (!run.over() && loss >= learnt) {
-    loss = step();
-    run.step(loss, optimizer.learning_rate());
-  }
+  while (!run.over() && loss >= learnt) loss = step();
   expect<Error>(loss < learnt || run.interrupted(),
                 "--overfit-batch: the loss is still {:.4f} after {} steps; try more steps or "
                 "another --lr, or look for a mistake in the model",
@@ -212,6 +230,7 @@ void Run::stop() {
 }
 
 void Run::write_rest(Writes writes) {
+  if (tried_step_ != state_.steps) before_saves_();
   if (!log_failure_.empty()) writes.emplace_back([this] { log_.write_rows(); });
   if (saved_step_ != state_.steps) writes.insert(writes.end(), saves_.begin(), saves_.end());
   write_all(writes);

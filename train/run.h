@@ -2,12 +2,13 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/nn/metrics.h"
-#include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/train/interrupt.h"
 #include "tapegrad/train/progress.h"
 #include "tapegrad/train/run_flags.h"
@@ -15,7 +16,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The exit code of a program ended by SIGINT, SIGTERM or SIGHUP.
+/// The exit code of a program that a signal has stopped; see `Interrupt`.
 constexpr int exit_interrupted = 130;
 
 /// The steps of a training run.
@@ -40,34 +41,49 @@ struct RunState {
   Index steps = 0;
   RunningMean epoch_loss = {};  ///< of the current epoch, or at its end, of the last
   RunningMean row_loss = {};    ///< since the last row of the log
+  /// The step at which the run was extended, while a mean begins there.
+  std::optional<Index> extended_at = {};
 
   std::map<std::string, std::string> notes() const;
 };
 
-/// The state in the notes of the checkpoint `resume`; without notes, that of a new run. An extended
-/// run had fewer steps before, so that its epochs and rows may end elsewhere; a mean loss over more
-/// steps than they have now starts anew. Throws DataError, naming the note, for a state that such a
-/// run cannot reach.
+/// What a process wants after a step. All processes of a training do what one of them wants.
+/// Example: `const RunSignals wanted = run.signals()`
+struct RunSignals {
+  bool stop = false;  ///< after Ctrl-C or another signal; see `Interrupt`
+  bool save = false;  ///< by --save-every
+};
+
+/// The state in the notes of the checkpoint `resume`; without notes, that of a new run. The means
+/// of a run that is extended now begin anew, since its epochs and rows may end elsewhere than
+/// before. Throws DataError, naming the note, for a state that such a run cannot reach.
 /// Example: `resumed_state({}, "", RunSteps::epochs(2, 100), false).steps`
 RunState resumed_state(const std::map<std::string, std::string>& notes, const std::string& resume,
                        const RunSteps& steps, bool extended);
 
 /// The user's side of a training run: progress, log, checkpoints and Ctrl-C. A running training
-/// survives a log or checkpoint that cannot be written: it warns and tries again later.
+/// survives a log or checkpoint that cannot be written: it warns and tries again later. Of several
+/// processes, the first writes for all; the others keep count.
 /// Example: `run.step(0.7, 1e-3); run.steps_done()`
 class Run {
  public:
+  /// cluster: its processes, if there may be several
   Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
-      const RunState& state);
+      const RunState& state, const Cluster* cluster = nullptr);
 
+  /// Registers what all processes do together before a save.
+  void before_saves(std::function<void()> prepare) { before_saves_ = std::move(prepare); }
   /// Registers `write` to run after each report, by --save-every and at the end.
   void saves(std::function<void()> write);
   /// Registers the checkpoint that `make` returns, if --save is given, and adds the state of the
   /// run to its notes. Throws DataError now, before the training, if the file cannot be written.
   void saves_checkpoint(std::function<Checkpoint()> make);
 
-  /// Call after every optimizer step. Throws Error for a non-finite loss.
-  void step(double loss, double learning_rate);
+  /// What this process wants after its current step.
+  RunSignals signals() const;
+  /// Call after every optimizer step. wanted: by any process. Throws Error for a non-finite loss.
+  void step(double loss, double learning_rate, const RunSignals& wanted);
+  void step(double loss, double learning_rate) { step(loss, learning_rate, signals()); }
   /// Call at the end of an epoch. Logs and prints `metrics` and the mean loss of the epoch.
   void report(const Json& metrics);
   /// Logs the summary: the state of the run and `results`. A run without steps leaves the log
@@ -84,7 +100,7 @@ class Run {
   double epoch_loss() const { return state_.epoch_loss.value(); }
   /// Whether all steps are done or a signal asked to stop.
   bool over() const { return state_.steps == steps_.total || interrupted(); }
-  bool interrupted() const { return interrupt_.requested(); }
+  bool interrupted() const { return alone_ ? interrupt_.requested() : stopped_; }
   /// The time spent training. A resumed run continues from the last row of the log.
   double seconds() const { return log_.seconds_before() + progress_.seconds(); }
   /// Of this run alone.
@@ -100,11 +116,14 @@ class Run {
 
   RunSteps steps_;
   RunState state_;
+  bool alone_, writes_;   // whether this is the only process, or the one that writes
+  bool stopped_ = false;  // because a process wants it
   Index first_step_;
-  std::string save_path_;
+  std::string save_path_;  // of the process that writes
   RunLog log_;
   std::string log_failure_;  // of the last attempt to log
   SaveInterval save_every_;
+  std::function<void()> before_saves_ = [] {};
   Writes saves_;
   Index saved_step_;  // at the last save
   Index tried_step_;  // at the last attempt to save
@@ -113,9 +132,9 @@ class Run {
   Interrupt interrupt_;
 };
 
-/// Implements --overfit-batch: takes steps on one batch until its loss is below 0.01. Throws Error
-/// if the run ends before.
-/// Example: `overfit(run, Adam(parameters(net)), [] { return 0.001; })`
-void overfit(Run& run, const Optimizer& optimizer, const std::function<double()>& step);
+/// Implements --overfit-batch: takes steps of the run on one batch until the loss, which `step`
+/// returns, is below 0.01. Throws Error if the run ends before.
+/// Example: `overfit(run, [&] { run.step(0.001, 0.1); return 0.001; })`
+void overfit(Run& run, const std::function<double()>& step);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -21,15 +21,21 @@ struct SaveInterval {
 /// Example: `parse_save_interval("5m")->seconds`
 std::optional<SaveInterval> parse_save_interval(std::string text);
 
-/// The flags of every training program that do not affect its result.
+/// The flags of every training program. Of them, only --shards affects its result.
 /// Example: `RunFlags own; Flags program("copy", "Copies."); own.add_to(program)`
 struct RunFlags {
+  Index shards = 0;  ///< 0: as many as there are processes
   int threads = tapegrad::threads();
   std::string log_dir, save, save_every, resume;
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false;
 
   void add_to(Flags& flags) {
+    flags
+        .training("--shards", shards,
+                  "Parts of each batch, which several processes share out; results depend on it, "
+                  "not on their number (default: one for each process)")
+        ->check(between(0, 1 << 16));
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
         ->check(between(1, 1024));
     flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")

@@ -1,10 +1,12 @@
 #include "tapegrad/train/trainer.h"
 
 #include <algorithm>
-#include <utility>
+#include <optional>
 
+#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -13,29 +15,71 @@ namespace {
 // A program that prints its results may have nothing to return.
 Json object_of(const Json& metrics) { return metrics.is_null() ? Json::object() : metrics; }
 
-// The loss of the first step. A stream of random numbers that outlives it must be kept by
-// checkpoints: otherwise it would begin anew after --resume.
-Tensor loss_of_kept_streams(const Task& task, Index step) {
-  const RandomJournal journal;
-  const Tensor loss = task.loss(step);
-  for (const RandomJournal::Entry& entry : journal.entries()) {
-    const bool kept = *entry.random == nullptr ||
-                      std::any_of(task.random.begin(), task.random.end(), [&](const auto& stream) {
-                        return stream.second == *entry.random;
-                      });
-    expect<Error>(kept,
-                  "trainer: the loss draws from a Random that Task::random does not list, so a "
-                  "resumed training would draw other numbers; list it: .random = {{{{\"training\", "
-                  "&random}}}}");
-  }
-  return loss;
+// The random numbers of a shard in a step.
+Random random_of(std::uint64_t seed, Index step, const Shard& shard) {
+  constexpr std::uint64_t of_shards = 0x7368617264;  // no program will name another stream so
+  return Random(seed)
+      .stream(of_shards)
+      .stream(static_cast<std::uint64_t>(step))
+      .stream(static_cast<std::uint64_t>(shard.index));
 }
 
-void train_epochs(const Task& task, Run& run, const std::function<double(Index)>& step,
-                  Training& updates) {
+// The steps of a task.
+class Steps {
+ public:
+  Steps(const Task& task, Training& updates, Cluster& cluster, bool checks_streams)
+      : task_(task), updates_(updates), cluster_(cluster), checks_streams_(checks_streams) {}
+
+  /// Takes a step on a whole batch; returns its loss.
+  double on_whole(Index step) {
+    return updates_.step([&] { return loss(step, {0, 0, task_.loss.rows(step)}); });
+  }
+  /// Takes a step of the run, on the shards of the batch if there are several; returns its loss.
+  double take(Index step, Run& run) {
+    RunSignals wanted = run.signals();
+    const auto of_shard = [&](const Shard& shard) { return loss(step, shard); };
+    const double value = cluster_.shards() == 1
+                             ? on_whole(step)
+                             : updates_.step(cluster_, task_.loss.rows(step), of_shard, wanted);
+    run.step(value, updates_.optimizer().learning_rate(), wanted);
+    return value;
+  }
+
+ private:
+  Tensor loss(Index step, const Shard& shard) {
+    random_.emplace(random_of(task_.seed, step, shard));
+    std::optional<RandomJournal> journal;
+    if (checks_streams_) journal.emplace();
+    const Tensor loss = task_.loss(step, shard, *random_);
+    if (journal) expect_kept(*journal);
+    checks_streams_ = false;
+    return loss;
+  }
+  // A stream of random numbers that outlives the step must be kept by checkpoints: otherwise it
+  // would begin anew after --resume.
+  void expect_kept(const RandomJournal& journal) const {
+    for (const RandomJournal::Entry& entry : journal.entries()) {
+      const Random* random = *entry.random;
+      const bool kept = random == nullptr || random == &*random_ ||
+                        std::any_of(task_.random.begin(), task_.random.end(),
+                                    [&](const auto& stream) { return stream.second == random; });
+      expect<Error>(kept,
+                    "trainer: the loss draws from a Random that Task::random does not list, so a "
+                    "resumed training would draw other numbers; list it: .random = "
+                    "{{{{\"training\", &random}}}}");
+    }
+  }
+
+  const Task& task_;
+  Training& updates_;
+  Cluster& cluster_;
+  bool checks_streams_;           // of the first step
+  std::optional<Random> random_;  // of a shard, until its sweep has ended
+};
+
+void train_epochs(const Task& task, Run& run, Steps& steps, Training& updates) {
   while (!run.over()) {
-    const double loss = step(run.steps_done());
-    run.step(loss, updates.optimizer().learning_rate());
+    steps.take(run.steps_done(), run);
     const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
     if (!ends_epoch) continue;
     const Json metrics =
@@ -48,11 +92,17 @@ void train_epochs(const Task& task, Run& run, const std::function<double(Index)>
 
 }  // namespace
 
-Trainer::Trainer(Flags& flags, const RunFlags& run, const OptimizerFlags& optimizer)
+Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
     : flags_(flags),
       resumed_(notes_to_resume(run.resume, flags)),
-      run_(run),
+      cluster_(std::make_unique<Cluster>(ClusterOptions{.shards = run.shards})),
       optimizer_(optimizer) {
+  run.shards = cluster_->shards();
+  if (!cluster_->is_first()) {
+    run.log_dir.clear();
+    silence_results();
+  }
+  run_ = run;
   optimizer_.check(flags);
   set_threads(run_.threads);
 }
@@ -78,7 +128,7 @@ void Trainer::resume(const Task& task, Training& updates, Index steps_done) cons
   Checkpoint into = checkpoint(task, updates);
   load_checkpoint(run_.resume, into);
   updates.resume(run_.resume, steps_done);
-  if (flags_.extension().empty()) return;
+  if (flags_.extension().empty() || !cluster_->is_first()) return;
   write_diagnostic(fmt::format(
       "{}: extended: {}{}\n", run_.resume, flags_.extension(),
       optimizer_.depends_on_length()
@@ -88,29 +138,43 @@ void Trainer::resume(const Task& task, Training& updates, Index steps_done) cons
           : ""));
 }
 
+// All processes must do the same, and the task must allow parts.
+void Trainer::expect_trainable(const Task& task) const {
+  if (cluster_->shards() == 1) return;
+  const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--shards", why); };
+  if (!task.loss.has_parts()) refuse("this program computes the loss of whole batches only");
+  if (run_.probe) refuse("--probe records whole batches only");
+  if (const Index rows = task.loss.rows(0); rows < cluster_->shards())
+    refuse(fmt::format("{} are more than the {} rows of a batch", cluster_->shards(), rows));
+  cluster_->expect_same("version and flags",
+                        TAPEGRAD_VERSION " " + Json(flags_.training_values()).dump());
+  cluster_->expect_same("--resume", run_.resume);
+  cluster_->expect_same("data", data_);
+  cluster_->expect_same("instruction set, see TAPEGRAD_TARGET,", instruction_set());
+}
+
 int Trainer::train(const Task& task) const {
+  expect_trainable(task);
   Training updates(optimizer_, run_, task.net, task.steps.total);
   const RunState state =
       resumed_state(resumed_, run_.resume, task.steps, !flags_.extension().empty());
   if (resumes()) resume(task, updates, state.steps);
+  cluster_->broadcast(task.net);
   write_result(task.description);
-  bool checks_streams = run_.dry_run || !run_.save.empty();
-  const auto step = [&](Index i) {
-    const bool first = std::exchange(checks_streams, false);
-    return updates.step([&] { return first ? loss_of_kept_streams(task, i) : task.loss(i); });
-  };
+  Steps steps(task, updates, *cluster_, run_.dry_run || !run_.save.empty());
   if (run_.dry_run) {
-    dry_run(flags_, task.net, [&] { return step(0); });
+    dry_run(flags_, task.net, [&] { return steps.on_whole(0); });
     return 0;
   }
 
-  Run run(run_, flags_.values(), task.steps, state);
+  Run run(run_, flags_.values(), task.steps, state, cluster_.get());
+  if (task.gather) run.before_saves(task.gather);
   run.saves([&] { updates.write_probe(); });
   run.saves_checkpoint([&] { return checkpoint(task, updates); });
   if (run_.overfit_batch)
-    overfit(run, updates.optimizer(), [&] { return step(0); });
+    overfit(run, [&] { return steps.take(0, run); });
   else
-    train_epochs(task, run, step, updates);
+    train_epochs(task, run, steps, updates);
   updates.print_profile();
   if (run.interrupted()) {
     run.stop();

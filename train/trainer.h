@@ -1,9 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
+#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/resume.h"
@@ -13,14 +16,47 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// The loss of each step, counted from 0: of its batch as a whole, or of parts of the batch, which
+/// --shards and several processes need.
+///
+///     .loss = [&](Index step) { ... }
+///     .loss = {rows, [&](Index step, const Shard& shard, Random& random) { ... }}
+/// Example: `const BatchLoss loss([&](Index) { return sum(net(y)); })`
+class BatchLoss {
+ public:
+  using OfShard = std::function<Tensor(Index step, const Shard& shard, Random& random)>;
+
+  /// loss(step): of the whole batch.
+  template <std::invocable<Index> Loss>
+  BatchLoss(Loss loss)
+      : rows_([](Index) { return Index{1}; }),
+        loss_([loss](Index step, const Shard&, Random&) { return loss(step); }),
+        has_parts_(false) {}
+  /// rows(step): of the batch   loss(step, shard, random): the mean over the rows of a shard, where
+  /// `random` is a stream for this step and shard, such as dropout needs.
+  BatchLoss(std::function<Index(Index step)> rows, OfShard loss)
+      : rows_(std::move(rows)), loss_(std::move(loss)), has_parts_(true) {}
+
+  bool has_parts() const { return has_parts_; }
+  Index rows(Index step) const { return rows_(step); }
+  Tensor operator()(Index step, const Shard& shard, Random& random) const {
+    return loss_(step, shard, random);
+  }
+
+ private:
+  std::function<Index(Index step)> rows_;
+  OfShard loss_;
+  bool has_parts_;
+};
+
 /// What a program trains. A net, its steps and their loss are enough; the rest is for programs that
 /// have more to print or to keep.
 /// Example: `Task{.net = fields(net), .steps = {9, 3}, .loss = [&](Index) { return sum(net(y)); }}`
 struct Task {
   Fields net;  ///< fields(net)
   RunSteps steps;
-  /// The loss of a step, counted from 0. --overfit-batch repeats step 0.
-  std::function<Tensor(Index step)> loss;
+  BatchLoss loss;          ///< --overfit-batch repeats step 0
+  std::uint64_t seed = 1;  ///< of the random numbers of shards
 
   /// Describes data and net: lines to print before the training.
   std::string description = {};
@@ -37,6 +73,9 @@ struct Task {
   std::map<std::string, Random*> random = {};
   /// Visits more fields, such as the state of a recurrent net or a net that is not trained.
   std::function<void(Fields& field)> carried = {};
+  /// Makes the fields of `carried` those of the whole batch, before a checkpoint is written. All
+  /// processes call it.
+  std::function<void()> gather = {};
   /// Gives the fields of `carried` their shapes after `steps` steps, before a checkpoint is loaded
   /// into them. Needed if shapes change.
   std::function<void(Index steps)> prepare = {};
@@ -46,14 +85,15 @@ struct Task {
 
 /// Implements the flags common to all training programs: --resume restores the flags of a
 /// checkpoint, --dry-run and --overfit-batch test a training beforehand, --log-dir, --save and
-/// Ctrl-C act during it.
+/// Ctrl-C act during it. Started by mpirun or srun, the processes train together: each takes its
+/// share of the shards of a batch, and the first prints, logs and saves.
 /// Example: `Trainer trainer(flags); trainer.resumes()`
 class Trainer {
  public:
   /// Construct it before data and net, which depend on flags that --resume may set. Throws
   /// DataError and CLI::ValidationError for flags that conflict with each other or with the
   /// checkpoint.
-  Trainer(Flags& flags, const RunFlags& run, const OptimizerFlags& optimizer);
+  Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer);
   explicit Trainer(TrainingFlags& flags) : Trainer(flags, flags.run_flags, flags.optimizer) {}
 
   bool resumes() const { return !run_.resume.empty(); }
@@ -65,6 +105,8 @@ class Trainer {
   /// Identifies the data in checkpoints. Throws CLI::ValidationError if the resumed training used
   /// other data. `source` is shown to the user, `digest` differs for other data.
   void uses_data(const std::string& source, const std::string& digest);
+  /// The processes that train together; alone, the only one.
+  Cluster& cluster() const { return *cluster_; }
   /// Logs to this directory instead of --log-dir.
   void log_to(const std::string& directory) { run_.log_dir = directory; }
 
@@ -73,11 +115,13 @@ class Trainer {
   int train(const Task& task) const;
 
  private:
+  void expect_trainable(const Task& task) const;
   void resume(const Task& task, Training& updates, Index steps_done) const;
   Checkpoint checkpoint(const Task& task, Training& updates) const;
 
   const Flags& flags_;
   std::map<std::string, std::string> resumed_;  // notes of the resumed checkpoint
+  std::unique_ptr<Cluster> cluster_;
   RunFlags run_;
   OptimizerFlags optimizer_;
   std::string data_;  // the digest of the data

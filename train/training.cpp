@@ -42,6 +42,11 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
     plateau_.emplace(flags_.learning_rate, PlateauOptions{.patience = 2});
 }
 
+void Training::schedule() {
+  optimizer_->set_learning_rate(plateau_ ? plateau_->learning_rate()
+                                         : schedule_(optimizer_->steps()));
+}
+
 double Training::step(const std::function<Tensor()>& forward) {
   std::optional<Profile::Scope> measured;
   if (profile_) measured.emplace(*profile_);
@@ -53,8 +58,7 @@ double Training::step(const std::function<Tensor()>& forward) {
     expect_listed(tape, net_);
     return loss.item();
   }
-  optimizer_->set_learning_rate(plateau_ ? plateau_->learning_rate()
-                                         : schedule_(optimizer_->steps()));
+  schedule();
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
   if (probe_)
     probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
@@ -63,6 +67,22 @@ double Training::step(const std::function<Tensor()>& forward) {
     optimizer_->step(flags_.clipped(std::move(gradients)));
   if (ema_) ema_->update();
   return loss.item();
+}
+
+double Training::step(Cluster& cluster, Index rows,
+                      const std::function<Tensor(const Shard& shard)>& loss, RunSignals& wanted) {
+  std::optional<Profile::Scope> measured;
+  if (profile_) measured.emplace(*profile_);
+  const auto as_number = [](bool value) { return value ? 1.0 : 0.0; };
+  Cluster::BatchGradients batch =
+      cluster.gradients(net_, rows, loss,
+                        {.tape = {.check_finite = check_nan_},
+                         .numbers = {as_number(wanted.stop), as_number(wanted.save)}});
+  wanted = {.stop = batch.numbers[0] > 0, .save = batch.numbers[1] > 0};
+  schedule();
+  optimizer_->step(flags_.clipped(std::move(batch.gradients)));
+  if (ema_) ema_->update();
+  return batch.loss;
 }
 
 Json Training::averaged(const std::function<Json()>& evaluate) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/core/profile.h"
 #include "tapegrad/nn/optimizers/ema.h"
 #include "tapegrad/train/optimizer_flags.h"
@@ -24,6 +25,11 @@ class Training {
   /// Takes one step on the loss that `forward` computes; returns its value. With --dry-run, changes
   /// nothing, and throws Error for parameters in the loss that are not among the net's fields.
   double step(const std::function<Tensor()>& forward);
+  /// Takes one step on a batch of so many rows, together with the other processes of the cluster;
+  /// returns the value of the loss.
+  ///   loss: see Cluster::gradients   wanted: by this process, then by any
+  double step(Cluster& cluster, Index rows, const std::function<Tensor(const Shard& shard)>& loss,
+              RunSignals& wanted);
   Optimizer& optimizer() { return *optimizer_; }
   /// The averages of --ema and the plateau of --schedule plateau; null without the flag.
   Ema* ema() { return ema_ ? &*ema_ : nullptr; }
@@ -41,6 +47,9 @@ class Training {
   void print_profile() const;
 
  private:
+  // Sets the learning rate of the next update.
+  void schedule();
+
   OptimizerFlags flags_;
   Fields net_;
   bool check_nan_, dry_run_;

@@ -67,7 +67,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
 
   Random random(flags.seed);
   const CharModel model = make_model(characters.count(), random);
-  CharTraining training(flags, model, characters.encode(text.all), random);
+  CharTraining training(flags, model, characters.encode(text.all), trainer.cluster());
   const auto finish = [&](const Run& run) {
     const double tokens = run.steps_per_second() * static_cast<double>(flags.batch_size) *
                           static_cast<double>(flags.seq_len);
@@ -84,7 +84,11 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
        .steps = {.total = flags.steps,
                  .per_epoch = std::max<Index>(1, flags.steps / reports),
                  .in_epochs = false},
-       .loss = [&](Index step) { return training.loss(step); },
+       .loss = {[&](Index) { return flags.batch_size; },
+                [&](Index step, const Shard& shard, Random& masks) {
+                  return training.loss(step, shard, masks);
+                }},
+       .seed = flags.seed,
        .description = fmt::format(
            "data: {}; {} characters of {} kinds to train on, {} for validation\n"
            "model: {} with {} parameters; {} steps of {} x {} characters\n",
@@ -92,8 +96,9 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
            name, parameter_count(model.fields), flags.steps, flags.batch_size, flags.seq_len),
        .evaluate = [&] { return scores(training.evaluate()); },
        .finish = finish,
-       .random = {{"training", &random}, {"order", &training.order()}},
+       .random = {{"order", &training.order()}},
        .carried = [&](Fields& field) { field("carried", training); },
+       .gather = [&] { training.gather(); },
        .prepare = [&](Index steps) { training.prepare(steps); }});
 }
 

@@ -15,11 +15,18 @@ using namespace tapegrad::support;
 
 namespace {
 
-double accuracy(const TransformerClassifier& net, const std::vector<SentenceBatch>& batches) {
-  Index right = 0, all = 0;
-  for (const auto& [words, lengths, labels] : batches)
-    right += count_equal(argmax(net(words, lengths)), labels), all += labels.size();
-  return static_cast<double>(right) / static_cast<double>(all);
+double accuracy(Cluster& cluster, const TransformerClassifier& net,
+                const std::vector<SentenceBatch>& batches) {
+  const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
+    double right = 0, all = 0;
+    for (Index i = shard.begin; i < shard.end; ++i) {
+      const auto& [words, lengths, labels] = batches[static_cast<std::size_t>(i)];
+      right += static_cast<double>(count_equal(argmax(net(words, lengths)), labels));
+      all += static_cast<double>(labels.size());
+    }
+    return std::vector{right, all};
+  });
+  return sums[0] / sums[1];
 }
 
 /// The test accuracy of the epoch that was best on the validation set.
@@ -42,17 +49,19 @@ struct Classifier {
   const ClassifyFlags& flags;
   const SentenceSets& sets;
   std::uint64_t seed;
-  Random random;  // weights, then dropout
+  Cluster& cluster;
+  Random random;
   Vocabulary vocabulary;
   TransformerClassifier net;
   Best best;
   Index epoch_number = 0;
   std::vector<SentenceBatch> epoch;  // the batches of the current one
 
-  Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed)
+  Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed, Cluster& c)
       : flags(f),
         sets(s),
         seed(chosen_seed),
+        cluster(c),
         random(seed),
         vocabulary(sets.train),
         net(vocabulary.count(), sets.classes, random, f.model()),
@@ -66,17 +75,22 @@ struct Classifier {
   }
   Index per_epoch() const { return static_cast<Index>(epoch.size()); }
 
-  Tensor loss(Index step) {
+  const SentenceBatch& batch(Index step) {
     if (const Index number = step / per_epoch(); number != epoch_number)
       epoch = batches(epoch_number = number);
-    const auto& [words, lengths, labels] = epoch[static_cast<std::size_t>(step % per_epoch())];
-    return cross_entropy(net(words, lengths, training(random)), labels);
+    return epoch[static_cast<std::size_t>(step % per_epoch())];
+  }
+  Tensor loss(Index step, const Shard& shard, Random& masks) {
+    const auto of_shard = [&](const Indices& all) { return part(all, shard.begin, shard.end); };
+    const auto& [words, lengths, labels] = batch(step);
+    return cross_entropy(net(of_shard(words), of_shard(lengths), training(masks)),
+                         of_shard(labels));
   }
 
   /// Evaluates on the validation set, and on the test set after the best epoch so far.
   Json evaluate() {
     const auto score = [&](const std::vector<Sentence>& sentences) {
-      return accuracy(net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
+      return accuracy(cluster, net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
     };
     const double validation = score(sets.validation);
     if (validation > best.validation) best = {validation, score(sets.test)};
@@ -100,13 +114,16 @@ struct Classifier {
     return trainer.train(
         {.net = fields(net),
          .steps = steps,
-         .loss = [&](Index step) { return loss(step); },
+         .loss = {[&](Index step) { return batch(step).labels.size(); },
+                  [&](Index step, const Shard& shard, Random& masks) {
+                    return loss(step, shard, masks);
+                  }},
+         .seed = seed,
          .description = fmt::format(
              "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
              vocabulary.count(), parameter_count(net), steps.total, flags.batch_tokens, seed),
          .evaluate = [&] { return evaluate(); },
          .finish = [&](const Run&) { return finish(); },
-         .random = {{"training", &random}},
          .notes = notes});
   }
 };
@@ -122,7 +139,8 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   write_result(fmt::format(
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
       sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
-  if (flags.seeds == 1) return Classifier(flags, sets, flags.seed).train(trainer);
+  if (flags.seeds == 1)
+    return Classifier(flags, sets, flags.seed, trainer.cluster()).train(trainer);
 
   std::optional<RunLog> log;  // of all seeds
   if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
@@ -130,7 +148,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   for (Index i = 0; i < flags.seeds; ++i) {
     const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
     if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
-    Classifier classifier(flags, sets, seed);
+    Classifier classifier(flags, sets, seed, trainer.cluster());
     if (log) log->start();
     if (const int code = classifier.train(trainer); code != 0) return code;
     accuracies.push_back(classifier.best.test);

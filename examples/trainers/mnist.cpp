@@ -1,6 +1,8 @@
 // Trains a network to read handwritten digits: those of MNIST, any set in its format, or digits
 // that the program draws itself.
 
+#include <numeric>
+
 #include "support/image_sets.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
@@ -60,16 +62,22 @@ struct Score {
   double accuracy = 0;  // share of images classified correctly
 };
 
-Score evaluate(const Layer& net, const ImageSet& set) {
-  Score score;
-  for (const auto& [images, labels] : Batches(set, 1000)) {
-    const Tensor logits = net(images);
-    const double share = static_cast<double>(labels.size()) / static_cast<double>(set.count());
-    score.loss += share * cross_entropy(logits, labels).item();
-    score.accuracy += static_cast<double>(count_equal(argmax(logits), labels));
-  }
-  score.accuracy /= static_cast<double>(set.count());
-  return score;
+Score evaluate(Cluster& cluster, const Layer& net, const ImageSet& set) {
+  constexpr Index most = 1000;  // images at a time
+  const auto sums = cluster.sums(set.count(), 2, [&](const Shard& shard) {
+    double loss = 0, right = 0;
+    for (Index begin = shard.begin; begin < shard.end; begin += most) {
+      std::vector<Index> chosen(static_cast<std::size_t>(std::min(most, shard.end - begin)));
+      std::iota(chosen.begin(), chosen.end(), begin);
+      const auto [images, labels] = set.batch(chosen);
+      const Tensor logits = net(images);
+      loss += static_cast<double>(labels.size()) * cross_entropy(logits, labels).item();
+      right += static_cast<double>(count_equal(argmax(logits), labels));
+    }
+    return std::vector{loss, right};
+  });
+  const auto count = static_cast<double>(set.count());
+  return {sums[0] / count, sums[1] / count};
 }
 
 /// Throws CLI::ValidationError for flags that conflict.
@@ -96,20 +104,22 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   check(flags, all, sets);
   trainer.uses_data(sets.source, sets.digest());
 
-  Random random(flags.seed);  // weights, then dropout
+  Random random(flags.seed);
   const Layer net = make_net(flags, sets, random);
   EpochBatches batches(sets.train, flags.batch_size, flags.seed);
   const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
-  const auto loss = [&](Index step) {
+  const auto rows = [&](Index step) { return batches.at(step).labels.size(); };
+  const auto loss = [&](Index step, const Shard& shard, Random& masks) {
     const auto& [images, labels] = batches.at(step);
-    return cross_entropy(net(images, training(random)), labels);
+    return cross_entropy(net(part(images, shard.begin, shard.end), training(masks)),
+                         part(labels, shard.begin, shard.end));
   };
   const auto validate = [&]() -> Json {
-    const Score score = evaluate(net, sets.validation);
+    const Score score = evaluate(trainer.cluster(), net, sets.validation);
     return {{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}};
   };
   const auto test = [&](const Run&) -> Json {
-    const Score score = evaluate(net, sets.test);
+    const Score score = evaluate(trainer.cluster(), net, sets.test);
     write_result(
         fmt::format("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss));
     return {{"test_loss", score.loss}, {"test_accuracy", score.accuracy}};
@@ -117,15 +127,15 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   return trainer.train(
       {.net = fields(net),
        .steps = steps,
-       .loss = loss,
+       .loss = {rows, loss},
+       .seed = flags.seed,
        .description =
            fmt::format("data: {}; {} images to train on, {} for validation, {} for the test\n"
                        "model: {} with {} parameters; {} steps of {} images\n",
                        sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
                        flags.model, parameter_count(net), steps.total, flags.batch_size),
        .evaluate = validate,
-       .finish = test,
-       .random = {{"training", &random}}});
+       .finish = test});
 }
 
 }  // namespace

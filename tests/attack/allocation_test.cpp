@@ -236,11 +236,15 @@ TEST_CASE("a step of an optimizer for which there is no memory changes nothing")
   CHECK(trainer.adam.steps() == 2);
 }
 
-TEST_CASE("a step with whole matrices for which there is no memory changes nothing") {
+TEST_CASE(
+    "a step with whole matrices, or centered ones, for which there is no memory changes nothing") {
   Parameter matrix(full({4, 6}, 0.5), "matrix"), vector(ones({4}), "vector");
   Lamb lamb({matrix, vector});
   Muon muon({matrix, vector});
-  for (Optimizer* optimizer : {static_cast<Optimizer*>(&lamb), static_cast<Optimizer*>(&muon)}) {
+  parallel_for(2, [](Index) {});  // starts the threads, which TBB cannot do while memory is short
+  Adam centering({matrix, vector},
+                 {.center_gradients = Centering::outputs, .center_weights = Centering::outputs});
+  for (Optimizer* optimizer : std::initializer_list<Optimizer*>{&lamb, &muon, &centering}) {
     const std::vector<Tensor> gradients{ones({4, 6}), ones({4})};
     const std::vector<Tensor> held{matrix.value(), vector.value()};
     std::int64_t failures = 0;
@@ -250,7 +254,7 @@ TEST_CASE("a step with whole matrices for which there is no memory changes nothi
       REQUIRE(matrix.value().data()[0] == held[0].data()[0]);
       REQUIRE(vector.value().data()[0] == held[1].data()[0]);
     }
-    CHECK(failures > 10);
+    CHECK(failures > 5);
     CHECK(matrix.value().data()[0] != held[0].data()[0]);
   }
 }

@@ -3,7 +3,7 @@
 import pathlib
 
 from classify_test import write_task
-from mnist_test import write_images
+from images import write_images
 from program import PROGRAM
 
 NAME = pathlib.Path(PROGRAM).name

@@ -21,6 +21,9 @@ class Program(unittest.TestCase):
                 self.assertTrue(help_text.startswith(summary), help_text)
                 self.assertIn(f"lab {name} [OPTIONS]", help_text)
 
+    def test_help_names_the_experiments_for_several_processes(self):
+        self.assertIn("divide the trainings among them, in: depth, divisive, mnist_norms.\n", run("--help").stdout)
+
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"^lab of tapegrad \d+\.\d+\.\d+\n$")
 

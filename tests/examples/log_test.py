@@ -8,18 +8,15 @@ import signal
 import subprocess
 import unittest
 
-from mnist_test import QUICK, write_images
-from program import PROGRAM, TrainerTest, interrupt_at, run, start
+from images import QUICK, ImagesTest
+from program import PROGRAM, interrupt_at, run, start
 
 FILES = ["config.json", "curves.svg", "metrics.csv", "metrics.jsonl", "summary.json"]
 
 
-class Log(TrainerTest):
+class Log(ImagesTest):
     def setUp(self):
         super().setUp()
-        write_images(self.path / "images")
-        self.data_flags = ["--data", self.path / "images"]
-        self.train = [*QUICK, *self.data_flags]
         self.log, self.part = self.path / "log", self.path / "part"
         self.resume = [*self.data_flags, "--log-dir", self.log, "--resume", self.part]
 

@@ -1,52 +1,18 @@
 """The program `mnist` as its users run it. Usage: mnist_test.py PROGRAM [TEST...]"""
 
 import contextlib
-import gzip
 import json
 import os
 import pathlib
-import random
 import signal
 import subprocess
 import unittest
 
-from program import (PROGRAM, TrainerTest, interrupt_at, logged, run, run_redirected, saved_steps, start, weights,
-                     with_note)
-
-QUICK = ["--hidden", "24", "--batch-size", "20", "--epochs", "4"]
+from images import QUICK, ImagesTest, write_idx
+from program import PROGRAM, interrupt_at, run, run_redirected, saved_steps, start, with_note
 
 
-def write_idx(path, shape, values):
-    """Writes bytes in the format of MNIST, compressed if the name says so."""
-    header = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
-    with (gzip.open if path.suffix == ".gz" else open)(path, "wb") as file:
-        file.write(header + bytes(values))
-
-
-def write_images(directory):
-    """Four small files: 8x8 images of ten classes, a bright row or column each, with noise."""
-    source = random.Random(1)
-    directory.mkdir()
-    for part, count, ending in ("train", 600, ".gz"), ("t10k", 100, ""):
-        labels = [source.randrange(10) for _ in range(count)]
-        pixels = []
-        for label in labels:
-            for row in range(8):
-                for column in range(8):
-                    lit = row == label if label < 5 else column == label - 5
-                    pixels.append(source.randrange(100) + (150 if lit else 0))
-        write_idx(directory / f"{part}-images-idx3-ubyte{ending}", (count, 8, 8), pixels)
-        write_idx(directory / f"{part}-labels-idx1-ubyte{ending}", (count,), labels)
-
-
-class Mnist(TrainerTest):
-    def setUp(self):
-        super().setUp()
-        self.data = self.path / "images"
-        write_images(self.data)
-        self.data_flags = ["--data", self.data]
-        self.train = [*QUICK, *self.data_flags]
-
+class Mnist(ImagesTest):
     def test_help_and_version(self):
         text = run("--help").stdout
         for flag in ("model hidden norm data epochs batch-size lr optimizer schedule weight-decay "
@@ -164,78 +130,6 @@ class Mnist(TrainerTest):
              ("final-lr", "1e-4"), ("warmup", "20"), ("beta2", "0.9"), ("weight-decay", "0.1"),
              ("clip-norm", "0.1"), ("dropout", "0.2"), ("seed", "2"), ("batch-size", "25"),
              ("epochs", "3")))
-        for value in ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad", "adadelta", "lion", "lamb",
-                      "muon"):
-            run(*self.train, "--optimizer", value)
-
-    def test_every_option_of_an_optimizer_has_an_effect(self):
-        for name, options in {"nesterov": "momentum", "momentum": "momentum", "adam": "beta1 epsilon",
-                              "adamw": "beta1 epsilon", "rmsprop": "alpha epsilon momentum",
-                              "adagrad": "decay epsilon", "adadelta": "rho epsilon", "lion": "beta1 beta2",
-                              "lamb": "beta1 beta2 epsilon",
-                              "muon": "momentum vector_factor beta1 beta2 epsilon"}.items():
-            self.check_effects(["--optimizer", name],
-                               [("optimizer", f"{name}:{option}=0.3") for option in options.split()])
-
-    def test_options_that_an_optimizer_does_not_have(self):
-        for value, message in {
-                "newton": "unknown optimizer newton; available: adadelta, adagrad, adam, adamw, lamb, lion, momentum, "
-                          "muon, nesterov, rmsprop, sgd",
-                "sgd:momentum=0.5": "sgd: there is no option momentum=0.5, or it is given twice; available: none",
-                "lion:beta1=0.5,beta1=0.6": "lion: there is no option beta1=0.6, or it is given twice; available: "
-                                            "beta1, beta2",
-                "lion:beta1": "lion: beta1 is not a number", "lion:beta1=": "lion: beta1= is not a number",
-                "lion:": "lion: there is no option ,", "lion:beta1=2": "lion: beta1 must lie in [0, 1): 2",
-                "muon:epsilon=nan": "muon: epsilon must be finite and not negative: nan"}.items():
-            self.assertIn(message, run(*self.train, "--optimizer", value, code=2).stderr, value)
-
-    def test_extension(self):
-        self.check_extension("--epochs", 2, 4, "--dropout", "0.1")
-
-    def test_schedules(self):
-        self.check_effects([], [("schedule", "one_cycle"), ("schedule", "constant,cosine@10"),
-                                ("schedule", "cosine,constant@10,exponential@20")])
-        for value, message in {"weekly": "unknown schedule weekly; available: constant, cosine, ",
-                               "constant,": "unknown schedule ; available",
-                               "constant,plateau@3": "plateau stands alone", "constant@3": "as in constant,cosine@100",
-                               "constant,cosine": "as in constant,cosine@100",
-                               "constant,cosine@0": "as in constant,cosine@100",
-                               "constant,cosine@x": "as in constant,cosine@100",
-                               "constant,cosine@9,step@9": "as in constant,cosine@100"}.items():
-            self.assertIn(message, run(*self.train, "--schedule", value, code=2).stderr, value)
-
-    def test_plateau(self):
-        # A learning rate that is far too high: the loss stops falling.
-        log, whole, part = self.path / "log", self.path / "whole", self.path / "part"
-        flags = [*self.train, "--schedule", "plateau", "--lr", "0.3", "--epochs"]
-        run(*flags, "12", "--log-dir", log, "--save", whole)
-        rates = [row["learning_rate"] for row in logged(log)[0] if "learning_rate" in row]
-        self.assertEqual(rates[0], 0.3)
-        self.assertLess(rates[-1], 0.04)
-        run(*flags, "6", "--save", part)
-        run(*self.data_flags, "--resume", part, "--epochs", "12", "--save", part)
-        self.assertEqual(weights(whole.read_bytes()), weights(part.read_bytes()))
-
-    def test_averaged_weights(self):
-        def losses(name, *flags):
-            run(*self.train, *flags, "--log-dir", self.path / "log", "--save", self.path / name)
-            return [row["validation_loss"] for row in logged(self.path / "log")[0] if "validation_loss" in row]
-
-        plain, averaged, slow = losses("plain"), losses("averaged", "--ema", "0.9"), losses("slow", "--ema", "0.9999")
-        self.assertNotEqual(plain, averaged)
-        self.assertAlmostEqual(slow[0], slow[-1], delta=0.01)  # it has hardly moved from the start
-        plain, averaged = ((self.path / name).read_bytes() for name in ("plain", "averaged"))
-        self.assertEqual(averaged.count(b'"ema.'), plain.count(b'"optimizer.mean.'))
-        run(*self.train, "--epochs", "2", "--schedule", "constant", "--ema", "0.9", "--save", self.path / "part")
-        run(*self.data_flags, "--resume", self.path / "part", "--epochs", "4", "--save", self.path / "part")
-        whole = self.saved("whole", "--epochs", "4", "--schedule", "constant", "--ema", "0.9")
-        self.assertEqual(whole, (self.path / "part").read_bytes())
-
-    def test_flags_without_effect_are_refused(self):
-        for flag, *others in (("--warmup", "5", "--schedule", "warmup"), ("--final-lr", "1e-4", "--schedule", "step"),
-                              ("--beta2", "0.9", "--optimizer", "sgd")):
-            error = run(*self.train, flag, *others, code=2).stderr
-            self.assertIn(f"{flag}: has no effect with {others[1]} {others[2]}; leave it out", error)
 
     def test_overfit_batch(self):
         result = run(*self.train, "--overfit-batch", "--lr", "1e-2", "--epochs", "9")

@@ -5,18 +5,11 @@ import struct
 import subprocess
 import unittest
 
-from mnist_test import QUICK, write_images, write_idx
-from program import PROGRAM, TrainerTest, run, run_redirected, weights, with_note
+from images import QUICK, ImagesTest, write_idx
+from program import PROGRAM, run, run_redirected, weights, with_note
 
 
-class Outputs(TrainerTest):
-    def setUp(self):
-        super().setUp()
-        self.data = self.path / "images"
-        write_images(self.data)
-        self.data_flags = ["--data", self.data]
-        self.train = [*QUICK, *self.data_flags]
-
+class Outputs(ImagesTest):
     def test_a_new_training_replaces_no_file(self):
         saved = self.saved("saved")
         file = self.path / "saved"

@@ -10,18 +10,17 @@ import subprocess
 import termios
 import unittest
 
-from mnist_test import QUICK, write_images
-from program import TrainerTest, start
+from images import ImagesTest
+from program import start
 
 
 def resize(terminal, columns):
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
-class Terminal(TrainerTest):
+class Terminal(ImagesTest):
     def setUp(self):
         super().setUp()
-        write_images(self.path / "images")
         try:
             self.ours, self.theirs = os.openpty()
         except OSError as error:
@@ -31,7 +30,7 @@ class Terminal(TrainerTest):
     def start(self, **variables):
         """Starts a long training on the terminal, with the variables that a terminal has."""
         kept = {key: value for key, value in os.environ.items() if key not in ("TERM", "COLUMNS", "NO_COLOR")}
-        process = start(*QUICK, "--data", self.path / "images", "--epochs", "100000", stdout=subprocess.DEVNULL,
+        process = start(*self.train, "--epochs", "100000", stdout=subprocess.DEVNULL,
                         stderr=self.theirs, env={**kept, **variables})
         self.addCleanup(process.kill)
         os.close(self.theirs)

@@ -57,3 +57,38 @@ TEST_CASE("an evaluation and an end without results are nothing to complain abou
   };
   CHECK(trained({}, silent) == 0);
 }
+
+TEST_CASE("a batch is trained in shards if its loss can be computed in parts") {
+  const auto nothing = [](Task&, Random&) {};
+  CHECK(trained({"--shards=1"}, nothing) == 0);
+  CHECK(trained({"--shards=2"}, nothing) == 2);  // of the whole batch alone
+
+  const auto in_parts = [](std::vector<Shard>& seen, std::vector<double>& drawn) {
+    return [&](Task& task, Random&) {
+      task.loss = {[](Index) { return Index{7}; },
+                   [&](Index step, const Shard& shard, Random& random) {
+                     seen.push_back(shard);
+                     drawn.push_back(random.uniform());
+                     return watch(static_cast<double>(step + shard.index)) * 1.0;
+                   }};
+    };
+  };
+  std::vector<Shard> seen;
+  std::vector<double> drawn;
+  const Scratch folder;
+  CHECK(trained({"--shards=3", "--save=" + (folder / "net").string()}, in_parts(seen, drawn)) == 0);
+  REQUIRE(seen.size() == 6);
+  const std::vector<Index> ends{2, 4, 7};
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(seen[i].begin == (i % 3 == 0 ? 0 : ends[i % 3 - 1]));
+    CHECK(seen[i].end == ends[i % 3]);
+    for (std::size_t other = 0; other < i; ++other) CHECK(drawn[i] != drawn[other]);
+  }
+  const std::vector<double> before = drawn;
+  drawn.clear();
+  CHECK(trained({"--shards=3"}, in_parts(seen, drawn)) == 0);
+  CHECK(drawn == before);
+  CHECK(trained({"--shards=8"}, in_parts(seen, drawn)) == 2);  // 7 rows
+  CHECK(trained({"--shards=3", "--probe", "--log-dir=" + (folder / "log").string()},
+                in_parts(seen, drawn)) == 2);
+}

@@ -1,0 +1,170 @@
+"""Trainers alone and on several processes. Usage: trainers_test.py FOLDER MPIRUN, with the folder of the trainers."""
+
+import hashlib
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from processes import ENVIRONMENT, LIMIT
+
+folder, launcher = pathlib.Path(sys.argv[1]), sys.argv[2]
+
+TRAININGS = {
+    "mnist": ["--hidden", "20", "--norm", "layer", "--dropout", "0.2", "--batch-size", "30", "--epochs", "2",
+              "--ema", "0.9"],
+    "mnist cnn": ["--model", "cnn", "--norm", "batch", "--dropout", "0.1", "--batch-size", "30", "--epochs", "1"],
+    "char_rnn": ["--model", "lstm", "--norm", "layer", "--hidden", "12", "--seq-len", "8", "--batch-size", "9",
+                 "--steps", "20", "--clip-norm", "1"],
+    "char_transformer": ["--layers", "1", "--channels", "16", "--seq-len", "8", "--dropout", "0.1", "--recompute",
+                         "--steps", "10"],
+    "char_transformer xl": ["--model", "transformer_xl", "--layers", "1", "--channels", "16", "--seq-len", "8",
+                            "--memory", "6", "--dropout", "0.1", "--steps", "10"],
+    "classify": ["--layers", "1", "--channels", "16", "--dropout", "0.1", "--batch-tokens", "4000", "--epochs", "2"],
+}
+
+
+def write_images(directory):
+    """A small set in the format of MNIST: noise, and a bright row for each class."""
+    source = random.Random(1)
+    directory.mkdir()
+    for part, count in ("train", 120), ("t10k", 30):
+        labels = [source.randrange(10) for _ in range(count)]
+        pixels = bytes(source.randrange(100) + 150 * (row == label) for label in labels for row in range(28)
+                       for _ in range(28))
+        for name, shape, values in ("images-idx3", (count, 28, 28), pixels), ("labels-idx1", (count,), bytes(labels)):
+            header = bytes([0, 0, 8, len(shape)]) + b"".join(n.to_bytes(4, "big") for n in shape)
+            (directory / f"{part}-{name}-ubyte").write_bytes(header + values)
+
+
+def digest(path):
+    """Unittest would take minutes to describe how two checkpoints differ."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+class Trainers(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = pathlib.Path(scratch.name)
+        write_images(self.path / "data")
+
+    def command(self, training, *flags):
+        program = training.split()[0]
+        data = ["--data", self.path / "data"] if program == "mnist" else []
+        return [str(word) for word in (folder / program, *TRAININGS[training], *data, "--threads", 1, *flags)]
+
+    def start(self, processes, command):
+        words = [launcher, "-n", str(processes), *command] if processes else command
+        return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run_program(self, processes, command, code=0):
+        process = self.start(processes, command)
+        try:
+            output, errors = process.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        self.assertEqual(process.returncode, code, errors)
+        return output, errors
+
+    def checkpoint(self, processes, training, *flags):
+        path = self.path / "saved"
+        path.unlink(missing_ok=True)
+        output, _ = self.run_program(processes, self.command(training, "--quiet", "--save", path, *flags))
+        return digest(path), output
+
+    def test_the_shards_decide_not_the_processes(self):
+        for training in TRAININGS:
+            with self.subTest(training):
+                alone = self.checkpoint(0, training, "--shards", 4)
+                self.assertNotEqual(alone[0], self.checkpoint(0, training, "--shards", 3)[0])
+                for processes in 1, 2, 3, 4:
+                    self.assertEqual(self.checkpoint(processes, training, "--shards", 4), alone, processes)
+
+    def test_as_many_shards_as_processes(self):
+        self.assertEqual(self.checkpoint(3, "mnist"), self.checkpoint(0, "mnist", "--shards", 3))
+
+    def test_a_log_is_that_of_one_process(self):
+        logs = []
+        for processes in 0, 2:
+            log = self.path / f"log{processes}"
+            self.checkpoint(processes, "mnist", "--shards", 2, "--log-dir", log)
+            rows = (log / "metrics.csv").read_text().splitlines()
+            seconds = rows[0].split(",").index("seconds")
+            logs.append([row.split(",")[:seconds] + row.split(",")[seconds + 1:] for row in rows])
+        self.assertEqual(*logs)
+
+    def test_any_process_stops_all_and_another_number_goes_on(self):
+        for training, length in ("mnist", ("--epochs", 200)), ("char_rnn", ("--steps", 6000)):
+            alone, _ = self.checkpoint(0, training, *length, "--shards", 4)
+            for flag in [], ["--save-every", 7]:
+                with self.subTest(training, flag=flag):
+                    part = self.path / f"{training}{len(flag)}"
+                    job = self.start(2, self.command(training, *length, *flag, "--shards", 4, "--save", part))
+                    while not part.exists():
+                        time.sleep(0.01)
+                        self.assertIsNone(job.poll())
+                    os.kill(self.process(job, rank=1), signal.SIGINT)
+                    _, errors = job.communicate(timeout=LIMIT)
+                    self.assertEqual(job.returncode, 130, errors)
+                    self.assertIn("interrupted after", errors)
+                    self.run_program(3, self.command(training, *length, "--quiet", "--resume", part, "--save", part))
+                    self.assertEqual(digest(part), alone)
+
+    def test_a_killed_process_ends_all_and_fewer_go_on(self):
+        part = self.path / "part"
+        job = self.start(3, self.command("mnist", "--epochs", 200, "--shards", 4, "--save", part))
+        while not part.exists():
+            time.sleep(0.01)
+            self.assertIsNone(job.poll())
+        os.kill(self.process(job, rank=2), signal.SIGKILL)
+        job.communicate(timeout=LIMIT)
+        self.assertNotIn(job.returncode, (0, 130))
+        self.run_program(2, self.command("mnist", "--epochs", 200, "--quiet", "--resume", part, "--save", part))
+        self.assertEqual(digest(part), self.checkpoint(0, "mnist", "--epochs", 200, "--shards", 4)[0])
+
+    def process(self, job, rank):
+        """The process of this rank."""
+        for status in pathlib.Path("/proc").glob("[0-9]*/environ"):
+            try:
+                variables, words = status.read_bytes().split(b"\0"), (status.parent / "cmdline").read_bytes()
+            except OSError:  # it has ended, or belongs to somebody else
+                continue
+            if f"OMPI_COMM_WORLD_RANK={rank}".encode() in variables and str(self.path).encode() in words:
+                return int(status.parent.name)
+        raise AssertionError(f"there is no process {rank} of job {job.pid}")
+
+    def test_processes_that_differ_are_refused(self):
+        for flags, variable, message in ((["--lr", "0.5"], {}, "version and flags of process 1 differs"),
+                                         (["--seed", "3"], {}, "version and flags of process 1 differs"),
+                                         ([], {"TAPEGRAD_TARGET": "sse2"}, "instruction set")):
+            with self.subTest(message):
+                other = ["env", *(f"{name}={value}" for name, value in variable.items()),
+                         *self.command("mnist", "--save", self.path / "saved", *flags)]
+                command = [*self.command("mnist", "--save", self.path / "saved"), ":", "-n", "1", *other]
+                _, errors = self.run_program(1, command, code=1)
+                self.assertIn(message, errors)
+                self.assertFalse((self.path / "saved").exists())
+
+    def test_failures_end_all(self):
+        (self.path / "file").touch()
+        for flags, code, message in ((["--save", self.path / "none/saved"], 1, "cannot write"),
+                                     (["--log-dir", self.path / "file"], 1, "file"),
+                                     (["--lr", "1e30"], 1, "the loss is"),
+                                     (["--shards", "1"], 1, "cluster: 2 processes have only 1 shard"),
+                                     (["--batch-size", "1"], 2, "--shards: 2 are more than the 1 rows of a batch"),
+                                     (["--probe", "--log-dir", self.path / "log"], 2,
+                                      "--shards: --probe records whole batches only")):
+            with self.subTest(message):
+                _, errors = self.run_program(2, self.command("mnist", *flags), code)
+                self.assertIn(message, errors)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

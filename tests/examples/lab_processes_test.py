@@ -1,0 +1,63 @@
+"""An experiment whose trainings are divided among processes: lab_processes_test.py LAB [MPIRUN]"""
+
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+import processes
+
+lab, *launcher = sys.argv[1:]
+SMALL = ["depth", "--layers", "1,2", "--norms", "none,layer,rms", "--placements", "pre", "--steps", "3", "--channels", "8"]
+
+
+def records(runs):
+    """The finished trainings, without their times, and when they were written."""
+    found, written = {}, {}
+    for path in runs.rglob("*.json"):
+        name = path.relative_to(runs)
+        found[name], written[name] = json.loads(path.read_text()), path.stat().st_mtime_ns
+        found[name].pop("seconds")
+    return found, written
+
+
+class Processes(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def pages(self, folder):
+        return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def made(self, count):
+        """What an experiment prints, its pages and its ledger, made in a folder of the same name."""
+        place = self.folder / "place"
+        result = processes.run(launcher, count, lab, *SMALL, "--runs", place / "runs", "--report", place / "pages")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr.count(" bits a character, "), 6)  # a line for each network, from one process
+        return result.stdout, self.pages(place / "pages"), records(place / "runs")
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_everything_is_as_with_one_process(self):
+        *expected, (ledger, _) = self.made(0)
+        self.assertEqual(len(ledger), 12)
+        for count in 1, 2, 3:
+            (self.folder / "place").rename(self.folder / f"before_{count}")
+            *found, (kept, written) = self.made(count)
+            self.assertEqual(found, expected)
+            self.assertEqual(kept, ledger)
+            self.assertEqual(self.made(count)[2], (kept, written))  # no training is repeated
+
+    @unittest.skipUnless(launcher, "there is no MPI")
+    def test_an_experiment_without_trainings_to_divide_is_refused_once(self):
+        result = processes.run(launcher, 2, lab, "adanorm")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertEqual(result.stderr.count("lab adanorm: it has no trainings to divide among processes, unlike "
+                                             "depth, divisive, mnist_norms; start it without mpirun\n"), 1)
+        self.assertIn("claims hold", processes.run(launcher, 1, lab, "adanorm").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
