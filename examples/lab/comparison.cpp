@@ -3,16 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
-
-Json at_rate(Json configuration, double rate) {
-  configuration["learning rate"] = rate;
-  return configuration;
-}
 
 template <class Value>
 Series mean_curve(const Results& results, const Value& value) {
@@ -68,40 +66,67 @@ void ComparisonFlags::add_to(Flags& flags, Index fewest_seeds) {
       ->check(between(1, 1024));
 }
 
-Results Comparison::train(const System& system, double rate) const {
-  Results results{system.name, rate};
-  for (Index i = 0; i < flags_.seeds; ++i) {
-    const Trial trial{flags_.seed + static_cast<std::uint64_t>(i), rate};
-    results.trainings.push_back(
-        ledger_.outcome(system.name, trial.seed,
-                        rate == 0 ? system.configuration : at_rate(system.configuration, rate),
-                        [&] { return system.train(trial); }));
+Comparison::Comparison(Cluster& cluster, const Ledger& ledger, const ComparisonFlags& flags)
+    : cluster_(cluster), ledger_(ledger), flags_(flags) {
+  cluster.expect_same("version", TAPEGRAD_VERSION);
+  cluster.expect_same("instruction set, see TAPEGRAD_TARGET,", instruction_set());
+  cluster.expect_same("data", ledger.data());
+}
+
+std::vector<Comparison::Training> Comparison::divided(const std::vector<System>& systems) const {
+  std::set<std::string> names;
+  Json same;
+  std::string lacks;
+  std::vector<Training> trainings;
+  for (const System& system : systems) {
+    expect<ArgumentError>(names.insert(system.name).second,
+                          "comparison: two systems have the same name: {}", system.name);
+    same.push_back({system.name, system.configuration});
+    for (Index i = 0; i < flags_.seeds; ++i) {
+      const std::uint64_t seed = flags_.seed + static_cast<std::uint64_t>(i);
+      lacks += ledger_.has(system.name, seed) ? '0' : '1';
+      trainings.push_back({system, {seed, std::ssize(trainings)}});
+    }
+  }
+  cluster_.expect_same("the list of systems", same.dump());
+  // The first process decides: while another one looks, a third may already keep a training.
+  lacks = cluster_.gather(lacks)[0];
+  Index next = 0;
+  for (std::size_t i = 0; i < trainings.size(); ++i)
+    if (lacks[i] == '1') trainings[i].process = next++ % cluster_.size();
+  return trainings;
+}
+
+std::vector<Results> Comparison::train(const std::vector<System>& systems,
+                                       const std::function<void(const Results&)>& trained) const {
+  std::vector<Training> trainings = divided(systems);
+  std::vector<Results> results;
+  // The systems whose outcomes are known, in order.
+  const auto collect = [&] {
+    while (results.size() < systems.size()) {
+      Results next{systems[results.size()].name};
+      const auto first = trainings.begin() + static_cast<Index>(results.size()) * flags_.seeds;
+      for (auto each = first; each != first + flags_.seeds; ++each) {
+        if (!each->outcome) return;
+        next.trainings.push_back(*each->outcome);
+      }
+      results.push_back(std::move(next));
+      if (trained) trained(results.back());
+    }
+  };
+  for (Training& each : trainings) {
+    if (each.process != cluster_.rank()) continue;
+    each.outcome = ledger_.outcome(each.system.name, each.trial.seed, each.system.configuration,
+                                   [&] { return each.system.train(each.trial); });
+    collect();
+  }
+  for (Training& each : trainings) {
+    const bool own = each.process == cluster_.rank();
+    const std::vector<std::string> all = cluster_.gather(own ? to_bytes(*each.outcome) : "");
+    each.outcome = from_bytes(all[static_cast<std::size_t>(each.process)]);
+    collect();
   }
   return results;
-}
-
-Results Comparison::train_at_best_rate(const System& system, const std::vector<double>& rates,
-                                       const Metric& metric) const {
-  constexpr std::uint64_t seed = 101;  // not used by the compared trainings
-  double best = rates.at(0), best_value = 0;
-  for (const double rate : rates) {
-    const Outcome outcome = ledger_.outcome(fmt::format("{} at {}", system.name, rate), seed,
-                                            at_rate(system.configuration, rate), [&] {
-                                              return system.train({seed, rate});
-                                            });
-    const double value = metric.of(outcome);
-    if (rate != rates[0] && !(metric.advantage(value, best_value) > 0)) continue;
-    best = rate;
-    best_value = value;
-  }
-  return train(system, best);
-}
-
-std::string rates_text(const std::vector<Results>& results) {
-  std::string text;
-  for (const Results& each : results)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", each.system, each.rate);
-  return text;
 }
 
 Series mean_training_curve(const Results& results) {

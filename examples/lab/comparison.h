@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lab/ledger.h"
+#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/train/flags.h"
@@ -19,7 +20,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// same weights and see the same batches.
 struct Trial {
   std::uint64_t seed;
-  double rate = 0;  ///< the learning rate, if the comparison chooses it
+  Index number = 0;  ///< among the trainings of all systems that the comparison trains with it
 
   /// For the initial weights, then for dropout. Numbers that only some systems draw come from a
   /// stream of it, so that those of the other systems stay the same.
@@ -51,7 +52,6 @@ struct Metric {
 /// The outcomes of a system's trainings, in the order of their seeds.
 struct Results {
   std::string system;
-  double rate = 0;  ///< the learning rate, if the comparison has chosen it
   std::vector<Outcome> trainings = {};
 
   std::vector<double> values(const Metric& metric) const;
@@ -68,26 +68,39 @@ struct ComparisonFlags {
   void add_to(Flags& flags, Index fewest_seeds);
 };
 
-/// Trains all systems with the same seeds. Does not repeat what the ledger has.
+/// Trains systems with the same seeds. Does not repeat what the ledger has. The processes of a
+/// cluster divide the trainings among them; each trains alone.
 class Comparison {
  public:
-  Comparison(const Ledger& ledger, const ComparisonFlags& flags) : ledger_(ledger), flags_(flags) {}
+  /// Throws Error on all processes unless they have the same version, instruction set and data.
+  Comparison(Cluster& cluster, const Ledger& ledger, const ComparisonFlags& flags);
 
-  /// Throws what Ledger::outcome and the system throw.
-  Results train(const System& system) const { return train(system, 0); }
-  /// The same at the learning rate that gives the best result in a training with seed 101.
-  Results train_at_best_rate(const System& system, const std::vector<double>& rates,
-                             const Metric& metric) const;
+  /// Whether this process shows progress.
+  bool is_first() const { return cluster_.is_first(); }
+
+  /// Trains these systems with every seed. The outcomes are the same on all processes.
+  ///   trained(results): called for one system after the other, as soon as this process knows all
+  ///   outcomes of that system and of those before
+  /// Throws ArgumentError for systems of the same name, and what Ledger::outcome and the systems
+  /// throw.
+  std::vector<Results> train(const std::vector<System>& systems,
+                             const std::function<void(const Results&)>& trained = {}) const;
 
  private:
-  Results train(const System& system, double rate) const;
+  struct Training {
+    const System& system;
+    Trial trial;
+    Index process = 0;  ///< trains it, or reads it from the ledger
+    std::optional<Outcome> outcome = {};
+  };
 
+  /// The trainings of all systems. Those that the ledger lacks go to the processes in turn.
+  std::vector<Training> divided(const std::vector<System>& systems) const;
+
+  Cluster& cluster_;
   const Ledger& ledger_;
   ComparisonFlags flags_;
 };
-
-/// "none 0.003, layer 0.001": the chosen learning rate of each system.
-std::string rates_text(const std::vector<Results>& results);
 
 /// The training losses of a system, averaged over seeds at each point, with their sample standard
 /// deviations if there are several seeds. Throws DataError if the curves have different lengths.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "lab/registry.h"
+#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 
@@ -13,29 +14,44 @@ namespace {
 
 constexpr int wrong_usage = 2;
 
+std::string names(bool dividing_only) {
+  std::string text;
+  for (const auto& [name, experiment] : registry::experiments())
+    if (experiment.divides_trainings || !dividing_only) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 std::string usage() {
-  std::string text =
+  std::string text = fmt::format(
       "Usage: lab EXPERIMENT [FLAGS]\n"
+      "       mpirun -n PROCESSES lab EXPERIMENT [FLAGS]\n"
       "       lab EXPERIMENT --help\n"
       "       lab --help | --version\n\n"
-      "Experiments:\n";
+      "With mpirun, the processes divide the trainings among them, in: {}.\n\n"
+      "Experiments:\n",
+      names(true));
   for (const auto& [name, experiment] : registry::experiments())
     text += fmt::format("  {:12}  {}\n", name, experiment.summary);
   return text;
 }
 
-std::string names() {
-  std::string text;
-  for (const auto& [name, experiment] : registry::experiments())
-    text += (text.empty() ? "" : ", ") + name;
-  return text;
+// Whether mpirun has started several processes, which this experiment cannot use. Says so.
+bool refused(const registry::Experiment& experiment) {
+  if (experiment.divides_trainings) return false;  // it makes the only cluster of this process
+  const Cluster cluster;
+  if (cluster.size() > 1 && cluster.is_first())
+    write_diagnostic(
+        fmt::format("lab {}: it has no trainings to divide among processes, unlike {}; start it "
+                    "without mpirun\n",
+                    experiment.name, names(true)));
+  return cluster.size() > 1;
 }
 
 int finish() { return results_are_written() ? 0 : 1; }
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   prepare_output();
   const std::string word = argc > 1 ? argv[1] : "";
   if (word == "--help" || word == "-h") {
@@ -50,10 +66,15 @@ int main(int argc, char** argv) {
   if (found == registry::experiments().end()) {
     write_diagnostic(word.empty() ? usage()
                                   : fmt::format("lab: unknown experiment {}; available: {}\n",
-                                                beginning(word), names()));
+                                                beginning(word), names(false)));
     return wrong_usage;
   }
+  const registry::Experiment& experiment = found->second;
+  if (refused(experiment)) return wrong_usage;
   std::string program = "lab " + word;
   argv[1] = program.data();
-  return found->second.run(found->second, argc - 1, argv + 1);
+  return experiment.run(experiment, argc - 1, argv + 1);
+} catch (const std::exception& error) {
+  write_diagnostic(fmt::format("lab: {}\n", error.what()));
+  return 1;
 }

@@ -48,6 +48,24 @@ CurvePoint curve_point(const Json& value) {
   return point;
 }
 
+Json json(const Outcome& outcome) {
+  Json curve = Json::array();
+  for (const CurvePoint& point : outcome.curve) curve.push_back(json(point));
+  return {{"seconds", outcome.seconds},
+          {"values", outcome.values},
+          {"curve", curve},
+          {"items", outcome.items}};
+}
+
+// parts: have been checked
+Outcome read_outcome(const Json& parts) {
+  Outcome outcome{.seconds = number(parts["seconds"])};
+  for (const auto& [name, value] : parts["values"].items()) outcome.values[name] = number(value);
+  for (const Json& point : parts["curve"]) outcome.curve.push_back(curve_point(point));
+  for (const Json& item : parts["items"]) outcome.items.push_back(number(item));
+  return outcome;
+}
+
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // "steps 120, not 200": the first part of a configuration that differs from the expected one.
@@ -86,15 +104,9 @@ bool Outcome::diverged() const {
 }
 
 std::string to_string(const Record& record) {
-  Json curve = Json::array();
-  for (const CurvePoint& point : record.outcome.curve) curve.push_back(json(point));
-  const Json all = {{"configuration", record.configuration},
-                    {"data", record.data},
-                    {"version", record.version},
-                    {"seconds", record.outcome.seconds},
-                    {"values", record.outcome.values},
-                    {"curve", curve},
-                    {"items", record.outcome.items}};
+  Json all = {
+      {"configuration", record.configuration}, {"data", record.data}, {"version", record.version}};
+  all.update(json(record.outcome));
   return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -116,17 +128,22 @@ Record read_record(const std::string& path) {
   record.configuration = part("configuration", [](const Json& value) { return value.is_object(); });
   record.data = part("data", is_text);
   record.version = part("version", is_text);
-  record.outcome.seconds = number(part("seconds", is_number));
-  for (const auto& [name, value] :
-       part("values", [](const Json& v) { return v.is_object() && are_numbers(v); }).items())
-    record.outcome.values[name] = number(value);
-  for (const Json& point : part("curve", is_curve))
-    record.outcome.curve.push_back(curve_point(point));
-  for (const Json& item :
-       part("items", [](const Json& v) { return v.is_array() && are_numbers(v); }))
-    record.outcome.items.push_back(number(item));
+  part("seconds", is_number);
+  part("values", [](const Json& value) { return value.is_object() && are_numbers(value); });
+  part("curve", is_curve);
+  part("items", [](const Json& value) { return value.is_array() && are_numbers(value); });
+  record.outcome = read_outcome(*file);
   return record;
 }
+
+// JSON has no infinities; CBOR has.
+std::string to_bytes(const Outcome& outcome) {
+  std::string bytes;
+  Json::to_cbor(json(outcome), bytes);
+  return bytes;
+}
+
+Outcome from_bytes(const std::string& bytes) { return read_outcome(Json::from_cbor(bytes)); }
 
 Json training_configuration(const Flags& flags) {
   Json configuration = Json::object();
@@ -145,14 +162,21 @@ void Ledger::begin(const std::string& experiment, const std::string& data) {
   data_ = data;
 }
 
+std::string Ledger::path(const std::string& system, std::uint64_t seed) const {
+  expect<Error>(!system.empty() && system[0] != '.' && system.find('/') == std::string::npos,
+                "ledger: the name of a system is not a folder name: \"{}\"", system);
+  return std::filesystem::path(runs_) / experiment_ / system / fmt::format("seed_{}.json", seed);
+}
+
+bool Ledger::has(const std::string& system, std::uint64_t seed) const {
+  return !runs_.empty() && std::filesystem::exists(path(system, seed));
+}
+
 Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
                         const std::function<Outcome()>& train) const {
   if (runs_.empty()) return train();
-  expect<Error>(!system.empty() && system[0] != '.' && system.find('/') == std::string::npos,
-                "ledger: the name of a system is not a folder name: \"{}\"", system);
-  const std::filesystem::path folder = std::filesystem::path(runs_) / experiment_ / system;
-  const std::string path = folder / fmt::format("seed_{}.json", seed);
-  if (std::filesystem::exists(path)) {
+  const std::string path = this->path(system, seed);
+  if (has(system, seed)) {
     const Record found = read_record(path);
     expect<DataError>(found.configuration == configuration,
                       "{}: it was trained with another configuration: {}; choose another --runs, "
@@ -164,7 +188,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
                       path, beginning(found.data), data_);
     return found.outcome;
   }
-  make_directory(folder);
+  make_directory(std::filesystem::path(path).parent_path());
   const auto begin = std::chrono::steady_clock::now();
   Record record{configuration, data_, TAPEGRAD_VERSION, train()};
   record.outcome.seconds =

@@ -46,17 +46,26 @@ std::string to_string(const Record& record);
 /// Throws DataError, naming the file and the part that is damaged.
 Record read_record(const std::string& path);
 
+/// An outcome as bytes for another process, non-finite numbers included.
+std::string to_bytes(const Outcome& outcome);
+/// The outcome in what `to_bytes` has returned.
+Outcome from_bytes(const std::string& bytes);
+
 /// The flags that affect a program's trainings, for a record.
 Json training_configuration(const Flags& flags);
 
 /// Keeps the finished trainings of an experiment in files RUNS/EXPERIMENT/SYSTEM/seed_K.json, so
-/// that none is repeated. Keeps nothing without --runs.
+/// that none is repeated. Several processes may share RUNS. Keeps nothing without --runs.
 class Ledger {
  public:
   /// Adds --runs. Call before the command line is parsed.
   void add_to(Flags& flags);
   /// data: a digest of the data that all trainings of this experiment see
   void begin(const std::string& experiment, const std::string& data);
+  const std::string& data() const { return data_; }
+
+  /// Whether there is a file of this training.
+  bool has(const std::string& system, std::uint64_t seed) const;
 
   /// The outcome in this training's file. If there is none, calls `train` and writes the file.
   /// Throws Error if the system's name cannot name a folder, and DataError for a file that cannot
@@ -65,6 +74,8 @@ class Ledger {
                   const std::function<Outcome()>& train) const;
 
  private:
+  std::string path(const std::string& system, std::uint64_t seed) const;
+
   std::string runs_, experiment_, data_;
 };
 

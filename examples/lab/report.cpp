@@ -128,7 +128,12 @@ void Report::add_to(Flags& flags) {
       ->check(file_name());
 }
 
-void Report::begin(const std::string& name, const std::string& title, const std::string& command) {
+void Report::begin(const std::string& name, const std::string& title, const std::string& command,
+                   bool writes) {
+  if (!writes) {
+    directory_.clear();
+    silence_results();
+  }
   name_ = name;
   title_ = title;
   command_ = command;

@@ -23,8 +23,10 @@ class Report {
  public:
   /// Adds --report. Call before the command line is parsed.
   void add_to(Flags& flags);
-  /// command: the user's command line, shown on the page.
-  void begin(const std::string& name, const std::string& title, const std::string& command);
+  /// command: the user's command line, shown on the page   writes: if not, prints and writes
+  /// nothing, since another process does
+  void begin(const std::string& name, const std::string& title, const std::string& command,
+             bool writes = true);
 
   void paragraph(const std::string& text);
   void table(const Table& table);

@@ -21,40 +21,43 @@ TEST_CASE("every system trains with the same seeds, from the same numbers") {
                     return ending(by_loss, static_cast<double>(trial.seed));
                   }};
   };
+  Cluster cluster;
   const Ledger ledger;
-  const Comparison comparison(ledger, {.seeds = 3, .seed = 5});
-  const Results a = comparison.train(system(0));
-  comparison.train(system(1));
+  const Comparison comparison(cluster, ledger, {.seeds = 3, .seed = 5});
+  const std::vector<Results> results = comparison.train({system(0), system(1)});
   CHECK(seen[0] == seen[1]);
+  REQUIRE(results.size() == 2);
+  CHECK(results[1].system == "b");
+  const Results& a = results[0];
+  CHECK(a.system == "a");
   CHECK(a.values(by_loss) == std::vector<double>{5, 6, 7});
   CHECK(a.spread(by_loss).to_string(0) == "6 +- 1");
   for (const auto& [seed, numbers] : seen[0]) CHECK(numbers[0] != numbers[1]);
 }
 
-TEST_CASE("a system trains at the rate that is best for it with seed 101") {
-  std::vector<std::pair<std::uint64_t, double>> trained;
-  const auto at = [&](const std::map<double, double>& endings) {
-    trained.clear();
-    return System{.name = "a", .configuration = {}, .train = [&, endings](const Trial& trial) {
-                    trained.emplace_back(trial.seed, trial.rate);
-                    return ending(by_loss, endings.at(trial.rate));
+TEST_CASE("systems are trained and reported one after the other") {
+  std::vector<std::string> seen;
+  const auto system = [&](const std::string& name) {
+    return System{.name = name, .configuration = {}, .train = [&, name](const Trial& trial) {
+                    seen.push_back(fmt::format("{} {} {}", name, trial.seed, trial.number));
+                    return ending(by_loss, 1);
                   }};
   };
+  Cluster cluster;
   const Ledger ledger;
-  const Comparison comparison(ledger, {.seeds = 2});
-  using Trained = std::vector<std::pair<std::uint64_t, double>>;
-  const Results lower = comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.25}}), {1, 3}, by_loss);
-  CHECK(lower.rate == 3);
-  CHECK(trained == Trained{{101, 1}, {101, 3}, {1, 3}, {2, 3}});
-  CHECK(comparison.train_at_best_rate(at({{1, 0.5}, {3, 0.5}}), {1, 3}, by_loss).rate == 1);
-  CHECK(comparison.train_at_best_rate(at({{1, 0.5}, {3, NAN}}), {1, 3}, by_loss).rate == 1);
-  CHECK(comparison.train_at_best_rate(at({{1, NAN}, {3, 9}}), {1, 3}, by_loss).rate == 3);
-  CHECK(rates_text({lower, {"b", 0.5}}) == "a 3, b 0.5");
+  const Comparison comparison(cluster, ledger, {.seeds = 2});
+  comparison.train({system("a"), system("b")}, [&](const Results& trained) {
+    seen.push_back(fmt::format("{} of {}", trained.trainings.size(), trained.system));
+  });
+  CHECK(seen == std::vector<std::string>{"a 1 0", "a 2 1", "2 of a", "b 1 2", "b 2 3", "2 of b"});
+  seen.clear();
+  CHECK_THROWS_WITH(comparison.train({system("a"), system("a")}),
+                    "comparison: two systems have the same name: a");
+  CHECK(seen.empty());
 }
 
 TEST_CASE("curves are means over seeds") {
-  const Results results{
-      "a", 0, {{.curve = {{10, 4, 1}, {20, 2}}}, {.curve = {{10, 2, 3}, {20, 1}}}}};
+  const Results results{"a", {{.curve = {{10, 4, 1}, {20, 2}}}, {.curve = {{10, 2, 3}, {20, 1}}}}};
   CHECK(mean_training_curve(results).points ==
         std::vector<std::pair<double, double>>{{10, 3}, {20, 1.5}});
   CHECK(mean_validation_curve(results).points == std::vector<std::pair<double, double>>{{10, 2}});
@@ -71,16 +74,16 @@ TEST_CASE("curves are means over seeds") {
 
 TEST_CASE("curves have the sample standard deviations over seeds") {
   const Outcome one{.curve = {{10, 4, 1}, {20, 2}}}, two{.curve = {{10, 2, 3}, {20, 1}}};
-  const Results results{"a", 0, {one, two}};
+  const Results results{"a", {one, two}};
   CHECK(mean_training_curve(results).deviations ==
         std::vector<double>{std::sqrt(2.0), std::sqrt(0.5)});
   CHECK(mean_validation_curve(results).deviations == std::vector<double>{std::sqrt(2.0)});
-  CHECK(mean_training_curve({"a", 0, {one}}).deviations.empty());
+  CHECK(mean_training_curve({"a", {one}}).deviations.empty());
 }
 
 TEST_CASE("the curves of all seeds have the same points") {
   const Outcome shorter{.curve = {{10, 4}}}, longer{.curve = {{10, 4}, {20, 2}}};
-  for (const Results& results : {Results{"a", 0, {longer, shorter}}, {"a", 0, {shorter, longer}}})
+  for (const Results& results : {Results{"a", {longer, shorter}}, {"a", {shorter, longer}}})
     CHECK_THROWS_WITH(mean_training_curve(results), Contains("other points"));
 }
 

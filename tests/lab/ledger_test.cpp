@@ -61,6 +61,32 @@ TEST_CASE("a training that the ledger has is not repeated") {
   }
 }
 
+TEST_CASE("a ledger has the trainings whose files there are") {
+  const testing::Scratch folder;
+  CHECK_FALSE(ledger(folder.path).has("layer", 1));
+  ledger(folder.path).outcome("layer", 1, configuration, [] { return found; });
+  CHECK(ledger(folder.path).has("layer", 1));
+  CHECK_FALSE(ledger(folder.path).has("layer", 2));
+  CHECK_FALSE(ledger(folder.path).has("batch", 1));
+  CHECK_FALSE(Ledger().has("layer", 1));
+}
+
+TEST_CASE("as bytes an outcome keeps every number") {
+  Outcome sent = found;
+  sent.seconds = 0.1;
+  sent.values["greatest"] = INFINITY;
+  sent.curve.push_back({4, -INFINITY});
+  const Outcome got = from_bytes(to_bytes(sent));
+  CHECK(got.curve == sent.curve);
+  CHECK(got.seconds == sent.seconds);
+  CHECK(got.values.at("loss") == 0.1);
+  CHECK(got.values.at("greatest") == INFINITY);
+  CHECK(std::isnan(got.values.at("test")));
+  CHECK(std::vector(got.items.begin(), got.items.end() - 1) == std::vector<double>{1, 0});
+  CHECK(std::isnan(got.items.back()));
+  CHECK(from_bytes(to_bytes({})).items.empty());
+}
+
 TEST_CASE("without --runs nothing is kept") {
   int trained = 0;
   Ledger none;

@@ -136,58 +136,6 @@ TransformerLm make_net(Index vocabulary, const TransformerModelOptions& model, R
   return net;
 }
 
-/// Trains the networks one by one. The bar counts the steps of all.
-class Laboratory {
- public:
-  Laboratory(const DepthFlags& flags, const Corpus& corpus, const Comparison& comparison,
-             const Json& configuration, Index networks)
-      : flags_(flags),
-        corpus_(corpus),
-        comparison_(comparison),
-        configuration_(configuration),
-        progress_(networks * flags.comparison.seeds * flags.steps, 0, flags.quiet) {}
-
-  Results train(const std::string& placement, Index depth, const std::string& norm) {
-    const TransformerModelOptions model = flags_.model(placement, depth, norm);
-    const Results results =
-        comparison_.train({.name = fmt::format("{}_{}_{}", placement, depth, norm),
-                           .configuration = configuration_,
-                           .train = [&](const Trial& trial) { return train_once(model, trial); }});
-    done_ = ++networks_ * flags_.comparison.seeds * flags_.steps;
-    progress_.line(fmt::format("{}, {} layers, {}: {} bits a character, {:.0f} s", placement, depth,
-                               norm, to_string(results), progress_.seconds()));
-    return results;
-  }
-
- private:
-  Outcome train_once(const TransformerModelOptions& model, const Trial& trial) {
-    Random random = trial.weights(), order = trial.batches();
-    const TransformerLm net = make_net(corpus_.text.characters.count(), model, random);
-    Adam adam(parameters(net), {.beta2 = 0.98});
-    const Schedule rate = warmup_inverse_sqrt(flags_.rate, flags_.warmup);
-    Outcome outcome;
-    for (Index step = 1; step <= flags_.steps; ++step) {
-      const auto [inputs, targets] =
-          random_rows(corpus_.text.training, flags_.batch_size, flags_.seq_len, order);
-      const Tape tape;
-      const Tensor loss = cross_entropy(net(inputs, training(random)), targets);
-      adam.set_learning_rate(rate(adam.steps()));
-      adam.step(grad(loss, adam.parameters()));
-      outcome.curve.push_back({step, bits(loss.item())});
-      progress_.step(++done_, loss.item());
-    }
-    outcome.values[validation.value] = validation_loss(net, corpus_.text.rest, flags_.seq_len);
-    return outcome;
-  }
-
-  const DepthFlags& flags_;
-  const Corpus& corpus_;
-  const Comparison& comparison_;
-  Json configuration_;
-  Progress progress_;
-  Index networks_ = 0, done_ = 0;
-};
-
 /// A column of the table: the placement of a network's norms, and its depth.
 struct Column {
   std::string placement;
@@ -209,6 +157,58 @@ struct Column {
     return std::sqrt(sum / count);
   }
 };
+
+Outcome train(const TransformerModelOptions& model, const DepthFlags& flags, const Corpus& corpus,
+              const Trial& trial, Progress& progress) {
+  Random random = trial.weights(), order = trial.batches();
+  const TransformerLm net = make_net(corpus.text.characters.count(), model, random);
+  Adam adam(parameters(net), {.beta2 = 0.98});
+  const Schedule rate = warmup_inverse_sqrt(flags.rate, flags.warmup);
+  Outcome outcome;
+  for (Index step = 1; step <= flags.steps; ++step) {
+    const auto [inputs, targets] =
+        random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order);
+    const Tape tape;
+    const Tensor loss = cross_entropy(net(inputs, training(random)), targets);
+    adam.set_learning_rate(rate(adam.steps()));
+    adam.step(grad(loss, adam.parameters()));
+    outcome.curve.push_back({step, bits(loss.item())});
+    progress.step(trial.number * flags.steps + step, loss.item());
+  }
+  outcome.values[validation.value] = validation_loss(net, corpus.text.rest, flags.seq_len);
+  return outcome;
+}
+
+/// Trains all networks. The bar counts their steps, in the order of the table.
+std::vector<Column> train_all(const DepthFlags& flags, const Corpus& corpus,
+                              const Comparison& comparison, const Json& configuration) {
+  const auto networks =
+      static_cast<Index>(flags.placements.size() * flags.layers.size() * flags.norms.size());
+  Progress progress(networks * flags.comparison.seeds * flags.steps, 0,
+                    flags.quiet || !comparison.is_first());
+  std::vector<Column> columns;
+  std::vector<System> systems;
+  for (const std::string& placement : flags.placements)
+    for (const Index layers : flags.layers) {
+      columns.push_back({placement, layers});
+      for (const std::string& norm : flags.norms) {
+        const TransformerModelOptions model = flags.model(placement, layers, norm);
+        systems.push_back({.name = fmt::format("{}_{}_{}", placement, layers, norm),
+                           .configuration = configuration,
+                           .train = [&, model](const Trial& trial) {
+                             return train(model, flags, corpus, trial, progress);
+                           }});
+      }
+    }
+  const std::vector<Results> results = comparison.train(systems, [&](const Results& trained) {
+    progress.line(fmt::format("{}: {} bits a character, {:.0f} s", trained.system,
+                              to_string(trained), progress.seconds()));
+  });
+  auto next = results.begin();
+  for (Column& column : columns)
+    for (const std::string& norm : flags.norms) column.results[norm] = *next++;
+  return columns;
+}
 
 void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   const Index seeds = flags.comparison.seeds;
@@ -364,22 +364,15 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     depth.check();
     set_threads(depth.comparison.threads);
+    Cluster cluster;
     report.begin(self.name, "What detached statistics cost, shallow and deep",
-                 command_line(argc, argv));
+                 command_line(argc, argv), cluster.is_first());
     const Corpus corpus = make_corpus(depth);
     introduce(report, corpus, depth);
     ledger.begin(self.name, corpus.text.digest());
-    const Comparison comparison(ledger, depth.comparison);
-    Laboratory laboratory(
-        depth, corpus, comparison, training_configuration(flags),
-        static_cast<Index>(depth.placements.size() * depth.layers.size() * depth.norms.size()));
-    std::vector<Column> columns;
-    for (const std::string& placement : depth.placements)
-      for (const Index layers : depth.layers) {
-        columns.push_back({placement, layers});
-        for (const std::string& norm : depth.norms)
-          columns.back().results[norm] = laboratory.train(placement, layers, norm);
-      }
+    const Comparison comparison(cluster, ledger, depth.comparison);
+    const std::vector<Column> columns =
+        train_all(depth, corpus, comparison, training_configuration(flags));
     tables(report, columns, depth);
     figures(report, columns, depth);
     const auto trained = [&](const char* norm) { return columns.front().results.contains(norm); };
@@ -395,6 +388,6 @@ int run(const registry::Experiment& self, int argc, char** argv) {
 const registry::Entry entry({"depth",
                              "Measures what detached statistics cost Transformers of several "
                              "depths.",
-                             run});
+                             run, true});
 
 }  // namespace

@@ -144,13 +144,17 @@ struct Setting {
   std::string window;  ///< options of divisive normalization here
 };
 
-Results measure(const Variant& variant, const Setting& setting, const Comparison& comparison) {
-  return comparison.train(
-      {.name = fmt::format("{}_{}_l1={}", setting.name, variant.norm, variant.l1),
-       .configuration = {{"steps", setting.steps}},
-       .train = [&](const Trial& trial) {
-         return train(variant, setting.make(variant.norm, trial.seed), setting.steps);
-       }});
+std::vector<Results> measure(const std::vector<Variant>& variants, const Setting& setting,
+                             const Comparison& comparison) {
+  std::vector<System> systems;
+  for (const Variant& variant : variants)
+    systems.push_back({.name = fmt::format("{}_{}_l1={}", setting.name, variant.norm, variant.l1),
+                       .configuration = {{"steps", setting.steps}},
+                       .train = [&](const Trial& trial) {
+                         return train(variant, setting.make(variant.norm, trial.seed),
+                                      setting.steps);
+                       }});
+  return comparison.train(systems);
 }
 
 std::vector<std::string> row(const std::string& norm, const char* variant, double smoothing,
@@ -167,21 +171,25 @@ std::vector<std::string> row(const std::string& norm, const char* variant, doubl
 std::map<std::string, Results> family(Report& report, const Setting& setting,
                                       const Comparison& comparison) {
   constexpr double plain = 1e-2, smooth = 0.5, l1 = 1e-2;
+  const char* kinds[] = {"batch", "layer", "divisive"};
+  std::vector<Variant> variants{{"none"}};
+  for (const std::string kind : kinds)
+    for (const double penalty : {0.0, l1})
+      for (const double s : {plain, smooth})
+        variants.push_back(
+            {fmt::format("{}:s={}{}", kind, s, kind == "divisive" ? setting.window : ""), penalty});
+  const std::vector<Results> found = measure(variants, setting, comparison);
+
   Table table{setting.title,
               {"normalization", "variant", "smoothing", "L1", "training loss", setting.score},
               {}};
-  table.rows.push_back(
-      row("none", "", 0, 0, measure({"none"}, setting, comparison), setting.held_out));
+  table.rows.push_back(row("none", "", 0, 0, found[0], setting.held_out));
   std::map<std::string, Results> plain_forms;
   std::vector<std::pair<std::string, Judgement>> smoothing_helps, penalty_helps;
   int smoothing_ahead = 0, penalty_ahead = 0;
-  for (const char* kind : {"batch", "layer", "divisive"}) {
-    const auto with = [&](double s, double penalty) {
-      const std::string options = kind == std::string("divisive") ? setting.window : "";
-      return measure({fmt::format("{}:s={}{}", kind, s, options), penalty}, setting, comparison);
-    };
-    const Results first = with(plain, 0), smoothed = with(smooth, 0), sparse = with(plain, l1),
-                  both = with(smooth, l1);
+  auto next = found.begin() + 1;
+  for (const char* kind : kinds) {
+    const Results &first = *next++, &smoothed = *next++, &sparse = *next++, &both = *next++;
     table.rows.push_back(row(kind, "plain", plain, 0, first, setting.held_out));
     table.rows.push_back(row(kind, "smoothed", smooth, 0, smoothed, setting.held_out));
     table.rows.push_back(row(kind, "with L1", plain, l1, sparse, setting.held_out));
@@ -216,10 +224,11 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
   Diagram diagram{"Learned smoothing", "norm, from the input on", "sigma", {}};
   Index falling = 0, changed = 0, trainings = 0;
   std::vector<std::pair<std::string, Judgement>> falls;
+  const std::vector<Results> found = measure(
+      {{"layer:s=1,learn_s=1"}, {"divisive:s=1,learn_s=1" + setting.window}}, setting, comparison);
+  auto next = found.begin();
   for (const char* kind : {"layer", "divisive"}) {
-    const std::string options = kind == std::string("divisive") ? setting.window : "";
-    const Results results =
-        measure({fmt::format("{}:s=1,learn_s=1{}", kind, options)}, setting, comparison);
+    const Results& results = *next++;
     Index seed = 0;
     for (const Outcome& training : results.trainings) {
       ++trainings;
@@ -254,10 +263,13 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
 /// and can weight normalization replace batch normalization?
 void neighbours(Report& report, const Setting& setting, const Comparison& comparison) {
   Table table{setting.title + ": neighbours", {"norm", "training loss", setting.score}, {}};
+  const std::vector<Variant> variants{{"layer"},          {"group:groups=2"}, {"group:groups=4"},
+                                      {"layer:weight=1"}, {"weight"},         {"batch"}};
+  const std::vector<Results> measured = measure(variants, setting, comparison);
   std::map<std::string, Results> found;
-  for (const char* norm :
-       {"layer", "group:groups=2", "group:groups=4", "layer:weight=1", "weight", "batch"}) {
-    found[norm] = measure({norm}, setting, comparison);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const std::string& norm = variants[i].norm;
+    found[norm] = measured[i];
     table.rows.push_back({norm, found[norm].spread(training_loss).to_string(),
                           found[norm].spread(setting.held_out).to_string()});
   }
@@ -281,11 +293,13 @@ void first_gain(Report& report, const Setting& setting, const Comparison& compar
   Table table{
       "Layer-normalized LSTM: the first gain", {"gain", "training loss", "held-out loss"}, {}};
   std::vector<double> losses;
-  for (const char* gain : {"1", "0.1"}) {
-    const Results found = measure({std::string("layer:gain=") + gain}, setting, comparison);
-    losses.push_back(found.spread(training_loss).mean);
-    table.rows.push_back({gain, found.spread(training_loss).to_string(),
-                          found.spread(setting.held_out).to_string()});
+  const std::string gains[] = {"1", "0.1"};
+  const std::vector<Results> found =
+      measure({{"layer:gain=" + gains[0]}, {"layer:gain=" + gains[1]}}, setting, comparison);
+  for (const std::size_t i : {0, 1}) {
+    losses.push_back(found[i].spread(training_loss).mean);
+    table.rows.push_back({gains[i], found[i].spread(training_loss).to_string(),
+                          found[i].spread(setting.held_out).to_string()});
   }
   report.table(table);
   report.claim(
@@ -348,8 +362,9 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     set_threads(settings.threads);
+    Cluster cluster;
     report.begin(self.name, "One family: batch, layer and divisive normalization",
-                 command_line(argc, argv));
+                 command_line(argc, argv), cluster.is_first());
     const ImageSets images = data.empty() ? draw_image_sets(settings.seed) : read_image_sets(data);
     report.paragraph(fmt::format(
         "Images: {}. Text: sentences that this program draws. Each entry is the mean of {} "
@@ -359,7 +374,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     Random drawn = Random(settings.seed).stream(2);
     const CharText text(grammar_text(3000, drawn));
     ledger.begin(self.name, fmt::format("{}, text {}", images.digest(), text.digest()));
-    const Comparison comparison(ledger, settings);
+    const Comparison comparison(cluster, ledger, settings);
     comparisons(report, images, text, scale, comparison);
     return report.finish();
   });
@@ -367,6 +382,6 @@ int run(const registry::Experiment& self, int argc, char** argv) {
 
 const registry::Entry entry({"divisive",
                              "Compares batch, layer and divisive normalization and their variants.",
-                             run});
+                             run, true});
 
 }  // namespace

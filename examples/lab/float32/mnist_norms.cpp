@@ -132,31 +132,25 @@ class Laboratory {
         cnn_images_(first_images(sets.train, flags.limit)),
         watched_(first_images(sets.test, 500)),
         epoch_steps_((cnn_images_.count() + cnn_batch - 1) / cnn_batch),
-        progress_(total_steps(), 0, flags.quiet) {}
+        progress_(total_steps(), 0, flags.quiet || !comparison.is_first()) {}
 
   Index cnn_images() const { return cnn_images_.count(); }
   Index watched() const { return watched_.count(); }
 
-  Results mlp(const std::string& norm, Index batch_size, Index updates) {
-    const Results results = comparison_.train(
-        {.name = fmt::format("mlp_{}_{}", batch_size, norm),
-         .configuration = {{"updates", updates}},
-         .train = [&](const Trial& trial) { return train_mlp(norm, batch_size, updates, trial); }});
-    finished(updates, fmt::format("mlp, batches of {}, {}: training loss {}, test error {} %",
-                                  batch_size, norm, results.spread(late_loss).to_string(),
-                                  results.spread(test_error).to_string(2)));
-    return named(norm, results);
+  std::vector<Results> mlps(Index batch_size, Index updates) {
+    return train(fmt::format("mlp_{}_", batch_size), {"none", "layer", "batch"}, updates,
+                 {{"updates", updates}}, {late_loss, test_error},
+                 [&](const std::string& norm, const Trial& trial) {
+                   return train_mlp(norm, batch_size, updates, trial);
+                 });
   }
 
-  Results cnn(const std::string& norm, Index epochs) {
-    const Results results = comparison_.train(
-        {.name = "cnn_" + norm,
-         .configuration = {{"epochs", epochs}, {"images", cnn_images_.count()}},
-         .train = [&](const Trial& trial) { return train_cnn(norm, epochs, trial); }});
-    finished(epochs * epoch_steps_, fmt::format("cnn, {}: first epoch {}, test accuracy {} %", norm,
-                                                results.spread(first_epoch_loss).to_string(),
-                                                results.spread(test_accuracy).to_string(2)));
-    return named(norm, results);
+  std::vector<Results> cnns(const std::vector<std::string>& norms, Index epochs) {
+    return train(
+        "cnn_", norms, epochs * epoch_steps_, {{"epochs", epochs}, {"images", cnn_images_.count()}},
+        {first_epoch_loss, test_accuracy}, [&](const std::string& norm, const Trial& trial) {
+          return train_cnn(norm, epochs, trial);
+        });
   }
 
  private:
@@ -166,15 +160,26 @@ class Laboratory {
                                       (7 * flags_.epochs + 3) * epoch_steps_);
   }
 
-  /// Reports a finished system with `steps` steps per seed, some of which the ledger may have had.
-  void finished(Index steps, const std::string& line) {
-    done_ = finished_ += steps * flags_.comparison.seeds;
-    progress_.line(fmt::format("{}, {:.0f} s", line, progress_.seconds()));
-  }
-
-  /// Tables and curves show one network, so they name only the norm.
-  static Results named(const std::string& norm, Results results) {
-    results.system = norm;
+  /// Trains a network with each norm, after which its results are named.
+  ///   steps: of each training   metrics: to print of each norm
+  std::vector<Results> train(
+      const std::string& network, const std::vector<std::string>& norms, Index steps,
+      const Json& configuration, const std::vector<Metric>& metrics,
+      const std::function<Outcome(const std::string& norm, const Trial& trial)>& train) {
+    std::vector<System> systems;
+    for (const std::string& norm : norms)
+      systems.push_back({network + norm, configuration, [&](const Trial& trial) {
+                           done_ = before_ + trial.number * steps;
+                           return train(norm, trial);
+                         }});
+    std::vector<Results> results = comparison_.train(systems, [&](const Results& trained) {
+      std::string line = trained.system + ":";
+      for (const Metric& metric : metrics)
+        line += fmt::format(" {} {},", metric.value, trained.spread(metric).to_string());
+      progress_.line(fmt::format("{} {:.0f} s", line, progress_.seconds()));
+    });
+    before_ += std::ssize(norms) * flags_.comparison.seeds * steps;
+    for (std::size_t i = 0; i < norms.size(); ++i) results[i].system = norms[i];
     return results;
   }
 
@@ -232,7 +237,7 @@ class Laboratory {
   ImageSet cnn_images_, watched_;
   Index epoch_steps_;
   Progress progress_;
-  Index done_ = 0, finished_ = 0;
+  Index before_ = 0, done_ = 0;  // steps: of the networks before, and all
 };
 
 // As long as its part of the page: a table and one claim after another about the same trainings.
@@ -247,11 +252,10 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
     const Index size = small == 1 ? 4 : 128;
     Diagram losses{fmt::format("Training loss, batches of {}", size), "updates", "nats", {}};
     Diagram errors{fmt::format("Test error, batches of {}", size), "updates", "percent", {}};
-    for (const char* norm : {"none", "layer", "batch"}) {
-      results[small].push_back(
-          laboratory.mlp(norm, size, small == 1 ? small_batch_updates * updates : updates));
-      losses.series.push_back(mean_training_curve(results[small].back()));
-      errors.series.push_back(mean_validation_curve(results[small].back()));
+    results[small] = laboratory.mlps(size, small == 1 ? small_batch_updates * updates : updates);
+    for (const Results& each : results[small]) {
+      losses.series.push_back(mean_training_curve(each));
+      errors.series.push_back(mean_validation_curve(each));
     }
     report.figure(fmt::format("loss_{}", size), losses);
     report.figure(fmt::format("error_{}", size), errors);
@@ -361,13 +365,15 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     mnist.check();
     set_threads(mnist.comparison.threads);
-    report.begin(self.name, "Normalizations on handwritten digits", command_line(argc, argv));
+    Cluster cluster;
+    report.begin(self.name, "Normalizations on handwritten digits", command_line(argc, argv),
+                 cluster.is_first());
     const ImageSets sets =
         mnist.data.empty() ? draw_image_sets(mnist.comparison.seed) : read_image_sets(mnist.data);
     expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                       "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
     ledger.begin(self.name, fmt::format("{}, test {}", sets.digest(), sets.test_digest()));
-    const Comparison comparison(ledger, mnist.comparison);
+    const Comparison comparison(cluster, ledger, mnist.comparison);
     Laboratory laboratory(mnist, sets, comparison);
     report.paragraph(fmt::format(
         "Data: {}. An mlp 784-1000-1000-10 makes {} updates with batches of 128, {} with batches "
@@ -377,18 +383,18 @@ int run(const registry::Experiment& self, int argc, char** argv) {
         cnn_batch, mnist.epochs, laboratory.cnn_images(), sets.test.count(),
         mnist.comparison.seeds));
     batch_sizes(report, laboratory, mnist.updates);
-    std::vector<Results> results;
-    for (const char* norm :
-         {"none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"})
-      results.push_back(laboratory.cnn(norm, mnist.epochs));
+    std::vector<Results> results = laboratory.cnns(
+        {"none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"},
+        mnist.epochs);
     systems(report, results);
-    for (const char* norm : {"batch", "instance", "group"})
-      results.push_back(laboratory.cnn(norm, 1));
+    for (const Results& each : laboratory.cnns({"batch", "instance", "group"}, 1))
+      results.push_back(each);
     first_epoch(report, results);
     return report.finish();
   });
 }
 
-const registry::Entry entry({"mnist_norms", "Compares normalizations on handwritten digits.", run});
+const registry::Entry entry({"mnist_norms", "Compares normalizations on handwritten digits.", run,
+                             true});
 
 }  // namespace
