@@ -5,6 +5,7 @@ import os
 import pathlib
 import pwd
 import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -130,6 +131,8 @@ echo 'echo "tried in $PWD: $@"' >>"$out"
 chmod 755 "$out" 2>/dev/null""")
         self.tools.joinpath("chmod").symlink_to(shutil.which("chmod"))
         (self.root / "mine.cpp").write_text("int main() {}\n")
+        (self.build / "release/cluster").mkdir(parents=True)
+        (self.build / "release/cluster/mpi_libraries").write_text("\n")
 
     def test_a_file_of_ones_own_is_compiled_and_run(self):
         self.add_compiler()
@@ -143,6 +146,43 @@ chmod 755 "$out" 2>/dev/null""")
             result = self.dev("try", file, "--seed", "3", code=0)
             self.assertEqual(result.stdout, f"tried in {os.getcwd()}: --seed 3\n")
             self.assertEqual((self.root / "compiled").read_text().split(), compiled)
+
+    def test_a_cluster_divides_the_processors(self):
+        self.tool("mpirun", 'echo "$@"')
+        self.tools.joinpath("nproc").unlink()
+        self.tool("nproc", "echo 8")
+        for processes, place in (2, "--map-by slot:PE=4"), (3, "--map-by slot:PE=2"), (8, "--map-by slot:PE=1"), \
+                (9, "--oversubscribe --bind-to hwthread:overload-allowed"):
+            self.assertEqual(self.dev("cluster", str(processes), "toy", "--seed", "3", code=0).stdout,
+                             f"--quiet -n {processes} --use-hwthread-cpus {place} {self.program} --seed 3\n")
+        for words in [], ["2"], ["0", "toy"], ["x", "toy"], ["99999", "toy"]:
+            self.assertIn("Usage: ./dev", self.dev("cluster", *words, code=2).stderr)
+        self.assertIn("unknown program other", self.dev("cluster", "2", "other", code=2).stderr)
+        self.tool("mpirun", "exit 3")
+        self.dev("cluster", "2", "toy", code=3)
+
+    def test_ctrl_c_lets_a_cluster_save(self):
+        self.tools.joinpath("sleep").symlink_to(shutil.which("sleep"))
+        self.tool("mpirun", """trap 'exit 99' INT TERM
+trap 'echo saved; exit 130' USR1
+echo started
+while :; do sleep 0.01; done""")
+        job = subprocess.Popen([self.root / "dev", "cluster", "2", "toy"], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, env={"PATH": str(self.tools)})
+        self.assertEqual(job.stdout.readline(), "started\n")
+        job.send_signal(signal.SIGINT)
+        self.assertEqual(job.communicate(timeout=60)[0], "saved\n")
+        self.assertEqual(job.returncode, 130)
+
+    def test_the_bench_of_clusters_needs_mpi(self):
+        self.assertEqual(self.dev("bench", "--cluster", code=1).stderr,
+                         "dev: bench --cluster needs MPI; on Debian: apt-get install libopenmpi-dev openmpi-bin\n")
+        for tool, script in ("mpirun", ""), ("mpicxx", ""), ("python3", 'echo "${@#*/bench/}"'):
+            self.tool(tool, script)
+        self.assertEqual(self.dev("bench", "--cluster", "--quick", code=0).stdout,
+                         "cluster.py cluster_bench --quick\n")
+        self.assertEqual(self.dev("bench", "--cluster", "--network", "--rounds", "3", code=0).stdout,
+                         "cluster_network.py cluster_bench --rounds 3\n")
 
     def test_the_compiler_speaks_for_itself(self):
         self.add_compiler("case $* in *mine.cpp*) echo 'mine.cpp:3: error: no' >&2; exit 1 ;; esac")
