@@ -26,14 +26,21 @@ bool are_numbers(const Json& values) {
 // Non-finite numbers are stored as null.
 double number(const Json& value) { return value.is_null() ? NAN : value.get<double>(); }
 
-bool is_point(const Json& value) {
-  return value.is_array() && (value.size() == 2 || value.size() == 3) &&
-         value[0].is_number_integer() && value[0] >= 0 &&
-         value[0] <= std::numeric_limits<Index>::max() && are_numbers(value);
+bool is_step(const Json& value) {
+  return value.is_number_integer() && value >= 0 && value <= std::numeric_limits<Index>::max();
 }
 
+// Each of its points a step and up to `most` numbers.
+template <std::size_t most>
 bool is_curve(const Json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), is_point);
+  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& point) {
+           return point.is_array() && point.size() >= 2 && point.size() <= 1 + most &&
+                  is_step(point[0]) && are_numbers(point);
+         });
+}
+
+bool are_traces(const Json& value) {
+  return value.is_object() && std::all_of(value.begin(), value.end(), is_curve<1>);
 }
 
 Json json(const CurvePoint& point) {
@@ -54,7 +61,8 @@ Json json(const Outcome& outcome) {
   return {{"seconds", outcome.seconds},
           {"values", outcome.values},
           {"curve", curve},
-          {"items", outcome.items}};
+          {"items", outcome.items},
+          {"traces", outcome.traces}};
 }
 
 // parts: have been checked
@@ -63,6 +71,9 @@ Outcome read_outcome(const Json& parts) {
   for (const auto& [name, value] : parts["values"].items()) outcome.values[name] = number(value);
   for (const Json& point : parts["curve"]) outcome.curve.push_back(curve_point(point));
   for (const Json& item : parts["items"]) outcome.items.push_back(number(item));
+  for (const auto& [name, trace] : parts["traces"].items())
+    for (const Json& point : trace)
+      outcome.traces[name].emplace_back(point[0].get<Index>(), number(point[1]));
   return outcome;
 }
 
@@ -111,7 +122,7 @@ std::string to_string(const Record& record) {
 }
 
 Record read_record(const std::string& path) {
-  constexpr int depth = 3;  // the file, the curve, a point
+  constexpr int depth = 4;  // the file, the traces, one of them, a point
   const std::optional<Json> file = parse_json(read_text(path), depth);
   expect<DataError>(file && file->is_object(),
                     "{}: it is not a training of the laboratory; remove it", path);
@@ -130,8 +141,9 @@ Record read_record(const std::string& path) {
   record.version = part("version", is_text);
   part("seconds", is_number);
   part("values", [](const Json& value) { return value.is_object() && are_numbers(value); });
-  part("curve", is_curve);
+  part("curve", is_curve<2>);
   part("items", [](const Json& value) { return value.is_array() && are_numbers(value); });
+  part("traces", are_traces);
   record.outcome = read_outcome(*file);
   return record;
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tapegrad/train/flags.h"
@@ -25,6 +26,8 @@ struct Outcome {
   std::vector<CurvePoint> curve = {};
   std::map<std::string, double> values = {};  ///< final values, by name
   std::vector<double> items = {};             ///< test items, if a verdict needs them
+  /// What else was measured during the training, by name: steps and values.
+  std::map<std::string, std::vector<std::pair<Index, double>>> traces = {};
   double seconds = 0;
 
   /// Whether a value is not finite or the training loss ends above its start. Compares the means of

@@ -17,7 +17,8 @@ const Json configuration = {{"steps", 20}, {"rate", 0.002}, {"hidden", {4, 5}}};
 
 const Outcome found{.curve = {{1, 2.5}, {2, 1.0 / 3, 0.1}, {3, NAN, NAN}},
                     .values = {{"loss", 0.1}, {"test", NAN}},
-                    .items = {1, 0, NAN}};
+                    .items = {1, 0, NAN},
+                    .traces = {{"ratio", {{1, 0.5}, {10, NAN}}}, {"none", {}}}};
 
 /// A ledger as a program sets it up.
 Ledger ledger(const std::string& runs, const std::string& data = "the data") {
@@ -47,6 +48,8 @@ TEST_CASE("a training that the ledger has is not repeated") {
   REQUIRE(again.items.size() == 3);
   CHECK(again.items[0] == 1);
   CHECK(std::isnan(again.items[2]));
+  CHECK(again.traces.at("ratio")[0] == std::pair<Index, double>(1, 0.5));
+  CHECK(std::isnan(again.traces.at("ratio").at(1).second));
   CHECK(again.seconds == first.seconds);
   CHECK(read_record(folder / "runs/experiment/ada:c=1,k=0.1/seed_7.json").version ==
         TAPEGRAD_VERSION);
@@ -84,6 +87,7 @@ TEST_CASE("as bytes an outcome keeps every number") {
   CHECK(std::isnan(got.values.at("test")));
   CHECK(std::vector(got.items.begin(), got.items.end() - 1) == std::vector<double>{1, 0});
   CHECK(std::isnan(got.items.back()));
+  CHECK(got.traces.at("ratio")[0] == std::pair<Index, double>(1, 0.5));
   CHECK(from_bytes(to_bytes({})).items.empty());
 }
 
@@ -156,7 +160,8 @@ TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
            {"values", {Json::array(), {{"loss", "x"}}, {{"loss", Json::array()}}}},
            {"curve",
             {1, {1}, {{1}}, {{1, 2, 3, 4}}, {{-1, 2}}, {{0.5, 2}}, {{1, "x"}}, {{1ull << 63, 2}}}},
-           {"items", {1, {"x"}}}}) {
+           {"items", {1, {"x"}}},
+           {"traces", {1, {{"ratio", 1}}, {{"ratio", {1}}}, {{"ratio", {{1, 2, 3}}}}}}}) {
     Json file = Json::parse(good);
     for (const Json& value : values) {
       file[part] = value;
