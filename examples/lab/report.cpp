@@ -29,13 +29,13 @@ constexpr const char* page = R"(<!doctype html>
   --soft: #161b22; --good: #3fb950; --bad: #f85149 }} }}
 body {{ font: 16px/1.5 sans-serif; color: var(--text); background: var(--back); max-width: 54rem;
   margin: 2rem auto; padding: 0 1rem }}
-h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.1rem; margin-top: 2rem }}
+h1 {{ font-size: 1.6rem }} .headline {{ font-weight: bold }} h2 {{ font-size: 1.1rem; margin-top: 2rem }}
 .wide {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }}
 th, td {{ border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: right; white-space: nowrap }}
 th:first-child, td:first-child {{ text-align: left }}
 .claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
-.open {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
+.open, .unlearned {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
 figure {{ margin: 1.5rem 0; overflow-x: auto }}
@@ -45,6 +45,7 @@ svg {{ max-width: 100%; min-width: 32rem; height: auto }}
 </head>
 <body>
 <h1>{title}</h1>
+<p class="headline">{headline}</p>
 {body}
 <p>Made by <code>{command}</code></p>
 </body>
@@ -109,7 +110,7 @@ void print(const Table& table) {
 
 // The words of a verdict, and its class on the page.
 std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict) {
-  if (!verdict) return {"not learned at this size", "open"};
+  if (!verdict) return {"not learned at this size", "unlearned"};
   switch (*verdict) {
     case Verdict::borne_out:
       return {"borne out", "holds"};
@@ -126,6 +127,7 @@ std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict)
 void Report::add_to(Flags& flags) {
   flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts")
       ->check(file_name());
+  flags.footer(three_values);
 }
 
 void Report::begin(const std::string& name, const std::string& title, const std::string& command,
@@ -178,7 +180,7 @@ void Report::claim(const std::string& statement, const std::string& measured, bo
 void Report::published(const std::string& statement, const std::string& measured,
                        const Judgement& judgement) {
   const auto [words, look] = shown(judgement.verdict);
-  if (judgement.verdict) ++published_;
+  ++(judgement.verdict ? published_ : not_learned_);
   borne_out_ += judgement.verdict == Verdict::borne_out ? 1 : 0;
   contradicted_ += judgement.verdict == Verdict::contradicted ? 1 : 0;
   write_result(fmt::format("\npublished, {}: {}\n  measured: {}; {}\n", words, statement, measured,
@@ -188,21 +190,28 @@ void Report::published(const std::string& statement, const std::string& measured
       look, words, escaped(statement), escaped(measured), escaped(judgement.reason));
 }
 
+std::string Report::headline() const {
+  std::string text = fmt::format("{} of {} claims hold", claims_ - failed_, claims_);
+  if (published_ + not_learned_ > 0)
+    text += fmt::format("; published: {} borne out, {} contradicted, {} not seen at this scale",
+                        borne_out_, contradicted_, published_ - borne_out_ - contradicted_);
+  if (not_learned_ > 0) text += fmt::format(", {} not learned at this size", not_learned_);
+  return text;
+}
+
 int Report::finish() const {
   if (published_ > 0)
     write_result(fmt::format(
-        "\n{} published claims tested: {} borne out, {} contradicted, {} not seen at this scale; "
-        "at 5 % each, one in 20 is a false alarm\n",
-        published_, borne_out_, contradicted_, published_ - borne_out_ - contradicted_));
-  write_result(fmt::format("\n{} of {} claims hold\n", claims_ - failed_, claims_));
+        "\n{} published claims tested; at 5 % each, one in 20 is a false alarm\n", published_));
+  write_result(fmt::format("\n{}\n", headline()));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {
       write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));
     };
     for (const auto& [file, text] : files_) write(file, text);
-    write(name_ + ".html",
-          fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
-                      fmt::arg("body", body_), fmt::arg("command", escaped(command_))));
+    write(name_ + ".html", fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
+                                       fmt::arg("headline", headline()), fmt::arg("body", body_),
+                                       fmt::arg("command", escaped(command_))));
   }
   return failed_ == 0 ? 0 : 1;
 }

@@ -9,6 +9,15 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
+/// What users are told of verdicts.
+inline constexpr const char* three_values =
+    "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
+    "trainings never makes it fail. It has one of three values: borne out or contradicted, if "
+    "paired\n"
+    "seeds decide it (by a 95 % interval, unless the claim says otherwise), and else not seen at "
+    "this\n"
+    "scale.";
+
 /// A table of text and formatted numbers.
 struct Table {
   std::string title;
@@ -21,7 +30,7 @@ struct Table {
 /// with its tables as CSV and its curves as CSV and SVG beside it.
 class Report {
  public:
-  /// Adds --report. Call before the command line is parsed.
+  /// Adds --report, and to --help what the verdicts mean. Call before the command line is parsed.
   void add_to(Flags& flags);
   /// command: the user's command line, shown on the page   writes: if not, prints and writes
   /// nothing, since another process does
@@ -46,10 +55,14 @@ class Report {
   int finish() const;
 
  private:
+  /// How many claims hold, and the verdicts on the published ones.
+  std::string headline() const;
+
   std::string directory_, name_, title_, command_, body_;
   std::vector<std::pair<std::string, std::string>> files_;  // name and contents
   int claims_ = 0, failed_ = 0, tables_ = 0;
-  int published_ = 0, borne_out_ = 0, contradicted_ = 0;
+  int published_ = 0, borne_out_ = 0, contradicted_ = 0;  // those with a verdict
+  int not_learned_ = 0;                                   // those without
 };
 
 /// The words of a command line.

@@ -1,0 +1,82 @@
+#include "lab/report.h"
+
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "support/scratch.h"
+#include "tapegrad/train/output.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+// What `fill` reports, as a page, and the files beside it.
+class Written {
+ public:
+  explicit Written(const std::function<void(Report&)>& fill) {
+    silence_results();
+    Flags flags("toys", "Toys.");
+    Report report;
+    report.add_to(flags);
+    std::string words[] = {"toys", "--report", folder_.path.string()};
+    char* arguments[] = {words[0].data(), words[1].data(), words[2].data()};
+    exit_code = flags.run(3, arguments, [&] {
+      report.begin("toys", "Toys", "lab toys");
+      fill(report);
+      return report.finish();
+    });
+  }
+  std::string file(const std::string& name) const {
+    std::ifstream stream(folder_ / name);
+    REQUIRE(stream);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::string page() const { return file("toys.html"); }
+
+  int exit_code = -1;
+
+ private:
+  Scratch folder_;
+};
+
+const Judgement borne_out{Verdict::borne_out, "+1"}, contradicted{Verdict::contradicted, "-1"},
+    not_seen{Verdict::not_seen, "0"}, without_verdict{{}, "no better than a guess"};
+
+}  // namespace
+
+TEST_CASE("the headline counts claims, and published ones by their three values") {
+  const Written written([](Report& report) {
+    for (const bool holds : {true, true, false}) report.claim("Toys move.", "1", holds);
+    for (const Judgement& judgement :
+         {borne_out, contradicted, contradicted, not_seen, not_seen, not_seen})
+      report.published("Toys fly.", "2", judgement);
+  });
+  CHECK_THAT(written.page(),
+             Contains("<p class=\"headline\">2 of 3 claims hold; published: 1 borne out, 2 "
+                      "contradicted, 3 not seen at this scale</p>"));
+  CHECK(written.exit_code == 1);
+}
+
+TEST_CASE("a published claim never makes a program fail") {
+  const Written written([](Report& report) {
+    report.claim("Toys move.", "1", true);
+    report.published("Toys fly.", "2", contradicted);
+  });
+  CHECK(written.exit_code == 0);
+}
+
+TEST_CASE("a headline names published claims only if there are some") {
+  const Written none([](Report& report) { report.claim("Toys move.", "1", true); });
+  CHECK_THAT(none.page(), Contains("<p class=\"headline\">1 of 1 claims hold</p>"));
+  const Written unlearned(
+      [](Report& report) { report.published("Toys fly.", "2", without_verdict); });
+  CHECK_THAT(unlearned.page(),
+             Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 borne "
+                      "out, 0 contradicted, 0 not seen at this scale, 1 not "
+                      "learned at this size</p>"));
+}
