@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "lab/provenance.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/csv.h"
@@ -16,7 +17,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-constexpr const char* page = R"(<!doctype html>
+constexpr const char* page_form = R"(<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -37,6 +38,7 @@ th:first-child, td:first-child {{ text-align: left }}
 .claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
 .open, .unlearned {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
+footer {{ border-top: 1px solid var(--line); margin-top: 3rem; font-size: .85rem }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
 figure {{ margin: 1.5rem 0; overflow-x: auto }}
 svg {{ max-width: 100%; min-width: 32rem; height: auto }}
@@ -47,7 +49,8 @@ svg {{ max-width: 100%; min-width: 32rem; height: auto }}
 <h1>{title}</h1>
 <p class="headline">{headline}</p>
 {body}
-<p>Made by <code>{command}</code></p>
+<footer>
+{footer}</footer>
 </body>
 </html>
 )";
@@ -128,6 +131,7 @@ void Report::add_to(Flags& flags) {
   flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts")
       ->check(file_name());
   flags.footer(three_values);
+  flags_ = &flags;
 }
 
 void Report::begin(const std::string& name, const std::string& title, const std::string& command,
@@ -168,13 +172,15 @@ void Report::file(const std::string& name, const std::string& contents) {
   files_.emplace_back(name, contents);
 }
 
-void Report::claim(const std::string& statement, const std::string& measured, bool holds) {
-  ++claims_;
-  failed_ += holds ? 0 : 1;
+void Report::claim(const std::string& statement, const std::string& measured, bool holds,
+                   const std::string& tolerance) {
+  tolerances_.push_back(tolerance);
+  failed_ += holds ? 0U : 1U;
   const char* verdict = holds ? "holds" : "FAILS";
   write_result(fmt::format("\n{}: {}\n  measured: {}\n", verdict, statement, measured));
-  body_ += fmt::format("<div class=\"claim {}\"><b>{}</b>: {}<br>Measured: {}</div>\n",
-                       holds ? "holds" : "fails", verdict, escaped(statement), escaped(measured));
+  body_ += fmt::format("<div class=\"claim {}\"><b>Claim {} {}</b>: {}<br>Measured: {}</div>\n",
+                       holds ? "holds" : "fails", tolerances_.size(), verdict, escaped(statement),
+                       escaped(measured));
 }
 
 void Report::published(const std::string& statement, const std::string& measured,
@@ -191,12 +197,33 @@ void Report::published(const std::string& statement, const std::string& measured
 }
 
 std::string Report::headline() const {
-  std::string text = fmt::format("{} of {} claims hold", claims_ - failed_, claims_);
+  std::string text =
+      fmt::format("{} of {} claims hold", tolerances_.size() - failed_, tolerances_.size());
   if (published_ + not_learned_ > 0)
     text += fmt::format("; published: {} borne out, {} contradicted, {} not seen at this scale",
                         borne_out_, contradicted_, published_ - borne_out_ - contradicted_);
   if (not_learned_ > 0) text += fmt::format(", {} not learned at this size", not_learned_);
   return text;
+}
+
+std::string Report::footer() const {
+  std::string text = fmt::format("<p>Made by <code>{}</code></p>\n", escaped(command_));
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("<p>{}: {}</p>\n", name, escaped(value));
+  };
+  line("Seeds", seeds_of(*flags_));
+  line("Version", built_version());
+  line("Machine", machine());
+  text += "<p>Tolerances of the claims:</p>\n<ol>\n";
+  for (const std::string& tolerance : tolerances_)
+    text += fmt::format("<li>{}</li>\n", tolerance.empty() ? "none" : escaped(tolerance));
+  return text + fmt::format("</ol>\n<p>{}</p>\n", three_values);
+}
+
+std::string Report::page() const {
+  return fmt::format(fmt::runtime(page_form), fmt::arg("title", escaped(title_)),
+                     fmt::arg("headline", headline()), fmt::arg("body", body_),
+                     fmt::arg("footer", footer()));
 }
 
 int Report::finish() const {
@@ -209,9 +236,7 @@ int Report::finish() const {
       write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));
     };
     for (const auto& [file, text] : files_) write(file, text);
-    write(name_ + ".html", fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
-                                       fmt::arg("headline", headline()), fmt::arg("body", body_),
-                                       fmt::arg("command", escaped(command_))));
+    write(name_ + ".html", page());
   }
   return failed_ == 0 ? 0 : 1;
 }

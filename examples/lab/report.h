@@ -44,7 +44,9 @@ class Report {
   /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
   /// A statement, the measurement, and whether it supports the statement.
-  void claim(const std::string& statement, const std::string& measured, bool holds);
+  ///   tolerance: how far the measurement may be from the statement, in words such as "below 1e-9"
+  void claim(const std::string& statement, const std::string& measured, bool holds,
+             const std::string& tolerance = "");
   /// The same for a published claim about larger trainings. A small one need not confirm it, so its
   /// verdict does not make the program fail.
   void published(const std::string& statement, const std::string& measured,
@@ -57,10 +59,16 @@ class Report {
  private:
   /// How many claims hold, and the verdicts on the published ones.
   std::string headline() const;
+  /// How the page was made, and the tolerances of the claims.
+  std::string footer() const;
+  std::string page() const;
 
   std::string directory_, name_, title_, command_, body_;
+  const Flags* flags_ = nullptr;
   std::vector<std::pair<std::string, std::string>> files_;  // name and contents
-  int claims_ = 0, failed_ = 0, tables_ = 0;
+  std::vector<std::string> tolerances_;                     // of each claim
+  std::size_t failed_ = 0;
+  int tables_ = 0;
   int published_ = 0, borne_out_ = 0, contradicted_ = 0;  // those with a verdict
   int not_learned_ = 0;                                   // those without
 };

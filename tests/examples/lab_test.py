@@ -83,6 +83,10 @@ class Laboratory(unittest.TestCase):
         self.assertEqual(looks, [int(published[i]) for i in (1, 2, 3)] if published else [0, 0, 0])
         if published:
             self.assertIn(f"\n{sum(looks)} published claims tested; at 5 % each", self.result.stdout)
+        self.assertRegex(text, r"<p>Seeds: \d+")
+        self.assertRegex(text, r"<p>Version: tapegrad \d+\.\d+\.\d+")
+        self.assertRegex(text, r"<p>Machine: .*\d+ processors, \w+</p>")
+        self.assertEqual(text.count("<li>"), int(claims[1]))  # a tolerance for each claim
         self.assertNotIn("FAILS", text)
         self.assertNotIn("nan", text.lower().replace("nanogpt", ""))
         tables = list(PAGES.glob("*.csv"))

@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "support/scratch.h"
+#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 
 using namespace tapegrad;
@@ -21,6 +23,10 @@ class Written {
   explicit Written(const std::function<void(Report&)>& fill) {
     silence_results();
     Flags flags("toys", "Toys.");
+    std::uint64_t seed = 7;
+    Index seeds = 3;
+    flags.setting("--seed", seed, "First seed");
+    flags.setting("--seeds", seeds, "Seeds");
     Report report;
     report.add_to(flags);
     std::string words[] = {"toys", "--report", folder_.path.string()};
@@ -79,4 +85,18 @@ TEST_CASE("a headline names published claims only if there are some") {
              Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 borne "
                       "out, 0 contradicted, 0 not seen at this scale, 1 not "
                       "learned at this size</p>"));
+}
+
+TEST_CASE("the footer says with what a page was made, and how much claims tolerate") {
+  const Written written([](Report& report) {
+    report.claim("Toys move.", "1e-12", true, "below 1e-9");
+    report.claim("Toys are as many as children.", "7", true);
+  });
+  const std::string page = written.page(), footer = page.substr(page.find("<footer>"));
+  CHECK_THAT(footer, Contains("<p>Made by <code>lab toys</code></p>"));
+  CHECK_THAT(footer, Contains("<p>Seeds: 7 to 9</p>"));
+  CHECK_THAT(footer, Contains("<p>Version: tapegrad " TAPEGRAD_VERSION));
+  CHECK_THAT(footer, Contains(" processors, " + instruction_set() + "</p>"));
+  CHECK_THAT(footer, Contains("<ol>\n<li>below 1e-9</li>\n<li>none</li>\n</ol>"));
+  CHECK_THAT(page, Contains("<b>Claim 2 holds</b>: Toys are as many"));
 }
