@@ -40,8 +40,10 @@ th:first-child, td:first-child {{ text-align: left }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
 footer {{ border-top: 1px solid var(--line); margin-top: 3rem; font-size: .85rem }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
-figure {{ margin: 1.5rem 0; overflow-x: auto }}
-svg {{ max-width: 100%; min-width: 32rem; height: auto }}
+figure {{ margin: 1.5rem 0 }} figcaption {{ font-size: .9rem }}
+svg {{ max-width: 100%; height: auto }}
+.phone {{ display: none }}
+@media screen and (max-width: 40rem) {{ .phone {{ display: block }} .page {{ display: none }} }}
 @media print {{ body {{ margin: 0; max-width: none }} .claim, figure, tr {{ break-inside: avoid }} }}
 </style>
 </head>
@@ -161,11 +163,21 @@ void Report::table(const Table& table) {
   files_.emplace_back(fmt::format("{}_table{}.csv", name_, ++tables_), text);
 }
 
-void Report::figure(const std::string& name, const Diagram& diagram) {
-  const std::string drawing = svg({diagram});
-  body_ += fmt::format("<figure>\n{}</figure>\n", drawing);
+void Report::add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
+                        const std::string& caption, const std::string& values) {
+  const std::string drawing = draw(Medium::page);
+  body_ +=
+      fmt::format("<figure>\n<div class=\"page\">\n{}</div>\n<div class=\"phone\">\n{}</div>\n",
+                  drawing, draw(Medium::phone));
+  if (!caption.empty()) body_ += fmt::format("<figcaption>{}</figcaption>\n", escaped(caption));
+  body_ += "</figure>\n";
   files_.emplace_back(fmt::format("{}_{}.svg", name_, name), drawing);
-  files_.emplace_back(fmt::format("{}_{}.csv", name_, name), csv(diagram));
+  files_.emplace_back(fmt::format("{}_{}.csv", name_, name), values);
+}
+
+void Report::figure(const std::string& name, const Diagram& diagram) {
+  const auto draw = [&](Medium medium) { return svg({diagram}, medium); };
+  add_figure(name, draw, diagram.caption, csv(diagram));
 }
 
 void Report::file(const std::string& name, const std::string& contents) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ class Report {
 
   void paragraph(const std::string& text);
   void table(const Table& table);
-  /// name: names the files with the curves.
+  /// Shows the diagram with its caption, on a phone in a form of its own.
+  ///   name: names the files with the curves
   void figure(const std::string& name, const Diagram& diagram);
   /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
@@ -57,6 +59,8 @@ class Report {
   int finish() const;
 
  private:
+  void add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
+                  const std::string& caption, const std::string& values);
   /// How many claims hold, and the verdicts on the published ones.
   std::string headline() const;
   /// How the page was made, and the tolerances of the claims.

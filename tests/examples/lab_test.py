@@ -90,7 +90,8 @@ class Laboratory(unittest.TestCase):
         self.assertNotIn("FAILS", text)
         self.assertNotIn("nan", text.lower().replace("nanogpt", ""))
         tables = list(PAGES.glob("*.csv"))
-        self.assertEqual(len(tables), page.counts.get("table", 0) + page.counts.get("svg", 0))
+        self.assertEqual(len(tables), page.counts.get("table", 0) + page.counts.get("figure", 0))
+        self.assertEqual(page.counts.get("svg", 0), 2 * page.counts.get("figure", 0))  # for pages and phones
         for table in tables:
             rows = list(csv.reader(table.open()))
             self.assertGreater(len(rows), 1, table)

@@ -100,3 +100,21 @@ TEST_CASE("the footer says with what a page was made, and how much claims tolera
   CHECK_THAT(footer, Contains("<ol>\n<li>below 1e-9</li>\n<li>none</li>\n</ol>"));
   CHECK_THAT(page, Contains("<b>Claim 2 holds</b>: Toys are as many"));
 }
+
+TEST_CASE("a figure has forms for pages and phones, and a caption that says what to see") {
+  Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}, {1, 1}}}};
+  diagram.caption = "More toys < more speed.";
+  const Written written([&](Report& report) { report.figure("speed", diagram); });
+  const std::string page = written.page();
+  CHECK_THAT(page, Contains("<div class=\"page\">\n" + svg({diagram}) + "</div>"));
+  CHECK_THAT(page, Contains("<div class=\"phone\">\n" + svg({diagram}, Medium::phone) + "</div>"));
+  CHECK_THAT(page, Contains("<figcaption>More toys &lt; more speed.</figcaption>"));
+  CHECK(written.file("toys_speed.svg") == svg({diagram}));
+  CHECK(written.file("toys_speed.csv") == "toys,plain,plain deviation\n0,1,1\n1,3,1\n");
+}
+
+TEST_CASE("a figure without a caption has no empty one") {
+  const Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}}}};
+  const Written written([&](Report& report) { report.figure("speed", diagram); });
+  CHECK_THAT(written.page(), Contains("<figure>") && !Contains("<figcaption>"));
+}

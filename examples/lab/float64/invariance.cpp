@@ -245,6 +245,9 @@ void epsilon_curve(Report& report, Random& random) {
                                              layer_norm(a * factor, usual)));
   }
   diagram.series = {measured, formula};
+  diagram.caption =
+      "The curves coincide. Inputs of the usual size, on the left, do not feel epsilon; what is "
+      "much smaller than its root, on the right, is lost.";
   report.figure("epsilon", diagram);
   report.claim(
       "With epsilon the invariances to centering stay exact, and those to scaling fail by "

@@ -46,6 +46,8 @@ void zeros_of(Report& report, const Tensor& p, const Tensor& x) {
                           fmt::format("{:.2e}", largest)});
     diagram.series.push_back(series);
   }
+  diagram.caption =
+      "A curve ends where the eigenvalues are zero: each of its model's symmetries takes one away.";
   report.table(table);
   report.figure("spectra", diagram);
   report.claim(
