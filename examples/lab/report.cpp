@@ -81,6 +81,19 @@ std::string csv(const Diagram& diagram) {
   return text;
 }
 
+// A row of the names of the columns, and one of each row's name and values.
+std::string csv(const HeatMap& map) {
+  std::vector<std::string> header{map.unit};
+  header.insert(header.end(), map.columns.begin(), map.columns.end());
+  std::string text = csv_line(header);
+  for (std::size_t i = 0; i < map.rows.size(); ++i) {
+    std::vector<std::string> cells{map.rows[i]};
+    for (const double value : map.values[i]) cells.push_back(fmt::format("{}", value));
+    text += csv_line(cells);
+  }
+  return text;
+}
+
 std::string html(const Table& table) {
   std::string rows;
   const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
@@ -178,6 +191,11 @@ void Report::add_figure(const std::string& name, const std::function<std::string
 void Report::figure(const std::string& name, const Diagram& diagram) {
   const auto draw = [&](Medium medium) { return svg({diagram}, medium); };
   add_figure(name, draw, diagram.caption, csv(diagram));
+}
+
+void Report::heat_map(const std::string& name, const HeatMap& map) {
+  const auto draw = [&](Medium medium) { return svg(map, medium); };
+  add_figure(name, draw, map.caption, csv(map));
 }
 
 void Report::file(const std::string& name, const std::string& contents) {

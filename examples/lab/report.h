@@ -6,6 +6,7 @@
 
 #include "lab/verdict.h"
 #include "tapegrad/train/flags.h"
+#include "tapegrad/train/heat_map.h"
 #include "tapegrad/train/plot.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -28,7 +29,7 @@ struct Table {
 
 /// The report of an experiment: its claims, measurements and results. It is printed as the
 /// experiment runs. With --report DIR it is also written as one self-contained page, DIR/NAME.html,
-/// with its tables as CSV and its curves as CSV and SVG beside it.
+/// with its tables as CSV and its figures as CSV and SVG beside it.
 class Report {
  public:
   /// Adds --report, and to --help what the verdicts mean. Call before the command line is parsed.
@@ -43,6 +44,7 @@ class Report {
   /// Shows the diagram with its caption, on a phone in a form of its own.
   ///   name: names the files with the curves
   void figure(const std::string& name, const Diagram& diagram);
+  void heat_map(const std::string& name, const HeatMap& map);
   /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
   /// A statement, the measurement, and whether it supports the statement.

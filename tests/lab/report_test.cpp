@@ -1,6 +1,7 @@
 #include "lab/report.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -117,4 +118,18 @@ TEST_CASE("a figure without a caption has no empty one") {
   const Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}}}};
   const Written written([&](Report& report) { report.figure("speed", diagram); });
   CHECK_THAT(written.page(), Contains("<figure>") && !Contains("<figcaption>"));
+}
+
+TEST_CASE("a heat map is a figure, and its values are a file") {
+  const HeatMap map{.title = "Toys",
+                    .rows = {"cars", "boats"},
+                    .columns = {"on land", "on water"},
+                    .values = {{1, -INFINITY}, {0.25, 2}},
+                    .unit = "speed",
+                    .caption = "Boats swim."};
+  const Written written([&](Report& report) { report.heat_map("places", map); });
+  CHECK_THAT(written.page(), Contains("<div class=\"page\">\n" + svg(map) + "</div>") &&
+                                 Contains("<figcaption>Boats swim.</figcaption>"));
+  CHECK(written.file("toys_places.svg") == svg(map));
+  CHECK(written.file("toys_places.csv") == "speed,on land,on water\ncars,1,-inf\nboats,0.25,2\n");
 }

@@ -87,6 +87,23 @@ Table as_table(const std::string& title, const std::vector<Method>& methods,
   return table;
 }
 
+HeatMap as_map(const std::string& title, const std::vector<Method>& methods,
+               const std::vector<Change>& changes, const std::vector<std::vector<double>>& sizes) {
+  HeatMap map{.title = title,
+              .rows = {},
+              .columns = {},
+              .values = sizes,
+              .unit = "log10 of the largest relative change",
+              .caption =
+                  "Pale cells are invariant: what is left of the change is rounding. Blue "
+                  "cells feel it."};
+  for (const Method& method : methods) map.rows.push_back(method.name);
+  for (const Change& each : changes) map.columns.push_back(each.name);
+  for (auto& row : map.values)
+    for (double& size : row) size = std::log10(size);
+  return map;
+}
+
 /// How many of the printed cells the measurement confirms, and how many there are.
 std::pair<int, int> agreement(const std::vector<Method>& methods,
                               const std::vector<std::vector<double>>& sizes) {
@@ -150,6 +167,8 @@ void fully_connected(Report& report, Random& random) {
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A linear layer: largest relative change of the normalized sums", methods,
                         changes, sizes));
+  report.heat_map("linear", as_map("Which changes of weights or data a linear layer's sums feel",
+                                   methods, changes, sizes));
   const auto [right, all] = agreement(methods, sizes);
   report.claim("Table 1 of Ba et al.: invariance of batch, weight and layer normalization.",
                fmt::format("{} of its {} cells are as measured", right, all), right == all,
@@ -209,6 +228,8 @@ void convolution(Report& report, Random& random) {
                                     {"group", by({.axes = {1, 2, 3}, .groups = 2}), "y--y-y-"}};
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A convolution without padding", methods, changes, sizes));
+  report.heat_map("convolution",
+                  as_map("Which changes a convolution's outputs feel", methods, changes, sizes));
   report.claim(
       "Layer normalization loses its invariance to a centered bank of filters when its "
       "statistics are pooled over positions, and keeps it position by position.",
