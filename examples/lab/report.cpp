@@ -177,7 +177,7 @@ void Report::table(const Table& table) {
 }
 
 void Report::add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
-                        const std::string& caption, const std::string& values) {
+                        const std::string& caption, const std::string& values, Talk talk) {
   const std::string drawing = draw(Medium::page);
   body_ +=
       fmt::format("<figure>\n<div class=\"page\">\n{}</div>\n<div class=\"phone\">\n{}</div>\n",
@@ -186,16 +186,18 @@ void Report::add_figure(const std::string& name, const std::function<std::string
   body_ += "</figure>\n";
   files_.emplace_back(fmt::format("{}_{}.svg", name_, name), drawing);
   files_.emplace_back(fmt::format("{}_{}.csv", name_, name), values);
+  if (talk == Talk::yes)
+    files_.emplace_back(fmt::format("{}_{}.talk.svg", name_, name), draw(Medium::slide));
 }
 
-void Report::figure(const std::string& name, const Diagram& diagram) {
+void Report::figure(const std::string& name, const Diagram& diagram, Talk talk) {
   const auto draw = [&](Medium medium) { return svg({diagram}, medium); };
-  add_figure(name, draw, diagram.caption, csv(diagram));
+  add_figure(name, draw, diagram.caption, csv(diagram), talk);
 }
 
-void Report::heat_map(const std::string& name, const HeatMap& map) {
+void Report::heat_map(const std::string& name, const HeatMap& map, Talk talk) {
   const auto draw = [&](Medium medium) { return svg(map, medium); };
-  add_figure(name, draw, map.caption, csv(map));
+  add_figure(name, draw, map.caption, csv(map), talk);
 }
 
 void Report::file(const std::string& name, const std::string& contents) {

@@ -27,6 +27,10 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
+/// Whether a figure is the one that shows in a talk what its page is about. It is then also written
+/// to NAME_FIGURE.talk.svg, for a slide (see Medium).
+enum class Talk { no, yes };
+
 /// The report of an experiment: its claims, measurements and results. It is printed as the
 /// experiment runs. With --report DIR it is also written as one self-contained page, DIR/NAME.html,
 /// with its tables as CSV and its figures as CSV and SVG beside it.
@@ -43,8 +47,8 @@ class Report {
   void table(const Table& table);
   /// Shows the diagram with its caption, on a phone in a form of its own.
   ///   name: names the files with the curves
-  void figure(const std::string& name, const Diagram& diagram);
-  void heat_map(const std::string& name, const HeatMap& map);
+  void figure(const std::string& name, const Diagram& diagram, Talk talk = Talk::no);
+  void heat_map(const std::string& name, const HeatMap& map, Talk talk = Talk::no);
   /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
   /// A statement, the measurement, and whether it supports the statement.
@@ -62,7 +66,7 @@ class Report {
 
  private:
   void add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
-                  const std::string& caption, const std::string& values);
+                  const std::string& caption, const std::string& values, Talk talk);
   /// How many claims hold, and the verdicts on the published ones.
   std::string headline() const;
   /// How the page was made, and the tolerances of the claims.

@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 from lab_scales import FLAGS as SCALES
 from program import run
@@ -98,14 +99,21 @@ class Laboratory(unittest.TestCase):
             self.assertEqual({len(row) for row in rows}, {len(rows[0])}, table)
 
     def test_curves_over_seeds_have_bands(self):
-        drawings = list(PAGES.glob("*.svg"))
-        for drawing in drawings:
+        for drawing in set(PAGES.glob("*.svg")) - set(PAGES.glob("*.talk.svg")):
             header = next(csv.reader(drawing.with_suffix(".csv").open()))
             deviations = [column for column in header if column.endswith(" deviation")]
             self.assertEqual(drawing.read_text().count('class="band '), len(deviations), drawing)
             self.assertEqual([header[header.index(column) - 1] + " deviation" for column in deviations], deviations)
             if NAME in ("depth", "mnist_norms"):
                 self.assertEqual(1 + 2 * len(deviations), len(header), drawing)
+
+    def test_slides_need_no_font(self):
+        for slide in PAGES.glob("*.talk.svg"):
+            drawing = xml.etree.ElementTree.parse(slide).getroot()
+            self.assertEqual(int(drawing.get("width")) * 9, int(drawing.get("height")) * 16)
+            tags = {element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in drawing.iter()}
+            self.assertLessEqual(tags, {"svg", "style", "g", "desc", "rect", "path"}, slide)
+            self.assertNotIn("@", slide.read_text())  # no rules for dark rooms or of fonts
 
     def test_reproducible(self):
         self.assertEqual(run(*FLAGS).stdout, self.result.stdout)

@@ -43,6 +43,7 @@ class Written {
     REQUIRE(stream);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
+  bool has(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
   std::string page() const { return file("toys.html"); }
 
   int exit_code = -1;
@@ -132,4 +133,16 @@ TEST_CASE("a heat map is a figure, and its values are a file") {
                                  Contains("<figcaption>Boats swim.</figcaption>"));
   CHECK(written.file("toys_places.svg") == svg(map));
   CHECK(written.file("toys_places.csv") == "speed,on land,on water\ncars,1,-inf\nboats,0.25,2\n");
+}
+
+TEST_CASE("the picture for a talk is a figure of the page, and a slide beside it") {
+  const Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}}}};
+  const Written written([&](Report& report) {
+    report.figure("speed", diagram, Talk::yes);
+    report.figure("other", diagram);
+  });
+  CHECK_THAT(written.page(), Contains("<div class=\"page\">\n" + svg({diagram}) + "</div>"));
+  CHECK(written.file("toys_speed.svg") == svg({diagram}));
+  CHECK(written.file("toys_speed.talk.svg") == svg({diagram}, Medium::slide));
+  CHECK_FALSE(written.has("toys_other.talk.svg"));
 }

@@ -167,8 +167,10 @@ void fully_connected(Report& report, Random& random) {
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A linear layer: largest relative change of the normalized sums", methods,
                         changes, sizes));
-  report.heat_map("linear", as_map("Which changes of weights or data a linear layer's sums feel",
-                                   methods, changes, sizes));
+  report.heat_map("linear",
+                  as_map("Which changes of weights or data a linear layer's sums feel", methods,
+                         changes, sizes),
+                  Talk::yes);
   const auto [right, all] = agreement(methods, sizes);
   report.claim("Table 1 of Ba et al.: invariance of batch, weight and layer normalization.",
                fmt::format("{} of its {} cells are as measured", right, all), right == all,

@@ -213,7 +213,7 @@ void in_training(Report& report, Index steps, std::uint64_t seed) {
   means.caption =
       "With the mean attached nothing is left of the gradient's mean: both curves lie on 0. "
       "Detached, it passes.";
-  report.figure("variance", variances);
+  report.figure("variance", variances, Talk::yes);
   report.figure("mean", means);
   training_claims(report, totals);
 }
