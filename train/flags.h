@@ -88,6 +88,9 @@ class Flags {
   /// CLI::ValidationError for flags that conflict.
   void checks(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
+  /// Text for the end of --help.
+  void footer(const std::string& text) { app_.footer(text); }
+
   /// Parses the command line, then calls `body`. Returns the exit code of the program: that of
   /// `body`, 2 for wrong flags (CLI::ParseError), 1 for any other exception and for results that
   /// could not be written.

@@ -5,111 +5,34 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/train/internal/axis.h"
+#include "tapegrad/train/internal/canvas.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-// In pixels: the image, and the frame of each diagram in it.
-constexpr double width = 720, height = 320;
-constexpr double left = 72, right = 24, top = 40, bottom = 56;
+using detail::Anchor;
+using detail::Axis;
+using detail::Canvas;
 
-using Colors = std::array<const char*, 8>;
-constexpr Colors light{"#0969da", "#bc4c00", "#1a7f37", "#8250df",
-                       "#cf222e", "#1b7c83", "#6e7781", "#bf3989"};
-constexpr Colors dark{"#58a6ff", "#f0883e", "#3fb950", "#bc8cff",
-                      "#ff7b72", "#39c5cf", "#8b949e", "#f778ba"};
-
-// A class for each color, two to a line, which gives the property that color.
-std::string color_classes(const char* name, const char* property, const Colors& colors,
-                          const char* indent) {
-  std::string rules;
-  for (std::size_t i = 0; i < colors.size(); ++i)
-    rules += fmt::format("{}.{}{} {{ {}: {} }}{}", i % 2 == 0 ? indent : " ", name, i, property,
-                         colors[i], i % 2 == 0 ? "" : "\n");
-  return rules;
-}
-
-std::string style(bool bands) {
-  std::string sheet = R"(<style>
-  .back { fill: #ffffff }
-  text { fill: #24292f; font: 13px sans-serif }
-  .title { font-size: 15px; font-weight: bold }
-  .grid { stroke: #d8dee4 }
-  .frame { stroke: #57606a; fill: none }
-  .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
-)";
-  sheet += color_classes("color", "stroke", light, "  ");
-  sheet += "  .dots { stroke-width: 6 }\n";
-  if (bands)
-    sheet += "  .band { fill-opacity: 0.2 }\n" + color_classes("shade", "fill", light, "  ");
-  sheet += R"(  @media (prefers-color-scheme: dark) {
-    .back { fill: #0d1117 }
-    text { fill: #e6edf3 }
-    .grid { stroke: #30363d }
-    .frame { stroke: #8b949e }
-)";
-  sheet += color_classes("color", "stroke", dark, "    ");
-  if (bands) sheet += color_classes("shade", "fill", dark, "    ");
-  return sheet + "  }\n</style>\n";
-}
-
-// An axis between two of its ticks.
-struct Axis {
-  struct Tick {
-    double value;
-    std::string label;
-  };
-  std::vector<Tick> ticks;
-  bool logarithmic = false;
-
-  // The position along the axis, from 0 to 1.
-  double at(double value) const {
-    const auto place = [&](double v) { return logarithmic ? std::log(v) : v; };
-    const double first = place(ticks.front().value), last = place(ticks.back().value);
-    return (place(value) - first) / (last - first);
-  }
-};
+// In pixels: the height of the frame on pages and phones; the sample of a curve in the legend, with
+// the space after it.
+constexpr double frame_height = 230, sample = 28, sample_space = 36;
+constexpr double below_frame = 46;  // for ticks and the label of the x axis
+constexpr const char* band_name = "+- standard deviation";
 
 // Beyond this, differences overflow.
 bool is_drawable(double value) { return std::abs(value) < 1e100; }
 
-// Ticks at intervals of 1, 2 or 5 times a power of ten. They differ, however close the ends are.
-Axis linear_axis(double least, double greatest) {
-  const double smallest_span = 1e-9 * std::max({std::abs(least), std::abs(greatest), 1e-90});
-  const double span = std::max(greatest > least ? greatest - least : 1, smallest_span);
-  const double power = std::pow(10, std::floor(std::log10(span / 5)));
-  const double count = span / 5 / power;
-  const double step = power * (count < 1.5 ? 1 : count < 3.5 ? 2 : count < 7.5 ? 5 : 10);
-  const double first = std::floor(least / step) * step;
-  const double last = std::max(std::ceil(greatest / step) * step, first + step);
-  const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
-  Axis axis;
-  for (int i = 0; i <= std::lround((last - first) / step); ++i)
-    axis.ticks.push_back(
-        {first + i * step, fmt::format("{:.{}f}", first + i * step + 0.0, decimals)});
-  return axis;
-}
+using Points = std::vector<std::pair<double, double>>;
 
-// Ticks at powers of two, or at 1, 2 and 5 times powers of ten; over many decades only at powers of
-// ten.
-Axis logarithmic_axis(double least, double greatest, bool doublings) {
-  const bool between = !doublings && greatest / least <= 2000;
-  const double base = doublings ? 2 : 10, close = 1 + 1e-9;
-  std::vector<double> values;
-  for (double exponent = std::floor(std::log(least) / std::log(base) + 1e-9);
-       values.size() < 2 || values.back() * close < greatest; ++exponent)
-    for (const double factor : between ? std::vector<double>{1, 2, 5} : std::vector<double>{1})
-      values.push_back(factor * std::pow(base, exponent));
-  Axis axis{.ticks = {}, .logarithmic = true};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool before = i + 2 < values.size() && values[i + 1] <= least * close;
-    const bool behind = axis.ticks.size() >= 2 && axis.ticks.back().value * close >= greatest;
-    if (!before && !behind) axis.ticks.push_back({values[i], fmt::format("{:.12g}", values[i])});
-  }
-  return axis;
+Points drawable(const Diagram& diagram, const Series& series) {
+  Points points;
+  for (const auto& [x, y] : series.points)
+    if (is_drawable(y) && !(diagram.logarithmic && y <= 0)) points.emplace_back(x, y);
+  return points;
 }
 
 struct BandPoint {
@@ -140,80 +63,114 @@ bool has_band(const Diagram& diagram) {
 std::pair<Axis, Axis> axes(const Diagram& diagram) {
   double least_x = INFINITY, greatest_x = -INFINITY, least_y = INFINITY, greatest_y = -INFINITY;
   const auto include = [&](double x, double y) {
-    if (!is_drawable(y) || (diagram.logarithmic && y <= 0)) return;
+    if (diagram.logarithmic && y <= 0) return;
     least_x = std::min(least_x, x), greatest_x = std::max(greatest_x, x);
     least_y = std::min(least_y, y), greatest_y = std::max(greatest_y, y);
   };
   for (const Series& series : diagram.series) {
-    for (const auto& [x, y] : series.points) include(x, y);
+    for (const auto& [x, y] : drawable(diagram, series)) include(x, y);
     for (const auto& [x, lower, upper] : band(series)) include(x, lower), include(x, upper);
   }
-  if (least_y > greatest_y) return {linear_axis(0, 1), linear_axis(0, 1)};
+  if (least_y > greatest_y) return {detail::linear_axis(0, 1), detail::linear_axis(0, 1)};
   if (diagram.logarithmic)
-    return {logarithmic_axis(least_x, greatest_x, true),
-            logarithmic_axis(least_y, greatest_y, false)};
-  return {linear_axis(0, greatest_x), linear_axis(least_y, greatest_y)};
+    return {detail::logarithmic_axis(least_x, greatest_x, true),
+            detail::logarithmic_axis(least_y, greatest_y, false)};
+  return {detail::linear_axis(0, greatest_x), detail::linear_axis(least_y, greatest_y)};
 }
+
+// How the curve of a name differs from those of other names: in color and mark, in dashes, and in
+// where its marks stand.
+class Look {
+ public:
+  explicit Look(std::size_t number) : number_(number) {}
+
+  std::size_t color() const { return number_ % detail::colors; }
+  // From a whole line to dots, so that those with less ink lie on top.
+  std::size_t dashes() const { return (number_ + number_ / detail::colors) % patterns.size(); }
+  std::string pattern() const {
+    return dashes() == 0 ? "" : fmt::format(" stroke-dasharray=\"{}\"", patterns[dashes()]);
+  }
+  std::string mark(double x, double y) const {
+    constexpr std::array<const char*, detail::colors> shapes{"m-4 0a4 4 0 1 1 8 0a4 4 0 1 1-8 0",
+                                                             "m-3.5-3.5h7v7h-7z",
+                                                             "m0-5l4.5 8h-9z",
+                                                             "m0-5l5 5l-5 5l-5-5z",
+                                                             "m-4-4l8 8m0-8l-8 8",
+                                                             "m0 5l4.5-8h-9z",
+                                                             "m-5 0h10m-5-5v10",
+                                                             "m-4-4h8l-8 8h8z"};
+    return fmt::format("M{:.1f} {:.1f}{}", x, y, shapes[color()]);
+  }
+  // Every `stride`-th point has a mark. The golden section spreads the first ones evenly, however
+  // many curves there are.
+  std::size_t first_mark(std::size_t stride) const {
+    const double share = std::fmod(0.618 * static_cast<double>(number_), 1);
+    return static_cast<std::size_t>(share * static_cast<double>(stride));
+  }
+
+  static constexpr std::array<const char*, 4> patterns{"", "10 6", "10 5 1 5", "1 5"};
+
+ private:
+  std::size_t number_;
+};
+
+// The looks of all names.
+class Looks {
+ public:
+  explicit Looks(const std::vector<Diagram>& diagrams) {
+    for (const Diagram& diagram : diagrams)
+      for (const Series& series : diagram.series)
+        if (std::find(names_.begin(), names_.end(), series.name) == names_.end())
+          names_.push_back(series.name);
+  }
+  Look operator()(const Series& series) const {
+    const auto name = std::find(names_.begin(), names_.end(), series.name);
+    return Look(static_cast<std::size_t>(name - names_.begin()));
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
 
 // A diagram in its place in the image.
 struct Frame {
   const Diagram& diagram;
   Axis x_axis, y_axis;
-  double offset;  // of the diagram, from the top of the image
-  double below;   // how much lower than the title the legend stands
+  double left, right, top, floor;
 
-  double frame_width() const { return width - left - right; }
-  double frame_height() const { return height - top - below - bottom; }
-  double floor() const { return offset + height - bottom; }
-  double across(double x) const { return left + x_axis.at(x) * frame_width(); }
-  double up(double y) const { return floor() - y_axis.at(y) * frame_height(); }
+  double across(double x) const { return left + x_axis.at(x) * (right - left); }
+  double up(double y) const { return floor - y_axis.at(y) * (floor - top); }
 };
 
-// In the legend: the width of a letter, and of the sample of a curve.
-constexpr double letter = 7, sample = 40;
-
-// The legend stands on the title's line, from the right, or below it if both are too long.
-double legend_below_title(const Diagram& diagram) {
-  double both = 1.2 * letter * static_cast<double>(diagram.title.size());
-  for (const Series& series : diagram.series)
-    both += letter * static_cast<double>(series.name.size()) + sample;
-  return both < width - left - right ? 0 : 20;
+void draw_y_axis(Canvas& canvas, const Frame& frame) {
+  const std::vector<double> heights(frame.y_axis.ticks.size(), Canvas::font_size);
+  const std::size_t stride = label_stride(frame.y_axis, heights, frame.floor - frame.top);
+  for (std::size_t i = 0; i < heights.size(); i += stride) {
+    const auto& [value, label] = frame.y_axis.ticks[i];
+    const double y = frame.up(value);
+    canvas.path("grid", fmt::format("M{:.1f} {:.1f}H{:.1f}", frame.left, y, frame.right));
+    canvas.text(frame.left - 8, y + 4, label, Anchor::end);
+  }
+  if (frame.y_axis.logarithmic || frame.y_axis.reaches_zero()) return;
+  const double end = frame.y_axis.ticks.front().value > 0 ? frame.floor - 7 : frame.top + 13;
+  canvas.path("frame break", fmt::format("M{0:.1f} {1:.1f}l12-5M{0:.1f} {2:.1f}l12-5",
+                                         frame.left - 6, end, end - 5));
 }
 
-void draw_axes(std::string& svg, const Frame& frame) {
-  const auto out = std::back_inserter(svg);
-  const double floor = frame.floor(), frame_width = frame.frame_width();
-  for (const Axis::Tick& tick : frame.y_axis.ticks) {
-    const double y = frame.up(tick.value);
-    fmt::format_to(out,
-                   "<path class=\"grid\" d=\"M{} {:.1f}h{}\"/>"
-                   "<text text-anchor=\"end\" x=\"{}\" y=\"{:.1f}\">{}</text>\n",
-                   left, y, frame_width, left - 8, y + 4, tick.label);
+void draw_x_axis(Canvas& canvas, const Frame& frame) {
+  std::vector<double> widths;
+  for (const Axis::Tick& tick : frame.x_axis.ticks) widths.push_back(canvas.text_width(tick.label));
+  const std::size_t stride = label_stride(frame.x_axis, widths, frame.right - frame.left);
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    const auto& [value, label] = frame.x_axis.ticks[i];
+    const double x = frame.across(value);
+    canvas.path("frame", fmt::format("M{:.1f} {:.1f}v5", x, frame.floor));
+    if (i % stride == 0) canvas.text(x, frame.floor + 20, label, Anchor::middle);
   }
-  for (const Axis::Tick& tick : frame.x_axis.ticks) {
-    const double x = frame.across(tick.value);
-    fmt::format_to(out,
-                   "<path class=\"frame\" d=\"M{:.1f} {}v5\"/>"
-                   "<text text-anchor=\"middle\" x=\"{:.1f}\" y=\"{}\">{}</text>\n",
-                   x, floor, x, floor + 20, tick.label);
-  }
-  fmt::format_to(out, "<path class=\"frame\" d=\"M{} {}V{}h{}\"/>\n", left,
-                 frame.offset + top + frame.below, floor, frame_width);
-  fmt::format_to(out, "<text text-anchor=\"middle\" x=\"{}\" y=\"{}\">{}</text>\n",
-                 left + frame_width / 2, floor + 42, escaped(frame.diagram.x_label));
-  fmt::format_to(out,
-                 "<text text-anchor=\"middle\" transform=\"rotate(-90 18 {0})\" x=\"18\" "
-                 "y=\"{0}\">{1}</text>\n",
-                 floor - frame.frame_height() / 2, escaped(frame.diagram.y_label));
-  if (has_band(frame.diagram))
-    fmt::format_to(out,
-                   "<text text-anchor=\"end\" x=\"{}\" y=\"{}\">bands: +- standard "
-                   "deviation</text>\n",
-                   left + frame_width, floor + 42);
 }
 
 // From the first point along the upper edge, and back along the lower one.
-void draw_band(std::string& svg, const Frame& frame, const Series& series, std::size_t color) {
+void draw_band(Canvas& canvas, const Frame& frame, const Series& series, const Look& look) {
   const std::vector<BandPoint> points = band(series);
   std::string path;
   const auto add = [&](double x, double y) {
@@ -223,47 +180,114 @@ void draw_band(std::string& svg, const Frame& frame, const Series& series, std::
   const double lowest = frame.y_axis.ticks.front().value;  // a logarithmic axis does not reach 0
   for (auto point = points.rbegin(); point != points.rend(); ++point)
     add(point->x, std::max(point->lower, lowest));
-  if (!path.empty()) svg += fmt::format("<path class=\"band shade{}\" d=\"{}Z\"/>\n", color, path);
+  if (!path.empty()) canvas.path(fmt::format("band shade{}", look.color()), path + "Z");
 }
 
-void draw_curve(std::string& svg, const Frame& frame, const Series& series, std::size_t color) {
-  std::string path, dots;
-  for (const auto& [x, y] : series.points) {
-    if (!is_drawable(y)) continue;
-    const double across = frame.across(x), up = frame.up(y);
-    path += path.empty() ? fmt::format("M{:.1f} {:.1f}h0", across, up)
-                         : fmt::format("L{:.1f} {:.1f}", across, up);
-    if (frame.diagram.logarithmic) dots += fmt::format("M{:.1f} {:.1f}h0", across, up);
+void draw_curve(Canvas& canvas, const Frame& frame, const Series& series, const Look& look) {
+  const Points points = drawable(frame.diagram, series);
+  const std::size_t stride = frame.diagram.logarithmic ? 1 : (points.size() + 4) / 5;
+  std::string path, marks;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const double x = frame.across(points[i].first), y = frame.up(points[i].second);
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x, y);
+    if (i % stride == look.first_mark(stride)) marks += look.mark(x, y);
   }
-  svg += fmt::format("<path class=\"curve color{}\" d=\"{}\"/>\n", color, path);
-  if (!dots.empty())
-    svg += fmt::format("<path class=\"curve dots color{}\" d=\"{}\"/>\n", color, dots);
+  canvas.path(fmt::format("curve color{}", look.color()), path, look.pattern());
+  canvas.path(fmt::format("mark color{}", look.color()), marks);
 }
 
-std::string draw(const Diagram& diagram, double offset, const std::vector<std::string>& names) {
-  const auto [x_axis, y_axis] = axes(diagram);
-  const Frame frame{diagram, x_axis, y_axis, offset, legend_below_title(diagram)};
-  std::string svg = fmt::format("<text class=\"title\" x=\"{}\" y=\"{}\">{}</text>\n", left,
-                                offset + 24, escaped(diagram.title));
-  draw_axes(svg, frame);
-  const auto color_of = [&](const Series& series) {
-    const auto name = std::find(names.begin(), names.end(), series.name);
-    return static_cast<std::size_t>(name - names.begin()) % light.size();
+// Those that lie highest at their ends come first.
+std::vector<Series> in_order_of_ends(const Diagram& diagram) {
+  const auto end = [&](const Series& series) {
+    const Points points = drawable(diagram, series);
+    return points.empty() ? -INFINITY : points.back().second;
   };
-  for (const Series& series : diagram.series) draw_band(svg, frame, series, color_of(series));
-  double legend = width - right;
-  for (const Series& series : diagram.series) {
-    const std::size_t color = color_of(series);
-    draw_curve(svg, frame, series, color);
-    legend -= letter * static_cast<double>(series.name.size());
-    svg += fmt::format(
-        "<text x=\"{0}\" y=\"{1}\">{2}</text>"
-        "<path class=\"curve color{3}\" d=\"M{4} {5}h20\"/>\n",
-        legend, offset + frame.below + 24, escaped(series.name), color, legend - 26,
-        offset + frame.below + 20);
-    legend -= sample;
+  std::vector<Series> ordered = diagram.series;
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const Series& a, const Series& b) { return end(a) > end(b); });
+  return ordered;
+}
+
+double legend_width(const Canvas& canvas, const Diagram& diagram) {
+  double widest = has_band(diagram) ? canvas.text_width(band_name) : 0;
+  for (const Series& series : diagram.series)
+    widest = std::max(widest, canvas.text_width(series.name));
+  return sample_space + widest;
+}
+
+// Entries beside each other as long as there is room. Returns where the last line ends.
+double draw_legend(Canvas& canvas, const Diagram& diagram, const Looks& looks, double left,
+                   double top, double width) {
+  double x = left, y = top;
+  const auto place = [&](const std::string& name) {
+    const double needed = sample_space + canvas.text_width(name);
+    if (x > left && x + needed > left + width) x = left, y += Canvas::line_height;
+    canvas.text(x + sample_space, y + 4, name);
+    const double sample_left = x;
+    x += needed + 16;
+    return sample_left;
+  };
+  for (const Series& series : in_order_of_ends(diagram)) {
+    const Look look = looks(series);
+    const double at = place(series.name);
+    canvas.path(fmt::format("legend curve color{}", look.color()),
+                fmt::format("M{:.1f} {:.1f}h{}", at, y, sample), look.pattern());
+    canvas.path(fmt::format("legend mark color{}", look.color()), look.mark(at + sample / 2, y));
   }
-  return svg;
+  if (has_band(diagram)) {
+    const double at = place(band_name);
+    canvas.path("legend swatch",
+                fmt::format("M{:.1f} {:.1f}h{}v10h-{}z", at, y - 5, sample, sample));
+  }
+  return y + Canvas::line_height;
+}
+
+// Leaves room for the legend: beside the frame, or below it on a phone.
+Frame framed(const Canvas& canvas, const Diagram& diagram, Medium medium, double offset,
+             double top) {
+  const auto [x_axis, y_axis] = axes(diagram);
+  double widest = 0;
+  for (const Axis::Tick& tick : y_axis.ticks)
+    widest = std::max(widest, canvas.text_width(tick.label));
+  const double left = Canvas::margin + std::min(widest, 90.0) + 12;
+  const double beside =
+      medium == Medium::phone ? Canvas::margin : legend_width(canvas, diagram) + 24;
+  const double floor = medium == Medium::slide
+                           ? offset + Canvas::slide_height - Canvas::margin - below_frame
+                           : top + frame_height;
+  return {diagram, x_axis, y_axis, left, canvas.width() - Canvas::margin - beside, top, floor};
+}
+
+void draw_curves(Canvas& canvas, const Frame& frame, const Looks& looks) {
+  for (const Series& series : frame.diagram.series) draw_band(canvas, frame, series, looks(series));
+  for (std::size_t dashes = 0; dashes < Look::patterns.size(); ++dashes)
+    for (const Series& series : frame.diagram.series)
+      if (looks(series).dashes() == dashes) draw_curve(canvas, frame, series, looks(series));
+}
+
+// Returns where the diagram ends.
+double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium medium,
+            double offset) {
+  const double text_width = canvas.width() - 2 * Canvas::margin;
+  const std::string scale = diagram.logarithmic ? " (log scale)" : "";
+  canvas.begin_group(diagram.caption);
+  double y = canvas.paragraph(Canvas::margin, offset + 24, text_width, diagram.title, Anchor::start,
+                              "title");
+  y = canvas.paragraph(Canvas::margin, y, text_width, diagram.y_label + scale);
+  const Frame frame = framed(canvas, diagram, medium, offset, y - 4);
+  draw_y_axis(canvas, frame);
+  draw_x_axis(canvas, frame);
+  canvas.path("frame", fmt::format("M{:.1f} {:.1f}V{:.1f}H{:.1f}", frame.left, frame.top,
+                                   frame.floor, frame.right));
+  double end = canvas.paragraph((frame.left + frame.right) / 2, frame.floor + 40,
+                                frame.right - frame.left, diagram.x_label + scale, Anchor::middle);
+  draw_curves(canvas, frame, looks);
+  if (medium == Medium::phone)
+    end = draw_legend(canvas, diagram, looks, Canvas::margin, end, text_width);
+  else
+    end = std::max(end, draw_legend(canvas, diagram, looks, frame.right + 24, frame.top + 6, 0));
+  canvas.end_group();
+  return end;
 }
 
 }  // namespace
@@ -283,20 +307,16 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string svg(const std::vector<Diagram>& diagrams) {
-  const double total = height * static_cast<double>(diagrams.size());
-  std::string result = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-      "height=\"{1}\">\n{2}<rect class=\"back\" width=\"{0}\" height=\"{1}\"/>\n",
-      width, total, style(std::any_of(diagrams.begin(), diagrams.end(), has_band)));
-  std::vector<std::string> names;  // a name has one color in all diagrams
-  for (const Diagram& diagram : diagrams)
-    for (const Series& series : diagram.series)
-      if (std::find(names.begin(), names.end(), series.name) == names.end())
-        names.push_back(series.name);
-  for (std::size_t i = 0; i < diagrams.size(); ++i)
-    result += draw(diagrams[i], height * static_cast<double>(i), names);
-  return result + "</svg>\n";
+std::string svg(const std::vector<Diagram>& diagrams, Medium medium) {
+  Canvas canvas(medium);
+  const Looks looks(diagrams);
+  double end = 0;
+  for (const Diagram& diagram : diagrams) {
+    const double begin = end;
+    end = draw(canvas, diagram, looks, medium, begin);
+    if (medium == Medium::slide) end = begin + Canvas::slide_height;
+  }
+  return canvas.svg(end);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

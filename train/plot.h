@@ -24,15 +24,24 @@ struct Diagram {
   std::string x_label;
   std::string y_label;
   std::vector<Series> series;
-  bool logarithmic = false;  ///< both axes; draws a dot at each point
+  bool logarithmic = false;  ///< both axes; marks every point
+  std::string caption = {};  ///< says what to see
 };
 
-/// The diagrams as one SVG image, one below the other, with ticks and legends. It follows the
-/// reader's preference for light or dark. A name has the same color in all diagrams. Behind a curve
-/// with deviations lies the band y +- deviation. Omits non-finite points, and what logarithmic axes
-/// do not reach. Throws ArgumentError if a curve has a deviation for some of its points only.
+/// What an image is made for: a page 720 pixels wide; a phone, 360 wide; or a slide, 16:9. Pages
+/// and phones follow the reader's preference for light or dark. A slide is light, its letters are
+/// large, and as they are drawn as lines, no font is needed.
+/// Example: `svg({{"Loss", "step", "nats", {{"training", {{0, 2}, {9, 1}}}}}}, Medium::slide)`
+enum class Medium { page, phone, slide };
+
+/// The diagrams as one SVG image, one below the other, with ticks and legends. A name has the same
+/// color, dashes and marks in all diagrams; a legend lists the curves from the highest to the
+/// lowest at their ends. Behind a curve with deviations lies the band y +- deviation. Two strokes
+/// cut an axis that does not reach 0, and the label names a logarithmic one. A caption becomes the
+/// description. Omits non-finite points, and what logarithmic axes do not reach. Throws
+/// ArgumentError if a curve has a deviation for some of its points only.
 /// Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0, 2}, {9, 1}}}}}})`
-std::string svg(const std::vector<Diagram>& diagrams);
+std::string svg(const std::vector<Diagram>& diagrams, Medium medium = Medium::page);
 
 /// Text escaped for SVG and HTML.
 /// Example: `escaped("a < b")`

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "lab/registry.h"
+#include "lab/report.h"
 #include "tapegrad/cluster/cluster.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
@@ -28,8 +29,9 @@ std::string usage() {
       "       lab EXPERIMENT --help\n"
       "       lab --help | --version\n\n"
       "With mpirun, the processes divide the trainings among them, in: {}.\n\n"
+      "{}\n\n"
       "Experiments:\n",
-      names(true));
+      names(true), lab::three_values);
   for (const auto& [name, experiment] : registry::experiments())
     text += fmt::format("  {:12}  {}\n", name, experiment.summary);
   return text;

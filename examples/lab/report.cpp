@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 
+#include "lab/provenance.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/csv.h"
@@ -16,7 +17,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-constexpr const char* page = R"(<!doctype html>
+constexpr const char* page_form = R"(<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -29,24 +30,29 @@ constexpr const char* page = R"(<!doctype html>
   --soft: #161b22; --good: #3fb950; --bad: #f85149 }} }}
 body {{ font: 16px/1.5 sans-serif; color: var(--text); background: var(--back); max-width: 54rem;
   margin: 2rem auto; padding: 0 1rem }}
-h1 {{ font-size: 1.6rem }} h2 {{ font-size: 1.1rem; margin-top: 2rem }}
+h1 {{ font-size: 1.6rem }} .headline {{ font-weight: bold }} h2 {{ font-size: 1.1rem; margin-top: 2rem }}
 .wide {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }}
 th, td {{ border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: right; white-space: nowrap }}
 th:first-child, td:first-child {{ text-align: left }}
 .claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
-.open {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
+.open, .unlearned {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
+footer {{ border-top: 1px solid var(--line); margin-top: 3rem; font-size: .85rem }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
-figure {{ margin: 1.5rem 0; overflow-x: auto }}
-svg {{ max-width: 100%; min-width: 32rem; height: auto }}
+figure {{ margin: 1.5rem 0 }} figcaption {{ font-size: .9rem }}
+svg {{ max-width: 100%; height: auto }}
+.phone {{ display: none }}
+@media screen and (max-width: 40rem) {{ .phone {{ display: block }} .page {{ display: none }} }}
 @media print {{ body {{ margin: 0; max-width: none }} .claim, figure, tr {{ break-inside: avoid }} }}
 </style>
 </head>
 <body>
 <h1>{title}</h1>
+<p class="headline">{headline}</p>
 {body}
-<p>Made by <code>{command}</code></p>
+<footer>
+{footer}</footer>
 </body>
 </html>
 )";
@@ -70,6 +76,19 @@ std::string csv(const Diagram& diagram) {
       const auto found = values.find(name);
       cells.push_back(found == values.end() ? "" : fmt::format("{}", found->second));
     }
+    text += csv_line(cells);
+  }
+  return text;
+}
+
+// A row of the names of the columns, and one of each row's name and values.
+std::string csv(const HeatMap& map) {
+  std::vector<std::string> header{map.unit};
+  header.insert(header.end(), map.columns.begin(), map.columns.end());
+  std::string text = csv_line(header);
+  for (std::size_t i = 0; i < map.rows.size(); ++i) {
+    std::vector<std::string> cells{map.rows[i]};
+    for (const double value : map.values[i]) cells.push_back(fmt::format("{}", value));
     text += csv_line(cells);
   }
   return text;
@@ -109,7 +128,7 @@ void print(const Table& table) {
 
 // The words of a verdict, and its class on the page.
 std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict) {
-  if (!verdict) return {"not learned at this size", "open"};
+  if (!verdict) return {"not learned at this size", "unlearned"};
   switch (*verdict) {
     case Verdict::borne_out:
       return {"borne out", "holds"};
@@ -126,6 +145,8 @@ std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict)
 void Report::add_to(Flags& flags) {
   flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts")
       ->check(file_name());
+  flags.footer(three_values);
+  flags_ = &flags;
 }
 
 void Report::begin(const std::string& name, const std::string& title, const std::string& command,
@@ -155,30 +176,49 @@ void Report::table(const Table& table) {
   files_.emplace_back(fmt::format("{}_table{}.csv", name_, ++tables_), text);
 }
 
-void Report::figure(const std::string& name, const Diagram& diagram) {
-  const std::string drawing = svg({diagram});
-  body_ += fmt::format("<figure>\n{}</figure>\n", drawing);
+void Report::add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
+                        const std::string& caption, const std::string& values, Talk talk) {
+  const std::string drawing = draw(Medium::page);
+  body_ +=
+      fmt::format("<figure>\n<div class=\"page\">\n{}</div>\n<div class=\"phone\">\n{}</div>\n",
+                  drawing, draw(Medium::phone));
+  if (!caption.empty()) body_ += fmt::format("<figcaption>{}</figcaption>\n", escaped(caption));
+  body_ += "</figure>\n";
   files_.emplace_back(fmt::format("{}_{}.svg", name_, name), drawing);
-  files_.emplace_back(fmt::format("{}_{}.csv", name_, name), csv(diagram));
+  files_.emplace_back(fmt::format("{}_{}.csv", name_, name), values);
+  if (talk == Talk::yes)
+    files_.emplace_back(fmt::format("{}_{}.talk.svg", name_, name), draw(Medium::slide));
+}
+
+void Report::figure(const std::string& name, const Diagram& diagram, Talk talk) {
+  const auto draw = [&](Medium medium) { return svg({diagram}, medium); };
+  add_figure(name, draw, diagram.caption, csv(diagram), talk);
+}
+
+void Report::heat_map(const std::string& name, const HeatMap& map, Talk talk) {
+  const auto draw = [&](Medium medium) { return svg(map, medium); };
+  add_figure(name, draw, map.caption, csv(map), talk);
 }
 
 void Report::file(const std::string& name, const std::string& contents) {
   files_.emplace_back(name, contents);
 }
 
-void Report::claim(const std::string& statement, const std::string& measured, bool holds) {
-  ++claims_;
-  failed_ += holds ? 0 : 1;
+void Report::claim(const std::string& statement, const std::string& measured, bool holds,
+                   const std::string& tolerance) {
+  tolerances_.push_back(tolerance);
+  failed_ += holds ? 0U : 1U;
   const char* verdict = holds ? "holds" : "FAILS";
   write_result(fmt::format("\n{}: {}\n  measured: {}\n", verdict, statement, measured));
-  body_ += fmt::format("<div class=\"claim {}\"><b>{}</b>: {}<br>Measured: {}</div>\n",
-                       holds ? "holds" : "fails", verdict, escaped(statement), escaped(measured));
+  body_ += fmt::format("<div class=\"claim {}\"><b>Claim {} {}</b>: {}<br>Measured: {}</div>\n",
+                       holds ? "holds" : "fails", tolerances_.size(), verdict, escaped(statement),
+                       escaped(measured));
 }
 
 void Report::published(const std::string& statement, const std::string& measured,
                        const Judgement& judgement) {
   const auto [words, look] = shown(judgement.verdict);
-  if (judgement.verdict) ++published_;
+  ++(judgement.verdict ? published_ : not_learned_);
   borne_out_ += judgement.verdict == Verdict::borne_out ? 1 : 0;
   contradicted_ += judgement.verdict == Verdict::contradicted ? 1 : 0;
   write_result(fmt::format("\npublished, {}: {}\n  measured: {}; {}\n", words, statement, measured,
@@ -188,21 +228,47 @@ void Report::published(const std::string& statement, const std::string& measured
       look, words, escaped(statement), escaped(measured), escaped(judgement.reason));
 }
 
+std::string Report::headline() const {
+  std::string text =
+      fmt::format("{} of {} claims hold", tolerances_.size() - failed_, tolerances_.size());
+  if (published_ + not_learned_ > 0)
+    text += fmt::format("; published: {} borne out, {} contradicted, {} not seen at this scale",
+                        borne_out_, contradicted_, published_ - borne_out_ - contradicted_);
+  if (not_learned_ > 0) text += fmt::format(", {} not learned at this size", not_learned_);
+  return text;
+}
+
+std::string Report::footer() const {
+  std::string text = fmt::format("<p>Made by <code>{}</code></p>\n", escaped(command_));
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("<p>{}: {}</p>\n", name, escaped(value));
+  };
+  line("Seeds", seeds_of(*flags_));
+  line("Version", built_version());
+  line("Machine", machine());
+  text += "<p>Tolerances of the claims:</p>\n<ol>\n";
+  for (const std::string& tolerance : tolerances_)
+    text += fmt::format("<li>{}</li>\n", tolerance.empty() ? "none" : escaped(tolerance));
+  return text + fmt::format("</ol>\n<p>{}</p>\n", three_values);
+}
+
+std::string Report::page() const {
+  return fmt::format(fmt::runtime(page_form), fmt::arg("title", escaped(title_)),
+                     fmt::arg("headline", headline()), fmt::arg("body", body_),
+                     fmt::arg("footer", footer()));
+}
+
 int Report::finish() const {
   if (published_ > 0)
     write_result(fmt::format(
-        "\n{} published claims tested: {} borne out, {} contradicted, {} not seen at this scale; "
-        "at 5 % each, one in 20 is a false alarm\n",
-        published_, borne_out_, contradicted_, published_ - borne_out_ - contradicted_));
-  write_result(fmt::format("\n{} of {} claims hold\n", claims_ - failed_, claims_));
+        "\n{} published claims tested; at 5 % each, one in 20 is a false alarm\n", published_));
+  write_result(fmt::format("\n{}\n", headline()));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {
       write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));
     };
     for (const auto& [file, text] : files_) write(file, text);
-    write(name_ + ".html",
-          fmt::format(fmt::runtime(page), fmt::arg("title", escaped(title_)),
-                      fmt::arg("body", body_), fmt::arg("command", escaped(command_))));
+    write(name_ + ".html", page());
   }
   return failed_ == 0 ? 0 : 1;
 }

@@ -1,13 +1,24 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "lab/verdict.h"
 #include "tapegrad/train/flags.h"
+#include "tapegrad/train/heat_map.h"
 #include "tapegrad/train/plot.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// What users are told of verdicts.
+inline constexpr const char* three_values =
+    "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
+    "trainings never makes it fail. It has one of three values: borne out or contradicted, if "
+    "paired\n"
+    "seeds decide it (by a 95 % interval, unless the claim says otherwise), and else not seen at "
+    "this\n"
+    "scale.";
 
 /// A table of text and formatted numbers.
 struct Table {
@@ -16,12 +27,16 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
+/// Whether a figure is the one that shows in a talk what its page is about. It is then also written
+/// to NAME_FIGURE.talk.svg, for a slide (see Medium).
+enum class Talk { no, yes };
+
 /// The report of an experiment: its claims, measurements and results. It is printed as the
 /// experiment runs. With --report DIR it is also written as one self-contained page, DIR/NAME.html,
-/// with its tables as CSV and its curves as CSV and SVG beside it.
+/// with its tables as CSV and its figures as CSV and SVG beside it.
 class Report {
  public:
-  /// Adds --report. Call before the command line is parsed.
+  /// Adds --report, and to --help what the verdicts mean. Call before the command line is parsed.
   void add_to(Flags& flags);
   /// command: the user's command line, shown on the page   writes: if not, prints and writes
   /// nothing, since another process does
@@ -30,12 +45,16 @@ class Report {
 
   void paragraph(const std::string& text);
   void table(const Table& table);
-  /// name: names the files with the curves.
-  void figure(const std::string& name, const Diagram& diagram);
+  /// Shows the diagram with its caption, on a phone in a form of its own.
+  ///   name: names the files with the curves
+  void figure(const std::string& name, const Diagram& diagram, Talk talk = Talk::no);
+  void heat_map(const std::string& name, const HeatMap& map, Talk talk = Talk::no);
   /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
   /// A statement, the measurement, and whether it supports the statement.
-  void claim(const std::string& statement, const std::string& measured, bool holds);
+  ///   tolerance: how far the measurement may be from the statement, in words such as "below 1e-9"
+  void claim(const std::string& statement, const std::string& measured, bool holds,
+             const std::string& tolerance = "");
   /// The same for a published claim about larger trainings. A small one need not confirm it, so its
   /// verdict does not make the program fail.
   void published(const std::string& statement, const std::string& measured,
@@ -46,10 +65,22 @@ class Report {
   int finish() const;
 
  private:
+  void add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
+                  const std::string& caption, const std::string& values, Talk talk);
+  /// How many claims hold, and the verdicts on the published ones.
+  std::string headline() const;
+  /// How the page was made, and the tolerances of the claims.
+  std::string footer() const;
+  std::string page() const;
+
   std::string directory_, name_, title_, command_, body_;
+  const Flags* flags_ = nullptr;
   std::vector<std::pair<std::string, std::string>> files_;  // name and contents
-  int claims_ = 0, failed_ = 0, tables_ = 0;
-  int published_ = 0, borne_out_ = 0, contradicted_ = 0;
+  std::vector<std::string> tolerances_;                     // of each claim
+  std::size_t failed_ = 0;
+  int tables_ = 0;
+  int published_ = 0, borne_out_ = 0, contradicted_ = 0;  // those with a verdict
+  int not_learned_ = 0;                                   // those without
 };
 
 /// The words of a command line.

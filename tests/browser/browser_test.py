@@ -16,6 +16,16 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
 from lab_scales import FLAGS
 from pages import DESKTOP, NARROW, PHONE, WIDE, browser, emulate
 
+# The pairs of texts in a drawing that lie on each other. Those of a form for another width have no size.
+OVERLAPS = """
+return [...document.querySelectorAll("figure svg")].flatMap(drawing => {
+  const texts = [...drawing.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()])
+    .filter(([, box]) => box.width > 0);
+  return texts.flatMap(([name, a], i) => texts.slice(i + 1)
+    .filter(([, b]) => a.left + 1 < b.right && b.left + 1 < a.right && a.top + 1 < b.bottom && b.top + 1 < a.bottom)
+    .map(([other]) => name + " lies on " + other));
+})"""
+
 PAGES, LAB = map(pathlib.Path, (sys.argv.pop(1), sys.argv.pop(1)))
 
 
@@ -44,6 +54,7 @@ class Pages(unittest.TestCase):
             drawings = figure.find_elements(By.CSS_SELECTOR, "svg polyline, svg path, svg circle, svg rect")
             if figure.size["height"] < 50 or not drawings:
                 found.append("an empty figure")
+        found += self.driver.execute_script(OVERLAPS)
         return found
 
     def test_every_page_at_both_widths(self):
@@ -60,7 +71,8 @@ class Pages(unittest.TestCase):
 
     def test_what_is_broken_is_found(self):
         for name, body in {"throws": "<script>throw Error('planted')</script>", "empty": "<figure></figure>",
-                           "wide": "<p style='width: 3000px'>wide</p>", "missing": "<img src='nowhere.png'>"}.items():
+                           "wide": "<p style='width: 3000px'>wide</p>",
+                           "labels": "<figure><svg><path d='M0 0h9'/><text y='20'>one</text><text y='25'>two</text></svg></figure>", "missing": "<img src='nowhere.png'>"}.items():
             with self.subTest(name):
                 (self.path / "planted.htm").write_text(f"<!doctype html><html><body>{body}</body></html>")
                 self.open("planted.htm", DESKTOP)

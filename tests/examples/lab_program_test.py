@@ -24,6 +24,13 @@ class Program(unittest.TestCase):
     def test_help_names_the_experiments_for_several_processes(self):
         self.assertIn("divide the trainings among them, in: depth, divisive, mnist_norms.\n", run("--help").stdout)
 
+    def test_help_explains_the_three_values_of_a_published_claim(self):
+        for words in (), ("depth",):
+            text = run(*words, "--help").stdout
+            for value in "borne out", "contradicted", "not seen at this":
+                self.assertIn(value, text)
+            self.assertIn("never makes it fail", " ".join(text.split()))
+
     def test_version(self):
         self.assertRegex(run("--version").stdout, r"^lab of tapegrad \d+\.\d+\.\d+\n$")
 

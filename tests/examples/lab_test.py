@@ -11,6 +11,7 @@ import shutil
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 from lab_scales import FLAGS as SCALES
 from program import run
@@ -66,7 +67,8 @@ class Laboratory(unittest.TestCase):
         self.assertEqual(result.stdout, "")
 
     def test_claims_hold_and_the_page_is_whole(self):
-        claims = re.search(r"(\d+) of (\d+) claims hold\n$", self.result.stdout)
+        headline = self.result.stdout.splitlines()[-1]
+        claims = re.match(r"(\d+) of (\d+) claims hold", headline)
         self.assertEqual(claims[1], claims[2])
         self.assertGreater(int(claims[1]), 1)
         self.assertEqual(self.result.stderr, "")
@@ -74,30 +76,44 @@ class Laboratory(unittest.TestCase):
         page = Page(text)
         self.assertEqual(page.links, [])
         self.assertEqual(page.counts["h1"], 1)
+        self.assertIn(f'<p class="headline">{headline}</p>', text)
         self.assertEqual(text.count('class="claim holds"'), int(claims[1]))
         self.assertIn(f"Made by <code>lab {NAME}", text)
-        published = re.search(r"(\d+) published claims tested: (\d+) borne out, (\d+) contradicted, (\d+) not seen",
-                              self.result.stdout)
+        published = re.search(r"; published: (\d+) borne out, (\d+) contradicted, (\d+) not seen at this scale", headline)
         looks = [text.count(f'class="claim published {look}"') for look in ("holds", "fails", "open")]
-        self.assertEqual(looks, [int(published[i]) for i in (2, 3, 4)] if published else [0, 0, 0])
+        self.assertEqual(looks, [int(published[i]) for i in (1, 2, 3)] if published else [0, 0, 0])
+        if published:
+            self.assertIn(f"\n{sum(looks)} published claims tested; at 5 % each", self.result.stdout)
+        self.assertRegex(text, r"<p>Seeds: \d+")
+        self.assertRegex(text, r"<p>Version: tapegrad \d+\.\d+\.\d+")
+        self.assertRegex(text, r"<p>Machine: .*\d+ processors, \w+</p>")
+        self.assertEqual(text.count("<li>"), int(claims[1]))  # a tolerance for each claim
         self.assertNotIn("FAILS", text)
         self.assertNotIn("nan", text.lower().replace("nanogpt", ""))
         tables = list(PAGES.glob("*.csv"))
-        self.assertEqual(len(tables), page.counts.get("table", 0) + page.counts.get("svg", 0))
+        self.assertEqual(len(tables), page.counts.get("table", 0) + page.counts.get("figure", 0))
+        self.assertEqual(page.counts.get("svg", 0), 2 * page.counts.get("figure", 0))  # for pages and phones
         for table in tables:
             rows = list(csv.reader(table.open()))
             self.assertGreater(len(rows), 1, table)
             self.assertEqual({len(row) for row in rows}, {len(rows[0])}, table)
 
     def test_curves_over_seeds_have_bands(self):
-        drawings = list(PAGES.glob("*.svg"))
-        for drawing in drawings:
+        for drawing in set(PAGES.glob("*.svg")) - set(PAGES.glob("*.talk.svg")):
             header = next(csv.reader(drawing.with_suffix(".csv").open()))
             deviations = [column for column in header if column.endswith(" deviation")]
             self.assertEqual(drawing.read_text().count('class="band '), len(deviations), drawing)
             self.assertEqual([header[header.index(column) - 1] + " deviation" for column in deviations], deviations)
             if NAME in ("depth", "mnist_norms"):
                 self.assertEqual(1 + 2 * len(deviations), len(header), drawing)
+
+    def test_slides_need_no_font(self):
+        for slide in PAGES.glob("*.talk.svg"):
+            drawing = xml.etree.ElementTree.parse(slide).getroot()
+            self.assertEqual(int(drawing.get("width")) * 9, int(drawing.get("height")) * 16)
+            tags = {element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in drawing.iter()}
+            self.assertLessEqual(tags, {"svg", "style", "g", "desc", "rect", "path"}, slide)
+            self.assertNotIn("@", slide.read_text())  # no rules for dark rooms or of fonts
 
     def test_reproducible(self):
         self.assertEqual(run(*FLAGS).stdout, self.result.stdout)

@@ -49,12 +49,12 @@ class Scale(unittest.TestCase):
             self.assertIn("prefers-color-scheme: dark", text)
             self.assertNotIn("nan", text)
             drawing = xml.etree.ElementTree.fromstring(text)
-            curves = [path for path in drawing.iter("{http://www.w3.org/2000/svg}path")
-                      if "dots" in path.get("class")]
+            marks = [path for path in drawing.iter("{http://www.w3.org/2000/svg}path")
+                     if path.get("class").startswith("mark ")]
             names = {row["curve"] for row in rows if row["measurement"] == name}
-            self.assertEqual(len(curves), len(names))
-            dots = sum(curve.get("d").count("M") for curve in curves)
-            self.assertEqual(dots, sum(row["measurement"] == name for row in rows))
+            self.assertEqual(len(marks), len(names))
+            points = sum(mark.get("d").count("M") for mark in marks)
+            self.assertEqual(points, sum(row["measurement"] == name for row in rows))
         self.assertEqual((self.path / "scale.html").read_text().count('class="claim holds"'), 8)
 
 

@@ -87,6 +87,23 @@ Table as_table(const std::string& title, const std::vector<Method>& methods,
   return table;
 }
 
+HeatMap as_map(const std::string& title, const std::vector<Method>& methods,
+               const std::vector<Change>& changes, const std::vector<std::vector<double>>& sizes) {
+  HeatMap map{.title = title,
+              .rows = {},
+              .columns = {},
+              .values = sizes,
+              .unit = "log10 of the largest relative change",
+              .caption =
+                  "Pale cells are invariant: what is left of the change is rounding. Blue "
+                  "cells feel it."};
+  for (const Method& method : methods) map.rows.push_back(method.name);
+  for (const Change& each : changes) map.columns.push_back(each.name);
+  for (auto& row : map.values)
+    for (double& size : row) size = std::log10(size);
+  return map;
+}
+
 /// How many of the printed cells the measurement confirms, and how many there are.
 std::pair<int, int> agreement(const std::vector<Method>& methods,
                               const std::vector<std::vector<double>>& sizes) {
@@ -125,7 +142,8 @@ void added_constants(Report& report, const Tensor& w, const Tensor& x) {
   report.claim(
       "A constant added to all sums of a case changes nothing; added to its raw inputs, as "
       "the conclusion of the paper may be read, it does.",
-      fmt::format("sums {:.1e}, inputs {:.2f}", sums, raw), sums < invariant_below && raw > 0.01);
+      fmt::format("sums {:.1e}, inputs {:.2f}", sums, raw), sums < invariant_below && raw > 0.01,
+      "sums below 1e-9, inputs above 0.01");
 }
 
 void fully_connected(Report& report, Random& random) {
@@ -149,21 +167,27 @@ void fully_connected(Report& report, Random& random) {
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A linear layer: largest relative change of the normalized sums", methods,
                         changes, sizes));
+  report.heat_map("linear",
+                  as_map("Which changes of weights or data a linear layer's sums feel", methods,
+                         changes, sizes),
+                  Talk::yes);
   const auto [right, all] = agreement(methods, sizes);
   report.claim("Table 1 of Ba et al.: invariance of batch, weight and layer normalization.",
-               fmt::format("{} of its {} cells are as measured", right, all), right == all);
+               fmt::format("{} of its {} cells are as measured", right, all), right == all,
+               "invariant: below 1e-9");
   const double weight_scaled_data = sizes[1][3];
   report.claim(
       "Section 5.1 says that all three are invariant to a scaling of the data; table 1 says "
       "that weight normalization is not. The table is right.",
       fmt::format("weight normalization changes by {:.2f}", weight_scaled_data),
-      weight_scaled_data > 0.1 && sizes[0][3] < invariant_below && sizes[2][3] < invariant_below);
+      weight_scaled_data > 0.1 && sizes[0][3] < invariant_below && sizes[2][3] < invariant_below,
+      "above 0.1; batch and layer normalization below 1e-9");
   const double alone = sizes[2][2], combined = sizes[7][2];
   report.claim(
       "Weight normalization followed by layer normalization also undoes a scaled vector, "
       "which layer normalization alone does not.",
       fmt::format("change {:.2f} alone, {:.1e} together", alone, combined),
-      alone > 0.1 && combined < invariant_below);
+      alone > 0.1 && combined < invariant_below, "above 0.1 alone, below 1e-9 together");
   added_constants(report, w, x);
 }
 
@@ -206,17 +230,21 @@ void convolution(Report& report, Random& random) {
                                     {"group", by({.axes = {1, 2, 3}, .groups = 2}), "y--y-y-"}};
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A convolution without padding", methods, changes, sizes));
+  report.heat_map("convolution",
+                  as_map("Which changes a convolution's outputs feel", methods, changes, sizes));
   report.claim(
       "Layer normalization loses its invariance to a centered bank of filters when its "
       "statistics are pooled over positions, and keeps it position by position.",
       fmt::format("change {:.2f} pooled, {:.1e} by position", sizes[1][1], sizes[2][1]),
-      sizes[1][1] > 0.01 && sizes[2][1] < invariant_below);
+      sizes[1][1] > 0.01 && sizes[2][1] < invariant_below,
+      "above 0.01 pooled, below 1e-9 by position");
   double worst = 0;
   for (std::size_t j = 0; j < changes.size(); ++j)
     if (j != 1) worst = std::max(worst, sizes[3][j]);
   report.claim("Instance normalization has every invariance but that to a centered bank.",
                fmt::format("largest other change {:.1e}; centered bank {:.2f}", worst, sizes[3][1]),
-               worst < invariant_below && sizes[3][1] > 0.01);
+               worst < invariant_below && sizes[3][1] > 0.01,
+               "others below 1e-9, centered bank above 0.01");
 }
 
 void epsilon_curve(Report& report, Random& random) {
@@ -240,6 +268,9 @@ void epsilon_curve(Report& report, Random& random) {
                                              layer_norm(a * factor, usual)));
   }
   diagram.series = {measured, formula};
+  diagram.caption =
+      "The curves coincide. Inputs of the usual size, on the left, do not feel epsilon; what is "
+      "much smaller than its root, on the right, is lost.";
   report.figure("epsilon", diagram);
   report.claim(
       "With epsilon the invariances to centering stay exact, and those to scaling fail by "
@@ -247,7 +278,8 @@ void epsilon_curve(Report& report, Random& random) {
       fmt::format("largest distance from the formula {:.1e}, largest change when recentered "
                   "{:.1e}, change at a factor of 1/100 {:.2f}",
                   largest, recentered, measured.points[8].second),
-      largest < 1e-9 && recentered < 1e-9 && measured.points[8].second > 0.01);
+      largest < 1e-9 && recentered < 1e-9 && measured.points[8].second > 0.01,
+      "distance and recentered change below 1e-9; change at 1/100 above 0.01");
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -264,13 +264,15 @@ Series through_depth(const std::string& name, const char* norm, NormPlacement pl
 }
 
 std::string gradients_through_depth() {
-  return svg({{"Gradients through 12 blocks",
-               "blocks below",
-               "log10 |gradient|",
-               {through_depth("post, s detached", "detach_variance", NormPlacement::post),
-                through_depth("post", "layer", NormPlacement::post),
-                through_depth("pre, s detached", "detach_variance", NormPlacement::pre),
-                through_depth("pre", "layer", NormPlacement::pre)}}});
+  Diagram diagram{"Gradients through 12 blocks",
+                  "blocks below",
+                  "log10 |gradient|",
+                  {through_depth("post, s detached", "detach_variance", NormPlacement::post),
+                   through_depth("post", "layer", NormPlacement::post),
+                   through_depth("pre, s detached", "detach_variance", NormPlacement::pre),
+                   through_depth("pre", "layer", NormPlacement::pre)}};
+  diagram.caption = "The gradient grows towards the first block, on the left.";
+  return svg({diagram});
 }
 
 // The gradient of the last state with respect to the states before it, in a ReLU net whose
@@ -299,6 +301,9 @@ std::string gradients_through_time() {
     diagram.series.push_back(through_time(fmt::format("plain, q = {}", q), "none", q));
   for (const double q : {2.0, 1.0, 0.5})
     diagram.series.push_back(through_time(fmt::format("LN, q = {}", q), "layer", q));
+  diagram.caption =
+      "Without normalization gradients grow or vanish with the scale q of the recurrent weights. "
+      "With it they stay near 1, and the three curves are nearly the same.";
   return svg({diagram});
 }
 

@@ -46,11 +46,13 @@ void zeros_of(Report& report, const Tensor& p, const Tensor& x) {
                           fmt::format("{:.2e}", largest)});
     diagram.series.push_back(series);
   }
+  diagram.caption =
+      "A curve ends where the eigenvalues are zero: each of its model's symmetries takes one away.";
   report.table(table);
   report.figure("spectra", diagram);
   report.claim(
       "The Fisher information has an eigenvalue 0 for each symmetry of the model, and no other.",
-      "as many as the table lists", all);
+      "as many as the table lists", all, "zero: below 1e-10 of the largest");
 }
 
 void larger_weights(Report& report, const Tensor& p, const Tensor& x) {
@@ -69,7 +71,7 @@ void larger_weights(Report& report, const Tensor& p, const Tensor& x) {
       "falls to 1/4: the implicit reduction of the learning rate is the same in all directions.",
       fmt::format("largest distance from 1/4 of the eigenvalue, relative to the largest: {:.1e}",
                   worst),
-      worst < zero_below);
+      worst < zero_below, "below 1e-10");
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

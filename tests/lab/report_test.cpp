@@ -1,0 +1,148 @@
+#include "lab/report.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iterator>
+
+#include "support/scratch.h"
+#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/output.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+// What `fill` reports, as a page, and the files beside it.
+class Written {
+ public:
+  explicit Written(const std::function<void(Report&)>& fill) {
+    silence_results();
+    Flags flags("toys", "Toys.");
+    std::uint64_t seed = 7;
+    Index seeds = 3;
+    flags.setting("--seed", seed, "First seed");
+    flags.setting("--seeds", seeds, "Seeds");
+    Report report;
+    report.add_to(flags);
+    std::string words[] = {"toys", "--report", folder_.path.string()};
+    char* arguments[] = {words[0].data(), words[1].data(), words[2].data()};
+    exit_code = flags.run(3, arguments, [&] {
+      report.begin("toys", "Toys", "lab toys");
+      fill(report);
+      return report.finish();
+    });
+  }
+  std::string file(const std::string& name) const {
+    std::ifstream stream(folder_ / name);
+    REQUIRE(stream);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  bool has(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+  std::string page() const { return file("toys.html"); }
+
+  int exit_code = -1;
+
+ private:
+  Scratch folder_;
+};
+
+const Judgement borne_out{Verdict::borne_out, "+1"}, contradicted{Verdict::contradicted, "-1"},
+    not_seen{Verdict::not_seen, "0"}, without_verdict{{}, "no better than a guess"};
+
+}  // namespace
+
+TEST_CASE("the headline counts claims, and published ones by their three values") {
+  const Written written([](Report& report) {
+    for (const bool holds : {true, true, false}) report.claim("Toys move.", "1", holds);
+    for (const Judgement& judgement :
+         {borne_out, contradicted, contradicted, not_seen, not_seen, not_seen})
+      report.published("Toys fly.", "2", judgement);
+  });
+  CHECK_THAT(written.page(),
+             Contains("<p class=\"headline\">2 of 3 claims hold; published: 1 borne out, 2 "
+                      "contradicted, 3 not seen at this scale</p>"));
+  CHECK(written.exit_code == 1);
+}
+
+TEST_CASE("a published claim never makes a program fail") {
+  const Written written([](Report& report) {
+    report.claim("Toys move.", "1", true);
+    report.published("Toys fly.", "2", contradicted);
+  });
+  CHECK(written.exit_code == 0);
+}
+
+TEST_CASE("a headline names published claims only if there are some") {
+  const Written none([](Report& report) { report.claim("Toys move.", "1", true); });
+  CHECK_THAT(none.page(), Contains("<p class=\"headline\">1 of 1 claims hold</p>"));
+  const Written unlearned(
+      [](Report& report) { report.published("Toys fly.", "2", without_verdict); });
+  CHECK_THAT(unlearned.page(),
+             Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 borne "
+                      "out, 0 contradicted, 0 not seen at this scale, 1 not "
+                      "learned at this size</p>"));
+}
+
+TEST_CASE("the footer says with what a page was made, and how much claims tolerate") {
+  const Written written([](Report& report) {
+    report.claim("Toys move.", "1e-12", true, "below 1e-9");
+    report.claim("Toys are as many as children.", "7", true);
+  });
+  const std::string page = written.page(), footer = page.substr(page.find("<footer>"));
+  CHECK_THAT(footer, Contains("<p>Made by <code>lab toys</code></p>"));
+  CHECK_THAT(footer, Contains("<p>Seeds: 7 to 9</p>"));
+  CHECK_THAT(footer, Contains("<p>Version: tapegrad " TAPEGRAD_VERSION));
+  CHECK_THAT(footer, Contains(" processors, " + instruction_set() + "</p>"));
+  CHECK_THAT(footer, Contains("<ol>\n<li>below 1e-9</li>\n<li>none</li>\n</ol>"));
+  CHECK_THAT(page, Contains("<b>Claim 2 holds</b>: Toys are as many"));
+}
+
+TEST_CASE("a figure has forms for pages and phones, and a caption that says what to see") {
+  Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}, {1, 1}}}};
+  diagram.caption = "More toys < more speed.";
+  const Written written([&](Report& report) { report.figure("speed", diagram); });
+  const std::string page = written.page();
+  CHECK_THAT(page, Contains("<div class=\"page\">\n" + svg({diagram}) + "</div>"));
+  CHECK_THAT(page, Contains("<div class=\"phone\">\n" + svg({diagram}, Medium::phone) + "</div>"));
+  CHECK_THAT(page, Contains("<figcaption>More toys &lt; more speed.</figcaption>"));
+  CHECK(written.file("toys_speed.svg") == svg({diagram}));
+  CHECK(written.file("toys_speed.csv") == "toys,plain,plain deviation\n0,1,1\n1,3,1\n");
+}
+
+TEST_CASE("a figure without a caption has no empty one") {
+  const Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}}}};
+  const Written written([&](Report& report) { report.figure("speed", diagram); });
+  CHECK_THAT(written.page(), Contains("<figure>") && !Contains("<figcaption>"));
+}
+
+TEST_CASE("a heat map is a figure, and its values are a file") {
+  const HeatMap map{.title = "Toys",
+                    .rows = {"cars", "boats"},
+                    .columns = {"on land", "on water"},
+                    .values = {{1, -INFINITY}, {0.25, 2}},
+                    .unit = "speed",
+                    .caption = "Boats swim."};
+  const Written written([&](Report& report) { report.heat_map("places", map); });
+  CHECK_THAT(written.page(), Contains("<div class=\"page\">\n" + svg(map) + "</div>") &&
+                                 Contains("<figcaption>Boats swim.</figcaption>"));
+  CHECK(written.file("toys_places.svg") == svg(map));
+  CHECK(written.file("toys_places.csv") == "speed,on land,on water\ncars,1,-inf\nboats,0.25,2\n");
+}
+
+TEST_CASE("the picture for a talk is a figure of the page, and a slide beside it") {
+  const Diagram diagram{"Speed", "toys", "km/h", {{"plain", {{0, 1}, {1, 3}}}}};
+  const Written written([&](Report& report) {
+    report.figure("speed", diagram, Talk::yes);
+    report.figure("other", diagram);
+  });
+  CHECK_THAT(written.page(), Contains("<div class=\"page\">\n" + svg({diagram}) + "</div>"));
+  CHECK(written.file("toys_speed.svg") == svg({diagram}));
+  CHECK(written.file("toys_speed.talk.svg") == svg({diagram}, Medium::slide));
+  CHECK_FALSE(written.has("toys_other.talk.svg"));
+}

@@ -1,0 +1,94 @@
+#include "tapegrad/train/heat_map.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <regex>
+
+#include "tapegrad/core/error.h"
+
+using namespace tapegrad;
+using Catch::Contains;
+
+namespace {
+
+HeatMap map() {
+  return {.title = "Sums",
+          .rows = {"batch", "layer"},
+          .columns = {"matrix scaled", "data moved", "case"},
+          .values = {{-16, -INFINITY, NAN}, {0, -4, -8}},
+          .unit = "log10",
+          .caption = "The lower row is dark."};
+}
+
+// What an expression's group finds everywhere in a text.
+std::vector<std::string> all(const std::string& text, const std::string& expression) {
+  const std::regex regex(expression);
+  std::vector<std::string> found;
+  for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
+    found.push_back((*i)[1]);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a cell's color is as strong as its value is great, and it shows the number") {
+  const std::string image = svg(map());
+  CHECK(all(image, "class=\"cell\" fill-opacity=\"([0-9.]+)\"") ==
+        std::vector<std::string>{"0.06", "0.06", "0.00", "0.94", "0.72", "0.50"});
+  CHECK(all(image, "text-anchor=\"middle\"[^>]*>(-?[0-9.inf]+|-)<") ==
+        std::vector<std::string>{"-16.0", "-inf", "-", "0.0", "-4.0", "-8.0"});
+  HeatMap small = map();
+  small.values[0][0] = -0.01;
+  CHECK_THAT(svg(small), !Contains(">-0.0<"));
+  // Letters stand out from strong colors.
+  CHECK(all(image, "class=\"strong\"[^>]*>([^<]*)<") == std::vector<std::string>{"0.0", "-4.0"});
+}
+
+TEST_CASE("cells stand in the rows and columns of their names") {
+  const std::string image = svg(map());
+  const auto place = [&](const std::string& text, const char* coordinate) {
+    const auto found = all(image, "translate\\(" + std::string(coordinate) + "\\)\">" + text + "<");
+    REQUIRE(found.size() == 1);
+    return std::stod(found[0]);
+  };
+  const char *x = "([0-9.]+) [0-9.]+", *y = "[0-9.]+ ([0-9.]+)";
+  CHECK(place("-8\\.0", x) == place("case", x));
+  CHECK(place("-4\\.0", x) == place("data moved", x));
+  CHECK(place("-8\\.0", y) == place("layer", y));
+  CHECK(place("-16\\.0", y) == place("batch", y));
+}
+
+TEST_CASE("equal values have equal colors") {
+  HeatMap same = map();
+  same.values = {{3, 3, 3}, {3, 3, 3}};
+  CHECK(all(svg(same), "fill-opacity=\"([0-9.]+)\"") ==
+        std::vector<std::string>{"0.06", "0.06", "0.06", "0.06", "0.06", "0.06"});
+}
+
+TEST_CASE("names of columns stand upright where their words are wider than cells") {
+  CHECK_THAT(svg(map()), !Contains("rotate(-90)"));
+  CHECK_THAT(svg(map()), Contains(">matrix scaled<"));
+  HeatMap wide = map();
+  for (int i = 0; i < 9; ++i) {
+    wide.columns.push_back("transformed");
+    for (auto& row : wide.values) row.push_back(1);
+  }
+  CHECK(all(svg(wide), "rotate\\(-90\\)\">([^<]*)<").size() == wide.columns.size());
+}
+
+TEST_CASE("the colors follow the reader's preference, those of a slide do not") {
+  const std::string page = svg(map()), slide = svg(map(), Medium::slide);
+  CHECK(all(page, "\\.cell \\{ fill: (#\\w+)") == std::vector<std::string>{"#0550ae", "#79c0ff"});
+  CHECK(all(slide, "\\.cell \\{ fill: (#\\w+)") == std::vector<std::string>{"#0550ae"});
+  CHECK_THAT(slide, Contains("width=\"1280\" height=\"720\"") && !Contains("<text"));
+  CHECK_THAT(page, Contains("<desc>The lower row is dark.</desc>"));
+}
+
+TEST_CASE("a map has a value for each row and column") {
+  HeatMap lacks = map();
+  lacks.values[1].pop_back();
+  CHECK_THROWS_WITH(svg(lacks), Contains("svg: Sums has 3 columns, but 2 values in row layer"));
+  lacks.values.pop_back();
+  CHECK_THROWS_WITH(svg(lacks), Contains("svg: Sums has 2 rows, but values of 1"));
+  CHECK_THROWS_AS(svg(lacks), ArgumentError);
+}

@@ -1,0 +1,135 @@
+#include "tapegrad/train/heat_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <sstream>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/train/internal/canvas.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+using detail::Anchor;
+using detail::Canvas;
+
+constexpr double highest_row = 28, widest_cell = 110, gap = 8;
+
+void check(const HeatMap& map) {
+  expect<ArgumentError>(map.rows.size() == map.values.size(),
+                        "svg: {} has {} rows, but values of {}", map.title, map.rows.size(),
+                        map.values.size());
+  for (std::size_t i = 0; i < map.rows.size(); ++i)
+    expect<ArgumentError>(map.values[i].size() == map.columns.size(),
+                          "svg: {} has {} columns, but {} values in row {}", map.title,
+                          map.columns.size(), map.values[i].size(), map.rows[i]);
+}
+
+double widest(const Canvas& canvas, const std::vector<std::string>& names) {
+  double width = 0;
+  for (const std::string& name : names) width = std::max(width, canvas.text_width(name));
+  return width;
+}
+
+std::vector<std::string> words_of(const std::vector<std::string>& names) {
+  std::vector<std::string> words;
+  for (const std::string& name : names) {
+    std::istringstream stream(name);
+    words.insert(words.end(), std::istream_iterator<std::string>(stream), {});
+  }
+  return words;
+}
+
+// From 0 for the least of the finite values to 1 for the greatest.
+class Shares {
+ public:
+  explicit Shares(const HeatMap& map) {
+    for (const auto& row : map.values)
+      for (const double value : row)
+        if (std::isfinite(value))
+          least_ = std::min(least_, value), greatest_ = std::max(greatest_, value);
+  }
+  double operator()(double value) const {
+    if (!(value > least_)) return 0;
+    return value < greatest_ ? (value - least_) / (greatest_ - least_) : 1;
+  }
+
+ private:
+  double least_ = INFINITY, greatest_ = -INFINITY;
+};
+
+std::string number(double value) {
+  if (std::isnan(value)) return "-";
+  return fmt::format("{:.1f}", std::round(10 * value) / 10 + 0.0);  // without a negative zero
+}
+
+// Where the cells are.
+struct Grid {
+  double left, top, cell_width, row_height;
+};
+
+void draw_cells(Canvas& canvas, const HeatMap& map, const Grid& grid) {
+  const Shares share(map);
+  for (std::size_t i = 0; i < map.rows.size(); ++i) {
+    const double y = grid.top + grid.row_height * static_cast<double>(i);
+    const double baseline = y + grid.row_height / 2 + 4;
+    canvas.text(grid.left - gap, baseline, map.rows[i], Anchor::end);
+    for (std::size_t j = 0; j < map.columns.size(); ++j) {
+      const double x = grid.left + grid.cell_width * static_cast<double>(j);
+      const double value = map.values[i][j];
+      const double strength = std::isnan(value) ? 0 : 0.06 + 0.88 * share(value);
+      canvas.path("cell",
+                  fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", x + 1, y + 1,
+                              grid.cell_width - 2, grid.row_height - 2, grid.cell_width - 2),
+                  fmt::format(" fill-opacity=\"{:.2f}\"", strength));
+      canvas.text(x + grid.cell_width / 2, baseline, number(value), Anchor::middle,
+                  strength > 0.65 ? "strong" : "");
+    }
+  }
+}
+
+// Above the cells, between words on lines of their own; upright if a word is wider than a cell.
+// Returns where the cells begin.
+double draw_columns(Canvas& canvas, const std::vector<std::string>& names, double left, double top,
+                    double cell_width) {
+  const bool upright = widest(canvas, words_of(names)) + 4 > cell_width;
+  const double length = widest(canvas, names);
+  double end = top;
+  for (std::size_t j = 0; j < names.size(); ++j) {
+    const double middle = left + cell_width * (static_cast<double>(j) + 0.5);
+    if (upright)
+      canvas.text(middle + 4, top + length - 12, names[j], Anchor::start, "", true);
+    else
+      end = std::max(end,
+                     canvas.paragraph(middle, top + 4, cell_width - gap, names[j], Anchor::middle));
+  }
+  return upright ? top + length - 6 : end - 12;
+}
+
+}  // namespace
+
+std::string svg(const HeatMap& map, Medium medium) {
+  check(map);
+  Canvas canvas(medium);
+  const double text_width = canvas.width() - 2 * Canvas::margin;
+  canvas.begin_group(map.caption);
+  double top = canvas.paragraph(Canvas::margin, 24, text_width, map.title, Anchor::start, "title");
+  if (!map.unit.empty()) top = canvas.paragraph(Canvas::margin, top, text_width, map.unit);
+  const double left = Canvas::margin + widest(canvas, map.rows) + gap;
+  const double cell_width =
+      std::min((canvas.width() - Canvas::margin - left) / static_cast<double>(map.columns.size()),
+               widest_cell);
+  top = draw_columns(canvas, map.columns, left, top, cell_width);
+  const auto rows = static_cast<double>(map.rows.size());
+  const double row_height =
+      medium == Medium::slide ? (Canvas::slide_height - Canvas::margin - top) / rows : highest_row;
+  draw_cells(canvas, map, {left, top, cell_width, std::min(row_height, highest_row)});
+  canvas.end_group();
+  return canvas.svg(medium == Medium::slide ? Canvas::slide_height
+                                            : top + rows * highest_row + Canvas::margin);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR
