@@ -1,0 +1,154 @@
+#include "lab/drift_training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+struct Moments {
+  Tensor mu, s;
+};
+
+// Of all that a norm normalizes together.
+Moments moments(const Norm& norm, const Tensor& x) {
+  const NormField field = norm.fields_of(x.shape()).scale;
+  const Tensor mu = mean(x, Axes(field.axes), Keep::yes);
+  const Tensor v = mean(square(x - mu), Axes(field.axes), Keep::yes);
+  return {mu, sqrt(v + norm.spec.statistics.epsilon)};
+}
+
+// The statistics of norms in one forward pass.
+struct Sight {
+  double ratio = 0;      // the largest of all norms
+  double deviation = 0;  // of the last norm
+};
+
+Sight look(const std::function<Tensor()>& loss) {
+  Sight sight;
+  const AroundNorms around([&](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
+    const auto [mu, s] = moments(norm, x);
+    sight.ratio = std::max(sight.ratio, static_cast<double>(mean(abs(mu) / s).item()));
+    sight.deviation = mean(s).item();
+    return apply(x);
+  });
+  loss();
+  return sight;
+}
+
+double inner(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  double total = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) total += sum(a[i] * b[i]).item();
+  return total;
+}
+
+std::vector<Tensor> attached_gradient(const std::function<Tensor()>& loss,
+                                      const std::vector<Parameter>& parameters) {
+  const Tape tape;
+  const AroundNorms attached = attached_statistics();
+  return grad(loss(), parameters);
+}
+
+Tensor penalized(const std::function<Tensor()>& loss) {
+  constexpr double strength = 0.01;
+  Tensor penalty = zeros({});
+  const AroundNorms around([&](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
+    const auto [mu, s] = moments(norm, x);
+    penalty = penalty + strength * mean(square(mu / detach(s)));
+    return apply(x);
+  });
+  const Tensor plain = loss();
+  return plain + penalty;
+}
+
+Tensor clipped(const std::function<Tensor()>& loss) {
+  const AroundNorms around([](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
+    const auto [mu, s] = moments(norm, x);
+    return apply(x - (mu - detach(mu)) * detach(greater(abs(mu), s)));
+  });
+  return loss();
+}
+
+Tensor remedied(Remedy remedy, const std::function<Tensor()>& loss) {
+  if (remedy == Remedy::penalty) return penalized(loss);
+  if (remedy == Remedy::clip) return clipped(loss);
+  return loss();
+}
+
+void set_remedy(Optimizer& optimizer, const LearningTask& task, Remedy remedy) {
+  if (remedy != Remedy::project && remedy != Remedy::center) return;
+  const std::vector<Parameter> chosen = parameters(task.fields, task.feeds_norms);
+  if (remedy == Remedy::project)
+    optimizer.set_group(chosen, {.center_gradients = Centering::outputs});
+  else
+    optimizer.set_group(chosen, {.center_weights = Centering::outputs});
+}
+
+}  // namespace
+
+Remedy remedy_of(const std::string& name) {
+  static const std::map<std::string, Remedy> known{{"none", Remedy::none},
+                                                   {"project", Remedy::project},
+                                                   {"center", Remedy::center},
+                                                   {"penalty", Remedy::penalty},
+                                                   {"clip", Remedy::clip}};
+  const auto found = known.find(name);
+  expect<ArgumentError>(found != known.end(),
+                        "unknown remedy {}; available: none, project, center, penalty, clip", name);
+  return found->second;
+}
+
+AroundNorms attached_statistics() {
+  return AroundNorms([](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
+    const NormOptions& found = norm.spec.statistics;
+    if (!found.detach_mean && !found.detach_scale) return apply(x);
+    NormOptions attached = found;
+    attached.detach_mean = attached.detach_scale = false;
+    return normalize(x, norm.fields_of(x.shape()), attached);
+  });
+}
+
+Outcome train_watched(const LearningTask& task, const DriftOptions& options,
+                      const std::function<void(double loss)>& seen) {
+  const std::vector<Parameter> all = parameters(task.fields);
+  const std::unique_ptr<Optimizer> optimizer = options.optimizer.make_optimizer(all);
+  set_remedy(*optimizer, task, options.remedy);
+  const Schedule schedule = options.optimizer.make_schedule(options.steps);
+  Outcome outcome;
+  const auto trace = [&](const char* name, Index step, double value) {
+    outcome.traces[name].emplace_back(step, value);
+  };
+  for (Index step = 1; step <= options.steps; ++step) {
+    const std::function<Tensor()> batch_loss = task.next();
+    std::vector<Tensor> gradients;
+    double loss = 0;
+    {
+      const Tape tape;
+      const Tensor found = remedied(options.remedy, batch_loss);
+      loss = found.item();
+      gradients = grad(found, all);
+    }
+    if (step == 1 || step % (options.steps / options.measures) == 0) {
+      const Sight sight = look(batch_loss);
+      const std::vector<Tensor> attached = attached_gradient(batch_loss, all);
+      const double size = std::sqrt(inner(gradients, gradients) / inner(attached, attached));
+      trace("ratio", step, sight.ratio);
+      trace("deviation", step, sight.deviation);
+      trace("size", step, size);
+      trace("cosine", step, inner(gradients, attached) / inner(attached, attached) / size);
+    }
+    optimizer->set_learning_rate(schedule(step - 1));
+    optimizer->step(gradients);
+    outcome.curve.push_back({step, loss});
+    if (seen) seen(loss);
+  }
+  outcome.values["validation"] = task.validation();
+  outcome.values["test"] = task.test();
+  return outcome;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
