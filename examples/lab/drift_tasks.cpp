@@ -1,6 +1,7 @@
 #include "lab/drift_tasks.h"
 
 #include <cmath>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -10,6 +11,18 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
+
+/// An optimizer and the middle of its learning rates.
+struct KnownOptimizer {
+  const char* options;
+  double text_rate, image_rate;
+};
+const std::map<std::string, KnownOptimizer> known_optimizers{
+    {"sgd", {"sgd", 0.3, 0.1}},           {"momentum", {"momentum", 0.3, 0.03}},
+    {"adam", {"adam", 1e-2, 1e-3}},       {"adamw", {"adamw", 1e-2, 1e-3}},
+    {"rmsprop", {"rmsprop", 1e-2, 1e-3}}, {"sign", {"lion:beta1=0,beta2=0", 3e-3, 3e-4}},
+    {"muon", {"muon", 0.02, 0.02}},
+};
 
 constexpr Index rows_in_batch = 16, length = 32, images_in_batch = 32;
 
@@ -54,17 +67,15 @@ LearningTask image_task(const Net& net, const support::ImageSets& sets, const Tr
           .test = [layer, &sets] { return error_percentage(layer, sets.test); }};
 }
 
-}  // namespace
-
 LearningTask transformer_task(const support::CharText& text, const DriftNet& options,
-                              const Trial& trial) {
+                              const std::string& norm, const Trial& trial) {
   Random random = trial.weights();
   const bool pre = options.placement == "pre";  // post-norm blocks read the embedding as it is
   const TransformerLm net(text.characters.count(), random,
                           {.stack = {.layers = options.layers,
                                      .heads = 4,
                                      .channels = options.channels,
-                                     .norm = NormSpec(options.norm),
+                                     .norm = NormSpec(norm),
                                      .placement = pre ? NormPlacement::pre : NormPlacement::post,
                                      .bias = false},
                            .length = length});
@@ -90,12 +101,12 @@ LearningTask transformer_task(const support::CharText& text, const DriftNet& opt
 }
 
 LearningTask perceptron_task(const support::ImageSets& sets, const DriftNet& options,
-                             const Trial& trial) {
+                             const std::string& norm, const Trial& trial) {
   Random random = trial.weights();
   std::vector<Index> sizes{sets.train.height * sets.train.width};
   for (Index i = 0; i < options.layers; ++i) sizes.push_back(4 * options.channels);
   sizes.push_back(sets.classes);
-  const Mlp net(sizes, random, {.norm = NormSpec(options.norm)});
+  const Mlp net(sizes, random, {.norm = NormSpec(norm)});
   const std::string last = fields(net).parameters().back().name;
   const std::string output = last.substr(0, last.rfind('.') + 1);
   return image_task(net, sets, trial,
@@ -103,14 +114,99 @@ LearningTask perceptron_task(const support::ImageSets& sets, const DriftNet& opt
 }
 
 LearningTask conv_net_task(const support::ImageSets& sets, const DriftNet& options,
-                           const Trial& trial) {
+                           const std::string& norm, const Trial& trial) {
   Random random = trial.weights();
-  NormSpec norm(options.norm);
-  const NormSpec hidden = norm;
-  norm.over_channels = options.axes == "channels";
-  const ConvNet net(random, {.norm = norm, .hidden_norm = hidden});
+  NormSpec convolutional(norm);
+  convolutional.over_channels = options.axes == "channels";
+  const ConvNet net(random, {.norm = convolutional, .hidden_norm = NormSpec(norm)});
   return image_task(net, sets, trial,
                     [](const std::string& name) { return !name.starts_with("output."); });
+}
+
+}  // namespace
+
+double Condition::usual_rate() const {
+  const KnownOptimizer& known = known_optimizers.at(optimizer);
+  return is_text() ? known.text_rate : known.image_rate;
+}
+
+std::string Condition::name() const {
+  std::string name = task + " " + optimizer;
+  if (task == "cnn") return fmt::format("{} {} {}", name, net.axes, steps);
+  if (is_text()) name += fmt::format(" {} {}", net.initial, net.placement);
+  return fmt::format("{} {}x{} {}", name, net.layers, is_text() ? net.channels : 4 * net.channels,
+                     steps);
+}
+
+Condition ConditionLists::base() const {
+  return {tasks.front(),
+          optimizers.front(),
+          {.initial = initials.front(),
+           .placement = placements.front(),
+           .axes = axes.front(),
+           .layers = layers.front(),
+           .channels = channels.front()},
+          steps.front()};
+}
+
+std::vector<Condition> ConditionLists::conditions() const {
+  std::vector<Condition> all{base()};
+  const auto vary = [&](const Condition& from, const auto& values, const auto& set) {
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      all.push_back(from);
+      set(all.back(), values[i]);
+    }
+  };
+  const auto set_optimizer = [](Condition& c, const std::string& v) { c.optimizer = v; };
+  vary(base(), optimizers, set_optimizer);
+  vary(base(), layers, [](Condition& c, Index v) { c.net.layers = v; });
+  vary(base(), channels, [](Condition& c, Index v) { c.net.channels = v; });
+  vary(base(), steps, [](Condition& c, Index v) { c.steps = v; });
+  if (base().is_text()) {
+    vary(base(), initials, [](Condition& c, const std::string& v) { c.net.initial = v; });
+    vary(base(), placements, [](Condition& c, const std::string& v) { c.net.placement = v; });
+  }
+  for (std::size_t i = 1; i < tasks.size(); ++i) {
+    Condition other = base();
+    other.task = tasks[i];
+    all.push_back(other);
+    vary(other, optimizers, set_optimizer);
+    if (other.task == "cnn")
+      vary(other, axes, [](Condition& c, const std::string& v) { c.net.axes = v; });
+  }
+  return all;
+}
+
+std::vector<std::string> drift_optimizers() {
+  std::vector<std::string> names;
+  for (const auto& [name, known] : known_optimizers) names.push_back(name);
+  return names;
+}
+
+std::string DriftData::digest() const {
+  return grammar.digest() + (text ? text->digest() : "") + images.digest() + images.test_digest();
+}
+
+LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
+                       const Trial& trial) {
+  if (condition.task == "mnist") return perceptron_task(data.images, condition.net, norm, trial);
+  if (condition.task == "cnn") return conv_net_task(data.images, condition.net, norm, trial);
+  return transformer_task(condition.task == "text" ? *data.text : data.grammar, condition.net, norm,
+                          trial);
+}
+
+Outcome train(const Condition& condition, const std::string& norm, const std::string& remedy,
+              double rate, const DriftData& data, const Trial& trial,
+              const std::function<void(double loss)>& seen) {
+  return train_watched(make_task(condition, norm, data, trial),
+                       {.optimizer = {.optimizer = known_optimizers.at(condition.optimizer).options,
+                                      .learning_rate = rate,
+                                      .warmup = condition.steps / 20,
+                                      .beta2 = 0.99,
+                                      .weight_decay = condition.optimizer == "adamw" ? 0.1 : 0},
+                        .steps = condition.steps,
+                        .remedy = remedy_of(remedy)},
+                       seen);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "lab/comparison.h"
 #include "lab/drift_training.h"
@@ -11,7 +14,6 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// A network whose norms may drift.
 struct DriftNet {
-  std::string norm = "layer_simple";
   /// Initial values of a Transformer's matrices: "library" as GPT-2, N(0, 0.02); "paper"
   /// U(+-1/sqrt(inputs)), as the code of Xu et al. 2019.
   std::string initial = "library";
@@ -21,16 +23,59 @@ struct DriftNet {
   Index channels = 32;            ///< of a Transformer; a perceptron has four times as many
 };
 
-// Batches have 16 rows of 32 characters, or 32 images. Losses of texts are in bits a character,
-// those of images are shares of errors in %. Text and images must outlive the tasks.
+/// All that a training depends on but its norm, remedy, learning rate and seed.
+struct Condition {
+  /// grammar, text: a Transformer with 4 heads, learned positions and no biases continues a text;
+  /// mnist: a perceptron with a norm before each ReLU, cnn: `ConvNet`, both tell digits apart.
+  std::string task;
+  std::string optimizer;  ///< one of `drift_optimizers`
+  DriftNet net;
+  Index steps;
 
-/// A Transformer that learns to continue a text, with 4 heads, learned positions and no biases.
-LearningTask transformer_task(const support::CharText& text, const DriftNet& net,
-                              const Trial& trial);
-/// A perceptron that learns to tell digits apart, with a norm before each ReLU.
-LearningTask perceptron_task(const support::ImageSets& sets, const DriftNet& net,
-                             const Trial& trial);
-/// The same for `ConvNet`, which has three norms.
-LearningTask conv_net_task(const support::ImageSets& sets, const DriftNet& net, const Trial& trial);
+  bool is_text() const { return task == "grammar" || task == "text"; }
+  /// The middle of the learning rates to try.
+  double usual_rate() const;
+  std::string name() const;
+};
+
+/// What conditions are made of.
+struct ConditionLists {
+  std::vector<std::string> tasks{"grammar", "mnist", "cnn"};
+  std::vector<std::string> optimizers{"adamw", "adam", "sign", "momentum", "sgd"};
+  std::vector<std::string> initials{"library", "paper"};
+  std::vector<std::string> placements{"pre", "post"};
+  std::vector<std::string> axes{"image", "channels"};
+  std::vector<Index> layers{2, 6};
+  std::vector<Index> channels{32, 128};
+  std::vector<Index> steps{300, 1200};
+
+  /// The first values of all lists.
+  Condition base() const;
+  /// The base, then conditions that differ from it in one thing. On another task, what is varied is
+  /// the optimizer and, for a cnn, the axes.
+  std::vector<Condition> conditions() const;
+};
+
+/// The optimizers of conditions. "sign" makes steps of equal size in each element.
+std::vector<std::string> drift_optimizers();
+
+struct DriftData {
+  support::CharText grammar;
+  std::optional<support::CharText> text = {};
+  support::ImageSets images;
+
+  std::string digest() const;
+};
+
+/// The task of a condition, with a norm. Batches have 16 rows of 32 characters, or 32 images. It is
+/// judged by bits a character, or by the share of errors in %. The data must outlive it.
+LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
+                       const Trial& trial);
+
+/// Trains it, with a warmup of a twentieth of the steps, then along half a cosine. AdamW has a
+/// decay of 0.1.   seen: called after each step
+Outcome train(const Condition& condition, const std::string& norm, const std::string& remedy,
+              double rate, const DriftData& data, const Trial& trial,
+              const std::function<void(double loss)>& seen = {});
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

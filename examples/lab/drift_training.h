@@ -51,7 +51,7 @@ struct DriftOptions {
 ///     cosine       of the gradient with the one that attached statistics give at the same weights
 ///     size         of the gradient, divided by the size of that one
 ///
-/// The learning rate falls to a twentieth along a cosine. calls `seen` after each step.
+/// Calls `seen` after each step.
 Outcome train_watched(const LearningTask& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen = {});
 

@@ -307,12 +307,71 @@ std::string gradients_through_time() {
   return svg({diagram});
 }
 
+// ---- The drift of a detached mean ----
+
+// A linear layer before a norm, and what it should give.
+struct OneLayer {
+  Tensor x, target, initial;
+
+  explicit OneLayer(Random random)
+      : x(random.normal({64, 16}) + 0.5),
+        target(random.normal({64, 32}) + 0.5),
+        initial(random.normal({16, 32}, 0, 0.25)) {}
+
+  Tensor gradient(const Parameter& weight, bool detach_mean) const {
+    const Tape tape;
+    const Tensor y = layer_norm(matmul(x, weight), {.detach_mean = detach_mean});
+    return grad(mean(square(y - target)), std::vector{weight})[0];
+  }
+};
+
+double root_mean_square(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
+
+// How far the mean over outputs moves, and how far the optimizer would move it alone, along the
+// force on it at the weights of a training with an attached mean.
+std::pair<Series, Series> measured_and_predicted(const std::string& name, const OneLayer& layer,
+                                                 const OptimizerFlags& optimizer) {
+  constexpr Index marks[] = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144};
+  Parameter weight(layer.initial), attached(layer.initial), mode(zeros({16, 1}));
+  const auto step = [&](const Parameter& p) { return optimizer.make_optimizer({p}); };
+  const auto weight_steps = step(weight), attached_steps = step(attached), mode_steps = step(mode);
+  Series measured{name, {}}, predicted{name + ", predicted", {}};
+  for (Index done = 1; done <= std::end(marks)[-1]; ++done) {
+    weight_steps->step({layer.gradient(weight, true)});
+    mode_steps->step({mean(layer.gradient(attached, true), 1, Keep::yes)});
+    attached_steps->step({layer.gradient(attached, false)});
+    if (std::find(std::begin(marks), std::end(marks), done) == std::end(marks)) continue;
+    const Tensor moved = mean(weight.value() - layer.initial, 1);
+    measured.points.emplace_back(done, root_mean_square(moved));
+    predicted.points.emplace_back(done, root_mean_square(mode));
+  }
+  return {measured, predicted};
+}
+
+std::string drift() {
+  const OneLayer layer{Random(1)};
+  Diagram diagram{
+      "The common mode of a weight moves", "step", "mean over outputs, moved by", {}, true};
+  for (const auto& [optimizer, rate] : {std::pair{"sgd", 1.0}, {"momentum", 0.1}, {"adam", 0.01}}) {
+    const auto [measured, predicted] =
+        measured_and_predicted(optimizer, layer, {.optimizer = optimizer, .learning_rate = rate});
+    diagram.series.push_back(measured);
+    diagram.series.push_back(predicted);
+  }
+  diagram.caption =
+      "A linear layer before a norm with a detached mean. The prediction is exact for SGD, with "
+      "and without momentum. Adam stays below it, since it divides each element by the size of the "
+      "whole gradient.";
+  return svg({diagram});
+}
+
 constexpr std::pair<const char*, std::string (*)()> pictures[] = {
     {"four_forms", four_forms},
     {"projection", projection},
     {"tape_graph", tape_graph},
     {"gradients_through_depth", gradients_through_depth},
-    {"gradients_through_time", gradients_through_time}};
+    {"gradients_through_time", gradients_through_time},
+    {"drift", drift}};
 
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
