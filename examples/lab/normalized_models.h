@@ -6,6 +6,7 @@
 // Outputs have natural parameters theta_i = g_i (a_i - mu_i) / sigma_i + b_i with a = W x, and
 // dispersion 1. With J = dtheta/d(W, b, g) the Fisher information is E[J^T Cov[y|x] J].
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <string>
@@ -102,6 +103,39 @@ inline Tensor kronecker_fisher(const Outputs& of, const Tensor& x) {
   const Tensor input = concat({x, ones({cases, 1})}, 1);
   const Tensor products = einsum("nij,nk,nl->ikjl", {covariance, input, input});
   return reshape(products, {weights + outputs, weights + outputs}) / (cases * of.phi * of.phi);
+}
+
+/// The rows of eq. 13 with chi of eq. 14: each output's own parameters only.
+inline Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
+  const Tensor w = weights_of(p), a = matmul(x, w, {.b = true});
+  const auto [mu, sigma] = statistics(kind, w, a);
+  const Tensor y = (a - mu) / sigma, centered = x - mean(x, 0);
+  const Tensor covariance = matmul(centered, centered, {.a = true}) / static_cast<double>(cases);
+  Tensor j = zeros({cases, outputs, all_parameters});
+  real* out = j.mutable_data();
+  const auto select_row = [](const Tensor& t, Index n, Index i) {
+    return t.data()[(t.shape()[0] == 1 ? 0 : n) * t.shape()[1] + (t.shape()[1] == 1 ? 0 : i)];
+  };
+  for (Index n = 0; n < cases; ++n)
+    for (Index i = 0; i < outputs; ++i) {
+      const Tensor xn = select(x, n), wi = select(w, i);
+      const double s = select_row(sigma, n, i), yn = select_row(y, n, i);
+      Tensor chi = xn;
+      if (kind == Kind::batch) {
+        const Tensor slope = matmul(covariance, reshape(wi, {inputs, 1})) / s;
+        chi = xn - mean(x, 0) - yn * reshape(slope, {inputs});
+      } else if (kind == Kind::weight) {
+        chi = xn - yn * wi / s;
+      } else if (kind == Kind::layer) {
+        chi = xn * (1 - 1.0 / outputs - yn * yn / outputs);
+      }
+      chi = chi * (double{gain_of(p).data()[i]} / s);
+      real* row = out + (n * outputs + i) * all_parameters;
+      std::copy_n(chi.data(), inputs, row + i * inputs);
+      row[weights + i] = 1;
+      row[weights + outputs + i] = static_cast<real>(yn);
+    }
+  return j;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab::glm

@@ -142,6 +142,7 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
               {"norm", "sigma", "its change", "in the last quarter", "deviation of the inputs"},
               {}};
   Diagram diagram{"Learned smoothing", "norm, from the input on", "sigma", {}};
+  diagram.caption = "Means over seeds; the bands are their standard deviations. All start at 1.";
   double farthest = 0, farthest_late = 0;
   std::vector<std::pair<std::string, Judgement>> falls;
   const std::vector<Results> found = measure(
@@ -164,7 +165,7 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
                                     with_value(results, smoothing_name(1))));
   }
   report.table(table);
-  report.figure("smoothing", diagram);
+  report.figure("smoothing", diagram, Talk::yes);
   const double reach = learning_rate * static_cast<double>(setting.steps);
   report.published(
       "Learned smoothing falls with depth (Ren et al. 2017).",

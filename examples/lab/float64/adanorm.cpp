@@ -70,7 +70,15 @@ void negative_factors(Report& report, const AdaNorm& subject) {
     if (length == 102) at_102 = least;
     series.points.emplace_back(static_cast<double>(length), least);
   }
-  report.figure("factor", {"The least factor that a row can get", "H", "1 - y / 10", {series}});
+  report.figure(
+      "factor",
+      {.title = "The least factor that a row can get",
+       .x_label = "H",
+       .y_label = "phi",
+       .series = {series},
+       .caption = "A row with a single 1 has the largest value. Its factor is negative from 102 "
+                  "elements on."},
+      Talk::yes);
   report.claim(
       "The factor cannot turn negative up to H = 101, and can from 102 on: the largest |y| "
       "is sqrt(H - 1).",

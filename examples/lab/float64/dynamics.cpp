@@ -75,7 +75,9 @@ void growth_claims(Report& report, Index steps, const std::vector<Course>& plain
 
 void growth(Report& report, const RecurrentSystems& subject, Index steps, const Random& random) {
   Diagram states{"Size of the state", "step", "log10 |h|", {}};
+  states.caption = "One curve for each scale of the recurrent weights.";
   Diagram gradients{"Size of the gradient, back in time", "steps back", "log10 |dl/dh|", {}};
+  gradients.caption = states.caption;
   Table table{fmt::format("ReLU nets after {} steps without input", steps),
               {"net", "recurrent scale", "log10 |h|", "log10 |gradient| at the first step"},
               {}};
@@ -183,6 +185,10 @@ void lengths(Report& report, const RecurrentSystems& subject, Random random) {
        "change when run in two parts", "spread of outputs, one sequence in training"},
       {}};
   Diagram diagram{"Size of the cell where it enters the output", "step", "root mean square", {}};
+  diagram.caption = fmt::format(
+      "The batch's averages end at step {}. From there on its cell grows like that of the plain "
+      "LSTM; layer normalization keeps it at 1.",
+      trained);
   std::vector<Lengths> found;
   for (const std::string& norm : {subject.none, subject.batch, subject.layer}) {
     const Lengths& net =
@@ -193,7 +199,7 @@ void lengths(Report& report, const RecurrentSystems& subject, Random random) {
                           fmt::format("{:.4f}", net.alone)});
   }
   report.table(table);
-  report.figure("cells", diagram);
+  report.figure("cells", diagram, Talk::yes);
   length_claims(report, found[0], found[1], found[2]);
 }
 

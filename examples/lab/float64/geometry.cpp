@@ -20,39 +20,6 @@ namespace {
 
 constexpr double exact_below = 1e-9;
 
-/// The rows of eq. 13 with chi of eq. 14: each output's own parameters only.
-Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
-  const Tensor w = weights_of(p), a = matmul(x, w, {.b = true});
-  const auto [mu, sigma] = statistics(kind, w, a);
-  const Tensor y = (a - mu) / sigma, centered = x - mean(x, 0);
-  const Tensor covariance = matmul(centered, centered, {.a = true}) / static_cast<double>(cases);
-  Tensor j = zeros({cases, outputs, all_parameters});
-  real* out = j.mutable_data();
-  const auto select_row = [](const Tensor& t, Index n, Index i) {
-    return t.data()[(t.shape()[0] == 1 ? 0 : n) * t.shape()[1] + (t.shape()[1] == 1 ? 0 : i)];
-  };
-  for (Index n = 0; n < cases; ++n)
-    for (Index i = 0; i < outputs; ++i) {
-      const Tensor xn = select(x, n), wi = select(w, i);
-      const double s = select_row(sigma, n, i), yn = select_row(y, n, i);
-      Tensor chi = xn;
-      if (kind == Kind::batch) {
-        const Tensor slope = matmul(covariance, reshape(wi, {inputs, 1})) / s;
-        chi = xn - mean(x, 0) - yn * reshape(slope, {inputs});
-      } else if (kind == Kind::weight) {
-        chi = xn - yn * wi / s;
-      } else if (kind == Kind::layer) {
-        chi = xn * (1 - 1.0 / outputs - yn * yn / outputs);
-      }
-      chi = chi * (double{gain_of(p).data()[i]} / s);
-      real* row = out + (n * outputs + i) * all_parameters;
-      std::copy_n(chi.data(), inputs, row + i * inputs);
-      row[weights + i] = 1;
-      row[weights + outputs + i] = static_cast<real>(yn);
-    }
-  return j;
-}
-
 double distance(const Tensor& a, const Tensor& b) { return norm(a - b).item() / norm(b).item(); }
 
 double quadratic(const Tensor& f, const Tensor& d) {
@@ -128,7 +95,9 @@ void divergence_of_steps(Report& report, const LinearModels& subject, const Tens
   report.figure("kl", {"KL divergence over half the quadratic form",
                        "-log10 of the step's size",
                        "ratio",
-                       {series}});
+                       {series},
+                       false,
+                       "The smaller the step, the nearer the divergence is to the metric."});
   const double first = std::abs(series.points.front().second - 1);
   const double last = std::abs(series.points.back().second - 1);
   report.claim("Eq. 8-9: the KL divergence of a small step is half the quadratic form of F.",
@@ -322,9 +291,14 @@ void growth(Report& report, const LinearModels& subject, const Tensor& p, const 
     std::copy_n(g.data(), inputs, move.mutable_data());
     at = at - rate * move;
   }
-  report.figure(
-      "growth",
-      {"Growth of a normalized weight under SGD", "step", "|w|^2", {measured, predicted}});
+  report.figure("growth",
+                {"Growth of a normalized weight under SGD",
+                 "step",
+                 "|w|^2",
+                 {measured, predicted},
+                 false,
+                 "The weight only grows, by the squares of its steps: both curves coincide."},
+                Talk::yes);
   const double start = measured.points.front().second, end = measured.points.back().second;
   report.claim(
       "\"Implicit early stopping\": because the gradient is orthogonal to w, each SGD step adds "

@@ -144,10 +144,15 @@ void bounded_output(Report& report, const NormalizedRows& subject) {
     without.points.emplace_back(std::log2(H), linear);
     formula.points.emplace_back(std::log2(H), expected);
   }
-  report.figure("output", {"Mean output on a row with a single 1, C = 1, k = 1/10",
-                           "log2 H",
-                           "mean of z",
-                           {attached, without, formula}});
+  report.figure("output",
+                {"Mean output on a row with a single 1, C = 1, k = 1/10",
+                 "log2 H",
+                 "mean of z",
+                 {attached, without, formula},
+                 false,
+                 "The term b (y^2 - 1) keeps the mean factor, but the mean output grows "
+                 "with the length of the row."},
+                Talk::yes);
   report.claim(
       "The second condition excludes b (y^2 - 1), if the bound on the mean output may not depend "
       "on H: the mean grows like b sqrt(H). Without that term it is -C k.",
