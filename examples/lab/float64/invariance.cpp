@@ -153,14 +153,10 @@ void added_constants(Report& report, const Normalizations& subject, const Tensor
       "sums below 1e-9, inputs above 0.01");
 }
 
-void fully_connected(Report& report, const Normalizations& subject, Random& random) {
-  constexpr Index in = 20, out = 30, cases = 16;
-  const Tensor w = random.normal({in, out}), x = random.normal({cases, in}, 0.5);
-  const std::vector<Change> changes = linear_changes(w, x, random);
-  const Tensor gain = random.uniform({1, out}, 0.5, 2);
+// The first three are from table 1 of the paper; the others are similar systems.
+std::vector<Method> linear_methods(const Normalizations& subject, const Tensor& gain) {
   const NormField column{.axes = {0}}, window{.window = {1}, .radius = 4};
-  // The first three are from table 1 of the paper; the others are similar systems.
-  const std::vector<Method> methods{
+  return {
       {"batch", normalized(subject, both(column)), "y-yyy-"},
       {"weight", weight_normalized(subject, gain, false), "y-y---"},
       {"layer", normalized(subject, rows), "yy-y-y"},
@@ -171,6 +167,14 @@ void fully_connected(Report& report, const Normalizations& subject, Random& rand
       {"weight, then layer", weight_normalized(subject, gain, true), ""},
       {"none", [](const Tensor& v, const Tensor& d) { return matmul(d, v); }, ""},
   };
+}
+
+void fully_connected(Report& report, const Normalizations& subject, Random& random) {
+  constexpr Index in = 20, out = 30, cases = 16;
+  const Tensor w = random.normal({in, out}), x = random.normal({cases, in}, 0.5);
+  const std::vector<Change> changes = linear_changes(w, x, random);
+  const Tensor gain = random.uniform({1, out}, 0.5, 2);
+  const std::vector<Method> methods = linear_methods(subject, gain);
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A linear layer: largest relative change of the normalized sums", methods,
                         changes, sizes));
