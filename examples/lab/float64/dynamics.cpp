@@ -75,9 +75,7 @@ void growth_claims(Report& report, Index steps, const std::vector<Course>& plain
 
 void growth(Report& report, const RecurrentSystems& subject, Index steps, const Random& random) {
   Diagram states{"Size of the state", "step", "log10 |h|", {}};
-  states.caption = "One curve for each scale of the recurrent weights.";
   Diagram gradients{"Size of the gradient, back in time", "steps back", "log10 |dl/dh|", {}};
-  gradients.caption = states.caption;
   Table table{fmt::format("ReLU nets after {} steps without input", steps),
               {"net", "recurrent scale", "log10 |h|", "log10 |gradient| at the first step"},
               {}};
@@ -97,7 +95,10 @@ void growth(Report& report, const RecurrentSystems& subject, Index steps, const 
   report.table(table);
   const auto split = [&](const Diagram& all, const char* part, const std::string& file) {
     Diagram diagram = all;
-    diagram.title += part[0] == 'p' ? ", plain" : ", layer-normalized";
+    const bool is_plain = part[0] == 'p';
+    diagram.title += is_plain ? ", plain" : ", layer-normalized";
+    diagram.caption = is_plain ? "Each step multiplies by the scale of the recurrent weights."
+                               : "The three curves coincide: the scale does not matter.";
     std::erase_if(diagram.series,
                   [&](const Series& series) { return !series.name.starts_with(part); });
     report.figure(file, diagram);
@@ -178,12 +179,11 @@ void length_claims(Report& report, const Lengths& plain, const Lengths& batch,
 
 void lengths(Report& report, const RecurrentSystems& subject, Random random) {
   const Tensor x = random.normal({longer, 32, in});
-  Table table{
-      fmt::format("LSTMs with averages from sequences of {} steps, on 32 sequences of {}", trained,
-                  longer),
-      {"norm", fmt::format("size of the cell, step {}", trained), fmt::format("step {}", longer),
-       "change when run in two parts", "spread of outputs, one sequence in training"},
-      {}};
+  Table table{fmt::format("LSTMs with averages from sequences of {} steps, on 32 sequences of {}",
+                          trained, longer),
+              {"norm", fmt::format("size of the cell, step {}", trained),
+               fmt::format("step {}", longer), "change, in two parts", "spread, batch of 1"},
+              {}};
   Diagram diagram{"Size of the cell where it enters the output", "step", "root mean square", {}};
   diagram.caption = fmt::format(
       "The batch's averages end at step {}. From there on its cell grows like that of the plain "
