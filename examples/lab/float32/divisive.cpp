@@ -2,6 +2,7 @@
 // term, with an L1 penalty on centered activations, and with both, in a small convolutional network
 // and in a recurrent language model; the smoothing term learned, layer by layer; and three
 // questions that the literature leaves open: groups, weight normalization, the first gain.
+// Trainings are compared in pairs, seed by seed.
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +10,8 @@
 #include <numeric>
 
 #include "lab/comparison.h"
+#include "lab/float32/divisive_nets.h"
+#include "lab/float32/subjects.h"
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "lab/verdict.h"
@@ -19,127 +22,21 @@
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::lab::divisive;
 using namespace tapegrad::support;
 
 namespace {
 
 struct Scale {
-  Index cnn_steps = 80, rnn_steps = 120;
+  Index cnn_steps = 80, rnn_steps = 120, smoothing_steps = 1000;
 };
 
-/// A normalization and its additions.
-struct Variant {
-  std::string norm;
-  double l1 = 0;  ///< weight of the mean of |x - mean x| over all inputs of norms
-};
-
-const Metric training_loss{.value = "training_loss"};  // over the last quarter of the steps
-const Metric held_out_loss{.value = "held_out"};
-const Metric held_out_error{// in percent
-                            .value = "held_out",
-                            .worst = 100,
-                            .of_items = true};
-
-/// A net in training: the loss of the next batch, and its scores on held-out items.
-struct Task {
-  Fields net;
-  std::function<Tensor()> loss;
-  std::function<std::vector<double>()> held_out;
-};
-
-/// The name of a norm's learned smoothing term in an outcome.
-std::string smoothing_name(Index norm) { return fmt::format("smoothing_{}", norm); }
-
-Outcome train(const Variant& variant, const Task& task, Index steps) {
-  Adam optimizer(parameters(task.net), {.learning_rate = 2e-3});
-  Outcome outcome;
-  double sum = 0, counted = 0;
-  for (Index step = 0; step < steps; ++step) {
-    const Tape tape;
-    Tensor penalty = zeros({});
-    const AroundNorms seen([&](const Norm& norm, const Tensor& x, const auto& apply) {
-      if (variant.l1 > 0) penalty = penalty + centered_l1(x, norm.fields_of(x.shape()).scale);
-      return apply(x);
-    });
-    const Tensor loss = task.loss();
-    optimizer.step(grad(loss + variant.l1 * penalty, optimizer.parameters()));
-    outcome.curve.push_back({step + 1, loss.item()});
-    if (step < steps * 3 / 4) continue;
-    sum += loss.item();
-    ++counted;
-  }
-  outcome.items = task.held_out();
-  outcome.values = {
-      {training_loss.value, sum / counted},
-      {held_out_loss.value, std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
-                                static_cast<double>(outcome.items.size())}};
-  Index norm = 0;
-  for (const auto& [field, parameter] : task.net.parameters())
-    if (field.ends_with("smoothing"))
-      outcome.values[smoothing_name(++norm)] = std::abs(parameter.value().item());
-  return outcome;
-}
-
-/// Three convolutions, each with a norm, to compare norms at several depths.
-Sequential make_cnn(const std::string& norm, Random& random) {
-  const NormSpec spec(norm);
-  const auto pool = [](const Tensor& x) { return max_pool2d(x); };
-  Sequential net;
-  Index channels = 1;
-  for (const Index next : {8, 16, 16}) {
-    net.add(
-        Conv2d(channels, next, 3, random, {.padding = 1, .weight_norm = spec.normalized_weights}));
-    net.add(Norm(spec, next, Channels::second));
-    net.add(relu);
-    net.add(pool);
-    channels = next;
-  }
-  net.add(Flatten());
-  net.add(Linear(16 * 3 * 3, 10, random));
-  return net;
-}
-
-Task cnn(const ImageSets& images, const std::string& norm, std::uint64_t seed) {
-  Random random(seed);
-  const Sequential net = make_cnn(norm, random);
-  auto order = std::make_shared<Random>(random.stream(1));
-  const auto loss = [net, order, &images] {
-    const Batch batch = *Batches(images.train, 32, *order).begin();
-    return cross_entropy(net(batch.images, training(*order)), batch.labels);
-  };
-  return {fields(net), loss, [net, &images] {
-            std::vector<double> errors = misclassified(net, images.validation);
-            for (double& each : errors) each *= 100;
-            return errors;
-          }};
-}
-
-Task rnn(const CharText& text, Cell cell, const std::string& norm, std::uint64_t seed) {
-  constexpr Index steps = 24, batch_size = 16, evaluated = 200;
-  Random random(seed);
-  const CharRnn net(text.characters.count(), random,
-                    {.cell = cell, .embedding = 16, .hidden = 48, .recurrent = {.norm = norm}});
-  auto order = std::make_shared<Random>(random.stream(1));
-  const auto loss_of = [net](const TextBatch& batch, Mode mode) {
-    return cross_entropy(net(transposed(batch.inputs), {}, mode).logits, transposed(batch.targets));
-  };
-  return {fields(net),
-          [loss_of, order, &text] {
-            return loss_of(random_rows(text.training, batch_size, steps, *order), training(*order));
-          },
-          [loss_of, &text] {
-            Random rows(1);
-            return std::vector{
-                double{loss_of(random_rows(text.rest, evaluated, steps, rows), {}).item()}};
-          }};
-}
-
-using MakeTask = std::function<Task(const std::string& norm, std::uint64_t seed)>;
+using MakeLearner = std::function<Learner(const std::string& norm, std::uint64_t seed)>;
 
 struct Setting {
   std::string name, title, score;  ///< of the held-out items
   Metric held_out;
-  MakeTask make;
+  MakeLearner make;
   Index steps;
   std::string window;  ///< options of divisive normalization here
 };
@@ -217,50 +114,69 @@ Results with_value(Results results, const std::string& name) {
   return results;
 }
 
+/// How far training moves the smoothing terms, beside how far Adam's steps can.
+struct Movement {
+  std::vector<std::string> row;  ///< of the table
+  double all, last_quarter;  ///< the mean distance from the first value, and from the earlier one
+};
+
+Movement movement(const Results& results, const std::string& kind, Index norm) {
+  const auto values = [&](const std::string& name) { return results.values({.value = name}); };
+  const std::vector<double> ends = values(smoothing_name(norm)),
+                            earlier = values(earlier_name(norm));
+  Movement found{{}, 0, 0};
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    found.all += std::abs(ends[i] - 1) / static_cast<double>(ends.size());
+    found.last_quarter += std::abs(ends[i] - earlier[i]) / static_cast<double>(ends.size());
+  }
+  found.row = {fmt::format("{} {}", kind, norm), Spread(ends).to_string(),
+               fmt::format("{:.3f}", found.all), fmt::format("{:.4f}", found.last_quarter),
+               Spread(values(deviation_name(norm))).to_string()};
+  return found;
+}
+
 /// The values of learned smoothing terms along the depth of a net.
 void learned_smoothing(Report& report, const Setting& setting, const Comparison& comparison) {
   constexpr Index norms = 3;
-  Table table{"Smoothing terms of the three norms after training, first 1", {"norm"}, {}};
+  Table table{fmt::format("Smoothing terms after {} steps, first 1", setting.steps),
+              {"norm", "sigma", "its change", "in the last quarter", "deviation of the inputs"},
+              {}};
   Diagram diagram{"Learned smoothing", "norm, from the input on", "sigma", {}};
-  Index falling = 0, changed = 0, trainings = 0;
+  diagram.caption = "Means over seeds; the bands are their standard deviations. All start at 1.";
+  double farthest = 0, farthest_late = 0;
   std::vector<std::pair<std::string, Judgement>> falls;
   const std::vector<Results> found = measure(
       {{"layer:s=1,learn_s=1"}, {"divisive:s=1,learn_s=1" + setting.window}}, setting, comparison);
   auto next = found.begin();
   for (const char* kind : {"layer", "divisive"}) {
     const Results& results = *next++;
-    Index seed = 0;
-    for (const Outcome& training : results.trainings) {
-      ++trainings;
-      const std::string name = fmt::format("{} {}", kind, ++seed);
-      Series series{name, {}};
-      table.rows.push_back({name});
-      for (Index i = 1; i <= norms; ++i) {
-        const double sigma = training.values.at(smoothing_name(i));
-        table.rows.back().push_back(fmt::format("{:.3f}", sigma));
-        series.points.emplace_back(static_cast<double>(i), sigma);
-        changed += sigma != 1;
-      }
-      falling += series.points.front().second > series.points.back().second;
-      diagram.series.push_back(series);
+    Series series{kind, {}};
+    for (Index i = 1; i <= norms; ++i) {
+      const Movement moved = movement(results, kind, i);
+      table.rows.push_back(moved.row);
+      farthest = std::max(farthest, moved.all);
+      farthest_late = std::max(farthest_late, moved.last_quarter);
+      const Spread sigma = results.spread({.value = smoothing_name(i)});
+      series.points.emplace_back(static_cast<double>(i), sigma.mean);
+      series.deviations.push_back(sigma.deviation);
     }
+    diagram.series.push_back(series);
     falls.emplace_back(kind, better({.value = "value"}, with_value(results, smoothing_name(norms)),
                                     with_value(results, smoothing_name(1))));
   }
-  for (Index i = 1; i <= norms; ++i) table.columns.push_back(fmt::format("{}", i));
   report.table(table);
-  report.figure("smoothing", diagram);
-  report.claim("The smoothing term is a parameter like others: training moves it.",
-               fmt::format("{} of {} terms are not 1 any more", changed, norms * trainings),
-               changed == norms * trainings);
+  report.figure("smoothing", diagram, Talk::yes);
+  const double reach = learning_rate * static_cast<double>(setting.steps);
   report.published(
       "Learned smoothing falls with depth (Ren et al. 2017).",
-      fmt::format("the last is below the first in {} of {} trainings", falling, trainings),
+      fmt::format("the first sigma less the last; Adam's steps of {} reach {:.3g}, and "
+                  "sigma moves by {:.3g} at most, in the last quarter by {:.2g} of {:.3g}",
+                  learning_rate, reach, farthest, farthest_late, reach / 4),
       all_of(falls));
 }
 
-/// Layer normalization takes its statistics over all channels. How much worse is it than groups,
-/// and can weight normalization replace batch normalization?
+/// Layer normalization takes its statistics over all channels. Is it worse than groups, and can it
+/// replace batch normalization if weights are normalized, too?
 void neighbours(Report& report, const Setting& setting, const Comparison& comparison) {
   Table table{setting.title + ": neighbours", {"norm", "training loss", setting.score}, {}};
   const std::vector<Variant> variants{{"layer"},          {"group:groups=2"}, {"group:groups=4"},
@@ -274,38 +190,33 @@ void neighbours(Report& report, const Setting& setting, const Comparison& compar
                           found[norm].spread(setting.held_out).to_string()});
   }
   report.table(table);
-  const auto loss = [&](const char* norm) { return found[norm].spread(training_loss).mean; };
-  const char* group =
-      loss("group:groups=4") < loss("group:groups=2") ? "group:groups=4" : "group:groups=2";
-  report.published("On images groups of channels do better than all channels together.",
-                   fmt::format("training loss {:.3f} with the better number of groups, {:.3f} "
-                               "without groups",
-                               loss(group), loss("layer")),
-                   better(training_loss, found[group], found["layer"]));
-  report.published(
-      "Batch normalization does better on images than layer normalization of "
-      "normalized weights, which needs no batch.",
-      fmt::format("training loss {:.3f} and {:.3f}", loss("batch"), loss("layer:weight=1")),
-      better(training_loss, found["batch"], found["layer:weight=1"]));
+  const auto compare = [&](const std::string& statement, const char* a, const char* b) {
+    report.published(statement, fmt::format("{}: {} less {}", setting.score, b, a),
+                     better(setting.held_out, found[a], found[b]));
+  };
+  compare("On images two groups of channels do better than all channels together.",
+          "group:groups=2", "layer");
+  compare("So do four groups.", "group:groups=4", "layer");
+  compare(
+      "Batch normalization does better on images than layer normalization of normalized "
+      "weights, which needs no batch.",
+      "batch", "layer:weight=1");
 }
 
 void first_gain(Report& report, const Setting& setting, const Comparison& comparison) {
   Table table{
       "Layer-normalized LSTM: the first gain", {"gain", "training loss", "held-out loss"}, {}};
-  std::vector<double> losses;
   const std::string gains[] = {"1", "0.1"};
   const std::vector<Results> found =
       measure({{"layer:gain=" + gains[0]}, {"layer:gain=" + gains[1]}}, setting, comparison);
-  for (const std::size_t i : {0, 1}) {
-    losses.push_back(found[i].spread(training_loss).mean);
+  for (const std::size_t i : {0, 1})
     table.rows.push_back({gains[i], found[i].spread(training_loss).to_string(),
                           found[i].spread(setting.held_out).to_string()});
-  }
   report.table(table);
-  report.claim(
+  report.published(
       "A layer-normalized LSTM learns faster from gains of 1 than from 0.1, which is for "
-      "batch normalization.",
-      fmt::format("training loss {:.3f} and {:.3f}", losses[0], losses[1]), losses[0] < losses[1]);
+      "batch normalization (Ba et al. 2016, section 6.2).",
+      "training loss with 0.1 less that with 1", better(training_loss, found[0], found[1]));
 }
 
 void comparisons(Report& report, const ImageSets& images, const CharText& text, const Scale& scale,
@@ -332,29 +243,68 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
   family(report, on_images, comparison);
   auto recurrent =
       family(report, on_text("rnn", "Recurrent language model", Cell::rnn_tanh), comparison);
-  const auto loss = [&](const char* kind) { return recurrent[kind].spread(training_loss).mean; };
-  const double batch = loss("batch"), layer = loss("layer"), divisive = loss("divisive");
-  report.claim(
-      "Through time, statistics of the case (layer, divisive) learn faster than those "
-      "of a batch at each step.",
-      fmt::format("training loss {:.3f} and {:.3f} against {:.3f}", layer, divisive, batch),
-      std::max(layer, divisive) < batch);
-  learned_smoothing(report, on_images, comparison);
+  const auto ahead_of_batch = [&](const char* kind) {
+    return better(training_loss, recurrent[kind], recurrent["batch"]);
+  };
+  report.published(
+      "Through time, statistics of the case (layer, divisive) learn faster than those of a batch "
+      "at each step.",
+      "training loss with batch less that with the other",
+      all_of({{"layer", ahead_of_batch("layer")}, {"divisive", ahead_of_batch("divisive")}}));
+  Setting longer = on_images;
+  longer.steps = scale.smoothing_steps;
+  learned_smoothing(report, longer, comparison);
   neighbours(report, on_images, comparison);
   first_gain(report, on_text("lstm", "Layer-normalized LSTM", Cell::lstm), comparison);
 }
+
+}  // namespace
+
+void lab::measure_family(Report& report, const NormsByName& subject, Random random) {
+  const Tensor x = random.normal({100, 48}, 1, 2);
+  const auto distance = [](const Tensor& a, const Tensor& b) -> double {
+    return max(abs(a - b)).item();
+  };
+  const double whole = distance(subject.normalize(x, "divisive:radius=47,s=0.5"),
+                                subject.normalize(x, "layer:s=0.5"));
+  const double part = distance(subject.normalize(x, "divisive:radius=8,s=0.5"),
+                               subject.normalize(x, "layer:s=0.5"));
+  report.claim(
+      "Divisive normalization with a window over all channels is layer normalization; with a "
+      "narrower window it is not.",
+      fmt::format("48 channels: largest distance {:.1e} for a radius of 47, {:.2f} for 8", whole,
+                  part),
+      whole < 1e-5 && part > 0.1, "below 1e-5 and above 0.1");
+  double worst = 0, without = 0;
+  for (const std::string kind : {"layer", "divisive"}) {
+    const Tensor before = subject.normalize(x, kind + ":s=0.5");
+    worst = std::max(worst, distance(subject.normalize(4.0 * x, kind + ":s=2"), before));
+    without = std::max(without, distance(subject.normalize(4.0 * x, kind + ":s=0.5"), before));
+  }
+  report.claim(
+      "A smoothing term means something only beside the size of the inputs: both four times as "
+      "large change nothing.",
+      fmt::format("largest change {:.1e}; with larger inputs alone {:.2f}", worst, without),
+      worst < 1e-5 && without > 0.01, "below 1e-5 and above 0.01");
+}
+
+namespace {
 
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   Report report;
   Ledger ledger;
-  ComparisonFlags settings{.seeds = least_seeds};
+  ComparisonFlags settings{.seeds = 5};
   Scale scale;
   std::string data;
   settings.add_to(flags, 1);
   flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each image network")
       ->check(between(4, 1 << 30));
   flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
+      ->check(between(4, 1 << 30));
+  flags
+      .setting("--smoothing-steps", scale.smoothing_steps,
+               "Steps of image networks that learn their smoothing")
       ->check(between(4, 1 << 30));
   flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
       ->check(file_name());
@@ -375,6 +325,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     const CharText text(grammar_text(3000, drawn));
     ledger.begin(self.name, fmt::format("{}, text {}", images.digest(), text.digest()));
     const Comparison comparison(cluster, ledger, settings);
+    measure_family(report, {}, drawn.stream(1));
     comparisons(report, images, text, scale, comparison);
     return report.finish();
   });

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lab/normalized_models.h"
+#include "lab/float64/subjects.h"
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "tapegrad/tapegrad.h"
@@ -19,39 +19,6 @@ using namespace tapegrad::lab::glm;
 namespace {
 
 constexpr double exact_below = 1e-9;
-
-/// The rows of eq. 13 with chi of eq. 14: each output's own parameters only.
-Tensor printed_jacobian(Kind kind, const Tensor& p, const Tensor& x) {
-  const Tensor w = weights_of(p), a = matmul(x, w, {.b = true});
-  const auto [mu, sigma] = statistics(kind, w, a);
-  const Tensor y = (a - mu) / sigma, centered = x - mean(x, 0);
-  const Tensor covariance = matmul(centered, centered, {.a = true}) / static_cast<double>(cases);
-  Tensor j = zeros({cases, outputs, all_parameters});
-  real* out = j.mutable_data();
-  const auto select_row = [](const Tensor& t, Index n, Index i) {
-    return t.data()[(t.shape()[0] == 1 ? 0 : n) * t.shape()[1] + (t.shape()[1] == 1 ? 0 : i)];
-  };
-  for (Index n = 0; n < cases; ++n)
-    for (Index i = 0; i < outputs; ++i) {
-      const Tensor xn = select(x, n), wi = select(w, i);
-      const double s = select_row(sigma, n, i), yn = select_row(y, n, i);
-      Tensor chi = xn;
-      if (kind == Kind::batch) {
-        const Tensor slope = matmul(covariance, reshape(wi, {inputs, 1})) / s;
-        chi = xn - mean(x, 0) - yn * reshape(slope, {inputs});
-      } else if (kind == Kind::weight) {
-        chi = xn - yn * wi / s;
-      } else if (kind == Kind::layer) {
-        chi = xn * (1 - 1.0 / outputs - yn * yn / outputs);
-      }
-      chi = chi * (double{gain_of(p).data()[i]} / s);
-      real* row = out + (n * outputs + i) * all_parameters;
-      std::copy_n(chi.data(), inputs, row + i * inputs);
-      row[weights + i] = 1;
-      row[weights + outputs + i] = static_cast<real>(yn);
-    }
-  return j;
-}
 
 double distance(const Tensor& a, const Tensor& b) { return norm(a - b).item() / norm(b).item(); }
 
@@ -70,45 +37,84 @@ Tensor scaled(const Tensor& p, double factor, bool all) {
   return p * factors;
 }
 
-void exact_fisher(Report& report, Random& random) {
-  // A softmax with logits W x + b: sum over labels of P(y|x) s s^T against J^T (diag p - p p^T) J.
-  const Tensor p = random.normal({weights + outputs}), x = random.normal({cases, inputs});
-  const auto logits = [&](const Tensor& at) {
-    return matmul(x, weights_of(at), {.b = true}) + bias_of(at);
+/// The Fisher information by eq. 9: the expectation over labels of the scores' outer products,
+/// where the scores are derivatives of log P. In the order of `kronecker_fisher`.
+Tensor expected_fisher(const LinearModels& subject, const Outputs& of, const Tensor& p,
+                       const Tensor& x) {
+  const auto log_probability = [&](const Tensor& at) {
+    const Tensor theta = subject.natural(Kind::standard, at, x);
+    return (every_label(theta, of.labels) - of.eta(theta)) / of.phi;
   };
-  const Tensor log_p = log_softmax(logits(p)), probability = exp(log_p);
-  const Tensor scores = jacobian([&](const Tensor& at) { return log_softmax(logits(at)); }, p);
-  const Tensor summed = fisher(scores, probability);
-  const Tensor j = jacobian(logits, p);
-  const Tensor mean_j = sum(reshape(probability, {cases, outputs, 1}) * j, 1, Keep::yes);
-  const Tensor formula = fisher(j - mean_j, probability);  // the covariance of a softmax
-  report.claim(
-      "Eq. 12: the Fisher information of a generalized linear model is E[Cov kron (x x^T, ...)].",
-      fmt::format("by summing over the labels, relative distance {:.1e}",
-                  distance(formula, summed)),
-      distance(formula, summed) < exact_below);
+  const Tensor scores = jacobian(log_probability, p);
+  const Index labels = of.labels.shape()[1];
+  const Tensor of_w = reshape(slice(scores, 2, 0, weights), {cases, labels, outputs, inputs});
+  const Tensor of_b =
+      reshape(slice(scores, 2, weights, weights + outputs), {cases, labels, outputs, 1});
+  return fisher(reshape(concat({of_w, of_b}, 3), {cases, labels, weights + outputs}),
+                of.probability);
+}
 
+void information_of_plain_models(Report& report, const LinearModels& subject, const Tensor& p,
+                                 const Tensor& x) {
+  Table table{"Eq. 12: relative distance of the Kronecker product from the Fisher information",
+              {"outputs", "distance"},
+              {}};
+  double worst = 0;
+  for (const Outputs& of : kinds_of_outputs(glm::natural(Kind::standard, p, x))) {
+    const double found = distance(kronecker_fisher(of, x), expected_fisher(subject, of, p, x));
+    worst = std::max(worst, found);
+    table.rows.push_back({of.name, fmt::format("{:.1e}", found)});
+  }
+  report.table(table);
+  report.claim(
+      "Eq. 12: the Fisher information of a generalized linear model is "
+      "E[Cov[y|x] / phi^2 kron [[x x^T, x], [x^T, 1]]].",
+      fmt::format("the Kronecker product, from expectations of the scores by automatic "
+                  "differentiation: relative distance {:.1e} or less",
+                  worst),
+      worst < exact_below, "below 1e-9");
+}
+
+void divergence_of_steps(Report& report, const LinearModels& subject, const Tensor& p,
+                         const Tensor& x, const Tensor& direction) {
+  const auto log_p = [&](const Tensor& at) {
+    return log_softmax(glm::natural(Kind::standard, at, x));
+  };
+  const Outputs of = kinds_of_outputs(glm::natural(Kind::standard, p, x)).front();
+  const Tensor metric = expected_fisher(subject, of, p, x), before = log_p(p);
+  const Tensor w = reshape(slice(direction, 0, 0, weights), {outputs, inputs});
+  const Tensor b = reshape(slice(direction, 0, weights, weights + outputs), {outputs, 1});
+  const Tensor in_order = reshape(concat({w, b}, 1), {weights + outputs});
   Series series{"KL / quadratic form", {}};
-  double last = 0, first = 0;
-  const Tensor direction = random.normal({weights + outputs});
   for (int i = 0; i <= 8; ++i) {
-    const Tensor d = direction * std::pow(10, -i / 2.0);
-    const Tensor moved = log_softmax(logits(p + d));
-    const double divergence = mean(sum(probability * (log_p - moved), -1)).item();
-    const double ratio = divergence / (0.5 * quadratic(summed, d));
-    (i == 0 ? first : last) = std::abs(ratio - 1);
-    series.points.emplace_back(i / 2.0, ratio);
+    const double size = std::pow(10, -i / 2.0);
+    const double divergence =
+        mean(sum(of.probability * (before - log_p(p + direction * size)), -1)).item();
+    series.points.emplace_back(i / 2.0, divergence / (0.5 * quadratic(metric, in_order * size)));
   }
   report.figure("kl", {"KL divergence over half the quadratic form",
                        "-log10 of the step's size",
                        "ratio",
-                       {series}});
+                       {series},
+                       false,
+                       "The smaller the step, the nearer the divergence is to the metric."});
+  const double first = std::abs(series.points.front().second - 1);
+  const double last = std::abs(series.points.back().second - 1);
   report.claim("Eq. 8-9: the KL divergence of a small step is half the quadratic form of F.",
                fmt::format("ratio - 1 falls from {:.2f} to {:.1e}", first, last),
-               last < 1e-3 && first > 10 * last);
+               last < 1e-3 && first > 10 * last, "below 1e-3, and a tenth of the first");
 }
 
-void printed_equations(Report& report, Random& random, Index draws) {
+void plain_models(Report& report, const LinearModels& subject, Random& random) {
+  // The gains are 1 and do not move.
+  const Tensor p = concat({random.normal({weights + outputs}), ones({outputs})});
+  const Tensor x = random.normal({cases, inputs});
+  information_of_plain_models(report, subject, p, x);
+  const Tensor step = concat({random.normal({weights + outputs}), zeros({outputs})});
+  divergence_of_steps(report, subject, p, x, step);
+}
+
+void printed_equations(Report& report, const LinearModels& subject, Index draws, Random& random) {
   Table table{
       fmt::format("Eq. 13 and 14: relative distance of the printed Fisher information from the "
                   "exact one, over {} draws",
@@ -122,9 +128,9 @@ void printed_equations(Report& report, Random& random, Index draws) {
       Random same = random.stream(1);
       for (Index i = 0; i < draws; ++i) {
         const Tensor p = same.normal({all_parameters}), x = same.normal({cases, inputs}, 0.3);
-        const Tensor covariance = variances(natural(kind, p, x), bernoulli);
+        const Tensor covariance = variances(glm::natural(kind, p, x), bernoulli);
         const double gap = distance(fisher(printed_jacobian(kind, p, x), covariance),
-                                    fisher(exact_jacobian(kind, p, x), covariance));
+                                    subject.information(kind, p, x, bernoulli));
         least = std::min(least, gap), largest = std::max(largest, gap);
       }
       if (kind == Kind::layer)
@@ -140,27 +146,26 @@ void printed_equations(Report& report, Random& random, Index draws) {
       "are not: its statistics are shared, so that output j depends on w_i, too.",
       fmt::format("largest distance {:.1e} for the two; at least {:.2f} for layer", exact,
                   least_gap),
-      exact < exact_below && least_gap > 0.01);
+      exact < exact_below && least_gap > 0.01, "below 1e-9; layer above 0.01");
 }
 
 // The gradient of one weight vector, under layer normalization of the whole matrix.
-Tensor gradient_of_w(Kind kind, const Tensor& p, const Tensor& x, const Tensor& target) {
+Tensor gradient_of_w(const LinearModels& subject, Kind kind, const Tensor& p, const Tensor& x,
+                     const Tensor& target) {
   const Function loss = [&](const auto& in) {
-    return binary_cross_entropy_with_logits(natural(kind, in[0], x), target);
+    return binary_cross_entropy_with_logits(subject.natural(kind, in[0], x), target);
   };
   return slice(vjp(loss, {p}, Tensor(1.0))[0], 0, 0, kind == Kind::layer ? weights : inputs);
 }
 
 // How the blocks of F and the gradient change when |w| doubles: (w, w), (w, b), (w, g), (b, b),
 // (g, g), gradient.
-std::array<double, 6> after_doubling(Kind kind, const Tensor& p, const Tensor& x,
-                                     const Tensor& target) {
+std::array<double, 6> after_doubling(const LinearModels& subject, Kind kind, const Tensor& p,
+                                     const Tensor& x, const Tensor& target) {
   const bool all = kind == Kind::layer;
   const Index rows = all ? weights : inputs;
-  const auto information = [&](const Tensor& at) {
-    return fisher(exact_jacobian(kind, at, x), variances(natural(kind, at, x), true));
-  };
-  const Tensor before = information(p), after = information(scaled(p, 2, all));
+  const Tensor before = subject.information(kind, p, x, true);
+  const Tensor after = subject.information(kind, scaled(p, 2, all), x, true);
   const auto ratio = [&](Index row, Index height, Index column, Index width) {
     return norm(block(after, row, height, column, width)).item() /
            norm(block(before, row, height, column, width)).item();
@@ -170,25 +175,25 @@ std::array<double, 6> after_doubling(Kind kind, const Tensor& p, const Tensor& x
           ratio(0, rows, weights + outputs, outputs),
           ratio(weights, outputs, weights, outputs),
           ratio(weights + outputs, outputs, weights + outputs, outputs),
-          norm(gradient_of_w(kind, scaled(p, 2, all), x, target)).item() /
-              norm(gradient_of_w(kind, p, x, target)).item()};
+          norm(gradient_of_w(subject, kind, scaled(p, 2, all), x, target)).item() /
+              norm(gradient_of_w(subject, kind, p, x, target)).item()};
 }
 
-void null_directions(Report& report, const Tensor& p, const Tensor& x) {
+void null_directions(Report& report, const LinearModels& subject, const Tensor& p,
+                     const Tensor& x) {
   double null = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
     Tensor d = zeros({all_parameters});
     std::copy_n(p.data(), kind == Kind::layer ? weights : inputs, d.mutable_data());
-    const Tensor f = fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), true));
-    null = std::max(null, std::abs(quadratic(f, d)));
+    null = std::max(null, std::abs(quadratic(subject.information(kind, p, x, true), d)));
   }
   report.claim(
       "Moving along w itself moves nothing: d^T F d = 0 for one weight vector under batch and "
       "weight normalization, for the whole matrix under layer normalization.",
-      fmt::format("largest {:.1e}", null), null < exact_below);
+      fmt::format("largest {:.1e}", null), null < exact_below, "below 1e-9");
 }
 
-void implicit_rate(Report& report, Random& random) {
+void implicit_rate(Report& report, const LinearModels& subject, Random& random) {
   Table table{
       "Doubling |w|: how the blocks of F and the gradient change (one vector; for layer the "
       "matrix)",
@@ -198,7 +203,7 @@ void implicit_rate(Report& report, Random& random) {
   const Tensor target = random.uniform({cases, outputs});
   double worst = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
-    const std::array<double, 6> found = after_doubling(kind, p, x, target);
+    const std::array<double, 6> found = after_doubling(subject, kind, p, x, target);
     const double expected[] = {0.25, 0.5, 0.5, 1, 1, 0.5};
     table.rows.push_back({names[static_cast<int>(kind)]});
     for (int i = 0; i < 6; ++i) {
@@ -210,28 +215,29 @@ void implicit_rate(Report& report, Random& random) {
   report.claim(
       "The implicit reduction of the learning rate: when |w| doubles, the curvature along w "
       "falls to 1/4. (The paper prints 1/2, which fits the mixed blocks and the gradient.)",
-      fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst), worst < exact_below);
-  null_directions(report, p, x);
+      fmt::format("largest distance from 1/4, 1/2 and 1: {:.1e}", worst), worst < exact_below,
+      "below 1e-9");
+  null_directions(report, subject, p, x);
 }
 
 // The metric of the gains.
-Tensor gain_block(Kind kind, const Tensor& p, const Tensor& x, bool bernoulli) {
-  const Tensor f = fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), bernoulli));
+Tensor gain_block(const LinearModels& subject, Kind kind, const Tensor& p, const Tensor& x,
+                  bool bernoulli) {
+  const Tensor f = subject.information(kind, p, x, bernoulli);
   return block(f, weights + outputs, outputs, weights + outputs, outputs);
 }
 
-void larger_inputs(Report& report, const Tensor& p, const Tensor& x) {
+void larger_inputs(Report& report, const LinearModels& subject, const Tensor& p, const Tensor& x) {
   const auto growth = [&](Kind kind) {
-    return distance(gain_block(kind, p, x * 3.0, false), gain_block(kind, p, x, false));
+    return distance(gain_block(subject, kind, p, x * 3.0, false),
+                    gain_block(subject, kind, p, x, false));
   };
   const double normalized = std::max(growth(Kind::batch), growth(Kind::layer));
   const Tensor unit = reshape(select(weights_of(p), 0), {inputs}) / norm(select(weights_of(p), 0));
   Tensor along = zeros({all_parameters});
   std::copy_n(unit.data(), inputs, along.mutable_data());
   const auto metric = [&](const Tensor& data) {
-    Tensor plain = p;
-    const Tensor f = fisher(exact_jacobian(Kind::standard, plain, data), ones({cases, outputs}));
-    return quadratic(f, along);
+    return quadratic(subject.information(Kind::standard, p, data, false), along);
   };
   const double standard = metric(x * 3.0) / metric(x);
   report.claim(
@@ -239,37 +245,38 @@ void larger_inputs(Report& report, const Tensor& p, const Tensor& x) {
       "the gains' metric under batch and layer normalization does not move.",
       fmt::format("inputs three times as large: factor {:.12g}, change {:.1e}", standard,
                   normalized),
-      std::abs(standard - 9) < 1e-9 && normalized < exact_below);
+      std::abs(standard - 9) < exact_below && normalized < exact_below, "9 and 0 within 1e-9");
 }
 
-void gains(Report& report, Random& random) {
+void gains(Report& report, const LinearModels& subject, Random& random) {
   const Tensor p = random.normal({all_parameters}), x = random.normal({cases, inputs}, 0.3);
   const auto expected = [&](Kind kind, bool bernoulli, bool with_values) {
     const Tensor a = matmul(x, weights_of(p), {.b = true});
     const auto [mu, sigma] = statistics(kind, weights_of(p), a);
-    const Tensor covariance = variances(natural(kind, p, x), bernoulli);
+    const Tensor covariance = variances(glm::natural(kind, p, x), bernoulli);
     return eye(outputs) * mean(with_values ? covariance * square((a - mu) / sigma) : covariance, 0);
   };
   const double layer =
-      distance(gain_block(Kind::layer, p, x, true), expected(Kind::layer, true, true));
+      distance(gain_block(subject, Kind::layer, p, x, true), expected(Kind::layer, true, true));
   const double weight =
-      distance(gain_block(Kind::weight, p, x, true), expected(Kind::weight, true, true));
+      distance(gain_block(subject, Kind::weight, p, x, true), expected(Kind::weight, true, true));
   report.claim("Eq. 33 and 34: the metric of the gains under layer and weight normalization.",
                fmt::format("relative distances {:.1e} and {:.1e}", layer, weight),
-               std::max(layer, weight) < exact_below);
+               std::max(layer, weight) < exact_below, "below 1e-9");
   const double gaussian =
-      distance(gain_block(Kind::batch, p, x, false), expected(Kind::batch, false, false));
+      distance(gain_block(subject, Kind::batch, p, x, false), expected(Kind::batch, false, false));
   const double bernoulli =
-      distance(gain_block(Kind::batch, p, x, true), expected(Kind::batch, true, false));
+      distance(gain_block(subject, Kind::batch, p, x, true), expected(Kind::batch, true, false));
   report.claim(
       "Eq. 32, for batch normalization, leaves out the squared normalized value: exact for "
       "Gaussian outputs, whose variance is constant, not for Bernoulli ones.",
       fmt::format("relative distance {:.1e} Gaussian, {:.2f} Bernoulli", gaussian, bernoulli),
-      gaussian < exact_below && bernoulli > 0.01);
-  larger_inputs(report, p, x);
+      gaussian < exact_below && bernoulli > 0.01, "Gaussian below 1e-9, Bernoulli above 0.01");
+  larger_inputs(report, subject, p, x);
 }
 
-void growth(Report& report, const Tensor& p, const Tensor& x, const Tensor& target) {
+void growth(Report& report, const LinearModels& subject, const Tensor& p, const Tensor& x,
+            const Tensor& target) {
   constexpr double rate = 10;
   Series measured{"|w|^2", {}}, predicted{"its start plus the steps' squares", {}};
   Tensor at = p;
@@ -278,25 +285,31 @@ void growth(Report& report, const Tensor& p, const Tensor& x, const Tensor& targ
     const double size = square(norm(slice(at, 0, 0, inputs))).item();
     measured.points.emplace_back(step, size);
     predicted.points.emplace_back(step, sum_of_squares);
-    const Tensor g = gradient_of_w(Kind::weight, at, x, target);
+    const Tensor g = gradient_of_w(subject, Kind::weight, at, x, target);
     sum_of_squares += rate * rate * square(norm(g)).item();
     Tensor move = zeros({all_parameters});
     std::copy_n(g.data(), inputs, move.mutable_data());
     at = at - rate * move;
   }
-  report.figure(
-      "growth",
-      {"Growth of a normalized weight under SGD", "step", "|w|^2", {measured, predicted}});
+  report.figure("growth",
+                {"Growth of a normalized weight under SGD",
+                 "step",
+                 "|w|^2",
+                 {measured, predicted},
+                 false,
+                 "The weight only grows, by the squares of its steps: both curves coincide."},
+                Talk::yes);
   const double start = measured.points.front().second, end = measured.points.back().second;
   report.claim(
       "\"Implicit early stopping\": because the gradient is orthogonal to w, each SGD step adds "
       "its own squared length to |w|^2.",
       fmt::format("from {:.4f} to {:.4f}; predicted {:.4f}", start, end,
                   predicted.points.back().second),
-      end > start && std::abs(end - predicted.points.back().second) < 1e-9 * end);
+      end > start && std::abs(end - predicted.points.back().second) < exact_below * end,
+      "within 1e-9 of the prediction, relative to it");
 }
 
-void angles(Report& report, Random& random) {
+void angles(Report& report, const LinearModels& subject, Random& random) {
   const Tensor p = random.normal({all_parameters}), x = random.normal({cases, inputs}, 0.3);
   const Tensor target = random.uniform({cases, outputs});
   const auto angle = [](const Tensor& a, const Tensor& b) {
@@ -309,7 +322,7 @@ void angles(Report& report, Random& random) {
   std::vector<double> sgd, sign_step;
   for (const double factor : {1.0, 2.0, 4.0}) {
     const Tensor at = scaled(p, factor, false), w = slice(at, 0, 0, inputs),
-                 g = gradient_of_w(Kind::weight, at, x, target);
+                 g = gradient_of_w(subject, Kind::weight, at, x, target);
     sgd.push_back(angle(w, w - 1e-3 * g));
     sign_step.push_back(angle(w, w - 1e-3 * sign(g)));
     table.rows.push_back({fmt::format("{}", factor), fmt::format("{:.3e}", sgd.back()),
@@ -321,9 +334,22 @@ void angles(Report& report, Random& random) {
       "A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
       "does not see the gradient's size, by 2.",
       fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
-      std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3);
-  growth(report, p, x, target);
+      std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3, "within 0.001");
+  growth(report, subject, p, x, target);
 }
+
+}  // namespace
+
+void lab::measure_geometry(Report& report, const LinearModels& subject, Index draws,
+                           Random random) {
+  plain_models(report, subject, random);
+  printed_equations(report, subject, draws, random);
+  implicit_rate(report, subject, random);
+  gains(report, subject, random);
+  angles(report, subject, random);
+}
+
+namespace {
 
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
@@ -338,12 +364,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.paragraph(
         "Fisher information by automatic differentiation, next to the equations of Ba et al. 2016, "
         "section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are those of all cases.");
-    Random random(seed);
-    exact_fisher(report, random);
-    printed_equations(report, random, draws);
-    implicit_rate(report, random);
-    gains(report, random);
-    angles(report, random);
+    measure_geometry(report, {}, draws, Random(seed));
     return report.finish();
   });
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/float64/subjects.h"
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "tapegrad/tapegrad.h"
@@ -17,6 +18,7 @@ namespace {
 
 constexpr double invariant_below = 1e-9;
 const NormOptions sharp{.epsilon = 0};
+const NormFields rows = both({.axes = {1}});
 
 double change(const Tensor& found, const Tensor& before) {
   return max(abs(found - before)).item() / max(abs(before)).item();
@@ -36,14 +38,17 @@ struct Method {
   std::string printed;
 };
 
-LayerOf normalized(const NormFields& fields, const NormOptions& options = sharp) {
-  return [=](const Tensor& w, const Tensor& x) { return normalize(matmul(x, w), fields, options); };
+LayerOf normalized(const Normalizations& subject, const NormFields& fields,
+                   const NormOptions& options = sharp) {
+  return [=](const Tensor& w, const Tensor& x) {
+    return subject.normalize(matmul(x, w), fields, options);
+  };
 }
 
-LayerOf weight_normalized(const Tensor& gain, bool then_layer) {
+LayerOf weight_normalized(const Normalizations& subject, const Tensor& gain, bool then_layer) {
   return [=](const Tensor& w, const Tensor& x) {
-    const Tensor a = matmul(x, weight_norm(w, gain, 0));
-    return then_layer ? layer_norm(a, sharp) : a;
+    const Tensor a = matmul(x, subject.weight_norm(w, gain));
+    return then_layer ? subject.normalize(a, rows, sharp) : a;
   };
 }
 
@@ -135,10 +140,12 @@ std::vector<Change> linear_changes(const Tensor& w, const Tensor& x, Random& ran
   };
 }
 
-void added_constants(Report& report, const Tensor& w, const Tensor& x) {
+void added_constants(Report& report, const Normalizations& subject, const Tensor& w,
+                     const Tensor& x) {
   const Tensor a = matmul(x, w), constant = one_other({x.shape()[0], 1}, 1, 3) - 1.0;
-  const double sums = change(layer_norm(a + constant, sharp), layer_norm(a, sharp));
-  const double raw = change(layer_norm(matmul(x + constant, w), sharp), layer_norm(a, sharp));
+  const Tensor before = subject.normalize(a, rows, sharp);
+  const double sums = change(subject.normalize(a + constant, rows, sharp), before);
+  const double raw = change(subject.normalize(matmul(x + constant, w), rows, sharp), before);
   report.claim(
       "A constant added to all sums of a case changes nothing; added to its raw inputs, as "
       "the conclusion of the paper may be read, it does.",
@@ -146,24 +153,28 @@ void added_constants(Report& report, const Tensor& w, const Tensor& x) {
       "sums below 1e-9, inputs above 0.01");
 }
 
-void fully_connected(Report& report, Random& random) {
+// The first three are from table 1 of the paper; the others are similar systems.
+std::vector<Method> linear_methods(const Normalizations& subject, const Tensor& gain) {
+  const NormField column{.axes = {0}}, window{.window = {1}, .radius = 4};
+  return {
+      {"batch", normalized(subject, both(column)), "y-yyy-"},
+      {"weight", weight_normalized(subject, gain, false), "y-y---"},
+      {"layer", normalized(subject, rows), "yy-y-y"},
+      {"rms", normalized(subject, {.center = {}, .scale = {.axes = {1}}}), ""},
+      {"group of 10", normalized(subject, both({.axes = {1}, .groups = 3})), ""},
+      {"divisive", normalized(subject, both(window)), ""},
+      {"divisive, sigma 1", normalized(subject, both(window), {.epsilon = 1}), ""},
+      {"weight, then layer", weight_normalized(subject, gain, true), ""},
+      {"none", [](const Tensor& v, const Tensor& d) { return matmul(d, v); }, ""},
+  };
+}
+
+void fully_connected(Report& report, const Normalizations& subject, Random& random) {
   constexpr Index in = 20, out = 30, cases = 16;
   const Tensor w = random.normal({in, out}), x = random.normal({cases, in}, 0.5);
   const std::vector<Change> changes = linear_changes(w, x, random);
   const Tensor gain = random.uniform({1, out}, 0.5, 2);
-  const NormField row{.axes = {1}}, column{.axes = {0}}, window{.window = {1}, .radius = 4};
-  // The first three are from table 1 of the paper; the others are similar systems.
-  const std::vector<Method> methods{
-      {"batch", normalized(both(column)), "y-yyy-"},
-      {"weight", weight_normalized(gain, false), "y-y---"},
-      {"layer", normalized(both(row)), "yy-y-y"},
-      {"rms", normalized({.center = {}, .scale = row}), ""},
-      {"group of 10", normalized(both({.axes = {1}, .groups = 3})), ""},
-      {"divisive", normalized(both(window)), ""},
-      {"divisive, sigma 1", normalized(both(window), {.epsilon = 1}), ""},
-      {"weight, then layer", weight_normalized(gain, true), ""},
-      {"none", [](const Tensor& v, const Tensor& d) { return matmul(d, v); }, ""},
-  };
+  const std::vector<Method> methods = linear_methods(subject, gain);
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A linear layer: largest relative change of the normalized sums", methods,
                         changes, sizes));
@@ -188,7 +199,7 @@ void fully_connected(Report& report, Random& random) {
       "which layer normalization alone does not.",
       fmt::format("change {:.2f} alone, {:.1e} together", alone, combined),
       alone > 0.1 && combined < invariant_below, "above 0.1 alone, below 1e-9 together");
-  added_constants(report, w, x);
+  added_constants(report, subject, w, x);
 }
 
 // Of 6 filters of 3 x 3 for 3 channels, and of 4 cases.
@@ -215,12 +226,12 @@ std::vector<Change> convolution_changes(Random& random) {
   };
 }
 
-void convolution(Report& report, Random& random) {
+void convolution(Report& report, const Normalizations& subject, Random& random) {
   const Tensor w = random.normal({6, 3, 3, 3}), x = random.normal({4, 3, 8, 8}, 0.4);
   const std::vector<Change> changes = convolution_changes(random);
-  const auto by = [](const NormField& field) -> LayerOf {
-    return [=](const Tensor& v, const Tensor& d) {
-      return normalize(conv2d(d, v), both(field), sharp);
+  const auto by = [&](const NormField& field) -> LayerOf {
+    return [=, &subject](const Tensor& v, const Tensor& d) {
+      return subject.normalize(conv2d(d, v), both(field), sharp);
     };
   };
   const std::vector<Method> methods{{"batch", by({.axes = {0, 2, 3}}), "y-yyy--"},
@@ -247,25 +258,26 @@ void convolution(Report& report, Random& random) {
                "others below 1e-9, centered bank above 0.01");
 }
 
-void epsilon_curve(Report& report, Random& random) {
+void epsilon_curve(Report& report, const Normalizations& subject, Random& random) {
   const Tensor a = random.normal({200, 256});
-  const NormOptions usual{.epsilon = 1e-5};
+  const auto with = [&](double epsilon, const Tensor& x) {
+    return subject.normalize(x, rows, {.epsilon = epsilon});
+  };
   Diagram diagram{
       "What epsilon 1e-5 does to scale invariance", "log10 of 1 / factor", "change", {}};
   Series measured{"measured", {}}, formula{"1 - s / sqrt(s^2 + eps)", {}};
   double largest = 0, recentered = 0;
   for (int i = 0; i <= 16; ++i) {
     const double power = i / 4.0, factor = std::pow(10, -power);
-    const double size =
-        1 - norm(layer_norm(a * factor, usual)).item() / norm(layer_norm(a, sharp)).item();
+    const double size = 1 - norm(with(1e-5, a * factor)).item() / norm(with(0, a)).item();
     const Tensor deviation = stddev(a, -1) * factor;
     const double expected =
         1 - std::sqrt(mean(square(deviation) / (square(deviation) + 1e-5)).item());
     measured.points.emplace_back(power, size);
     formula.points.emplace_back(power, expected);
     largest = std::max(largest, std::abs(size - expected));
-    recentered = std::max(recentered, change(layer_norm(a * factor + 2.0 * factor, usual),
-                                             layer_norm(a * factor, usual)));
+    recentered =
+        std::max(recentered, change(with(1e-5, a * factor + 2.0 * factor), with(1e-5, a * factor)));
   }
   diagram.series = {measured, formula};
   diagram.caption =
@@ -282,6 +294,16 @@ void epsilon_curve(Report& report, Random& random) {
       "distance and recentered change below 1e-9; change at 1/100 above 0.01");
 }
 
+}  // namespace
+
+void lab::measure_invariance(Report& report, const Normalizations& subject, Random random) {
+  fully_connected(report, subject, random);
+  convolution(report, subject, random);
+  epsilon_curve(report, subject, random);
+}
+
+namespace {
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   Report report;
@@ -294,10 +316,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
         "Every cell is measured: the largest change of the outputs, relative to the largest "
         "output, when weights or data are scaled by 3 or moved; \"invariant\" is below 1e-9. "
         "Normalizations are without epsilon unless it is named.");
-    Random random(seed);
-    fully_connected(report, random);
-    convolution(report, random);
-    epsilon_curve(report, random);
+    measure_invariance(report, {}, Random(seed));
     return report.finish();
   });
 }

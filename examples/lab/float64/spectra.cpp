@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lab/normalized_models.h"
+#include "lab/float64/subjects.h"
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "tapegrad/linalg.h"
@@ -17,15 +17,11 @@ namespace {
 
 constexpr double zero_below = 1e-10;  // relative to the largest
 
-Tensor information(Kind kind, const Tensor& p, const Tensor& x) {
-  return fisher(exact_jacobian(kind, p, x), variances(natural(kind, p, x), true));
-}
-
 // Directions in which the natural parameters do not change: w_i against g_i, the length of each
 // w_i, or, for layer normalization, the size of W and any vector added to all w_i.
 Index symmetries(Kind kind) { return kind == Kind::layer ? 1 + inputs : outputs; }
 
-void zeros_of(Report& report, const Tensor& p, const Tensor& x) {
+void zeros_of(Report& report, const LinearModels& subject, const Tensor& p, const Tensor& x) {
   Table table{"Eigenvalues of the Fisher information of 18 parameters, Bernoulli outputs",
               {"normalization", "zero", "symmetries", "least other", "largest"},
               {}};
@@ -33,7 +29,7 @@ void zeros_of(Report& report, const Tensor& p, const Tensor& x) {
       "Eigenvalues that are not zero", "number, descending", "log10 of the eigenvalue", {}};
   bool all = true;
   for (const Kind kind : {Kind::standard, Kind::batch, Kind::weight, Kind::layer}) {
-    const Tensor values = flip(eigh(information(kind, p, x)).values);
+    const Tensor values = flip(eigh(subject.information(kind, p, x, true)).values);
     const double largest = values.data()[0];
     Index others = 0;
     Series series{names[static_cast<int>(kind)], {}};
@@ -55,13 +51,14 @@ void zeros_of(Report& report, const Tensor& p, const Tensor& x) {
       "as many as the table lists", all, "zero: below 1e-10 of the largest");
 }
 
-void larger_weights(Report& report, const Tensor& p, const Tensor& x) {
+void larger_weights(Report& report, const LinearModels& subject, const Tensor& p, const Tensor& x) {
   Tensor factors = ones({all_parameters});
   std::fill_n(factors.mutable_data(), weights, real{2});
   double worst = 0;
   for (const Kind kind : {Kind::batch, Kind::weight, Kind::layer}) {
     const auto values = [&](const Tensor& at) {
-      return eigh(slice(slice(information(kind, at, x), 0, 0, weights), 1, 0, weights)).values;
+      const Tensor all = subject.information(kind, at, x, true);
+      return eigh(slice(slice(all, 0, 0, weights), 1, 0, weights)).values;
     };
     const Tensor before = values(p), change = values(p * factors) - before / 4.0;
     worst = std::max(worst, max(abs(change)).item() / max(before).item());
@@ -74,6 +71,18 @@ void larger_weights(Report& report, const Tensor& p, const Tensor& x) {
       worst < zero_below, "below 1e-10");
 }
 
+}  // namespace
+
+void lab::measure_spectra(Report& report, const LinearModels& subject, Random random) {
+  const Tensor p =
+      concat({random.normal({weights + outputs}), random.uniform({outputs}, 0.5, 1.5)});
+  const Tensor x = random.normal({cases, inputs}, 0.3);
+  zeros_of(report, subject, p, x);
+  larger_weights(report, subject, p, x);
+}
+
+namespace {
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   Report report;
@@ -83,12 +92,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     report.begin(self.name, "The spectra of normalized linear models", command_line(argc, argv));
     report.paragraph("The models of the experiment geometry: 12 cases, 4 inputs, 3 outputs.");
-    Random random(seed);
-    const Tensor p =
-        concat({random.normal({weights + outputs}), random.uniform({outputs}, 0.5, 1.5)});
-    const Tensor x = random.normal({cases, inputs}, 0.3);
-    zeros_of(report, p, x);
-    larger_weights(report, p, x);
+    measure_spectra(report, {}, Random(seed));
     return report.finish();
   });
 }

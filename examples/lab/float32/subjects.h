@@ -1,0 +1,20 @@
+#pragma once
+
+// What the experiments measure: see float64/subjects.h.
+
+#include <functional>
+#include <string>
+
+#include "lab/report.h"
+#include "tapegrad/nn/layers/norm.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// Normalizations of rows by the names that NormSpec takes.
+struct NormsByName {
+  std::function<Tensor(const Tensor& x, const std::string& name)> normalize =
+      [](const Tensor& x, const std::string& name) { return Norm(name, x.shape()[1])(x); };
+};
+void measure_family(Report& report, const NormsByName& subject, Random random);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

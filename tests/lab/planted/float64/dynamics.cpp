@@ -1,0 +1,25 @@
+#include "lab/float64/subjects.h"
+#include "planted.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::testing;
+
+namespace {
+
+const Planted errors(
+    "dynamics",
+    +[](Report& report, const RecurrentSystems& wrong) {
+      measure_dynamics(report, wrong, 100, Random(1));
+    },
+    std::vector<Wrong<RecurrentSystems>>{
+        {"a plain net in the place of layer normalization",
+         {"Without normalization the state", "So do the gradients", "Beyond the steps"},
+         {.layer = "none"}},
+        {"batch in the place of layer normalization",
+         {"Batch normalization belongs", "With one sequence"},
+         {.layer = "batch:steps=20"}},
+    });
+
+}  // namespace
