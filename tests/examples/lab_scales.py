@@ -9,6 +9,8 @@ FLAGS = {
     "geometry": [],
     "spectra": [],
     "divisive": ["--seeds", "1", "--cnn-steps", "20", "--rnn-steps", "80", "--smoothing-steps", "20"],
+    "drift": ["--seeds", "1", "--steps", "20", "--lr-factors", "1", "--tasks", "grammar,mnist,cnn",
+              "--optimizers", "adamw,sgd", "--layers", "1,2", "--channels", "8", "--quiet"],
     "gradients": ["--steps", "5"],
     "depth": ["--layers", "2,6", "--placements", "pre", "--quiet"],
     "mnist_norms": ["--seeds", "2", "--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
