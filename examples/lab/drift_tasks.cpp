@@ -85,9 +85,9 @@ LearningTask transformer_task(const support::CharText& text, const DriftNet& opt
   return {
       .fields = fields(net),
       .feeds_norms =
-          [](const std::string& name) {
-            return name.starts_with("embedding.") || name.ends_with("attention.output.weight") ||
-                   name.ends_with("down.weight");
+          [pre](const std::string& name) {
+            return (pre && name.starts_with("embedding.")) ||
+                   name.ends_with("attention.output.weight") || name.ends_with("down.weight");
           },
       .next =
           [net, &text, order] {

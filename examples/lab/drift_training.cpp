@@ -46,6 +46,19 @@ double inner(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return total;
 }
 
+// The size of the common mode in the gradients of what feeds norms, beside these gradients.
+double common_share(const LearningTask& task, const std::vector<Tensor>& gradients) {
+  double common = 0, all = 0;
+  const std::vector<NamedParameter>& named = task.fields.parameters();
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!task.feeds_norms(named[i].name)) continue;
+    const Tensor& g = gradients[i];
+    common += sum(square(g - centered(g, Centering::outputs))).item();
+    all += sum(square(g)).item();
+  }
+  return std::sqrt(common / all);
+}
+
 std::vector<Tensor> attached_gradient(const std::function<Tensor()>& loss,
                                       const std::vector<Parameter>& parameters) {
   const Tape tape;
@@ -139,6 +152,7 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
       trace("ratio", step, sight.ratio);
       trace("deviation", step, sight.deviation);
       trace("size", step, size);
+      trace("common", step, common_share(task, gradients));
       trace("cosine", step, inner(gradients, attached) / inner(attached, attached) / size);
     }
     optimizer->set_learning_rate(schedule(step - 1));

@@ -43,13 +43,14 @@ struct DriftOptions {
   Remedy remedy = Remedy::none;
 };
 
-/// Trains, and looks at norms and gradients at regular steps. Values: "validation", "test", and the
-/// largest `ratio` and the least `cosine` of the traces:
+/// Trains, and looks at norms and gradients at regular steps. Values: "validation" and "test".
+/// Traces:
 ///
 ///     ratio        |mu| / s of the rows of a norm, their mean, at the norm where it is largest
 ///     deviation    s at the last norm
 ///     cosine       of the gradient with the one that attached statistics give at the same weights
 ///     size         of the gradient, divided by the size of that one
+///     common       size of the common mode in the gradients of what feeds norms, divided by theirs
 ///
 /// Calls `seen` after each step.
 Outcome train_watched(const LearningTask& task, const DriftOptions& options,

@@ -18,7 +18,7 @@ namespace {
 LearningTask regression(const std::string& norm) {
   Random random(3);
   const Mlp net({8, 24, 24, 3}, random, {.norm = NormSpec(norm)});
-  const Tensor x = random.normal({32, 8}) + 0.5, y = random.normal({32, 3});
+  const Tensor x = random.normal({32, 8}) + 0.5, y = random.normal({32, 3}) + 0.5;
   return {.fields = fields(net),
           .feeds_norms = [](const std::string& name) { return !name.starts_with("layers.6."); },
           .next = [=] { return [=] { return mean(square(net(x) - y)); }; },
@@ -28,7 +28,7 @@ LearningTask regression(const std::string& norm) {
 
 DriftOptions options(Remedy remedy) {
   return {.optimizer = {.optimizer = "adam", .schedule = "constant", .learning_rate = 0.01},
-          .steps = 40,
+          .steps = 200,
           .measures = 20,
           .remedy = remedy};
 }
