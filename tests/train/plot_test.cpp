@@ -154,9 +154,9 @@ TEST_CASE("the legend lists curves from the highest end to the lowest") {
 TEST_CASE("two strokes cut an axis that does not reach 0") {
   CHECK_THAT(drawn({{"a", {{0, 0}, {1, 3}}}}), !Contains("break"));
   CHECK_THAT(drawn({{"a", {{0, -1}, {1, 3}}}}), !Contains("break"));
-  const std::vector<double> above = heights(path(drawn({{"a", {{0, 9}, {1, 10}}}}), "frame break"));
+  const std::vector<double> above = heights(path(drawn({{"a", {{0, 1}, {1, 2}}}}), "frame break"));
   const std::vector<double> below =
-      heights(path(drawn({{"a", {{0, -9}, {1, -10}}}}), "frame break"));
+      heights(path(drawn({{"a", {{0, -1}, {1, -2}}}}), "frame break"));
   CHECK(above.size() == 2);
   CHECK(above[0] > 270);
   CHECK(below[0] < 80);
