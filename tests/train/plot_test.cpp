@@ -122,6 +122,21 @@ TEST_CASE("curves that coincide are told apart by dashes, marks and their places
     CHECK(std::find(second.begin(), second.end(), height) == second.end());
 }
 
+TEST_CASE("curves that coincide have their marks at different points") {
+  for (const int points : {9, 20, 30, 50, 1200}) {
+    std::vector<Series> series;
+    const int curves = (points + 4) / 5;  // as many as there are points to a mark
+    for (int i = 0; i < std::min(curves, 6); ++i) {
+      series.push_back({fmt::format("{}", i), {}});
+      for (int x = 0; x < points; ++x) series.back().points.emplace_back(x, x);
+    }
+    std::set<std::string> first;
+    for (const std::string& at : all(drawn(series), "<path class=\"mark color.\" d=\"(M[0-9.]+)"))
+      first.insert(at);
+    CHECK(first.size() == series.size());
+  }
+}
+
 TEST_CASE("up to 32 curves differ in color, mark or dashes") {
   std::vector<Series> series;
   for (int i = 0; i < 32; ++i) series.push_back({fmt::format("{}", i), {{0, 1}, {1, i}}});
