@@ -61,9 +61,18 @@ class Shares {
   double least_ = INFINITY, greatest_ = -INFINITY;
 };
 
-std::string number(double value) {
+std::string number(double value, int decimals) {
   if (std::isnan(value)) return "-";
-  return fmt::format("{:.1f}", std::round(10 * value) / 10 + 0.0);  // without a negative zero
+  const double power = std::pow(10, decimals);
+  return fmt::format("{:.{}f}", std::round(power * value) / power + 0.0, decimals);  // never -0
+}
+
+// As many as fit the cells: one, or none.
+int decimals(const Canvas& canvas, const HeatMap& map, double cell_width) {
+  for (const auto& row : map.values)
+    for (const double value : row)
+      if (canvas.text_width(number(value, 1)) > cell_width) return 0;
+  return 1;
 }
 
 // Where the cells are.
@@ -73,6 +82,7 @@ struct Grid {
 
 void draw_cells(Canvas& canvas, const HeatMap& map, const Grid& grid) {
   const Shares share(map);
+  const int digits = decimals(canvas, map, grid.cell_width);
   for (std::size_t i = 0; i < map.rows.size(); ++i) {
     const double y = grid.top + grid.row_height * static_cast<double>(i);
     const double baseline = y + grid.row_height / 2 + 4;
@@ -85,7 +95,7 @@ void draw_cells(Canvas& canvas, const HeatMap& map, const Grid& grid) {
                   fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", x + 1, y + 1,
                               grid.cell_width - 2, grid.row_height - 2, grid.cell_width - 2),
                   fmt::format(" fill-opacity=\"{:.2f}\"", strength));
-      canvas.text(x + grid.cell_width / 2, baseline, number(value), Anchor::middle,
+      canvas.text(x + grid.cell_width / 2, baseline, number(value, digits), Anchor::middle,
                   strength > 0.65 ? "strong" : "");
     }
   }

@@ -18,7 +18,7 @@ struct HeatMap {
 };
 
 /// The map as an SVG image: the greater a value, the stronger the blue of its cell, which also
-/// shows the number to one decimal. A value of -infinity has the color of the least, and NaN none.
+/// shows the number. A value of -infinity has the color of the least, and NaN has none.
 /// Throws ArgumentError unless there is a value for each row and column.
 /// Example: `svg(HeatMap{.title = "Sums", .rows = {"a"}, .columns = {"b"}, .values = {{0.5}}})`
 std::string svg(const HeatMap& map, Medium medium = Medium::page);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/train/internal/axis.h"
@@ -101,11 +102,11 @@ class Look {
                                                              "m-4-4h8l-8 8h8z"};
     return fmt::format("M{:.1f} {:.1f}{}", x, y, shapes[color()]);
   }
-  // Every `stride`-th point has a mark. The golden section spreads the first ones evenly, however
-  // many curves there are.
+  // Every `stride`-th point has a mark. The first ones of `stride` curves differ and are spread.
   std::size_t first_mark(std::size_t stride) const {
-    const double share = std::fmod(0.618 * static_cast<double>(number_), 1);
-    return static_cast<std::size_t>(share * static_cast<double>(stride));
+    std::size_t step = std::max<std::size_t>(1, stride * 2 / 5);
+    while (std::gcd(step, stride) > 1) ++step;
+    return number_ * step % stride;
   }
 
   static constexpr std::array<const char*, 4> patterns{"", "10 6", "10 5 1 5", "1 5"};

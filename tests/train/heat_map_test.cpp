@@ -65,6 +65,16 @@ TEST_CASE("equal values have equal colors") {
         std::vector<std::string>{"0.06", "0.06", "0.06", "0.06", "0.06", "0.06"});
 }
 
+TEST_CASE("numbers fit their cells") {
+  HeatMap narrow = map();
+  while (narrow.columns.size() < 9) {
+    narrow.columns.push_back("more");
+    for (auto& row : narrow.values) row.push_back(-12.34);
+  }
+  CHECK_THAT(svg(narrow), Contains(">-12.3<"));
+  CHECK_THAT(svg(narrow, Medium::phone), Contains(">-12<") && !Contains(">-12.3<"));
+}
+
 TEST_CASE("names of columns stand upright where their words are wider than cells") {
   CHECK_THAT(svg(map()), !Contains("rotate(-90)"));
   CHECK_THAT(svg(map()), Contains(">matrix scaled<"));
