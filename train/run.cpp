@@ -103,7 +103,7 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       writes_(alone_ || cluster->is_first()),
       first_step_(state.steps),
       save_path_(writes_ ? flags.save : ""),
-      log_(writes_ ? flags.log_dir : "", configuration, state.steps),
+      log_(writes_ ? flags.log_dir : "", configuration, state.steps, flags.tensorboard),
       save_every_(parse_save_interval(flags.save_every).value_or(SaveInterval())),
       saved_step_(already_saved(flags, state.steps)),
       tried_step_(state.steps),
