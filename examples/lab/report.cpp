@@ -243,6 +243,7 @@ void Report::published(const std::string& statement, const std::string& measured
 }
 
 std::string Report::headline() const {
+  if (tolerances_.empty() && published_ + not_learned_ == 0) return "Measurements without claims";
   std::string text =
       fmt::format("{} of {} claims hold", tolerances_.size() - failed_, tolerances_.size());
   if (published_ + not_learned_ > 0)
