@@ -103,7 +103,7 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       writes_(alone_ || cluster->is_first()),
       first_step_(state.steps),
       save_path_(writes_ ? flags.save : ""),
-      log_(writes_ ? flags.log_dir : "", configuration, state.steps),
+      log_(writes_ ? flags.log_dir : "", configuration, state.steps, flags.tensorboard),
       save_every_(parse_save_interval(flags.save_every).value_or(SaveInterval())),
       saved_step_(already_saved(flags, state.steps)),
       tried_step_(state.steps),
@@ -153,7 +153,8 @@ RunSignals Run::signals() const {
   return {.stop = interrupt_.requested(), .save = writes_ && due};
 }
 
-void Run::step(double loss, double learning_rate, const RunSignals& wanted) {
+void Run::step(const StepResult& result, const RunSignals& wanted) {
+  const auto& [loss, learning_rate, gradient_norm] = result;
   expect<Error>(
       std::isfinite(loss),
       "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
@@ -168,10 +169,11 @@ void Run::step(double loss, double learning_rate, const RunSignals& wanted) {
   state_.row_loss.add(loss);
   progress_.step(state_.steps, loss);
   if (state_.steps % steps_.per_row() == 0) {
-    const Json row{{"step", state_.steps},
-                   {"seconds", seconds()},
-                   {"learning_rate", learning_rate},
-                   {"train_loss", state_.row_loss.value()}};
+    Json row{{"step", state_.steps},
+             {"seconds", seconds()},
+             {"learning_rate", learning_rate},
+             {"train_loss", state_.row_loss.value()}};
+    if (gradient_norm) row["gradient_norm"] = *gradient_norm;
     log([&] { log_.row(row); });
     state_.row_loss = {};
   }

@@ -47,6 +47,14 @@ struct RunState {
   std::map<std::string, std::string> notes() const;
 };
 
+/// What a step of the training has measured.
+/// Example: `run.step({.loss = 0.7, .learning_rate = 1e-3, .gradient_norm = 0.2})`
+struct StepResult {
+  double loss;
+  double learning_rate;
+  std::optional<double> gradient_norm = {};  ///< of all gradients together, before clipping
+};
+
 /// What a process wants after a step. All processes of a training do what one of them wants.
 /// Example: `const RunSignals wanted = run.signals()`
 struct RunSignals {
@@ -64,7 +72,7 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
 /// The user's side of a training run: progress, log, checkpoints and Ctrl-C. A running training
 /// survives a log or checkpoint that cannot be written: it warns and tries again later. Of several
 /// processes, the first writes for all; the others keep count.
-/// Example: `run.step(0.7, 1e-3); run.steps_done()`
+/// Example: `run.step({.loss = 0.7, .learning_rate = 1e-3, .gradient_norm = 2}); run.steps_done()`
 class Run {
  public:
   /// cluster: its processes, if there may be several
@@ -81,9 +89,12 @@ class Run {
 
   /// What this process wants after its current step.
   RunSignals signals() const;
+  /// Whether the next step ends a row of the log. The row has the norm of the gradients of this
+  /// step.
+  bool next_ends_row() const { return (state_.steps + 1) % steps_.per_row() == 0; }
   /// Call after every optimizer step. wanted: by any process. Throws Error for a non-finite loss.
-  void step(double loss, double learning_rate, const RunSignals& wanted);
-  void step(double loss, double learning_rate) { step(loss, learning_rate, signals()); }
+  void step(const StepResult& result, const RunSignals& wanted);
+  void step(const StepResult& result) { step(result, signals()); }
   /// Call at the end of an epoch. Logs and prints `metrics` and the mean loss of the epoch.
   void report(const Json& metrics);
   /// Logs the summary: the state of the run and `results`. A run without steps leaves the log
@@ -134,7 +145,7 @@ class Run {
 
 /// Implements --overfit-batch: takes steps of the run on one batch until the loss, which `step`
 /// returns, is below 0.01. Throws Error if the run ends before.
-/// Example: `overfit(run, [&] { run.step(0.001, 0.1); return 0.001; })`
+/// Example: `overfit(run, [&] { run.step({0.001, 0.1}); return 0.001; })`
 void overfit(Run& run, const std::function<double()>& step);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

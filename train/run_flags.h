@@ -28,7 +28,7 @@ struct RunFlags {
   int threads = tapegrad::threads();
   std::string log_dir, save, save_every, resume;
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
-       profile = false;
+       profile = false, tensorboard = false;
 
   void add_to(Flags& flags) {
     flags
@@ -40,6 +40,10 @@ struct RunFlags {
         ->check(between(1, 1024));
     flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")
         ->check(file_name());
+    flags
+        .setting("--tensorboard", tensorboard,
+                 "Write the metrics to --log-dir as an event file for TensorBoard, too")
+        ->needs("--log-dir");
     flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
         ->check(file_name());
     flags

@@ -4,8 +4,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <filesystem>
-#include <limits>
 #include <set>
 #include <span>
 #include <sstream>
@@ -21,11 +22,15 @@ namespace {
 
 constexpr const char* table_file = "metrics.csv";
 constexpr const char* curves_file = "curves.svg";
-constexpr const char* summary_file = "summary.json";
 constexpr const char* seed_prefix = "seed_";
 
 void write(const std::string& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
+}
+
+// Names of files and generated texts may hold bytes that are no UTF-8.
+std::string text_of(const Json& object) {
+  return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // The names of all values in the rows, in order of first appearance.
@@ -103,6 +108,24 @@ void remove_seeds(const std::filesystem::path& directory) {
   }
 }
 
+double seconds_of(const Json& row) {
+  return row.contains("seconds") && row["seconds"].is_number() ? row["seconds"].get<double>() : 0;
+}
+
+double seconds_since_1970() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+// All values of a row but its place in the run. Those that are not finite are null in the file.
+EventFile::Scalars scalars_of(const Json& row) {
+  EventFile::Scalars scalars;
+  for (const auto& [name, value] : row.items())
+    if (name != "step" && name != "seconds")
+      scalars.emplace_back(name, value.is_number() ? value.get<double>() : NAN);
+  return scalars;
+}
+
 // Whether this is a row of RunLog: a step, and numbers by name, with null for non-finite ones.
 bool is_row(const Json& value) {
   constexpr std::uint64_t last_step = std::numeric_limits<Index>::max();
@@ -132,9 +155,11 @@ void expect_no_more_rows(const std::string& table, const std::string& rows, Inde
       table, in_table, last_step, rows, in_rows);
 }
 
-// The rows of an earlier run up to a step.
-std::vector<Json> read_rows(const std::string& path, Index last_step) {
+}  // namespace
+
+std::vector<Json> logged_rows(const std::string& directory, Index last_step) {
   constexpr std::size_t most_columns = 100;  // of all rows
+  const std::string path = fmt::format("{}/{}", directory, rows_file);
   std::vector<Json> rows;
   std::set<std::string> names;
   Json before{{"step", 0}};
@@ -147,11 +172,11 @@ std::vector<Json> read_rows(const std::string& path, Index last_step) {
       break;
     }
     expect<DataError>(row && is_row(*row),
-                      "{}: line {} is not a row of a run; remove it, or choose another --log-dir",
+                      "{}: line {} is not a row of a run; remove it, or choose another directory",
                       path, number);
     expect<DataError>(before["step"] <= (*row)["step"] && before != *row,
                       "{}: line {} does not follow the one before: step {} after {}; remove it, or "
-                      "choose another --log-dir",
+                      "choose another directory",
                       path, number, (*row)["step"].dump(), before["step"].dump());
     before = *row;
     for (const auto& [name, value] : row->items()) names.insert(name);
@@ -162,13 +187,14 @@ std::vector<Json> read_rows(const std::string& path, Index last_step) {
   return rows;
 }
 
-}  // namespace
-
 std::vector<std::string> log_files(const std::string& directory) {
   std::vector<std::string> files;
   for (const char* file : {config_file, table_file, rows_file, curves_file, summary_file,
                            probe_norms_file, probe_weights_file})
     files.push_back(fmt::format("{}/{}", directory, file));
+  std::error_code failure;  // ignored: a directory that cannot be read has no event files for us
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failure))
+    if (is_event_file(entry.path())) files.push_back(entry.path().string());
   return files;
 }
 
@@ -182,19 +208,20 @@ double peak_memory() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-RunLog::RunLog(std::string directory, const Json& configuration, Index steps_done)
+RunLog::RunLog(std::string directory, const Json& configuration, Index steps_done, bool tensorboard)
     : directory_(std::move(directory)),
-      configuration_(configuration.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"),
+      configuration_(text_of(configuration)),
       resumes_(steps_done > 0) {
   if (directory_.empty()) return;
   make_directory(directory_);
   for (const std::string& file : log_files(directory_)) expect_writable(file);
-  if (!resumes_) return;
-  rows_ = read_rows(path(rows_file), steps_done);
-  expect_no_more_rows(path(table_file), path(rows_file), steps_done);
-  if (rows_.empty()) return;
-  if (const Json& last = rows_.back(); last.contains("seconds") && last["seconds"].is_number())
-    seconds_before_ = last["seconds"];
+  if (resumes_) {
+    rows_ = logged_rows(directory_, steps_done);
+    expect_no_more_rows(path(table_file), path(rows_file), steps_done);
+    if (!rows_.empty()) seconds_before_ = seconds_of(rows_.back());
+  }
+  began_ = seconds_since_1970() - seconds_before_;
+  if (tensorboard) events_.emplace(directory_);
 }
 
 void RunLog::start() {
@@ -223,12 +250,20 @@ void RunLog::write_rows() {
   write(path(rows_file), json_lines(rows_));
   write(path(table_file), csv(rows_));
   write(path(curves_file), curves(rows_));
+  if (events_) write_events();
+}
+
+void RunLog::write_events() {
+  for (; event_rows_ < rows_.size(); ++event_rows_) {
+    const Json& row = rows_[event_rows_];
+    events_->add(row["step"].get<Index>(), began_ + seconds_of(row), scalars_of(row));
+  }
 }
 
 void RunLog::summary(const Json& results) {
   if (directory_.empty()) return;
   start();
-  write(path(summary_file), results.dump(2) + "\n");
+  write(path(summary_file), text_of(results));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

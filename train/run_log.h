@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tapegrad/core/real.h"
+#include "tapegrad/train/event_file.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -13,32 +16,42 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `fmt::print("{:.0f} MiB\n", peak_memory())`
 double peak_memory();
 
-/// The configuration of a run, and its rows.
+/// The configuration of a run, its rows, and its results.
 constexpr const char* config_file = "config.json";
 constexpr const char* rows_file = "metrics.jsonl";
+constexpr const char* summary_file = "summary.json";
 /// The files of --probe, in the same directory.
 constexpr const char* probe_norms_file = "probe_norms.csv";
 constexpr const char* probe_weights_file = "probe_weights.csv";
 
-/// All files that a run may leave in a directory.
+/// All files that a run may leave in a directory, and the event files that runs have left there.
 /// Example: `for (const std::string& file : log_files("log")) fmt::print("{}\n", file)`
 std::vector<std::string> log_files(const std::string& directory);
+
+/// The rows of the run in a directory, up to a step; none if it has no file of them. Throws
+/// DataError, naming file and line, for rows that no run has written. Drops a truncated last line
+/// with a warning.
+/// Example: `for (const Json& row : logged_rows("log")) fmt::print("{}\n", row["step"].dump())`
+std::vector<Json> logged_rows(const std::string& directory,
+                              Index last_step = std::numeric_limits<Index>::max());
 
 /// The directory for the run with one of several seeds.
 /// Example: `seed_directory("log", 3)`
 std::string seed_directory(const std::string& directory, std::uint64_t seed);
 
 /// The files of a run in a directory: config.json, metrics.csv and metrics.jsonl with one row for
-/// each report, curves.svg with their losses and accuracies, and summary.json.
+/// each report, curves.svg with their losses and accuracies, and summary.json; if wanted, also an
+/// event file for TensorBoard with the rows.
 /// Example: `RunLog log("log", {{"epochs", 2}}, 0); log.row({{"step", 1}, {"train_loss", 0.7}})`
 class RunLog {
  public:
   /// Writes nothing if `directory` is empty. Keeps the rows of the resumed run up to `steps_done`.
   /// Creates the directory, and changes nothing else before `start`. Throws DataError if the
-  /// directory cannot be created, if one of its files cannot be written or is not regular, and,
-  /// naming file and line, for rows that no run has written. Drops a truncated last line with a
-  /// warning.
-  RunLog(std::string directory, const Json& configuration, Index steps_done);
+  /// directory cannot be created, if one of its files cannot be written or is not regular, and for
+  /// rows that `logged_rows` refuses.
+  ///   tensorboard: whether to write an event file
+  RunLog(std::string directory, const Json& configuration, Index steps_done,
+         bool tensorboard = false);
 
   /// Writes the configuration, and removes files of an earlier run that this one does not continue.
   /// Later calls do nothing; the first write to the log also starts it. Throws DataError.
@@ -47,8 +60,9 @@ class RunLog {
   /// The time spent training before this run's rows, as far as the log tells.
   double seconds_before() const { return seconds_before_; }
 
-  /// Adds a row. It has a "step"; columns ending in "_loss" and "_accuracy" become curves. Throws
-  /// DataError if it cannot be written; the next call then writes it too.
+  /// Adds a row. It has a "step", and "seconds" since the beginning of the training; columns ending
+  /// in "_loss" and "_accuracy" become curves. Throws DataError if it cannot be written; the next
+  /// call then writes it too.
   void row(const Json& metrics);
   /// Writes all rows again. Throws DataError.
   void write_rows();
@@ -57,6 +71,8 @@ class RunLog {
 
  private:
   std::string path(const char* file) const { return directory_ + "/" + file; }
+  // Adds the rows that the event file does not have yet.
+  void write_events();
 
   std::string directory_;
   std::string configuration_;
@@ -64,6 +80,9 @@ class RunLog {
   bool started_ = false;
   std::vector<Json> rows_;
   double seconds_before_ = 0;
+  double began_ = 0;  // when the training would have begun, had it never stopped; since 1970
+  std::optional<EventFile> events_;
+  std::size_t event_rows_ = 0;  // in the event file
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

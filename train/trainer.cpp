@@ -38,10 +38,14 @@ class Steps {
   double take(Index step, Run& run) {
     RunSignals wanted = run.signals();
     const auto of_shard = [&](const Shard& shard) { return loss(step, shard); };
+    updates_.measure_gradient_norm(run.next_ends_row());
     const double value = cluster_.shards() == 1
                              ? on_whole(step)
                              : updates_.step(cluster_, task_.loss.rows(step), of_shard, wanted);
-    run.step(value, updates_.optimizer().learning_rate(), wanted);
+    run.step({.loss = value,
+              .learning_rate = updates_.optimizer().learning_rate(),
+              .gradient_norm = updates_.gradient_norm()},
+             wanted);
     return value;
   }
 

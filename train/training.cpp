@@ -47,6 +47,11 @@ void Training::schedule() {
                                          : schedule_(optimizer_->steps()));
 }
 
+void Training::update(std::vector<Tensor> gradients) {
+  gradient_norm_ = measures_norm_ ? std::optional(global_norm(gradients)) : std::nullopt;
+  optimizer_->step(flags_.clipped(std::move(gradients)));
+}
+
 double Training::step(const std::function<Tensor()>& forward) {
   std::optional<Profile::Scope> measured;
   if (profile_) measured.emplace(*profile_);
@@ -62,9 +67,9 @@ double Training::step(const std::function<Tensor()>& forward) {
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
   if (probe_)
     probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
-                          [&] { optimizer_->step(flags_.clipped(gradients)); });
+                          [&] { update(gradients); });
   else
-    optimizer_->step(flags_.clipped(std::move(gradients)));
+    update(std::move(gradients));
   if (ema_) ema_->update();
   return loss.item();
 }
@@ -80,7 +85,7 @@ double Training::step(Cluster& cluster, Index rows,
                          .numbers = {as_number(wanted.stop), as_number(wanted.save)}});
   wanted = {.stop = batch.numbers[0] > 0, .save = batch.numbers[1] > 0};
   schedule();
-  optimizer_->step(flags_.clipped(std::move(batch.gradients)));
+  update(std::move(batch.gradients));
   if (ema_) ema_->update();
   return batch.loss;
 }

@@ -31,6 +31,10 @@ class Training {
   double step(Cluster& cluster, Index rows, const std::function<Tensor(const Shard& shard)>& loss,
               RunSignals& wanted);
   Optimizer& optimizer() { return *optimizer_; }
+  /// Whether the next steps measure the norm of their gradients, which takes time.
+  void measure_gradient_norm(bool wanted) { measures_norm_ = wanted; }
+  /// Of all gradients of the last step together, before clipping; nothing if it was not measured.
+  std::optional<double> gradient_norm() const { return gradient_norm_; }
   /// The averages of --ema and the plateau of --schedule plateau; null without the flag.
   Ema* ema() { return ema_ ? &*ema_ : nullptr; }
   Plateau* plateau() { return plateau_ ? &*plateau_ : nullptr; }
@@ -49,12 +53,15 @@ class Training {
  private:
   // Sets the learning rate of the next update.
   void schedule();
+  void update(std::vector<Tensor> gradients);
 
   OptimizerFlags flags_;
   Fields net_;
   bool check_nan_, dry_run_;
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
+  bool measures_norm_ = false;
+  std::optional<double> gradient_norm_;
   Schedule schedule_;
   std::optional<Ema> ema_;
   std::optional<Plateau> plateau_;

@@ -40,6 +40,8 @@ th:first-child, td:first-child {{ text-align: left }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
 footer {{ border-top: 1px solid var(--line); margin-top: 3rem; font-size: .85rem }}
 code {{ background: var(--soft); padding: .1rem .3rem; overflow-wrap: anywhere }}
+.texts {{ display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)); gap: 1rem }}
+pre {{ white-space: pre-wrap; overflow-wrap: anywhere }}
 figure {{ margin: 1.5rem 0 }} figcaption {{ font-size: .9rem }}
 svg {{ max-width: 100%; height: auto }}
 .phone {{ display: none }}
@@ -200,6 +202,18 @@ void Report::heat_map(const std::string& name, const HeatMap& map, Talk talk) {
   add_figure(name, draw, map.caption, csv(map), talk);
 }
 
+void Report::texts(const std::string& title,
+                   const std::vector<std::pair<std::string, std::string>>& named_texts) {
+  write_result(fmt::format("\n{}\n", title));
+  body_ += fmt::format("<h2>{}</h2>\n<div class=\"texts\">\n", escaped(title));
+  for (const auto& [name, text] : named_texts) {
+    write_result(fmt::format("\n{}:\n{}\n", name, text));
+    body_ +=
+        fmt::format("<section><h3>{}</h3><pre>{}</pre></section>\n", escaped(name), escaped(text));
+  }
+  body_ += "</div>\n";
+}
+
 void Report::file(const std::string& name, const std::string& contents) {
   files_.emplace_back(name, contents);
 }
@@ -229,6 +243,7 @@ void Report::published(const std::string& statement, const std::string& measured
 }
 
 std::string Report::headline() const {
+  if (tolerances_.empty() && published_ + not_learned_ == 0) return "Measurements without claims";
   std::string text =
       fmt::format("{} of {} claims hold", tolerances_.size() - failed_, tolerances_.size());
   if (published_ + not_learned_ > 0)

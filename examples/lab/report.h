@@ -49,6 +49,9 @@ class Report {
   ///   name: names the files with the curves
   void figure(const std::string& name, const Diagram& diagram, Talk talk = Talk::no);
   void heat_map(const std::string& name, const HeatMap& map, Talk talk = Talk::no);
+  /// Texts beside each other, each with its name; their lines and spaces stay.
+  void texts(const std::string& title,
+             const std::vector<std::pair<std::string, std::string>>& named_texts);
   /// Adds a file beside the page.
   void file(const std::string& name, const std::string& contents);
   /// A statement, the measurement, and whether it supports the statement.

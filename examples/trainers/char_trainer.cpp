@@ -42,16 +42,17 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-// Stops at a signal, and if the output cannot be written.
-void write_sample(const CharFlags& flags, const CharModel& model, const Characters& characters,
-                  const Run& run) {
-  const std::string text = sample(flags, model, characters, [&](const std::string& piece) {
+// Stops at a signal, and if the output cannot be written. Returns the text so far.
+std::string write_sample(const CharFlags& flags, const CharModel& model,
+                         const Characters& characters, const Run& run) {
+  std::string text = sample(flags, model, characters, [&](const std::string& piece) {
     write_result(piece);
     return results_are_written() && !run.interrupted();
   });
   write_result("\n");
   if (flags.data.empty())  // of the grammar
     write_result(fmt::format("grammar: {}\n", support::to_string(score_grammar(text))));
+  return text;
 }
 
 }  // namespace
@@ -74,9 +75,9 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
     const double loss = training.evaluate();
     write_result(fmt::format("validation loss {:.4f} nats a character, {:.4f} bits\n", loss,
                              loss / std::log(2.0)));
-    if (flags.sample > 0) write_sample(flags, model, characters, run);
     Json results = scores(loss);
     results["tokens_per_second"] = tokens;
+    if (flags.sample > 0) results["sample"] = write_sample(flags, model, characters, run);
     return results;
   };
   return trainer.train(

@@ -25,6 +25,12 @@ double squared_norm(const Tensor& gradient) {
   return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
+double common_norm(const std::vector<Tensor>& gradients) {
+  double total = 0;
+  for (const Tensor& gradient : gradients) total += squared_norm(gradient);
+  return std::sqrt(total);
+}
+
 void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
   expect<ArgumentError>(limit > 0, "{}: the limit must be positive: {}", operation, limit);
   expect_all_defined(operation, gradients);
@@ -36,13 +42,17 @@ void scale_to(Tensor& gradient, double norm, double limit) {
 
 }  // namespace
 
+double global_norm(const std::vector<Tensor>& gradients) {
+  const ProfileSpan span("global_norm");
+  expect_all_defined("global_norm", gradients);
+  return common_norm(gradients);
+}
+
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_global_norm");
   expect_clippable("clip_by_global_norm", gradients, limit);
   const NoGrad pause;
-  double total = 0;
-  for (const Tensor& gradient : gradients) total += squared_norm(gradient);
-  const double norm = std::sqrt(total);
+  const double norm = common_norm(gradients);
   for (Tensor& gradient : gradients) scale_to(gradient, norm, limit);
   return norm;
 }

@@ -6,6 +6,10 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// The norm of all gradients together: the root of the sum of all squares.
+/// Example: `global_norm(grad(sum(net(x)), parameters(net)))`
+double global_norm(const std::vector<Tensor>& gradients);
+
 // Changes of gradients before a step of the optimizer. They throw ArgumentError for a limit that is
 // not positive.
 

@@ -94,7 +94,8 @@ class Trainers(unittest.TestCase):
         logs = []
         for processes in 0, 2:
             log = self.path / f"log{processes}"
-            self.checkpoint(processes, "mnist", "--shards", 2, "--log-dir", log)
+            self.checkpoint(processes, "mnist", "--shards", 2, "--log-dir", log, "--tensorboard")
+            self.assertEqual(len(list(log.glob("events.out.tfevents.*"))), 1)
             rows = (log / "metrics.csv").read_text().splitlines()
             seconds = rows[0].split(",").index("seconds")
             logs.append([row.split(",")[:seconds] + row.split(",")[seconds + 1:] for row in rows])

@@ -62,7 +62,8 @@ class Classify(TrainerTest):
 
     def test_log_and_seeds(self):
         log = self.path / "log"
-        result = run(*self.train, "--lr", "1e-2", "--epochs", "8", "--seeds", "2", "--log-dir", log)
+        result = run(*self.train, "--lr", "1e-2", "--epochs", "8", "--seeds", "2", "--log-dir", log, "--tensorboard")
+        self.assertEqual([file.parent.name for file in sorted(log.rglob("events.out.tfevents.*"))], ["seed_1", "seed_2"])
         summary = json.loads((log / "summary.json").read_text())
         self.assertEqual(len(summary["test_accuracies"]), 2)
         self.assertAlmostEqual(summary["test_accuracy"], sum(summary["test_accuracies"]) / 2)

@@ -47,7 +47,7 @@ class Laboratory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shutil.rmtree(PAGES, ignore_errors=True)
-        cls.has_ledger = "--runs" in run(NAME, "--help").stdout
+        cls.has_ledger = "Directory of finished trainings" in run(NAME, "--help").stdout
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.runs = pathlib.Path(folder.name)

@@ -89,6 +89,13 @@ TEST_CASE("a headline names published claims only if there are some") {
                       "learned at this size</p>"));
 }
 
+TEST_CASE("texts keep their lines, and a page may claim nothing") {
+  const Written written([](Report& report) { report.texts("Samples", {{"a", "1 < 2\n  3"}}); });
+  CHECK_THAT(written.page(), Contains("<p class=\"headline\">Measurements without claims</p>"));
+  CHECK_THAT(written.page(), Contains("<h3>a</h3><pre>1 &lt; 2\n  3</pre>"));
+  CHECK(written.exit_code == 0);
+}
+
 TEST_CASE("the footer says with what a page was made, and how much claims tolerate") {
   const Written written([](Report& report) {
     report.claim("Toys move.", "1e-12", true, "below 1e-9");

@@ -7,6 +7,7 @@
 
 #include "lab/registry.h"
 #include "lab/report.h"
+#include "lab/run_curves.h"
 #include "support/grammar.h"
 #include "support/image_sets.h"
 #include "tapegrad/train.h"
@@ -188,7 +189,7 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
 }
 
 /// Compares the records that trainers left with --probe, in single precision.
-void compare_runs(Report& report, const std::vector<std::string>& directories) {
+void compare_probes(Report& report, const std::vector<std::string>& directories) {
   std::vector<Course> courses;
   for (const std::string& directory : directories) {
     Course course;
@@ -296,18 +297,29 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Report report;
   Index steps = 30;
   std::uint64_t seed = 1;
-  std::vector<std::string> runs;
+  std::vector<std::string> probed, runs;
   flags
-      .setting("--probed", runs,
+      .setting("--probed", probed,
                "Only compare the --probe records of trainers in these directories")
       ->check(file_name());
+  flags
+      .setting("--runs", runs,
+               "Only compare the curves and samples of trainers in these --log-dir directories")
+      ->check(file_name())
+      ->excludes("--probed");
   flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
-    report.begin(self.name, "Re-centering and re-scaling in training", command_line(argc, argv));
+    const std::string command = command_line(argc, argv);
     if (!runs.empty()) {
+      report.begin("runs", "Runs compared", command);
       compare_runs(report, runs);
+      return report.finish();
+    }
+    report.begin(self.name, "Re-centering and re-scaling in training", command);
+    if (!probed.empty()) {
+      compare_probes(report, probed);
       return report.finish();
     }
     compare_nets(report, steps, seed);

@@ -11,6 +11,7 @@ using namespace tapegrad;
 TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
   const std::vector<Tensor> gradients{Tensor({2}, {3, 0}), Tensor({1}, {4})};
   std::vector<Tensor> common = gradients, own = gradients, value = gradients;
+  CHECK(global_norm(gradients) == Approx(5));
   CHECK(clip_by_global_norm(common, 2.5) == Approx(5));
   CHECK(common[0].data()[0] == Approx(1.5));
   CHECK(common[1].data()[0] == Approx(2));

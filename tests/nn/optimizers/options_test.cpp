@@ -194,6 +194,7 @@ TEST_CASE("clipping refuses limits and gradients that make no sense", "[nn][opti
       {with(clip_by_value, infinity), ""},
       {with(clip_by_value, no_number), "clip_by_value: the limit must be positive: nan"},
       {with(clip_by_global_norm, 1, one_missing), "clip_by_global_norm: input 1" + undefined},
+      {[=] { global_norm(one_missing); }, "global_norm: input 1" + undefined},
       {with(clip_by_norm, 1, one_missing), "clip_by_norm: input 1" + undefined},
       {with(clip_by_value, 1, one_missing), "clip_by_value: input 1" + undefined},
       {[] {
