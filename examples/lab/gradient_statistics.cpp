@@ -30,18 +30,22 @@ double ratio_of_sums(auto first, auto end) {
   return before / after;
 }
 
-const Metric scale{.value = "scale", .higher_is_better = true};
-const Metric gradient{.value = "gradient"};
+const Metric scale{.value = "scale", .higher_is_better = true};  // log10 of the last s
 
-// What the trainings of a norm end with, seed by seed.
-Results ends(const std::vector<Course>& courses) {
+Results last_scales(const std::vector<Course>& courses) {
   Results results{courses.front().norm};
   for (const Course& course : courses)
     results.trainings.push_back(
-        {.curve = {{1, 0}},
-         .values = {{scale.value, scale_curve(course).points.back().second},
-                    {gradient.value, gradient_by_depth(course).points.front().second}}});
+        {.curve = {{1, 0}}, .values = {{scale.value, scale_curve(course).points.back().second}}});
   return results;
+}
+
+// The mean of a curve over a tenth of its points, which begins there.
+double tenth(const Series& curve, std::size_t begin) {
+  const std::size_t count = std::max<std::size_t>(1, curve.points.size() / 10);
+  double sum = 0;
+  for (std::size_t i = begin; i < begin + count; ++i) sum += curve.points[i].second;
+  return sum / static_cast<double>(count);
 }
 
 }  // namespace
@@ -173,8 +177,17 @@ Claim orthogonality(const Course& attached, const Course& detached, const std::s
       without < 0.01 && with > 10 * without};
 }
 
+Series first_gradient(const Course& course) {
+  Series series{course.norm, {}};
+  each_step(course, [&](auto first, auto) {
+    series.points.emplace_back(static_cast<double>(first->step),
+                               std::log10(first->variance_before));
+  });
+  return series;
+}
+
 Claim scale_grows(const std::vector<Course>& attached, const std::vector<Course>& detached) {
-  const Results whole = ends(attached), cut = ends(detached);
+  const Results whole = last_scales(attached), cut = last_scales(detached);
   const Judgement found = better(scale, cut, whole);
   return {fmt::format("Without the gradient through the scale, s runs away: after the last step it "
                       "is larger with {} than with {}, by more than the 95 % interval over seeds.",
@@ -186,18 +199,22 @@ Claim scale_grows(const std::vector<Course>& attached, const std::vector<Course>
           found.verdict == Verdict::borne_out};
 }
 
-Claim gradients_shrink(const std::vector<Course>& attached, const std::vector<Course>& detached) {
-  const Results whole = ends(attached), cut = ends(detached);
-  const Judgement found = better(gradient, cut, whole);
-  return {fmt::format("The gradient that reaches the first norm becomes smaller for it: in the "
-                      "second half of the training its variance is lower with {} than with {}, by "
-                      "more than the 95 % interval over seeds.",
-                      cut.system, whole.system),
-          fmt::format("{:.2g} times the variance in the geometric mean; log10 of the variance is "
-                      "lower by {}",
-                      std::pow(10, cut.spread(gradient).mean - whole.spread(gradient).mean),
-                      found.reason),
-          found.verdict == Verdict::borne_out};
+std::string gradient_sizes(const std::vector<Course>& attached,
+                           const std::vector<Course>& detached) {
+  std::vector<double> early, late;  // log10 of the ratios, seed by seed
+  for (std::size_t i = 0; i < attached.size(); ++i) {
+    const Series whole = first_gradient(attached[i]), cut = first_gradient(detached[i]);
+    const std::size_t last =
+        whole.points.size() - std::max<std::size_t>(1, whole.points.size() / 10);
+    early.push_back(tenth(cut, 0) - tenth(whole, 0));
+    late.push_back(tenth(cut, last) - tenth(whole, last));
+  }
+  return fmt::format(
+      "The variance of the gradient before the first norm, {} divided by {}: its log10 is {} in "
+      "the "
+      "first tenth of the training and {} in the last ({} seeds).",
+      detached.front().norm, attached.front().norm, Spread(early).to_string(2),
+      Spread(late).to_string(2), attached.size());
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -52,6 +52,9 @@ Series scale_curve(const Course& course);
 /// second half of the training.
 Series gradient_by_depth(const Course& course);
 
+/// log10 of the variance of the gradient before the first norm, in each step.
+Series first_gradient(const Course& course);
+
 /// Theorem 1, first half. tolerance: of what must be equal, for the precision of the trainings
 Claim recentering(const std::string& net, const std::vector<Course>& courses, double tolerance);
 /// Theorem 1, second half.
@@ -60,10 +63,11 @@ Claim rescaling(const std::string& net, const std::vector<Course>& courses, doub
 /// detached.
 Claim orthogonality(const Course& attached, const Course& detached, const std::string& weight);
 
-/// Trainings of each norm with several seeds: pair them in the order of their seeds.
-/// With the scale detached, s ends larger than with layer_simple.
+/// With the scale detached, s ends larger than with it attached. Both lists have the same seeds.
 Claim scale_grows(const std::vector<Course>& attached, const std::vector<Course>& detached);
-/// With the scale detached, the gradient at the first norm ends smaller than with layer_simple.
-Claim gradients_shrink(const std::vector<Course>& attached, const std::vector<Course>& detached);
+/// What that does to the variance of the gradient before the first norm: a sentence with the ratios
+/// of detached to attached in the first and in the last tenth of the training.
+std::string gradient_sizes(const std::vector<Course>& attached,
+                           const std::vector<Course>& detached);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

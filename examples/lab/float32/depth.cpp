@@ -22,10 +22,10 @@ namespace {
 
 struct DepthFlags {
   std::vector<std::string> inits{"library", "paper"};
-  std::vector<std::string> placements{"pre", "post"};
+  std::vector<std::string> placements{"pre"};
   std::vector<Index> layers{2, 6};
-  std::vector<Index> channels{32};
-  std::vector<double> rates{2e-3};
+  std::vector<Index> channels{16, 32};
+  std::vector<double> rates{1e-3, 3e-3};
   std::vector<Index> steps{100, 300};
   std::vector<std::string> norms = paper_norms;
   ComparisonFlags comparison{.seeds = 5};
@@ -39,8 +39,7 @@ struct DepthFlags {
   void add_to(Flags& flags) {
     flags
         .setting("--init", inits,
-                 "Initial values of the stack: the library's, or U(+-1/sqrt(inputs)) as in the "
-                 "paper's code")
+                 "Initial values: the library's, N(0, 0.02^2), or the paper's, of order 1")
         ->check(CLI::IsMember({"library", "paper"}));
     flags.setting("--placements", placements, "Norms before sub-layers, or after their residuals")
         ->check(CLI::IsMember({"pre", "post"}));
@@ -92,7 +91,8 @@ struct DepthFlags {
                       .activation = Activation::relu,
                       .norm = NormSpec(norm),
                       .placement = pre ? NormPlacement::pre : NormPlacement::post},
-            .positions = Positions::sinusoidal};
+            .positions = column.init == "paper" ? Positions::sinusoidal : Positions::learned,
+            .length = seq_len};
   }
 };
 
@@ -140,6 +140,14 @@ void initialize_like_paper(const TransformerStack& stack, Random& random) {
   }
 }
 
+/// Returns the loss of the batch.
+double update(const TransformerLm& net, Adam& adam, const TextBatch& batch, Random& random) {
+  const Tape tape;
+  const Tensor loss = cross_entropy(net(batch.inputs, training(random)), batch.targets);
+  adam.step(grad(loss, adam.parameters()));
+  return loss.item();
+}
+
 Outcome train(const DepthFlags& flags, const Column& column, const std::string& norm,
               const Corpus& corpus, const Trial& trial, Progress& progress) {
   Random random = trial.weights(), order = trial.batches();
@@ -148,23 +156,16 @@ Outcome train(const DepthFlags& flags, const Column& column, const std::string& 
   Adam adam(parameters(net), {.beta2 = 0.98});
   const Schedule rate = warmup_inverse_sqrt(column.rate, flags.warmup);
   Outcome outcome;
-  const Index last = flags.last_step();
-  for (Index step = 1; step <= last; ++step) {
-    const auto [inputs, targets] =
-        random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order);
-    double loss = 0;
-    {
-      const Tape tape;
-      const Tensor value = cross_entropy(net(inputs, training(random)), targets);
-      adam.set_learning_rate(rate(adam.steps()));
-      adam.step(grad(value, adam.parameters()));
-      loss = value.item();
-    }
+  for (Index step = 1; step <= flags.last_step(); ++step) {
+    adam.set_learning_rate(rate(adam.steps()));
+    const double loss =
+        update(net, adam, random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order),
+               random);
     outcome.curve.push_back({step, bits(loss)});
     if (std::find(flags.steps.begin(), flags.steps.end(), step) != flags.steps.end())
       outcome.values[validation_after(step).value] =
           validation_loss(net, corpus.text.rest, flags.seq_len);
-    progress.step(trial.number * last + step, loss);
+    progress.step(trial.number * flags.last_step() + step, loss);
   }
   return outcome;
 }
@@ -197,7 +198,7 @@ std::vector<Column> train_all(const DepthFlags& flags, const Corpus& corpus,
       systems.push_back({.name = fmt::format("{}_{}_{}_{}_{}_{}", c.init, c.placement, c.layers,
                                              c.channels, c.rate, norm),
                          .configuration = configuration,
-                         .train = [&, norm](const Trial& trial) {
+                         .train = [&flags, &corpus, &progress, &c, norm](const Trial& trial) {
                            return train(flags, c, norm, corpus, trial, progress);
                          }});
     }
@@ -276,9 +277,8 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
   for (const std::string& init : flags.inits) {
     std::vector<Column> chosen = columns;
     std::erase_if(chosen, [&](const Column& c) { return c.init != init; });
-    report.paragraph(init == "library"
-                         ? "With the library's initial values, N(0, 0.02^2):"
-                         : "With the initial values of the paper's code, U(+-1/sqrt(inputs)):");
+    report.paragraph(init == "library" ? "With the library's initial values:"
+                                       : "With the initial values of the paper's code:");
     for (const PublishedClaim& claim : published_claims(chosen))
       report.published(claim.statement, claim.measured, claim.judgement);
   }
@@ -294,12 +294,11 @@ void introduce(Report& report, const Corpus& corpus, const DepthFlags& flags) {
       corpus.source, corpus.text.training.size(), corpus.text.characters.count(),
       corpus.text.rest.size(), flags.heads, flags.batch_size, flags.seq_len));
   report.paragraph(
-      "\"library init\" leaves the stack as the library makes it: N(0, 0.02^2), smaller at the "
-      "ends "
-      "of branches, as in GPT-2. \"paper init\" replaces its matrices by U(+-1/sqrt(inputs)) as "
-      "the "
-      "paper's code does: its values start of order 1, and a detached scale divides gradients by a "
-      "number of that order.");
+      "\"library init\" is what the library makes: all matrices, embeddings and learned positions "
+      "N(0, 0.02^2), smaller at the ends of branches, as in GPT-2. So s starts at about 0.03. "
+      "\"paper "
+      "init\" is that of the paper's code: sinusoids, embeddings of their size, and matrices "
+      "U(+-1/sqrt(inputs)). So s starts at about 1.");
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -77,8 +77,10 @@ void judge(Report& report, const std::string& file, const std::string& net,
   show(report, rescaling(net, courses, tolerance));
 }
 
-void show_depth(Report& report, const std::string& file, const std::string& net,
-                const std::vector<Course>& courses) {
+void show_gradients(Report& report, const std::string& file, const std::string& net,
+                    const std::vector<Course>& courses) {
+  report.figure(file + "_first", diagram(net + ": the gradient at the first norm", "step",
+                                         "log10 of its variance, before", courses, first_gradient));
   report.figure(file + "_depth",
                 diagram(net + ": the gradient at each norm, second half of the training",
                         "norm, from the input on", "log10 of its variance, before", courses,
@@ -106,7 +108,7 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
 void compare_scales(Report& report, const std::string& file, const std::string& net,
                     const MakeTask& make, Index steps, std::uint64_t seed) {
   const std::vector<Course> first = compare(report, file, net, make, steps, seed);
-  show_depth(report, file, net, first);
+  show_gradients(report, file, net, first);
   std::vector<std::vector<Course>> by_norm;  // for each norm, those of all seeds
   for (const Course& course : first) by_norm.push_back({course});
   for (Index i = 1; i < scale_seeds; ++i) {
@@ -115,7 +117,7 @@ void compare_scales(Report& report, const std::string& file, const std::string& 
   }
   for (const std::size_t detached : {2u, 3u}) {
     show(report, scale_grows(by_norm[0], by_norm[detached]));
-    show(report, gradients_shrink(by_norm[0], by_norm[detached]));
+    report.paragraph(gradient_sizes(by_norm[0], by_norm[detached]));
   }
 }
 
@@ -148,7 +150,7 @@ void compare_runs(Report& report, const std::vector<std::string>& directories) {
           "--probed: a comparison needs means and deviations both attached and detached, as "
           "in a run with layer_simple and one with detach");
   judge(report, "runs", "Runs", courses, 1e-3);
-  show_depth(report, "runs", "Runs", courses);
+  show_gradients(report, "runs", "Runs", courses);
 }
 
 Task mlp(const ImageSet& images, const std::string& norm, Random& random) {
