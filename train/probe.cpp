@@ -140,15 +140,15 @@ AroundNorms::Around Probe::around() {
       for (std::size_t i = 0; i < after->means.size(); ++i) {
         const double mean = before.means[i], variance = before.variances[i], scale = (*scales)[i];
         if (after->variances[i] == 0 || !std::isfinite(scale)) continue;
-        const double ratio = variance * scale * scale / after->variances[i];
+        const double scaled = variance * scale * scale;
         ++sums.compared;
         sums.mean_after += after->means[i] * after->means[i];
         sums.mean_before += mean * mean;
         sums.mean_scaled += mean * mean * scale * scale;
         sums.variance_after += after->variances[i];
         sums.variance_before += variance;
-        sums.ratio += ratio;
-        sums.greatest_ratio = std::max(sums.greatest_ratio, ratio);
+        sums.variance_scaled += scaled;
+        sums.greatest_ratio = std::max(sums.greatest_ratio, scaled / after->variances[i]);
       }
     };
     const Tensor in = probe(x, {.gradient = compare});
@@ -175,7 +175,7 @@ void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
     norms_.push_back({step, name, s.input_mean / s.sets, s.input_variance / s.sets,
                       std::sqrt(s.mean_after / s.compared), std::sqrt(s.mean_before / s.compared),
                       s.variance_after / s.compared, s.variance_before / s.compared,
-                      s.ratio / s.compared, s.greatest_ratio,
+                      s.variance_scaled / s.variance_after, s.greatest_ratio,
                       std::sqrt(s.mean_scaled / s.compared)});
   }
   sums_.clear();

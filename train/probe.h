@@ -20,8 +20,9 @@ struct NormRecord {
   double input_mean, input_variance;  ///< means over all sets
   double mean_after, mean_before;     ///< root mean square over sets of a gradient's mean
   double variance_after, variance_before;
-  /// variance_before s^2 / variance_after, where s is the norm's divisor: the mean and the largest
-  /// over the sets. At most 1 for layer normalization (theorem 1 of Xu et al. 2019).
+  /// variance_before s^2 / variance_after, where s is the norm's divisor: the ratio of the sums
+  /// over the sets, and the largest of one set. At most 1 for layer normalization (theorem 1 of Xu
+  /// et al. 2019).
   double variance_ratio, greatest_ratio;
   double mean_scaled;  ///< root mean square over sets of s times the mean before
 };
@@ -64,7 +65,7 @@ class Probe {
     double sets = 0, input_mean = 0, input_variance = 0;
     double compared = 0;                                      // sets with a gradient
     double mean_after = 0, mean_before = 0, mean_scaled = 0;  // of squares
-    double variance_after = 0, variance_before = 0, ratio = 0, greatest_ratio = 0;
+    double variance_after = 0, variance_before = 0, variance_scaled = 0, greatest_ratio = 0;
   };
   std::vector<NamedNorm> names_;
   std::unordered_map<const void*, Sums> sums_;

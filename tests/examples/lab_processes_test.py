@@ -9,7 +9,8 @@ import unittest
 import processes
 
 lab, *launcher = sys.argv[1:]
-SMALL = ["depth", "--layers", "1,2", "--norms", "none,layer,rms", "--placements", "pre", "--steps", "3", "--channels", "8"]
+SMALL = ["depth", "--init", "library", "--layers", "1,2", "--norms", "none,layer,rms", "--placements", "pre",
+         "--steps", "2,3", "--channels", "8", "--seeds", "2"]
 
 
 def records(runs):

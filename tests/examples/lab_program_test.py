@@ -47,6 +47,11 @@ class Program(unittest.TestCase):
         error = run("depth", "--data", "/dev/null/text", code=1).stderr
         self.assertTrue(error.startswith("lab depth: "), error)
 
+    def test_a_grid_with_an_impossible_setting_is_refused(self):
+        self.assertIn("4 do not divide 30 channels", run("depth", "--channels", "32,30", code=2).stderr)
+        for flag, value in ("--init", "paper,zero"), ("--lr", "0.1,0"), ("--steps", "1,100"):
+            self.assertIn(flag, run("depth", flag, value, code=2).stderr)
+
     def test_output_that_cannot_be_written_is_a_failure(self):
         for words in (), ("--version",), ("adanorm", "--help"):
             self.assertEqual(run_redirected(">/dev/full", *(words or ("--help",))).returncode, 1, words)

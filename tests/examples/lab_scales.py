@@ -12,6 +12,6 @@ FLAGS = {
     "drift": ["--seeds", "1", "--steps", "20", "--lr-factors", "1", "--tasks", "grammar,mnist,cnn",
               "--optimizers", "adamw,sgd", "--layers", "1,2", "--channels", "8", "--quiet"],
     "gradients": ["--steps", "5"],
-    "depth": ["--layers", "2,6", "--placements", "pre", "--quiet"],
-    "mnist_norms": ["--seeds", "2", "--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
+    "depth": ["--layers", "1,3", "--placements", "pre", "--steps", "10,40", "--channels", "16", "--seeds", "3", "--quiet"],
+    "mnist_norms": ["--seeds", "3", "--updates", "20", "--epochs", "2", "--limit", "1500", "--quiet"],
 }

@@ -1,0 +1,165 @@
+#include "lab/detaching.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <tuple>
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+using Parts = std::vector<std::pair<std::string, Judgement>>;
+
+// What the norms lose against layer_simple, seed by seed.
+const Metric lost{.value = "lost", .higher_is_better = true};
+
+Results losses_of(const Column& column, const std::string& norm) {
+  const Metric metric = validation_after(column.steps);
+  const std::vector<double> with = column.of(norm).values(metric),
+                            without = column.of("layer_simple").values(metric);
+  Results results{norm};
+  for (std::size_t i = 0; i < with.size(); ++i)
+    results.trainings.push_back(
+        {.curve = {{1, 0}}, .values = {{lost.value, metric.advantage(without[i], with[i])}}});
+  return results;
+}
+
+// Everything about a setting but its depth.
+auto apart_from_depth(const Column& c) {
+  return std::tie(c.init, c.placement, c.channels, c.rate, c.steps);
+}
+
+// For each setting with several depths: whether the deepest network loses more than the shallowest.
+Parts growth(const std::vector<Column>& columns, const std::string& norm) {
+  Parts parts;
+  for (const Column& shallow : columns) {
+    const Column* deepest = &shallow;
+    bool shallowest = true;
+    for (const Column& other : columns) {
+      if (apart_from_depth(other) != apart_from_depth(shallow)) continue;
+      shallowest = shallowest && other.layers >= shallow.layers;
+      if (other.layers > deepest->layers) deepest = &other;
+    }
+    if (shallowest && deepest != &shallow)
+      parts.emplace_back(deepest->name(columns),
+                         lab::better(lost, losses_of(*deepest, norm), losses_of(shallow, norm)));
+  }
+  return parts;
+}
+
+PublishedClaim judged(const std::string& statement, const Parts& parts) {
+  const auto count = [&](Verdict verdict) {
+    return std::count_if(parts.begin(), parts.end(),
+                         [&](const auto& part) { return part.second.verdict == verdict; });
+  };
+  return {statement,
+          fmt::format("of {} settings it is borne out in {} and contradicted in {}", parts.size(),
+                      count(Verdict::borne_out), count(Verdict::contradicted)),
+          all_of(parts)};
+}
+
+// Whether for some seed a point of the training curve differs.
+bool differ(const Results& a, const Results& b, const CurvePoint& (*point)(const Outcome&)) {
+  return !std::equal(a.trainings.begin(), a.trainings.end(), b.trainings.begin(), b.trainings.end(),
+                     [&](const Outcome& one, const Outcome& other) {
+                       return point(one).training == point(other).training;
+                     });
+}
+
+const CurvePoint& first_batch(const Outcome& training) { return training.curve.front(); }
+const CurvePoint& last_batch(const Outcome& training) { return training.curve.back(); }
+
+}  // namespace
+
+const std::vector<std::string> paper_norms{
+    "none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"};
+
+Metric validation_after(Index step) { return {.value = fmt::format("validation_{}", step)}; }
+
+Judgement Column::better(const std::string& a, const std::string& b) const {
+  return lab::better(validation_after(steps), of(a), of(b));
+}
+
+Judgement Column::equal(const std::string& a, const std::string& b) const {
+  return lab::equal(validation_after(steps), of(a), of(b), equality_margin);
+}
+
+std::string Column::name(const std::vector<Column>& among) const {
+  std::string name = fmt::format("{}, {} layers", placement, layers);
+  const auto add = [&](const auto& member, const char* form) {
+    if (std::any_of(among.begin(), among.end(),
+                    [&](const Column& other) { return other.*member != this->*member; }))
+      name += fmt::format(fmt::runtime(form), this->*member);
+  };
+  add(&Column::channels, ", {} channels");
+  add(&Column::rate, ", rate {}");
+  add(&Column::steps, ", {} steps");
+  add(&Column::init, ", {} init");
+  return name;
+}
+
+std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings) {
+  Index equal = 0, apart = 0, all = 0;
+  for (const ByNorm& results : settings)
+    for (const std::string norm : {"detach", "detach_mean", "detach_variance"}) {
+      const Results &whole = results.at("layer_simple"), &detached = results.at(norm);
+      ++all;
+      equal += differ(detached, whole, first_batch) ? 0 : 1;
+      apart += differ(detached, whole, last_batch) ? 1 : 0;
+    }
+  return {{"Detached systems compute the values of layer_simple: with every seed their first batch "
+           "has the same loss, bit for bit.",
+           fmt::format("in {} of {} comparisons", equal, all), equal == all},
+          {"Their gradients differ, so that their last batches have other losses.",
+           fmt::format("in {} of {} comparisons", apart, all), apart == all}};
+}
+
+std::vector<PublishedClaim> published_claims(const std::vector<Column>& columns) {
+  const auto everywhere = [&](const std::string& statement,
+                              const std::function<Judgement(const Column&)>& judge) {
+    Parts parts;
+    for (const Column& column : columns) parts.emplace_back(column.name(columns), judge(column));
+    return judged(statement, parts);
+  };
+  const auto better = [&](const std::string& statement, const char* a, const char* b) {
+    return everywhere(statement, [=](const Column& c) { return c.better(a, b); });
+  };
+  const auto equal = [&](const std::string& statement, const char* a, const char* b) {
+    return everywhere(fmt::format("{}: within {} bits.", statement, equality_margin),
+                      [=](const Column& c) { return c.equal(a, b); });
+  };
+  std::vector<PublishedClaim> claims{
+      better("Detaching mean and scale costs (table 2): detach loses against layer_simple.",
+             "layer_simple", "detach"),
+      better("Detaching the scale costs (table 3): detach_variance loses against layer_simple.",
+             "layer_simple", "detach_variance"),
+      better(
+          "Of the two, the scale costs more (table 3): detach_variance loses against detach_mean.",
+          "detach_mean", "detach_variance"),
+      equal("Detaching the mean is free (table 3): detach_mean equals layer_simple", "detach_mean",
+            "layer_simple"),
+      equal("Gain and bias are not needed (table 1): layer_simple equals layer", "layer_simple",
+            "layer"),
+      equal("AdaNorm is level with layer normalization here (table 4): ada equals layer", "ada",
+            "layer"),
+      better("A character model is best without normalization (table 1): none is ahead of layer.",
+             "none", "layer"),
+  };
+  if (const Parts parts = growth(columns, "detach"); !parts.empty())
+    claims.push_back(
+        judged("Deep networks lose more (table 2): detach costs the deepest more than "
+               "the shallowest.",
+               parts));
+  return claims;
+}
+
+std::string best_norm(const Column& column) {
+  return std::min_element(column.results.begin(), column.results.end(),
+                          [&](const auto& a, const auto& b) {
+                            return column.spread(a.first).mean < column.spread(b.first).mean;
+                          })
+      ->first;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,125 @@
+#include "lab/digit_claims.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+const Metric rise{.value = "rise", .worst = 100, .of_items = true};
+
+// By how much small batches raise the test errors of a system, seed by seed and image by image.
+Results rises(const Results& large, const Results& small) {
+  Results results = small;
+  for (std::size_t seed = 0; seed < results.trainings.size(); ++seed) {
+    Outcome& outcome = results.trainings[seed];
+    const Outcome& before = large.trainings[seed];
+    outcome.values[rise.value] = test_error.of(outcome) - test_error.of(before);
+    std::transform(outcome.items.begin(), outcome.items.end(), before.items.begin(),
+                   outcome.items.begin(), std::minus<>());
+  }
+  return results;
+}
+
+// The claim that `a` ends better than `b`, and what both end with.
+PublishedClaim ahead(const std::string& statement, const Metric& metric, const Results& a,
+                     const Results& b) {
+  return {statement,
+          fmt::format("{}: {}, {}: {}", a.system, a.spread(metric).to_string(), b.system,
+                      b.spread(metric).to_string()),
+          better(metric, a, b)};
+}
+
+PublishedClaim level(const std::string& statement, const std::vector<Results>& results,
+                     const std::vector<std::string>& systems) {
+  const Results& simple = of_system(results, "layer_simple");
+  std::string measured = fmt::format("layer_simple {:.2f}", simple.spread(test_accuracy).mean);
+  std::vector<std::pair<std::string, Judgement>> parts;
+  for (const std::string& system : systems) {
+    const Results& each = of_system(results, system);
+    measured += fmt::format(", {} {:.2f}", system, each.spread(test_accuracy).mean);
+    parts.emplace_back(system, equal(test_accuracy, each, simple, level_margin));
+  }
+  return {fmt::format("{}: within {} points of layer_simple.", statement, level_margin), measured,
+          all_of(parts)};
+}
+
+}  // namespace
+
+const Metric test_error{.value = "test_error", .worst = 100, .of_items = true};
+const Metric test_accuracy{
+    .value = "test_accuracy", .higher_is_better = true, .worst = 0, .of_items = true};
+const Metric first_epoch_loss{.value = "first_epoch_loss"};
+
+const Results& of_system(const std::vector<Results>& results, const std::string& system) {
+  const auto found = std::find_if(results.begin(), results.end(),
+                                  [&](const Results& each) { return each.system == system; });
+  expect<DataError>(found != results.end(), "{}: no such system has been trained", system);
+  return *found;
+}
+
+std::vector<PublishedClaim> batch_size_claims(const std::vector<Results>& large,
+                                              const std::vector<Results>& small) {
+  std::vector<PublishedClaim> claims{
+      ahead("With batches of 128 layer normalization has a lower test error than none.", test_error,
+            of_system(large, "layer"), of_system(large, "none"))};
+  for (const std::string rival : {"batch", "batch_hidden"}) {
+    const std::string who = rival == "batch" ? "batch normalization of all layers"
+                                             : "batch normalization of the hidden layers only, a "
+                                               "control that the paper does not have";
+    claims.push_back(ahead(
+        fmt::format("With batches of 4 layer normalization has a lower test error than {}.", who),
+        test_error, of_system(small, "layer"), of_system(small, rival)));
+    claims.push_back(ahead(
+        fmt::format("From batches of 128 to batches of 4, on equally many images, the test error "
+                    "of layer normalization rises less than that of {}.",
+                    who),
+        rise, rises(of_system(large, "layer"), of_system(small, "layer")),
+        rises(of_system(large, rival), of_system(small, rival))));
+  }
+  return claims;
+}
+
+std::vector<PublishedClaim> system_claims(const std::vector<Results>& results) {
+  return {level("The systems whose gradient is whole are level after many more steps (tables 1, 4)",
+                results, {"none", "layer", "ada"}),
+          level("So are the detached systems (tables 2, 3)", results,
+                {"detach", "detach_mean", "detach_variance"})};
+}
+
+std::vector<PublishedClaim> first_epoch_claims(const std::vector<Results>& results) {
+  const Results& layer = of_system(results, "layer");
+  return {ahead("In its first epoch the cnn learns faster with layer normalization than with none: "
+                "its mean training loss is lower.",
+                first_epoch_loss, layer, of_system(results, "none")),
+          ahead("In its first epoch the cnn learns faster with batch normalization than with layer "
+                "normalization.",
+                first_epoch_loss, of_system(results, "batch"), layer)};
+}
+
+double batch_norm_floor(const Indices& labels, Index classes) {
+  Random random(1);
+  const Norm norm("batch:unbiased=1", classes);
+  return cross_entropy(norm(one_hot(labels, classes), training(random)), labels).item();
+}
+
+Claim floor_claim(double measured, Index repeats) {
+  // Each logit is 1 in a tenth of the cases, else 0: its mean is 0.1, its variance 0.09, up to n
+  // - 1.
+  const auto cases = static_cast<double>(10 * repeats);
+  const double apart = 1 / std::sqrt(0.09 * cases / (cases - 1));
+  const double expected = std::log(1 + 9 * std::exp(-apart));
+  return {
+      "Batch normalization of the logits bounds the training loss: at its initial gain of 1 no "
+      "logits for ten equally frequent classes reach less than log(1 + 9 exp(-10/3)), up to "
+      "n - 1.",
+      fmt::format("{:.4f} = {:.4f} for the right logits, {} cases", measured, expected, cases),
+      std::abs(measured - expected) < 1e-3};
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

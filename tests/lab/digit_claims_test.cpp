@@ -1,0 +1,101 @@
+#include "lab/digit_claims.h"
+
+#include <catch2/catch.hpp>
+
+#include "results.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::testing;
+
+namespace {
+
+using Values = std::map<std::string, double>;
+
+/// Systems whose three trainings end about these values, with the same on every image.
+std::vector<Results> systems(const Metric& metric, const Values& values) {
+  std::vector<Results> all;
+  for (const auto& [system, value] : values) {
+    all.push_back(results(system, metric, {value, value + 0.1, value - 0.1}));
+    for (Outcome& training : all.back().trainings)
+      training.items = std::vector<double>(20, training.values.at(metric.value));
+  }
+  return all;
+}
+
+const Values with_128{{"none", 5}, {"layer", 4}, {"batch", 4}, {"batch_hidden", 4}};
+const Values with_4{{"none", 6}, {"layer", 4.5}, {"batch", 9}, {"batch_hidden", 7}};
+
+Values with(Values values, const std::string& system, double value) {
+  values[system] = value;
+  return values;
+}
+
+std::vector<Verdict> verdicts(const std::vector<PublishedClaim>& claims) {
+  std::vector<Verdict> verdicts;
+  for (const PublishedClaim& claim : claims) verdicts.push_back(claim.judgement.verdict.value());
+  return verdicts;
+}
+
+std::vector<Verdict> of_batch_sizes(const Values& large, const Values& small) {
+  return verdicts(batch_size_claims(systems(test_error, large), systems(test_error, small)));
+}
+
+constexpr Verdict yes = Verdict::borne_out, no = Verdict::contradicted;
+
+}  // namespace
+
+TEST_CASE("each claim about batch sizes is contradicted by what it denies") {
+  CHECK(of_batch_sizes(with_128, with_4) == std::vector{yes, yes, yes, yes, yes});
+  CHECK(of_batch_sizes(with(with_128, "none", 3), with_4)[0] == no);
+  CHECK(of_batch_sizes(with_128, with(with_4, "batch", 4))[1] == no);
+  CHECK(of_batch_sizes(with(with_128, "batch", 8.9), with_4)[2] == no);
+  CHECK(of_batch_sizes(with_128, with(with_4, "batch_hidden", 4))[3] == no);
+  CHECK(of_batch_sizes(with(with_128, "batch_hidden", 6.9), with_4)[4] == no);
+  CHECK_THROWS_AS(batch_size_claims({}, {}), DataError);
+}
+
+TEST_CASE("each claim about the systems of the cnn is contradicted by one that falls behind") {
+  Values level{{"none", 97}, {"layer", 98}, {"layer_simple", 98}, {"ada", 98.5}};
+  for (const char* norm : {"detach", "detach_mean", "detach_variance"}) level[norm] = 97.5;
+  const auto judged = [](const Values& values) {
+    return verdicts(system_claims(systems(test_accuracy, values)));
+  };
+  CHECK(judged(level) == std::vector{yes, yes});
+  for (const char* norm : {"none", "layer", "ada"})
+    CHECK(judged(with(level, norm, 90)) == std::vector{no, yes});
+  for (const char* norm : {"detach", "detach_mean", "detach_variance"})
+    CHECK(judged(with(level, norm, 90)) == std::vector{yes, no});
+}
+
+TEST_CASE("each claim about the first epoch is contradicted by the other order") {
+  const auto judged = [](double none, double layer, double batch) {
+    return verdicts(first_epoch_claims(
+        systems(first_epoch_loss, {{"none", none}, {"layer", layer}, {"batch", batch}})));
+  };
+  CHECK(judged(3, 2, 1) == std::vector{yes, yes});
+  CHECK(judged(1.5, 2, 1) == std::vector{no, yes});
+  CHECK(judged(3, 2, 2.5) == std::vector{yes, no});
+}
+
+TEST_CASE("batch normalization of the logits has the floor that is claimed") {
+  Indices labels = Indices::uninitialized({120});
+  for (Index i = 0; i < labels.size(); ++i) labels.mutable_data()[i] = i % 10;
+  const double floor = batch_norm_floor(labels, 10);
+  CHECK(floor_claim(floor, 12).holds);
+
+  const Tensor right = one_hot(labels, 10);
+  CHECK_FALSE(floor_claim(cross_entropy(right, labels).item(), 12).holds);  // without the norm
+  CHECK_FALSE(floor_claim(batch_norm_floor(labels, 11), 12).holds);         // with another class
+
+  // No other logits get below.
+  Random random(1);
+  const Norm norm("batch:unbiased=1", 10);
+  for (const double noise : {0.01, 0.1, 1.0})
+    for (int trial = 0; trial < 20; ++trial) {
+      const Tensor logits = right + random.normal(right.shape(), 0, noise);
+      CHECK(cross_entropy(norm(logits, training(random)), labels).item() > floor);
+    }
+}
