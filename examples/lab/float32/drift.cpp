@@ -175,9 +175,10 @@ double average(const Trace& trace) {
   return sum / static_cast<double>(trace.size());
 }
 
+bool diverges(const Results& results) { return !std::isfinite(results.spread(test).mean); }
+
 std::string loss(const Results& results) {
-  const Spread spread = results.spread(test);
-  return std::isfinite(spread.mean) ? spread.to_string() : "diverges";
+  return diverges(results) ? "diverges" : results.spread(test).to_string();
 }
 
 Table best_table(const Laboratory& laboratory, const DriftFlags& flags) {
@@ -208,7 +209,7 @@ Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
       const Setting detached{condition, "detach_mean", none, factor};
       const Results &a = laboratory.of(attached), &d = laboratory.of(detached);
       table.rows.push_back({condition.name(), fmt::format("{:.2g}", attached.rate()), loss(a),
-                            better(test, a, d).reason,
+                            diverges(a) ? "" : better(test, a, d).reason,
                             fmt::format("{:.2f}", over_seeds(a, "ratio", largest)),
                             fmt::format("{:.2f}", over_seeds(d, "ratio", largest)),
                             fmt::format("{:.3f}", over_seeds(d, "cosine", average)),
@@ -315,9 +316,10 @@ void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) 
   int counts[2][3] = {};
   for (const Condition& condition : flags.conditions())
     for (const double factor : flags.factors) {
+      const Results& attached = laboratory.of({condition, "layer_simple", none, factor});
       const Results& detached = laboratory.of({condition, "detach_mean", none, factor});
-      const auto verdict =
-          better(test, laboratory.of({condition, "layer_simple", none, factor}), detached).verdict;
+      if (diverges(attached)) continue;
+      const auto verdict = better(test, attached, detached).verdict;
       const bool drifts = over_seeds(detached, "ratio", largest) >= 1;
       ++counts[drifts][verdict == Verdict::borne_out      ? 0
                        : verdict == Verdict::contradicted ? 1
@@ -325,8 +327,8 @@ void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) 
     }
   for (const std::size_t drifts : {0, 1}) {
     const auto& row = counts[drifts];
-    table.rows[drifts].push_back(fmt::format("{}", row[0] + row[1] + row[2]));
-    for (const int count : row) table.rows[drifts].push_back(fmt::format("{}", count));
+    for (const int count : {row[0] + row[1] + row[2], row[0], row[1], row[2]})
+      table.rows[drifts].push_back(fmt::format("{}", count));
   }
   report.table(table);
 }
