@@ -10,7 +10,7 @@ import processes
 
 lab, *launcher = sys.argv[1:]
 SMALL = ["depth", "--init", "library", "--layers", "1,2", "--norms", "none,layer,rms", "--placements", "pre",
-         "--steps", "2,3", "--channels", "8", "--seeds", "2"]
+         "--lr", "0.001", "--steps", "2,3", "--channels", "8", "--seeds", "2"]
 
 
 def records(runs):
