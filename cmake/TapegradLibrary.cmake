@@ -76,8 +76,10 @@ endfunction()
 # Warnings, hardening and sanitizers, for everything that is built in this tree.
 function(tapegrad_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -fstack-protector-strong)
-  target_compile_definitions(${target} PRIVATE
-    $<$<OR:$<CONFIG:Debug>,$<BOOL:${TAPEGRAD_SANITIZE}>>:_GLIBCXX_ASSERTIONS>)
+  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+  if(TAPEGRAD_SANITIZE)
+    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
+  endif()
   target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
   if(NOT TAPEGRAD_FORTIFIED AND NOT TAPEGRAD_SANITIZE)
     target_compile_definitions(${target} PRIVATE
