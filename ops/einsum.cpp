@@ -108,8 +108,8 @@ int covered_axes(const std::string& equation, const std::string& letters, std::s
   const int named = static_cast<int>(letters.size()) - (open ? 1 : 0);
   expect(open ? named <= shape.rank() : named == shape.rank(),
          "einsum: {}{} names {} axes of operand {} of shape {}: {}", open ? "..." : "",
-         filtered(letters, [](char c) { return c != ellipsis_mark; }), named, operand, shape,
-         equation);
+         beginning(filtered(letters, [](char c) { return c != ellipsis_mark; })), named, operand,
+         shape, equation);
   return shape.rank() - named;
 }
 

@@ -175,7 +175,7 @@ for number, equation in enumerate([
         ",->\n\n", "i->i\n0", "ab,bc->ca\n20\n03", "a,b,c,d->dcba\n2\n3\n2\n3", "ii->i\n22",
         "i,j->ij\n2\n3", "...i->i\n2", "aBc,B->Bca\n123\n2", "abcd,efgh->abcdefgh\n1111\n1111",
         "abcde,fghij->\n11111\n11111", "x" * 5000, "...ij,...jk->...ik\n2123\n332", "b...,...a\n23\n232",
-        "ibi->bi\n323", "...i,i->i\n23\n3", "....i->i\n2", "...,...->...\n21\n13"]):
+        "ibi->bi\n323", "...i,i->i\n23\n3", "....i->i\n2", "...,...->...\n21\n13", "x" * 5000 + "\n2"]):
     write("einsum", f"{number:02}", equation)
 
 write("flags", "none", "")

@@ -80,6 +80,9 @@ TEST_CASE("einsum refuses what it does not support by name", "[ops]") {
     CHECK_THROWS_WITH(
         einsum(wrong, {a}),
         Catch::StartsWith("einsum: a point belongs to an ellipsis of three, one for each term: "));
+  CHECK_THROWS_WITH(
+      einsum(std::string(5000, 'x'), {a}),
+      Catch::StartsWith("einsum: " + std::string(100, 'x') + "... names 5000 axes of operand 0"));
   CHECK_THROWS_WITH(einsum("i1->i", {a}), Contains("is not a letter") && Contains("1"));
   CHECK_THROWS_WITH(einsum("ij->i->j", {a}), Contains("is not a letter"));
   CHECK_THROWS_WITH(einsum("ij-i", {a}), Contains("is not a letter"));
