@@ -2,11 +2,12 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <regex>
 
+#include "support/find_all.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
@@ -20,34 +21,27 @@ HeatMap map() {
           .caption = "The lower row is dark."};
 }
 
-// What an expression's group finds everywhere in a text.
-std::vector<std::string> all(const std::string& text, const std::string& expression) {
-  const std::regex regex(expression);
-  std::vector<std::string> found;
-  for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
-    found.push_back((*i)[1]);
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("a cell's color is as strong as its value is great, and it shows the number") {
   const std::string image = svg(map());
-  CHECK(all(image, "class=\"cell\" fill-opacity=\"([0-9.]+)\"") ==
+  CHECK(find_all(image, "class=\"cell\" fill-opacity=\"([0-9.]+)\"") ==
         std::vector<std::string>{"0.06", "0.06", "0.00", "0.94", "0.72", "0.50"});
-  CHECK(all(image, "text-anchor=\"middle\"[^>]*>(-?[0-9.inf]+|-)<") ==
+  CHECK(find_all(image, "text-anchor=\"middle\"[^>]*>(-?[0-9.inf]+|-)<") ==
         std::vector<std::string>{"-16.0", "-inf", "-", "0.0", "-4.0", "-8.0"});
   HeatMap small = map();
   small.values[0][0] = -0.01;
   CHECK_THAT(svg(small), !Contains(">-0.0<"));
   // Letters stand out from strong colors.
-  CHECK(all(image, "class=\"strong\"[^>]*>([^<]*)<") == std::vector<std::string>{"0.0", "-4.0"});
+  CHECK(find_all(image, "class=\"strong\"[^>]*>([^<]*)<") ==
+        std::vector<std::string>{"0.0", "-4.0"});
 }
 
 TEST_CASE("cells stand in the rows and columns of their names") {
   const std::string image = svg(map());
   const auto place = [&](const std::string& text, const char* coordinate) {
-    const auto found = all(image, "translate\\(" + std::string(coordinate) + "\\)\">" + text + "<");
+    const auto found =
+        find_all(image, "translate\\(" + std::string(coordinate) + "\\)\">" + text + "<");
     REQUIRE(found.size() == 1);
     return std::stod(found[0]);
   };
@@ -61,7 +55,7 @@ TEST_CASE("cells stand in the rows and columns of their names") {
 TEST_CASE("equal values have equal colors") {
   HeatMap same = map();
   same.values = {{3, 3, 3}, {3, 3, 3}};
-  CHECK(all(svg(same), "fill-opacity=\"([0-9.]+)\"") ==
+  CHECK(find_all(svg(same), "fill-opacity=\"([0-9.]+)\"") ==
         std::vector<std::string>{"0.06", "0.06", "0.06", "0.06", "0.06", "0.06"});
 }
 
@@ -83,13 +77,14 @@ TEST_CASE("names of columns stand upright where their words are wider than cells
     wide.columns.push_back("transformed");
     for (auto& row : wide.values) row.push_back(1);
   }
-  CHECK(all(svg(wide), "rotate\\(-90\\)\">([^<]*)<").size() == wide.columns.size());
+  CHECK(find_all(svg(wide), "rotate\\(-90\\)\">([^<]*)<").size() == wide.columns.size());
 }
 
 TEST_CASE("the colors follow the reader's preference, those of a slide do not") {
   const std::string page = svg(map()), slide = svg(map(), Medium::slide);
-  CHECK(all(page, "\\.cell \\{ fill: (#\\w+)") == std::vector<std::string>{"#0550ae", "#79c0ff"});
-  CHECK(all(slide, "\\.cell \\{ fill: (#\\w+)") == std::vector<std::string>{"#0550ae"});
+  CHECK(find_all(page, "\\.cell \\{ fill: (#\\w+)") ==
+        std::vector<std::string>{"#0550ae", "#79c0ff"});
+  CHECK(find_all(slide, "\\.cell \\{ fill: (#\\w+)") == std::vector<std::string>{"#0550ae"});
   CHECK_THAT(slide, Contains("width=\"1280\" height=\"720\"") && !Contains("<text"));
   CHECK_THAT(page, Contains("<desc>The lower row is dark.</desc>"));
 }

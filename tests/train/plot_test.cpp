@@ -2,13 +2,14 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
-#include <regex>
 #include <set>
 
+#include "support/find_all.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/train/internal/lettering.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
@@ -17,17 +18,8 @@ std::string drawn(const std::vector<Series>& series, Medium medium = Medium::pag
   return svg({{.title = "t", .x_label = "x", .y_label = "y", .series = series}}, medium);
 }
 
-// What an expression's group finds everywhere in a text.
-std::vector<std::string> all(const std::string& text, const std::string& expression) {
-  const std::regex regex(expression);
-  std::vector<std::string> found;
-  for (std::sregex_iterator i(text.begin(), text.end(), regex), end; i != end; ++i)
-    found.push_back((*i)[1]);
-  return found;
-}
-
 std::string only(const std::string& text, const std::string& expression) {
-  const std::vector<std::string> found = all(text, expression);
+  const std::vector<std::string> found = find_all(text, expression);
   REQUIRE(found.size() == 1);
   return found[0];
 }
@@ -39,13 +31,13 @@ std::string path(const std::string& image, const std::string& classes) {
 // The heights of a path's corners. The frame of a diagram lies between 290 (below) and 60.
 std::vector<double> heights(const std::string& path) {
   std::vector<double> found;
-  for (const std::string& each : all(path, "[ML][0-9.]+ ([0-9.]+)"))
+  for (const std::string& each : find_all(path, "[ML][0-9.]+ ([0-9.]+)"))
     found.push_back(std::stod(each));
   return found;
 }
 
 std::vector<std::string> texts(const std::string& image) {
-  return all(image, "<text[^>]*>([^<]*)<");
+  return find_all(image, "<text[^>]*>([^<]*)<");
 }
 
 const Series rising{"rising",
@@ -131,7 +123,8 @@ TEST_CASE("curves that coincide have their marks at different points") {
       for (int x = 0; x < points; ++x) series.back().points.emplace_back(x, x);
     }
     std::set<std::string> first;
-    for (const std::string& at : all(drawn(series), "<path class=\"mark color.\" d=\"(M[0-9.]+)"))
+    for (const std::string& at :
+         find_all(drawn(series), "<path class=\"mark color.\" d=\"(M[0-9.]+)"))
       first.insert(at);
     CHECK(first.size() == series.size());
   }
@@ -141,14 +134,14 @@ TEST_CASE("up to 32 curves differ in color, mark or dashes") {
   std::vector<Series> series;
   for (int i = 0; i < 32; ++i) series.push_back({fmt::format("{}", i), {{0, 1}, {1, i}}});
   const std::vector<std::string> samples =
-      all(drawn(series), "<path class=\"legend curve (color[^>]*) d=");
+      find_all(drawn(series), "<path class=\"legend curve (color[^>]*) d=");
   CHECK(std::set(samples.begin(), samples.end()).size() == 32);
 }
 
 TEST_CASE("a name looks the same in all diagrams") {
   const Series a{"a", {{0, 1}, {1, 2}}}, b{"b", {{0, 1}, {1, 2}}};
   const std::string image = svg({{"t", "x", "y", {a, b}}, {"t", "x", "y", {b}}});
-  CHECK(all(image, "<path class=\"curve (color[^>]*) d=") ==
+  CHECK(find_all(image, "<path class=\"curve (color[^>]*) d=") ==
         std::vector<std::string>{"color0\"", "color1\" stroke-dasharray=\"10 6\"",
                                  "color1\" stroke-dasharray=\"10 6\""});
 }
@@ -159,10 +152,10 @@ TEST_CASE("the legend lists curves from the highest end to the lowest") {
                                    {"low", {{0, 5}, {1, -1}}},
                                    {"high", {{0, 0}, {1, 3}}},
                                    {"empty", {}}});
-  CHECK(all(image, ">(middle|unfinished|low|high|empty)<") ==
+  CHECK(find_all(image, ">(middle|unfinished|low|high|empty)<") ==
         std::vector<std::string>{"high", "middle", "unfinished", "low", "empty"});
   // A name stands beside the sample of its own curve.
-  CHECK(all(image, "<path class=\"legend mark (color.)\"") ==
+  CHECK(find_all(image, "<path class=\"legend mark (color.)\"") ==
         std::vector<std::string>{"color3", "color0", "color1", "color2", "color4"});
 }
 
@@ -190,7 +183,7 @@ TEST_CASE("labels of an axis do not overlap") {
     const std::string image = drawn({{"a", {{0, 0}, {123456, 1e9}}}}, medium);
     double end = 0;
     for (const std::string& label :
-         all(image, "<text class=\"\" text-anchor=\"middle\"([^<]*\\d)<")) {
+         find_all(image, "<text class=\"\" text-anchor=\"middle\"([^<]*\\d)<")) {
       const std::string value = only(label, ">(\\d+)$");
       const double middle = std::stod(only(label, "translate\\(([0-9.]+)"));
       CHECK(middle - detail::text_width(value, 13) / 2 > end);
@@ -201,7 +194,7 @@ TEST_CASE("labels of an axis do not overlap") {
   // Forty decades have more ticks than lines of text.
   const std::string image = svg({{"t", "x", "y", {{"a", {{1, 1e-20}, {2, 1e20}}}}, true}});
   const std::vector<std::string> places =
-      all(image, "text-anchor=\"end\" transform=\"translate\\([0-9.]+ ([0-9.]+)\\)");
+      find_all(image, "text-anchor=\"end\" transform=\"translate\\([0-9.]+ ([0-9.]+)\\)");
   REQUIRE(places.size() > 3);
   for (std::size_t i = 1; i < places.size(); ++i)
     CHECK(std::stod(places[i - 1]) - std::stod(places[i]) > 13);
@@ -213,7 +206,8 @@ TEST_CASE("on a phone the legend breaks into lines that fit") {
   const std::string image = drawn(series, Medium::phone);
   CHECK_THAT(image, Contains("viewBox=\"0 0 360 "));
   const auto at = [&](const char* coordinate) {
-    return all(image, "<text [^>]*translate\\(" + std::string(coordinate) + "\\)\">curve \\d<");
+    return find_all(image,
+                    "<text [^>]*translate\\(" + std::string(coordinate) + "\\)\">curve \\d<");
   };
   const std::vector<std::string> across = at("([0-9.]+) [0-9.]+"), down = at("[0-9.]+ ([0-9.]+)");
   REQUIRE(across.size() == 9);
