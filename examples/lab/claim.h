@@ -10,6 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 struct Claim {
   std::string statement, measured;
   bool holds;
+  /// How far the measurement may be from the statement, in words such as "below 1e-9".
+  std::string tolerance = "";
 };
 
 /// A published statement about larger trainings, and the verdict of smaller ones.

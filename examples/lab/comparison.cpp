@@ -12,20 +12,19 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-template <class Value>
-Series mean_curve(const Results& results, const Value& value) {
+// The mean over seeds of what `trace` reads of each training.
+template <class Read>
+Series mean_over_seeds(const Results& results, const Read& trace) {
   Series mean{results.system, {}};
   std::vector<std::vector<double>> values;  // those of all seeds, at each point
   for (const Outcome& training : results.trainings) {
     std::size_t at = 0;
-    for (const CurvePoint& point : training.curve) {
-      const std::optional<double> y = value(point);
-      if (!y) continue;
+    for (const auto& [step, y] : trace(training)) {
       if (at == values.size()) {
         values.emplace_back();
-        mean.points.emplace_back(point.step, 0);
+        mean.points.emplace_back(step, 0);
       }
-      values[at++].push_back(*y);
+      values[at++].push_back(y);
     }
   }
   const std::size_t seeds = results.trainings.size();
@@ -130,11 +129,25 @@ std::vector<Results> Comparison::train(const std::vector<System>& systems,
 }
 
 Series mean_training_curve(const Results& results) {
-  return mean_curve(results, [](const CurvePoint& point) { return std::optional(point.training); });
+  return mean_over_seeds(results, [](const Outcome& training) {
+    Trace losses;
+    for (const CurvePoint& point : training.curve) losses.emplace_back(point.step, point.training);
+    return losses;
+  });
 }
 
 Series mean_validation_curve(const Results& results) {
-  return mean_curve(results, [](const CurvePoint& point) { return point.validation; });
+  return mean_over_seeds(results, [](const Outcome& training) {
+    Trace losses;
+    for (const CurvePoint& point : training.curve)
+      if (point.validation) losses.emplace_back(point.step, *point.validation);
+    return losses;
+  });
+}
+
+Series mean_trace(const Results& results, const std::string& trace) {
+  return mean_over_seeds(results,
+                         [&](const Outcome& training) { return training.traces.at(trace); });
 }
 
 Series thinned(const Series& curve) {

@@ -107,6 +107,8 @@ class Comparison {
 Series mean_training_curve(const Results& results);
 /// The same for the measurements on held-out data during training.
 Series mean_validation_curve(const Results& results);
+/// The same for a trace, which each of the trainings must have.
+Series mean_trace(const Results& results, const std::string& trace);
 /// Reduces a curve with one point per step, from 1, to means over about fifty stretches of equal
 /// length; a deviation becomes the mean of those in its stretch.
 Series thinned(const Series& curve);

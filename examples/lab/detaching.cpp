@@ -110,9 +110,9 @@ std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings) {
     }
   return {{"Detached systems compute the values of layer_simple: with every seed their first batch "
            "has the same loss, bit for bit.",
-           fmt::format("in {} of {} comparisons", equal, all), equal == all},
+           fmt::format("in {} of {} comparisons", equal, all), equal == all, "none: the same bits"},
           {"Their gradients differ, so that their last batches have other losses.",
-           fmt::format("in {} of {} comparisons", apart, all), apart == all}};
+           fmt::format("in {} of {} comparisons", apart, all), apart == all, "none: other bits"}};
 }
 
 std::vector<PublishedClaim> published_claims(const std::vector<Column>& columns) {

@@ -119,7 +119,7 @@ Claim floor_claim(double measured, Index repeats) {
       "logits for ten equally frequent classes reach less than log(1 + 9 exp(-10/3)), up to "
       "n - 1.",
       fmt::format("{:.4f} = {:.4f} for the right logits, {} cases", measured, expected, cases),
-      std::abs(measured - expected) < 1e-3};
+      std::abs(measured - expected) < 1e-3, "1e-3 nats"};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -143,7 +143,7 @@ Claim recentering(const std::string& net, const std::vector<Course>& courses, do
           fmt::format("largest distances from 0 and from the mean after, in deviations: {:.1e} and "
                       "{:.1e}",
                       attached, detached),
-          attached < tolerance && detached < tolerance};
+          attached < tolerance && detached < tolerance, fmt::format("{:g} deviations", tolerance)};
 }
 
 Claim rescaling(const std::string& net, const std::vector<Course>& courses, double tolerance) {
@@ -163,7 +163,8 @@ Claim rescaling(const std::string& net, const std::vector<Course>& courses, doub
       fmt::format("ratio at most {:.4f} attached; detached 1 to within {:.1e}; largest of all 1 "
                   "{:+.1e}",
                   attached, detached, greatest - 1),
-      greatest < 1 + tolerance && attached < 1 - tolerance && detached < tolerance};
+      greatest < 1 + tolerance && attached < 1 - tolerance && detached < tolerance,
+      fmt::format("{:g}", tolerance)};
 }
 
 Claim orthogonality(const Course& attached, const Course& detached, const std::string& weight) {
@@ -174,7 +175,7 @@ Claim orthogonality(const Course& attached, const Course& detached, const std::s
       fmt::format("|<W, dL/dW>| / (|W| |dL/dW|) of the first layer: {:.1e} attached, {:.1e} "
                   "detached",
                   without, with),
-      without < 0.01 && with > 10 * without};
+      without < 0.01 && with > 10 * without, "below 0.01 attached, ten times that detached"};
 }
 
 Series first_gradient(const Course& course) {
@@ -196,7 +197,7 @@ Claim scale_grows(const std::vector<Course>& attached, const std::vector<Course>
                       "log10: {}",
                       std::pow(10, cut.spread(scale).mean), std::pow(10, whole.spread(scale).mean),
                       found.reason),
-          found.verdict == Verdict::borne_out};
+          found.verdict == Verdict::borne_out, "the 95 % interval over seeds"};
 }
 
 std::string gradient_sizes(const std::vector<Course>& attached,

@@ -21,13 +21,15 @@ struct CurvePoint {
   bool operator==(const CurvePoint&) const;  ///< NaN equals NaN
 };
 
+/// What was measured at some steps of a training.
+using Trace = std::vector<std::pair<Index, double>>;
+
 /// The result of one training.
 struct Outcome {
   std::vector<CurvePoint> curve = {};
   std::map<std::string, double> values = {};  ///< final values, by name
   std::vector<double> items = {};             ///< test items, if a verdict needs them
-  /// What else was measured during the training, by name: steps and values.
-  std::map<std::string, std::vector<std::pair<Index, double>>> traces = {};
+  std::map<std::string, Trace> traces = {};   ///< what else was measured, by name
   double seconds = 0;
 
   /// Whether a value is not finite or the training loss ends above its start. Compares the means of

@@ -229,6 +229,14 @@ void Report::claim(const std::string& statement, const std::string& measured, bo
                        escaped(measured));
 }
 
+void Report::claim(const Claim& claim) {
+  this->claim(claim.statement, claim.measured, claim.holds, claim.tolerance);
+}
+
+void Report::published(const PublishedClaim& claim) {
+  published(claim.statement, claim.measured, claim.judgement);
+}
+
 void Report::published(const std::string& statement, const std::string& measured,
                        const Judgement& judgement) {
   const auto [words, look] = shown(judgement.verdict);

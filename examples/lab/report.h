@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/verdict.h"
+#include "lab/claim.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/heat_map.h"
 #include "tapegrad/train/plot.h"
@@ -58,10 +58,12 @@ class Report {
   ///   tolerance: how far the measurement may be from the statement, in words such as "below 1e-9"
   void claim(const std::string& statement, const std::string& measured, bool holds,
              const std::string& tolerance = "");
+  void claim(const Claim& claim);
   /// The same for a published claim about larger trainings. A small one need not confirm it, so its
   /// verdict does not make the program fail.
   void published(const std::string& statement, const std::string& measured,
                  const Judgement& judgement);
+  void published(const PublishedClaim& claim);
 
   /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError
   /// if a file cannot be written.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lab/char_models.h"
 #include "lab/comparison.h"
 #include "lab/detaching.h"
 #include "lab/registry.h"
@@ -96,8 +97,6 @@ struct DepthFlags {
   }
 };
 
-double bits(double nats) { return nats / std::log(2.0); }
-
 /// A text to learn, and its source.
 struct Corpus {
   std::string source;
@@ -109,35 +108,12 @@ Corpus make_corpus(const DepthFlags& flags) {
   const bool drawn = flags.data.empty();
   const std::string source =
       drawn ? "sentences that this program draws from a small grammar" : flags.data;
-  const std::string text = drawn ? grammar_text(4000, random) : read_text(flags.data);
-  expect<DataError>(!text.empty(), "{}: it is empty", source);
-  Corpus corpus{source, CharText(text)};
-  expect<DataError>(corpus.text.training.size() > flags.seq_len && corpus.text.rest.size() >= 2,
-                    "{}: {} characters are too few for --seq-len {}", source, text.size(),
-                    flags.seq_len);
-  return corpus;
+  return {source, text_to_learn(source, drawn ? grammar_text(4000, random) : read_text(flags.data),
+                                flags.seq_len)};
 }
 
 std::string to_string(const Spread& spread) {
   return std::isfinite(spread.mean) ? spread.to_string() : "diverges";
-}
-
-double validation_loss(const TransformerLm& net, const Indices& text, Index length) {
-  constexpr Index rows = 64;
-  double total = 0;
-  for (const auto& group : text_blocks(text, rows, length))
-    for (const auto& [inputs, targets] : group)
-      total += cross_entropy(net(inputs), targets).item() * static_cast<double>(targets.size());
-  return bits(total / static_cast<double>(text.size() - 1));
-}
-
-/// Initializes matrices as U(+-1/sqrt(inputs)), like the paper's code.
-void initialize_like_paper(const TransformerStack& stack, Random& random) {
-  for (Parameter& parameter : parameters(stack)) {
-    if (parameter.shape().rank() != 2) continue;
-    const double bound = 1 / std::sqrt(static_cast<double>(parameter.shape()[0]));
-    parameter.set(random.uniform(parameter.shape(), -bound, bound));
-  }
 }
 
 /// Returns the loss of the batch.
@@ -161,10 +137,10 @@ Outcome train(const DepthFlags& flags, const Column& column, const std::string& 
     const double loss =
         update(net, adam, random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order),
                random);
-    outcome.curve.push_back({step, bits(loss)});
+    outcome.curve.push_back({step, loss / std::log(2.0)});
     if (std::find(flags.steps.begin(), flags.steps.end(), step) != flags.steps.end())
       outcome.values[validation_after(step).value] =
-          validation_loss(net, corpus.text.rest, flags.seq_len);
+          bits_a_character(net, corpus.text.rest, flags.seq_len);
     progress.step(trial.number * flags.last_step() + step, loss);
   }
   return outcome;
@@ -272,15 +248,13 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
 void claims(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   std::vector<ByNorm> settings;
   for (const Column& column : columns) settings.push_back(column.results);
-  for (const Claim& claim : detaching_claims(settings))
-    report.claim(claim.statement, claim.measured, claim.holds);
+  for (const Claim& claim : detaching_claims(settings)) report.claim(claim);
   for (const std::string& init : flags.inits) {
     std::vector<Column> chosen = columns;
     std::erase_if(chosen, [&](const Column& c) { return c.init != init; });
     report.paragraph(init == "library" ? "With the library's initial values:"
                                        : "With the initial values of the paper's code:");
-    for (const PublishedClaim& claim : published_claims(chosen))
-      report.published(claim.statement, claim.measured, claim.judgement);
+    for (const PublishedClaim& claim : published_claims(chosen)) report.published(claim);
   }
 }
 

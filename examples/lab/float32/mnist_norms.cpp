@@ -233,15 +233,6 @@ class Laboratory {
   Index before_ = 0, done_ = 0;  // steps: of the networks before, and all
 };
 
-void show(Report& report, const std::vector<PublishedClaim>& claims) {
-  for (const PublishedClaim& claim : claims)
-    report.published(claim.statement, claim.measured, claim.judgement);
-}
-
-void show(Report& report, const Claim& claim) {
-  report.claim(claim.statement, claim.measured, claim.holds);
-}
-
 /// The least loss that batch normalization of the logits allows at first, in the mean over batches.
 double mean_floor(const ImageSet& set, Index batch_size, std::uint64_t seed) {
   Random random(seed);
@@ -262,7 +253,7 @@ void floors(Report& report, const ImageSets& sets, std::uint64_t seed) {
   constexpr Index repeats = 12;
   Indices labels = Indices::uninitialized({10 * repeats});
   for (Index i = 0; i < labels.size(); ++i) labels.mutable_data()[i] = i % 10;
-  show(report, floor_claim(batch_norm_floor(labels, 10), repeats));
+  report.claim(floor_claim(batch_norm_floor(labels, 10), repeats));
 }
 
 void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
@@ -289,7 +280,7 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
                           small[i].spread(late_loss).to_string(),
                           small[i].spread(test_error).to_string(2)});
   report.table(table);
-  show(report, batch_size_claims(large, small));
+  for (const PublishedClaim& claim : batch_size_claims(large, small)) report.published(claim);
 }
 
 void systems(Report& report, const std::vector<Results>& results) {
@@ -304,8 +295,8 @@ void systems(Report& report, const std::vector<Results>& results) {
     by_norm[results[i].system] = results[i];
   }
   report.table(table);
-  for (const Claim& claim : detaching_claims({by_norm})) show(report, claim);
-  show(report, system_claims(results));
+  for (const Claim& claim : detaching_claims({by_norm})) report.claim(claim);
+  for (const PublishedClaim& claim : system_claims(results)) report.published(claim);
 }
 
 void first_epoch(Report& report, const std::vector<Results>& results) {
@@ -318,7 +309,7 @@ void first_epoch(Report& report, const std::vector<Results>& results) {
   }
   report.table(table);
   report.figure("first_epoch", diagram);
-  show(report, first_epoch_claims(results));
+  for (const PublishedClaim& claim : first_epoch_claims(results)) report.published(claim);
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -49,10 +49,6 @@ Diagram diagram(const std::string& title, const std::string& x, const std::strin
 
 using MakeTask = std::function<Task(const std::string& norm, Random& random)>;
 
-void show(Report& report, const Claim& claim) {
-  report.claim(claim.statement, claim.measured, claim.holds);
-}
-
 /// tolerance: of what must be equal, for the precision in which the nets were trained
 void judge(Report& report, const std::string& file, const std::string& net,
            const std::vector<Course>& courses, double tolerance) {
@@ -74,8 +70,8 @@ void judge(Report& report, const std::string& file, const std::string& net,
                                             "before s^2 / after", courses, ratio_curve));
   report.figure(file + "_scale", diagram(net + ": what the norms divide by", "step",
                                          "log10 of s, mean over norms", courses, scale_curve));
-  show(report, recentering(net, courses, tolerance));
-  show(report, rescaling(net, courses, tolerance));
+  report.claim(recentering(net, courses, tolerance));
+  report.claim(rescaling(net, courses, tolerance));
 }
 
 void show_gradients(Report& report, const std::string& file, const std::string& net,
@@ -117,7 +113,7 @@ void compare_scales(Report& report, const std::string& file, const std::string& 
     for (std::size_t norm = 0; norm < more.size(); ++norm) by_norm[norm].push_back(more[norm]);
   }
   for (const std::size_t detached : {2u, 3u}) {
-    show(report, scale_grows(by_norm[0], by_norm[detached]));
+    report.claim(scale_grows(by_norm[0], by_norm[detached]));
     report.paragraph(gradient_sizes(by_norm[0], by_norm[detached]));
   }
 }
@@ -204,7 +200,7 @@ void compare_nets(Report& report, Index steps, std::uint64_t seed) {
       report, "mlp", "Multilayer perceptron on digits",
       [&](const std::string& norm, Random& random) { return mlp(images.train, norm, random); },
       steps, seed);
-  show(report, orthogonality(perceptrons[0], perceptrons[3], "layers.0.weight"));
+  report.claim(orthogonality(perceptrons[0], perceptrons[3], "layers.0.weight"));
 
   compare(
       report, "lstm", "Layer-normalized LSTM on characters",
