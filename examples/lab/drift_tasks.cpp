@@ -1,10 +1,10 @@
 #include "lab/drift_tasks.h"
 
-#include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
 
+#include "lab/char_models.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/tapegrad.h"
@@ -24,23 +24,7 @@ const std::map<std::string, KnownOptimizer> known_optimizers{
     {"muon", {"muon", 0.02, 0.02}},
 };
 
-constexpr Index rows_in_batch = 16, length = 32, images_in_batch = 32;
-
-double bits_a_character(const TransformerLm& net, const Indices& text) {
-  double total = 0;
-  for (const auto& group : text_blocks(text, 64, length))
-    for (const auto& [inputs, targets] : group)
-      total += cross_entropy(net(inputs), targets).item() * static_cast<double>(targets.size());
-  return total / static_cast<double>(text.size() - 1) / std::log(2.0);
-}
-
-void initialize_like_the_paper(const TransformerStack& stack, Random& random) {
-  for (Parameter& parameter : parameters(stack)) {
-    if (is_vector(parameter.shape())) continue;
-    const double bound = 1 / std::sqrt(static_cast<double>(parameter.shape()[0]));
-    parameter.set(random.uniform(parameter.shape(), -bound, bound));
-  }
-}
+constexpr Index rows_in_batch = 16, images_in_batch = 32;
 
 double error_percentage(const Layer& net, const ImageSet& set) {
   const std::vector<double> wrong = support::misclassified(net, set);
@@ -78,26 +62,32 @@ LearningTask transformer_task(const support::CharText& text, const DriftNet& opt
                                      .norm = NormSpec(norm),
                                      .placement = pre ? NormPlacement::pre : NormPlacement::post,
                                      .bias = false},
-                           .length = length});
-  if (options.initial == "paper") initialize_like_the_paper(net.stack, random);
+                           .length = characters_in_row});
+  if (options.initial == "paper") initialize_like_paper(net.stack, random);
   const auto order = std::make_shared<Random>(trial.batches());
   const Index half = text.rest.size() / 2;
-  return {
-      .fields = fields(net),
-      .feeds_norms =
-          [pre](const std::string& name) {
-            return (pre && name.starts_with("embedding.")) ||
-                   name.ends_with("attention.output.weight") || name.ends_with("down.weight");
-          },
-      .next =
-          [net, &text, order] {
-            return [net, batch = random_rows(text.training, rows_in_batch, length, *order)] {
-              return cross_entropy(net(batch.inputs), batch.targets);
-            };
-          },
-      .validation = [net, &text, half] { return bits_a_character(net, part(text.rest, 0, half)); },
-      .test = [net, &text,
-               half] { return bits_a_character(net, part(text.rest, half, text.rest.size())); }};
+  return {.fields = fields(net),
+          .feeds_norms =
+              [pre](const std::string& name) {
+                return (pre && name.starts_with("embedding.")) ||
+                       name.ends_with("attention.output.weight") || name.ends_with("down.weight");
+              },
+          .next =
+              [net, &text, order] {
+                return [net, batch = random_rows(text.training, rows_in_batch, characters_in_row,
+                                                 *order)] {
+                  return cross_entropy(net(batch.inputs), batch.targets);
+                };
+              },
+          .validation =
+              [net, &text, half] {
+                return bits_a_character(net, part(text.rest, 0, half), characters_in_row);
+              },
+          .test =
+              [net, &text, half] {
+                return bits_a_character(net, part(text.rest, half, text.rest.size()),
+                                        characters_in_row);
+              }};
 }
 
 LearningTask perceptron_task(const support::ImageSets& sets, const DriftNet& options,
@@ -150,29 +140,37 @@ Condition ConditionLists::base() const {
 }
 
 std::vector<Condition> ConditionLists::conditions() const {
-  std::vector<Condition> all{base()};
-  const auto vary = [&](const Condition& from, const auto& values, const auto& set) {
-    for (std::size_t i = 1; i < values.size(); ++i) {
-      all.push_back(from);
-      set(all.back(), values[i]);
-    }
-  };
-  const auto set_optimizer = [](Condition& c, const std::string& v) { c.optimizer = v; };
-  vary(base(), optimizers, set_optimizer);
-  vary(base(), layers, [](Condition& c, Index v) { c.net.layers = v; });
-  vary(base(), channels, [](Condition& c, Index v) { c.net.channels = v; });
-  vary(base(), steps, [](Condition& c, Index v) { c.steps = v; });
-  if (base().is_text()) {
-    vary(base(), initials, [](Condition& c, const std::string& v) { c.net.initial = v; });
-    vary(base(), placements, [](Condition& c, const std::string& v) { c.net.placement = v; });
-  }
-  for (std::size_t i = 1; i < tasks.size(); ++i) {
-    Condition other = base();
-    other.task = tasks[i];
-    all.push_back(other);
-    vary(other, optimizers, set_optimizer);
-    if (other.task == "cnn")
-      vary(other, axes, [](Condition& c, const std::string& v) { c.net.axes = v; });
+  std::vector<Condition> all;
+  for (const std::string& task : tasks) {
+    Condition from = base();
+    from.task = task;
+    const bool first = task == tasks.front();
+    all.push_back(from);
+    // Adds a condition for each further value. `member` returns what to set of a condition.
+    const auto vary = [&](const auto& values, const auto& member) {
+      for (std::size_t i = 1; i < values.size(); ++i) {
+        all.push_back(from);
+        member(all.back()) = values[i];
+      }
+    };
+    vary(
+        optimizers, [](Condition & c) -> auto& { return c.optimizer; });
+    if (task == "cnn")
+      vary(
+          axes, [](Condition & c) -> auto& { return c.net.axes; });
+    if (!first) continue;
+    vary(
+        steps, [](Condition & c) -> auto& { return c.steps; });
+    if (task == "cnn") continue;
+    vary(
+        layers, [](Condition & c) -> auto& { return c.net.layers; });
+    vary(
+        channels, [](Condition & c) -> auto& { return c.net.channels; });
+    if (!from.is_text()) continue;
+    vary(
+        initials, [](Condition & c) -> auto& { return c.net.initial; });
+    vary(
+        placements, [](Condition & c) -> auto& { return c.net.placement; });
   }
   return all;
 }
@@ -184,13 +182,14 @@ std::vector<std::string> drift_optimizers() {
 }
 
 std::string DriftData::digest() const {
-  return grammar.digest() + (text ? text->digest() : "") + images.digest() + images.test_digest();
+  return grammar.digest() + (text ? text->digest() : "") +
+         (images ? images->digest() + images->test_digest() : "");
 }
 
 LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
                        const Trial& trial) {
-  if (condition.task == "mnist") return perceptron_task(data.images, condition.net, norm, trial);
-  if (condition.task == "cnn") return conv_net_task(data.images, condition.net, norm, trial);
+  if (condition.task == "mnist") return perceptron_task(*data.images, condition.net, norm, trial);
+  if (condition.task == "cnn") return conv_net_task(*data.images, condition.net, norm, trial);
   return transformer_task(condition.task == "text" ? *data.text : data.grammar, condition.net, norm,
                           trial);
 }

@@ -51,23 +51,26 @@ struct ConditionLists {
 
   /// The first values of all lists.
   Condition base() const;
-  /// The base, then conditions that differ from it in one thing. On another task, what is varied is
-  /// the optimizer and, for a cnn, the axes.
+  /// The base, then conditions that differ from it in one thing that its task depends on. On the
+  /// other tasks, what is varied is the optimizer and, for a cnn, the axes.
   std::vector<Condition> conditions() const;
 };
+
+/// In a batch of a Transformer.
+inline constexpr Index characters_in_row = 32;
 
 /// The optimizers of conditions. "sign" makes steps of equal size in each element.
 std::vector<std::string> drift_optimizers();
 
 struct DriftData {
   support::CharText grammar;
-  std::optional<support::CharText> text = {};
-  support::ImageSets images;
+  std::optional<support::CharText> text = {};     ///< for the task text
+  std::optional<support::ImageSets> images = {};  ///< for the tasks mnist and cnn
 
   std::string digest() const;
 };
 
-/// The task of a condition, with a norm. Batches have 16 rows of 32 characters, or 32 images. It is
+/// The task of a condition, with a norm. Batches have 16 rows of characters, or 32 images. It is
 /// judged by bits a character, or by the share of errors in %. The data must outlive it.
 LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
                        const Trial& trial);

@@ -101,6 +101,35 @@ void set_remedy(Optimizer& optimizer, const LearningTask& task, Remedy remedy) {
     optimizer.set_group(chosen, {.center_weights = Centering::outputs});
 }
 
+struct LossAndGradients {
+  double loss;
+  std::vector<Tensor> gradients;
+};
+
+LossAndGradients differentiated(Remedy remedy, const std::function<Tensor()>& batch_loss,
+                                const std::vector<Parameter>& parameters) {
+  const Tape tape;
+  const Tensor loss = remedied(remedy, batch_loss);
+  return {loss.item(), grad(loss, parameters)};
+}
+
+// Adds a point to each trace.
+void measure(Outcome& outcome, Index step, const LearningTask& task,
+             const std::function<Tensor()>& batch_loss, const std::vector<Tensor>& gradients) {
+  const Sight sight = look(batch_loss);
+  const std::vector<Tensor> attached = attached_gradient(batch_loss, parameters(task.fields));
+  const double size = std::sqrt(inner(gradients, gradients)),
+               attached_size = std::sqrt(inner(attached, attached));
+  const auto trace = [&](const char* name, double value) {
+    outcome.traces[name].emplace_back(step, value);
+  };
+  trace("ratio", sight.ratio);
+  trace("deviation", sight.deviation);
+  trace("size", size / attached_size);
+  trace("common", common_share(task, gradients));
+  trace("cosine", inner(gradients, attached) / (attached_size * size));
+}
+
 }  // namespace
 
 Remedy remedy_of(const std::string& name) {
@@ -132,29 +161,11 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
   set_remedy(*optimizer, task, options.remedy);
   const Schedule schedule = options.optimizer.make_schedule(options.steps);
   Outcome outcome;
-  const auto trace = [&](const char* name, Index step, double value) {
-    outcome.traces[name].emplace_back(step, value);
-  };
   for (Index step = 1; step <= options.steps; ++step) {
     const std::function<Tensor()> batch_loss = task.next();
-    std::vector<Tensor> gradients;
-    double loss = 0;
-    {
-      const Tape tape;
-      const Tensor found = remedied(options.remedy, batch_loss);
-      loss = found.item();
-      gradients = grad(found, all);
-    }
-    if (step == 1 || step % (options.steps / options.measures) == 0) {
-      const Sight sight = look(batch_loss);
-      const std::vector<Tensor> attached = attached_gradient(batch_loss, all);
-      const double size = std::sqrt(inner(gradients, gradients) / inner(attached, attached));
-      trace("ratio", step, sight.ratio);
-      trace("deviation", step, sight.deviation);
-      trace("size", step, size);
-      trace("common", step, common_share(task, gradients));
-      trace("cosine", step, inner(gradients, attached) / inner(attached, attached) / size);
-    }
+    const auto [loss, gradients] = differentiated(options.remedy, batch_loss, all);
+    if (step == 1 || step % (options.steps / options.measures) == 0)
+      measure(outcome, step, task, batch_loss, gradients);
     optimizer->set_learning_rate(schedule(step - 1));
     optimizer->step(gradients);
     outcome.curve.push_back({step, loss});

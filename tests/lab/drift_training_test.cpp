@@ -110,10 +110,17 @@ TEST_CASE("conditions differ from the base in one thing") {
   for (const Condition& condition : lists.conditions()) names.push_back(condition.name());
   CHECK(names == std::vector<std::string>{
                      "grammar adam library pre 2x32 300", "grammar sgd library pre 2x32 300",
-                     "grammar adam library pre 6x32 300", "grammar adam library pre 2x128 300",
-                     "grammar adam library pre 2x32 1200", "grammar adam paper pre 2x32 300",
+                     "grammar adam library pre 2x32 1200", "grammar adam library pre 6x32 300",
+                     "grammar adam library pre 2x128 300", "grammar adam paper pre 2x32 300",
                      "grammar adam library post 2x32 300", "cnn adam image 300",
                      "cnn sgd image 300", "cnn adam channels 300"});
+
+  lists.tasks = {"cnn", "mnist"};  // neither depends on initial values, and a cnn on no sizes
+  lists.optimizers = {"adam"};
+  names.clear();
+  for (const Condition& condition : lists.conditions()) names.push_back(condition.name());
+  CHECK(names == std::vector<std::string>{"cnn adam image 300", "cnn adam channels 300",
+                                          "cnn adam image 1200", "mnist adam 2x128 300"});
 }
 
 TEST_CASE("what feeds norms is all that it is made of") {

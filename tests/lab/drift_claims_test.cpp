@@ -1,0 +1,54 @@
+#include "lab/drift_claims.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "results.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+/// A training whose gradients have common modes of these sizes, from the first step on.
+Results with_common_mode(const std::string& norm, const std::vector<double>& sizes) {
+  Outcome training;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    training.traces["common"].emplace_back(i + 1, sizes[i]);
+  return {norm, {training}};
+}
+
+bool common_mode_claimed(const std::vector<double>& attached, const std::vector<double>& detached) {
+  const ByNorm sound{{"layer_simple", with_common_mode("layer_simple", {1e-6, 2e-6})},
+                     {"detach_mean", with_common_mode("detach_mean", {0.3, 0.001})}};
+  const ByNorm other{{"layer_simple", with_common_mode("layer_simple", attached)},
+                     {"detach_mean", with_common_mode("detach_mean", detached)}};
+  return common_mode_claim({sound, other}).holds;
+}
+
+}  // namespace
+
+TEST_CASE("a common mode in attached gradients, or none in detached ones, is refused") {
+  CHECK(common_mode_claimed({1e-6, 1e-6}, {0.2, 0.0}));
+  CHECK_FALSE(common_mode_claimed({1e-6, 0.01}, {0.2, 0.2}));
+  CHECK_FALSE(common_mode_claimed({NAN, 1e-6}, {0.2, 0.2}));
+  CHECK_FALSE(common_mode_claimed({1e-6, 1e-6}, {0.001, 0.2}));
+  CHECK_FALSE(common_mode_claimed({1e-6, 1e-6}, {NAN, 0.2}));
+}
+
+TEST_CASE("the published order of detached statistics is contradicted by the other one") {
+  const Results low = results("low", held_out, {1, 1.1, 0.9}),
+                high = results("high", held_out, {2, 2.1, 1.9});
+  const PublishedClaim published = cheaper_mean_claim("grammar", low, high);
+  CHECK(published.judgement.verdict == Verdict::borne_out);
+  CHECK_THAT(published.statement, Contains("grammar: detaching the mean costs less"));
+  CHECK(published.measured == "losses of 1.000 +- 0.100 and 2.000 +- 0.100");
+  CHECK(cheaper_mean_claim("grammar", high, low).judgement.verdict == Verdict::contradicted);
+}
+
+TEST_CASE("the largest value of a trace is its NaN if it has one") {
+  CHECK(largest({{1, 0.5}, {2, 3}, {3, 1}}) == 3);
+  CHECK(std::isnan(largest({{1, 0.5}, {2, NAN}, {3, 1}})));
+}
