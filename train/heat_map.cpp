@@ -67,12 +67,15 @@ std::string number(double value, int decimals) {
   return fmt::format("{:.{}f}", std::round(power * value) / power + 0.0, decimals);  // never -0
 }
 
-// As many as fit the cells: one, or none.
+// As many as fit the cells: two at most for numbers of one digit, one for others.
 int decimals(const Canvas& canvas, const HeatMap& map, double cell_width) {
+  int count = 2;
   for (const auto& row : map.values)
-    for (const double value : row)
-      if (canvas.text_width(number(value, 1)) > cell_width) return 0;
-  return 1;
+    for (const double value : row) {
+      if (std::isfinite(value) && std::abs(value) >= 10) count = std::min(count, 1);
+      while (count > 0 && canvas.text_width(number(value, count)) > cell_width) --count;
+    }
+  return count;
 }
 
 // Where the cells are.

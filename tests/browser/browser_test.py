@@ -38,8 +38,19 @@ class Pages(unittest.TestCase):
         for program in FLAGS:
             shutil.copy(PAGES / program / f"{program}.html", cls.path)
         subprocess.run([LAB, "tape_tour", "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
+        cls.compare_runs()
         cls.driver = browser()
         cls.addClassCleanup(cls.driver.quit)
+
+    @classmethod
+    def compare_runs(cls):
+        """Trains twice, and makes the page of both, runs.html."""
+        trainer = LAB.parent.parent / "trainers/mnist"
+        logs = [cls.path / name for name in ("slow", "fast")]
+        for log, rate in zip(logs, ("1e-4", "1e-2")):
+            subprocess.run([trainer, "--hidden", "8", "--epochs", "1", "--lr", rate, "--log-dir", log, "--quiet"],
+                           check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([LAB, "gradients", "--runs", *logs, "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
 
     def open(self, page, width):
         emulate(self.driver, width)
@@ -59,7 +70,7 @@ class Pages(unittest.TestCase):
 
     def test_every_page_at_both_widths(self):
         pages = sorted(self.path.glob("*.html"))
-        self.assertEqual(len(pages), len(FLAGS) + 2)
+        self.assertEqual(len(pages), len(FLAGS) + 3)
         for page in pages:
             for width in (DESKTOP, PHONE):
                 with self.subTest(page=page.name, width=width):
@@ -67,6 +78,7 @@ class Pages(unittest.TestCase):
                     self.assertEqual(self.problems(), [])
                     if not page.name.startswith("tape_"):
                         self.assertTrue(self.driver.find_elements(By.TAG_NAME, "figure"))
+                    if page.stem in FLAGS:
                         self.assertTrue(self.driver.find_elements(By.CLASS_NAME, "claim"))
 
     def test_what_is_broken_is_found(self):

@@ -29,6 +29,10 @@ TEST_CASE("a cell's color is as strong as its value is great, and it shows the n
         std::vector<std::string>{"0.06", "0.06", "0.00", "0.94", "0.72", "0.50"});
   CHECK(find_all(image, "text-anchor=\"middle\"[^>]*>(-?[0-9.inf]+|-)<") ==
         std::vector<std::string>{"-16.0", "-inf", "-", "0.0", "-4.0", "-8.0"});
+  HeatMap digits = map();
+  digits.values = {{0.5, -1.25, 9}, {0, NAN, -INFINITY}};
+  CHECK(find_all(svg(digits), "text-anchor=\"middle\"[^>]*>(-?[0-9.inf]+|-)<") ==
+        std::vector<std::string>{"0.50", "-1.25", "9.00", "0.00", "-", "-inf"});
   HeatMap small = map();
   small.values[0][0] = -0.01;
   CHECK_THAT(svg(small), !Contains(">-0.0<"));

@@ -195,6 +195,31 @@ std::string cost(const Column& column, const std::string& norm) {
   return reason.substr(0, reason.find(" ("));
 }
 
+/// What each norm loses against layer_simple, after the most steps at the highest rate.
+HeatMap cost_map(const std::vector<Column>& columns, const DepthFlags& flags) {
+  const double rate = *std::max_element(flags.rates.begin(), flags.rates.end());
+  HeatMap map{.title = "What a norm loses against layer_simple",
+              .rows = {},
+              .columns = {},
+              .values = {},
+              .unit = "bits a character",
+              .caption = fmt::format("The stronger the blue, the more a norm loses; below 0 it "
+                                     "gains. Means over seeds after {} steps at the rate {}.",
+                                     flags.last_step(), rate)};
+  for (const std::string& norm : flags.norms)
+    if (norm != "layer_simple") map.columns.push_back(norm);
+  std::vector<Column> shown = columns;
+  std::erase_if(shown,
+                [&](const Column& c) { return c.rate != rate || c.steps != flags.last_step(); });
+  for (const Column& column : shown) {
+    map.rows.push_back(column.name(shown));
+    map.values.emplace_back();
+    for (const std::string& norm : map.columns)
+      map.values.back().push_back(column.spread(norm).mean - column.spread("layer_simple").mean);
+  }
+  return map;
+}
+
 /// A row for each setting, since there are more settings than norms.
 void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   Table losses{
@@ -224,7 +249,9 @@ void tables(Report& report, const std::vector<Column>& columns, const DepthFlags
     losses.rows.back().push_back(best_norm(column));
   }
   report.table(losses);
-  if (columns.front().results.contains("layer_simple")) report.table(costs);
+  if (!columns.front().results.contains("layer_simple")) return;
+  report.table(costs);
+  report.heat_map("costs", cost_map(columns, flags), Talk::yes);
 }
 
 /// Training curves of each network, one figure for all norms.
@@ -235,7 +262,9 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
                                 c.placement, c.layers, c.channels, c.rate, c.init),
                     "optimizer steps",
                     "bits a character",
-                    {}};
+                    {},
+                    false,
+                    "Detached forms compute the values of layer_simple; their gradients differ."};
     for (const std::string& norm : flags.norms) {
       diagram.series.push_back(thinned(mean_training_curve(c.of(norm))));
       diagram.series.back().name = norm;

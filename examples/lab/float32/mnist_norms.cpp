@@ -260,15 +260,26 @@ void batch_sizes(Report& report, Laboratory& laboratory, Index updates) {
   std::vector<Results> results[2];  // batches of 128, and of 4
   for (const std::size_t small : {0, 1}) {
     const Index size = small == 1 ? 4 : 128;
-    Diagram losses{fmt::format("Training loss, batches of {}", size), "updates", "nats", {}};
-    Diagram errors{fmt::format("Validation error, batches of {}", size), "updates", "percent", {}};
+    Diagram losses{
+        fmt::format("Training loss, batches of {}", size),
+        "updates",
+        "nats",
+        {},
+        false,
+        "Batch normalization of the logits keeps the loss of \"batch\" above its floor."};
+    Diagram errors{fmt::format("Validation error, batches of {}", size),
+                   "updates",
+                   "percent",
+                   {},
+                   false,
+                   "Means over seeds; the bands are their standard deviations."};
     results[small] = laboratory.mlps(size, small == 1 ? small_batch_updates * updates : updates);
     for (const Results& each : results[small]) {
       losses.series.push_back(mean_training_curve(each));
       errors.series.push_back(mean_validation_curve(each));
     }
     report.figure(fmt::format("loss_{}", size), losses);
-    report.figure(fmt::format("error_{}", size), errors);
+    report.figure(fmt::format("error_{}", size), errors, small == 1 ? Talk::yes : Talk::no);
   }
   const auto& [large, small] = results;
   Table table{"The mlp: training loss over the last half of the updates, test error in percent",
@@ -301,7 +312,12 @@ void systems(Report& report, const std::vector<Results>& results) {
 
 void first_epoch(Report& report, const std::vector<Results>& results) {
   Table table{"The cnn: training loss over the first epoch", {"norm", "loss"}, {}};
-  Diagram diagram{"The cnn in its first epoch", "updates", "training loss", {}};
+  Diagram diagram{"The cnn in its first epoch",
+                  "updates",
+                  "training loss",
+                  {},
+                  false,
+                  "The earlier a curve falls, the faster its net learns."};
   for (const char* norm : {"none", "layer", "batch", "instance", "group"}) {
     const Results& result = of_system(results, norm);
     table.rows.push_back({norm, result.spread(first_epoch_loss).to_string()});

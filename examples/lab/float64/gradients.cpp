@@ -41,8 +41,9 @@ Course train(const std::string& norm, const Task& task, Index steps) {
 
 /// A curve of each course.
 Diagram diagram(const std::string& title, const std::string& x, const std::string& y,
-                const std::vector<Course>& courses, Series (*curve)(const Course&)) {
-  Diagram diagram{title, x, y, {}};
+                const std::vector<Course>& courses, Series (*curve)(const Course&),
+                const std::string& caption) {
+  Diagram diagram{title, x, y, {}, false, caption};
   for (const Course& course : courses) diagram.series.push_back(curve(course));
   return diagram;
 }
@@ -51,7 +52,7 @@ using MakeTask = std::function<Task(const std::string& norm, Random& random)>;
 
 /// tolerance: of what must be equal, for the precision in which the nets were trained
 void judge(Report& report, const std::string& file, const std::string& net,
-           const std::vector<Course>& courses, double tolerance) {
+           const std::vector<Course>& courses, double tolerance, Talk talk = Talk::no) {
   Table table{net,
               {"norm", "|mean| after", "s |mean| before", "s^2 variance before / after", "largest",
                "drift of inputs", "s at the end", "last loss"},
@@ -66,10 +67,17 @@ void judge(Report& report, const std::string& file, const std::string& net,
          fmt::format("{:.3f}", course.last_loss)});
   }
   report.table(table);
-  report.figure(file + "_variance", diagram(net + ": variance of the gradient", "step",
-                                            "before s^2 / after", courses, ratio_curve));
-  report.figure(file + "_scale", diagram(net + ": what the norms divide by", "step",
-                                         "log10 of s, mean over norms", courses, scale_curve));
+  report.figure(file + "_variance",
+                diagram(net + ": variance of the gradient", "step", "before s^2 / after", courses,
+                        ratio_curve,
+                        "A detached deviation divides the gradient, and the curve is at 1. An "
+                        "attached one also takes a part of it away."));
+  report.figure(file + "_scale",
+                diagram(net + ": what the norms divide by", "step", "log10 of s, mean over norms",
+                        courses, scale_curve,
+                        "With a detached deviation the gradient has a part along the weights, and "
+                        "s moves with it."),
+                talk);
   report.claim(recentering(net, courses, tolerance));
   report.claim(rescaling(net, courses, tolerance));
 }
@@ -77,11 +85,13 @@ void judge(Report& report, const std::string& file, const std::string& net,
 void show_gradients(Report& report, const std::string& file, const std::string& net,
                     const std::vector<Course>& courses) {
   report.figure(file + "_first", diagram(net + ": the gradient at the first norm", "step",
-                                         "log10 of its variance, before", courses, first_gradient));
+                                         "log10 of its variance, before", courses, first_gradient,
+                                         "What reaches the first norm has passed all the others."));
   report.figure(file + "_depth",
                 diagram(net + ": the gradient at each norm, second half of the training",
                         "norm, from the input on", "log10 of its variance, before", courses,
-                        gradient_by_depth));
+                        gradient_by_depth,
+                        "Gradients run from the last norm, on the right, to the first one."));
 }
 
 std::vector<Course> train_all(const MakeTask& make, Index steps, std::uint64_t seed) {
@@ -94,9 +104,10 @@ std::vector<Course> train_all(const MakeTask& make, Index steps, std::uint64_t s
 }
 
 std::vector<Course> compare(Report& report, const std::string& file, const std::string& net,
-                            const MakeTask& make, Index steps, std::uint64_t seed) {
+                            const MakeTask& make, Index steps, std::uint64_t seed,
+                            Talk talk = Talk::no) {
   std::vector<Course> courses = train_all(make, steps, seed);
-  judge(report, file, net, courses, exact);
+  judge(report, file, net, courses, exact, talk);
   return courses;
 }
 
@@ -104,7 +115,7 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
 /// of the size of gradients.
 void compare_scales(Report& report, const std::string& file, const std::string& net,
                     const MakeTask& make, Index steps, std::uint64_t seed) {
-  const std::vector<Course> first = compare(report, file, net, make, steps, seed);
+  const std::vector<Course> first = compare(report, file, net, make, steps, seed, Talk::yes);
   show_gradients(report, file, net, first);
   std::vector<std::vector<Course>> by_norm;  // for each norm, those of all seeds
   for (const Course& course : first) by_norm.push_back({course});
@@ -146,7 +157,7 @@ void compare_probes(Report& report, const std::vector<std::string>& directories)
                       [&](const Course& each) { return attached(each.norm) == wanted; }),
           "--probed: a comparison needs means and deviations both attached and detached, as "
           "in a run with layer_simple and one with detach");
-  judge(report, "runs", "Runs", courses, 1e-3);
+  judge(report, "runs", "Runs", courses, 1e-3, Talk::yes);
   show_gradients(report, "runs", "Runs", courses);
 }
 

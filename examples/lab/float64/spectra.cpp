@@ -45,7 +45,7 @@ void zeros_of(Report& report, const LinearModels& subject, const Tensor& p, cons
   diagram.caption =
       "A curve ends where the eigenvalues are zero: each of its model's symmetries takes one away.";
   report.table(table);
-  report.figure("spectra", diagram);
+  report.figure("spectra", diagram, Talk::yes);
   report.claim(
       "The Fisher information has an eigenvalue 0 for each symmetry of the model, and no other.",
       "as many as the table lists", all, "zero: below 1e-10 of the largest");
