@@ -1,5 +1,7 @@
 #include "lab/drift_training.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -22,21 +24,31 @@ Moments moments(const Norm& norm, const Tensor& x) {
   return {mu, sqrt(v + norm.spec.statistics.epsilon)};
 }
 
-// The statistics of norms in one forward pass.
+// The norms in one forward pass, from the input on, and the gradients of the loss.
 struct Sight {
-  double ratio = 0;      // the largest of all norms
-  double deviation = 0;  // of the last norm
+  std::vector<double> ratios, deviations;        // |mu| / s and s, their means over rows
+  std::vector<Tensor> at_inputs, at_parameters;  // gradients: of each norm's input, of parameters
 };
 
-Sight look(const std::function<Tensor()>& loss) {
+enum class Statistics { own, attached };
+
+Sight look(const LearningTask& task, const std::function<Tensor()>& loss, Statistics statistics) {
   Sight sight;
+  std::vector<Tensor> inputs;
+  const Tape tape;
   const AroundNorms around([&](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
-    const auto [mu, s] = moments(norm, x);
-    sight.ratio = std::max(sight.ratio, static_cast<double>(mean(abs(mu) / s).item()));
-    sight.deviation = mean(s).item();
-    return apply(x);
+    {
+      const NoGrad aside;
+      const auto [mu, s] = moments(norm, x);
+      sight.ratios.push_back(mean(abs(mu) / s).item());
+      sight.deviations.push_back(mean(s).item());
+    }
+    inputs.push_back(x);
+    return statistics == Statistics::attached ? with_attached_statistics(norm, x, apply) : apply(x);
   });
-  loss();
+  const Tensor found = loss();
+  sight.at_inputs = grad(found, inputs, {.keep = true});
+  sight.at_parameters = grad(found, parameters(task.fields));
   return sight;
 }
 
@@ -59,11 +71,8 @@ double common_share(const LearningTask& task, const std::vector<Tensor>& gradien
   return std::sqrt(common / all);
 }
 
-std::vector<Tensor> attached_gradient(const std::function<Tensor()>& loss,
-                                      const std::vector<Parameter>& parameters) {
-  const Tape tape;
-  const AroundNorms attached = attached_statistics();
-  return grad(loss(), parameters);
+double cosine(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return inner(a, b) / std::sqrt(inner(a, a) * inner(b, b));
 }
 
 Tensor penalized(const std::function<Tensor()>& loss) {
@@ -116,18 +125,23 @@ LossAndGradients differentiated(Remedy remedy, const std::function<Tensor()>& ba
 // Adds a point to each trace.
 void measure(Outcome& outcome, Index step, const LearningTask& task,
              const std::function<Tensor()>& batch_loss, const std::vector<Tensor>& gradients) {
-  const Sight sight = look(batch_loss);
-  const std::vector<Tensor> attached = attached_gradient(batch_loss, parameters(task.fields));
-  const double size = std::sqrt(inner(gradients, gradients)),
-               attached_size = std::sqrt(inner(attached, attached));
-  const auto trace = [&](const char* name, double value) {
+  const Sight own = look(task, batch_loss, Statistics::own),
+              attached = look(task, batch_loss, Statistics::attached);
+  const auto trace = [&](const std::string& name, double value) {
     outcome.traces[name].emplace_back(step, value);
   };
-  trace("ratio", sight.ratio);
-  trace("deviation", sight.deviation);
-  trace("size", size / attached_size);
+  trace("ratio", *std::max_element(own.ratios.begin(), own.ratios.end()));
+  trace("deviation", own.deviations.back());
+  trace("cosine", cosine(gradients, attached.at_parameters));
+  trace("size", std::sqrt(inner(gradients, gradients) /
+                          inner(attached.at_parameters, attached.at_parameters)));
   trace("common", common_share(task, gradients));
-  trace("cosine", inner(gradients, attached) / (attached_size * size));
+  for (std::size_t i = 0; i < own.ratios.size(); ++i) {
+    trace(of_norm("ratio", i), own.ratios[i]);
+    trace(of_norm("deviation", i), own.deviations[i]);
+    trace(of_norm("cosine", i), cosine({own.at_inputs[i]}, {attached.at_inputs[i]}));
+    trace(of_norm("variance", i), var(own.at_inputs[i]).item());
+  }
 }
 
 }  // namespace
@@ -144,14 +158,17 @@ Remedy remedy_of(const std::string& name) {
   return found->second;
 }
 
-AroundNorms attached_statistics() {
-  return AroundNorms([](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
-    const NormOptions& found = norm.spec.statistics;
-    if (!found.detach_mean && !found.detach_scale) return apply(x);
-    NormOptions attached = found;
-    attached.detach_mean = attached.detach_scale = false;
-    return normalize(x, norm.fields_of(x.shape()), attached);
-  });
+Tensor with_attached_statistics(const Norm& norm, const Tensor& x,
+                                const AroundNorms::Apply& apply) {
+  const NormOptions& found = norm.spec.statistics;
+  if (!found.detach_mean && !found.detach_scale) return apply(x);
+  NormOptions attached = found;
+  attached.detach_mean = attached.detach_scale = false;
+  return normalize(x, norm.fields_of(x.shape()), attached);
+}
+
+std::string of_norm(const std::string& trace, std::size_t norm) {
+  return fmt::format("{} of norm {}", trace, norm + 1);
 }
 
 Outcome train_watched(const LearningTask& task, const DriftOptions& options,

@@ -52,12 +52,17 @@ struct DriftOptions {
 ///     size         of the gradient, divided by the size of that one
 ///     common       size of the common mode in the gradients of what feeds norms, divided by theirs
 ///
+/// and, for each norm by `of_norm`, "ratio", "deviation" and, of the gradient with respect to the
+/// norm's input, "cosine" as above and "variance" over its elements. Those do not see remedies.
+///
 /// Calls `seen` after each step.
 Outcome train_watched(const LearningTask& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen = {});
 
-/// While in scope, norms with detached statistics are differentiated as if they were attached.
-/// Their values do not change.
-AroundNorms attached_statistics();
+/// The name of a norm's trace.   norm: its number from the input on, from 0
+std::string of_norm(const std::string& trace, std::size_t norm);
+
+/// The normalization of x, differentiated as if its statistics were attached. For AroundNorms.
+Tensor with_attached_statistics(const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

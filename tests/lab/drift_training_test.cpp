@@ -38,14 +38,14 @@ double last_loss(const std::string& norm, Remedy remedy) {
 }
 
 // The least after the first step.
-double least(const Outcome& outcome, const char* trace) {
+double least(const Outcome& outcome, const std::string& trace) {
   double value = INFINITY;
   for (const auto& [step, y] : outcome.traces.at(trace))
     if (step > 1) value = std::min(value, y);
   return value;
 }
 
-double largest(const Outcome& outcome, const char* trace) {
+double largest(const Outcome& outcome, const std::string& trace) {
   double value = -INFINITY;
   for (const auto& [step, y] : outcome.traces.at(trace)) value = std::max(value, y);
   return value;
@@ -83,6 +83,24 @@ TEST_CASE("the gradient is compared with that of attached statistics") {
   CHECK(least(train_watched(regression("detach"), options(Remedy::none)), "cosine") < 0.99);
 }
 
+TEST_CASE("every norm is looked at, from the input on") {
+  const Outcome attached = train_watched(regression("layer_simple"), options(Remedy::none));
+  const Outcome detached = train_watched(regression("detach_mean"), options(Remedy::none));
+  for (const std::size_t norm : {0, 1}) {
+    CHECK(least(attached, of_norm("cosine", norm)) == Approx(1));
+    CHECK(least(detached, of_norm("cosine", norm)) < 0.99);
+    CHECK(least(detached, of_norm("variance", norm)) > 0);
+  }
+  CHECK_FALSE(detached.traces.contains(of_norm("ratio", 2)));
+  const auto at = [&](const std::string& trace, std::size_t i) {
+    return detached.traces.at(trace).at(i).second;
+  };
+  for (std::size_t i = 0; i < detached.traces.at("ratio").size(); ++i) {
+    CHECK(at("ratio", i) == std::max(at("ratio of norm 1", i), at("ratio of norm 2", i)));
+    CHECK(at("deviation", i) == at("deviation of norm 2", i));
+  }
+}
+
 TEST_CASE("attached statistics change the gradient of a detached norm, not its values") {
   Random random(1);
   const Tensor x = random.normal({4, 6}) + 1, g = random.normal({4, 6});
@@ -92,7 +110,7 @@ TEST_CASE("attached statistics change the gradient of a detached norm, not its v
   };
   const Tensor expected = gradient(simple);
   CHECK(max(abs(gradient(detached) - expected)).item() > 0.1);
-  const AroundNorms around = attached_statistics();
+  const AroundNorms around(with_attached_statistics);
   CHECK(max(abs(gradient(detached) - expected)).item() < 1e-5);
   CHECK(max(abs(detached(x) - simple(x))).item() < 1e-5);
 }

@@ -5,18 +5,15 @@
 #include <cmath>
 #include <map>
 
-#include "lab/char_models.h"
 #include "lab/comparison.h"
 #include "lab/drift_claims.h"
-#include "lab/drift_tasks.h"
+#include "lab/drift_flags.h"
 #include "lab/registry.h"
 #include "lab/report.h"
-#include "support/grammar.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
-using namespace tapegrad::support;
 
 namespace {
 
@@ -40,76 +37,6 @@ struct Setting {
     return name;
   }
 };
-
-struct DriftFlags : ConditionLists {
-  std::vector<double> factors{1.0 / 3, 1, 3};
-  ComparisonFlags comparison{.seeds = 5};
-  std::string text, images;
-  bool quiet = false;
-
-  void add_to(Flags& flags) {
-    const auto names = [](const char* first, const char* second) {
-      return CLI::IsMember({first, second});
-    };
-    flags.setting("--tasks", tasks, "What nets learn: grammar, text (with --text), mnist, cnn")
-        ->check(CLI::IsMember({"grammar", "text", "mnist", "cnn"}));
-    flags.setting("--optimizers", optimizers, "Optimizers; sign: steps of equal size")
-        ->check(CLI::IsMember(drift_optimizers()));
-    flags
-        .setting("--initials", initials,
-                 "Initial weights of Transformers: the library's, N(0, "
-                 "0.02), or those of the paper's code, U(+-1/sqrt(inputs))")
-        ->check(names("library", "paper"));
-    flags.setting("--placements", placements, "Norms of Transformers")->check(names("pre", "post"));
-    flags.setting("--axes", axes, "What norms of the cnn take statistics over")
-        ->check(names("image", "channels"));
-    flags.setting("--layers", layers, "Layers of Transformers and perceptrons")
-        ->check(between(1, 100));
-    flags
-        .setting("--channels", channels,
-                 "Channels of Transformers, a multiple of 4; perceptrons "
-                 "have four times as many")
-        ->check(between(4, 4096));
-    flags.setting("--steps", steps, "Steps, in multiples of 20")->check(between(20, 1 << 20));
-    flags.setting("--lr-factors", factors, "Learning rates to try, as parts of the usual one")
-        ->check(positive());
-    comparison.add_to(flags, 1);
-    flags.setting("--text", text, "Text file for the task text")->check(file_name());
-    flags.setting("--data", images, "Directory of MNIST's four files; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST")
-        ->check(file_name());
-    flags.setting("--quiet", quiet, "No progress on standard error");
-  }
-
-  /// Throws CLI::ValidationError for values that do not fit.
-  void check() const {
-    const auto refuse_unless = [](bool fits, const char* flag, const std::string& what) {
-      if (!fits) throw CLI::ValidationError(flag, what);
-    };
-    for (const Index count : steps)
-      refuse_unless(count % DriftOptions{}.measures == 0, "--steps",
-                    fmt::format("{} is not a multiple of {}", count, DriftOptions{}.measures));
-    for (const Index count : channels)
-      refuse_unless(count % 4 == 0, "--channels", fmt::format("{} is not a multiple of 4", count));
-    refuse_unless(learns("text") == !text.empty(), "--text", "goes with the task text");
-  }
-
-  bool learns(const std::string& task) const {
-    return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
-  }
-  bool reads_images() const { return learns("mnist") || learns("cnn"); }
-};
-
-DriftData make_data(const DriftFlags& flags) {
-  Random random = Random(flags.comparison.seed).stream(7);
-  DriftData data{.grammar = CharText(grammar_text(8000, random))};
-  if (flags.learns("text"))
-    data.text = text_to_learn(flags.text, read_text(flags.text), characters_in_row);
-  if (flags.reads_images())
-    data.images = flags.images.empty() ? draw_image_sets(flags.comparison.seed)
-                                       : read_image_sets(flags.images);
-  return data;
-}
 
 std::string loss(const Results& results) {
   const Spread found = results.spread(held_out);
@@ -279,6 +206,46 @@ void figures(Report& report, const Laboratory& laboratory, const DriftFlags& fla
   report.figure("loss", losses);
 }
 
+/// The last values of a trace of each norm: the means over seeds, with deviations.
+Series over_norms(const Results& results, const std::string& trace, double (*shown)(double)) {
+  Series series{"", {}};
+  for (std::size_t norm = 0; results.trainings[0].traces.contains(of_norm(trace, norm)); ++norm) {
+    std::vector<double> values;
+    for (const Outcome& training : results.trainings)
+      values.push_back(shown(training.traces.at(of_norm(trace, norm)).back().second));
+    const Spread spread(values);
+    series.points.emplace_back(norm + 1, spread.mean);
+    if (values.size() > 1) series.deviations.push_back(spread.deviation);
+  }
+  return series;
+}
+
+/// Of the base, at the least of the learning rates, when the training ends.
+void figures_of_norms(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+  const double factor = *std::min_element(flags.factors.begin(), flags.factors.end());
+  const auto figure = [&](const std::string& title, const std::string& label,
+                          const std::string& trace, double (*shown)(double),
+                          const std::string& caption) {
+    Diagram diagram{title, "norm, from the input on", label, {}, false, caption};
+    for (const std::string& form : forms) {
+      diagram.series.push_back(
+          over_norms(laboratory.of({flags.base(), form, none, factor}), trace, shown));
+      diagram.series.back().name = form;
+    }
+    report.figure("norms_" + trace, diagram);
+  };
+  const auto same = [](double value) { return value; };
+  figure("Which norms drift", "log10 of |mu| / s at the end", "ratio", std::log10,
+         "Above 0 the mean is larger than the deviation.");
+  figure("What the norms divide by", "log10 of s at the end", "deviation", std::log10,
+         "A detached scale grows.");
+  figure("How right the gradient is at each norm", "cosine with the attached one", "cosine", same,
+         "Gradients run from the last norm, on the right, to the first one; each detached norm on "
+         "the way turns them.");
+  figure("How large the gradient is at each norm", "log10 of its variance", "variance", std::log10,
+         "Of the gradient with respect to a norm's input, over all rows and features.");
+}
+
 /// What must hold for all sizes.
 void claims(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   std::vector<ByNorm> settings;
@@ -354,7 +321,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     Cluster cluster;
     report.begin(self.name, "What drifts where the mean is detached", command_line(argc, argv),
                  cluster.is_first());
-    const DriftData data = make_data(drift);
+    const DriftData data = drift.make_data();
     ledger.begin(self.name, data.digest());
     Laboratory laboratory(drift, data);
     laboratory.train(Comparison(cluster, ledger, drift.comparison));
@@ -364,6 +331,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     law(report, laboratory, drift);
     report.table(remedy_table(laboratory, drift));
     figures(report, laboratory, drift);
+    figures_of_norms(report, laboratory, drift);
     claims(report, laboratory, drift);
     verdicts(report, laboratory, drift);
     return report.finish();
