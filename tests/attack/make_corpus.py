@@ -159,6 +159,27 @@ write("sentences", "no_label", "good\n")
 write("sentences", "no_words", "1\n")
 write("sentences", "long_label", "9" * 5000 + " x\n")
 
+def word(number, head, relation, form="a"):
+    return f"{number}\t{form}\t_\tX\tY\t_\t{head}\t{relation}\t_\t_\n"
+
+
+good = word(1, 2, "det") + word(2, 0, "root") + word(3, 2, "obj:x") + "\n"
+write("conllu", "good", "# text = a\n1-2\ta\t_\t_\t_\t_\t_\t_\t_\t_\n" + good + good)
+write("conllu", "packed", packed(good.encode()))
+write("conllu", "line_ends", good.replace("\n", "\r\n"))
+write("conllu", "empty_node", word(1, 0, "root") + word("1.1", "_", "_") + "\n")
+write("conllu", "crossing", word(1, 3, "x") + word(2, 4, "x") + word(3, 0, "root") + word(4, 3, "x") + "\n")
+write("conllu", "cut", good[:-20])
+write("conllu", "cut_between_lines", good[:-1])
+write("conllu", "cycle", word(1, 0, "root") + word(2, 3, "x") + word(3, 2, "x") + "\n")
+write("conllu", "two_roots", word(1, 0, "root") + word(2, 0, "root") + "\n")
+write("conllu", "head_out_of_range", word(1, 0, "root") + word(2, 3, "x") + "\n")
+write("conllu", "head_too_large", word(1, "9" * 30, "x") + "\n")
+write("conllu", "without_trees", word(1, "_", "_") + "\n")
+write("conllu", "not_utf8", word(1, 0, "root", "\xff").encode("latin-1") + b"\n")
+write("conllu", "long_field", word("9" * 5000, 0, "root") + "\n")
+write("conllu", "empty_field", good.replace("Y", ""))
+
 write("grammar", "good", "the dogs that the cat sees run. the cat sleeps.")
 write("grammar", "cut", ". the dogs that the cat that")
 
