@@ -28,6 +28,20 @@ double accuracy(const Tensor& logits, const Indices& labels) {
 
 double perplexity(double loss) { return std::exp(loss); }
 
+void AttachmentScore::add(const Arc& right, const Arc& guess) {
+  ++words;
+  if (guess.head == right.head) ++heads;
+  if (guess == right) ++arcs;
+}
+
+double AttachmentScore::uas() const {
+  return static_cast<double>(heads) / static_cast<double>(words);
+}
+
+double AttachmentScore::las() const {
+  return static_cast<double>(arcs) / static_cast<double>(words);
+}
+
 Confusion::Confusion(Index classes)
     : classes_(expect_positive("confusion", "classes", classes)),
       counts_(static_cast<std::size_t>(classes * classes)) {}

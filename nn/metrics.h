@@ -37,6 +37,28 @@ double accuracy(const Tensor& logits, const Indices& labels);
 /// Example: `perplexity(cross_entropy(logits, labels).item())`
 double perplexity(double loss);
 
+/// What joins a word to the rest of its sentence: the position of its head, and the label of their
+/// relation.
+/// Example: `const Arc arc{.head = 2, .label = 1}`
+struct Arc {
+  Index head, label;
+
+  bool operator==(const Arc&) const = default;
+};
+
+/// How many words of parsed sentences have the right arc.
+/// Example: `AttachmentScore score; score.add({2, 1}, {2, 3}); score.uas()`
+struct AttachmentScore {
+  Index words = 0;
+  Index heads = 0;  ///< words with the right head
+  Index arcs = 0;   ///< words with the right head and the right label
+
+  void add(const Arc& right, const Arc& guess);
+  // NaN without words.
+  double uas() const;  ///< unlabeled attachment score: the share of words with the right head
+  double las() const;  ///< labeled attachment score: of those that have the right label, too
+};
+
 /// A confusion matrix: how often examples of each class were classified as each class.
 /// Example: `Confusion confusion(3); confusion.add(labels, argmax(logits)); confusion.recall(0)`
 class Confusion {

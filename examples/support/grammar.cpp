@@ -43,53 +43,88 @@ constexpr std::array<Word, 5> intransitives{{{{"runs", "run"}},
 constexpr std::array<std::string_view, 2> determiners{"the", "my"};
 constexpr int deepest = 3;
 
+// Tags of both numbers, as in the treebanks of English.
+struct Tags {
+  std::string_view universal;
+  std::array<std::string_view, 2> forms;  // singular, plural
+};
+constexpr Tags noun_tags{"NOUN", {"NN", "NNS"}}, verb_tags{"VERB", {"VBZ", "VBP"}};
+
+// Writes a sentence and its tree. Words go by their positions, from 1 on.
 class Writer {
  public:
   explicit Writer(Random& random) : random_(random) {}
 
-  std::string sentence() {
-    text_.clear();
+  DependencyTree sentence() {
+    words_.clear();
     const std::size_t n = number();
-    subject(n, 0);
+    const Index who = subject(n, 0);
+    Index verb = 0;
     if (random_.uniform() < 0.5) {
-      word(intransitives, n);
+      verb = word(intransitives, n, verb_tags);
     } else {
-      word(transitives, n);
-      object();
+      verb = word(transitives, n, verb_tags);
+      attach(object(), verb, "obj");
     }
-    text_.back() = '.';
-    return text_;
+    attach(who, verb, "nsubj");
+    attach(verb, 0, "root");
+    attach(add(".", "PUNCT", "."), verb, "punct");
+    return words_;
   }
 
  private:
   std::size_t number() { return static_cast<std::size_t>(random_.below(2)); }
-  void add(std::string_view word) { (text_ += word) += ' '; }
+  Index add(std::string_view form, std::string_view upos, std::string_view xpos) {
+    words_.push_back(
+        {.form = std::string(form), .upos = std::string(upos), .xpos = std::string(xpos)});
+    return static_cast<Index>(words_.size());
+  }
+  void attach(Index word, Index head, const char* relation) {
+    DependencyWord& dependent = words_[static_cast<std::size_t>(word - 1)];
+    dependent.head = head;
+    dependent.relation = relation;
+  }
   template <std::size_t count>
-  void word(const std::array<Word, count>& words, std::size_t n) {
-    add(words[static_cast<std::size_t>(random_.below(count))].forms[n]);
+  Index word(const std::array<Word, count>& words, std::size_t n, const Tags& tags) {
+    const Word& chosen = words[static_cast<std::size_t>(random_.below(count))];
+    return add(chosen.forms[n], tags.universal, tags.forms[n]);
   }
-  void determiner() { add(determiners[static_cast<std::size_t>(random_.below(2))]); }
-  void object() {
-    determiner();
-    word(nouns, number());
+  Index determiner() {
+    return random_.below(2) == 0 ? add(determiners[0], "DET", "DT")
+                                 : add(determiners[1], "PRON", "PRP$");
   }
-  void subject(std::size_t n, int depth) {
-    determiner();
-    word(nouns, n);
-    if (depth == deepest || random_.uniform() > 0.35) return;
-    add("that");
+  // The noun behind a determiner.
+  Index noun(Index determiner, std::size_t n) {
+    const Index result = word(nouns, n, noun_tags);
+    attach(determiner, result, words_.end()[-2].xpos == "DT" ? "det" : "nmod:poss");
+    return result;
+  }
+  Index object() {
+    const Index first = determiner();
+    return noun(first, number());
+  }
+  Index subject(std::size_t n, int depth) {
+    const Index who = noun(determiner(), n);
+    if (depth == deepest || random_.uniform() > 0.35) return who;
+    const Index that = add("that", "PRON", "WDT");
+    Index verb = 0;
     if (random_.uniform() < 0.5) {
       const std::size_t m = number();
-      subject(m, depth + 1);
-      word(transitives, m);
+      const Index inner = subject(m, depth + 1);
+      verb = word(transitives, m, verb_tags);
+      attach(inner, verb, "nsubj");
+      attach(that, verb, "obj");
     } else {
-      word(transitives, n);
-      object();
+      verb = word(transitives, n, verb_tags);
+      attach(object(), verb, "obj");
+      attach(that, verb, "nsubj");
     }
+    attach(verb, who, "acl:relcl");
+    return who;
   }
 
   Random& random_;
-  std::string text_;
+  DependencyTree words_;
 };
 
 // The number of a word among `words`, or none if it is not one of them.
@@ -185,10 +220,23 @@ double percent(Index part, Index whole) {
 }  // namespace
 
 std::string grammar_text(Index sentences, Random& random) {
-  Writer writer(random);
   std::string text;
-  for (Index i = 0; i < sentences; ++i) (text += writer.sentence()) += '\n';
+  for (const DependencyTree& tree : grammar_trees(sentences, random)) {
+    std::string sentence;
+    for (const DependencyWord& word : tree) {
+      if (!sentence.empty() && word.upos != "PUNCT") sentence += ' ';
+      sentence += word.form;
+    }
+    (text += sentence) += '\n';
+  }
   return text;
+}
+
+std::vector<DependencyTree> grammar_trees(Index sentences, Random& random) {
+  Writer writer(random);
+  std::vector<DependencyTree> trees;
+  for (Index i = 0; i < sentences; ++i) trees.push_back(writer.sentence());
+  return trees;
 }
 
 std::string other_form_of_verb(std::string_view word) {

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/data/conllu.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
@@ -12,6 +13,10 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 ///
 ///     the dogs that the cat sees run.
 std::string grammar_text(Index sentences, Random& random);
+
+/// The same sentences as words, full stops among them, with tags of the Penn Treebank and the trees
+/// that Universal Dependencies give them. They are projective.
+std::vector<DependencyTree> grammar_trees(Index sentences, Random& random);
 
 /// "sees" for "see" and vice versa; "" for a word that is not a verb of the language.
 std::string other_form_of_verb(std::string_view word);

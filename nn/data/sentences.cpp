@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/options.h"
@@ -60,6 +60,24 @@ SentenceBatch make_batch(const std::vector<const Sentence*>& sentences,
   return batch;
 }
 
+std::map<std::string, Index> counted(const std::vector<Sentence>& sentences) {
+  std::map<std::string, Index> counts;
+  for (const Sentence& sentence : sentences)
+    for (const std::string& word : sentence.words) ++counts[word];
+  return counts;
+}
+
+// The words that occur at least `least` times, the most frequent first.
+std::vector<std::string> frequent(const std::map<std::string, Index>& counts, Index least) {
+  std::vector<std::pair<Index, std::string>> ordered;
+  for (const auto& [word, times] : counts)
+    if (times >= least) ordered.emplace_back(-times, word);
+  std::sort(ordered.begin(), ordered.end());
+  std::vector<std::string> words;
+  for (auto& [times, word] : ordered) words.push_back(std::move(word));
+  return words;
+}
+
 }  // namespace
 
 std::vector<std::string> words_of(std::string_view line) {
@@ -86,17 +104,17 @@ std::vector<Sentence> read_sentences(const std::filesystem::path& path) {
   return sentences;
 }
 
-Vocabulary::Vocabulary(const std::vector<Sentence>& sentences, Index least) {
-  expect_positive("vocabulary", "least", least);
-  std::map<std::string, Index> counts;
-  for (const Sentence& sentence : sentences)
-    for (const std::string& word : sentence.words) ++counts[word];
-  std::vector<std::pair<Index, std::string>> frequent;
-  for (const auto& [word, times] : counts)
-    if (times >= least) frequent.emplace_back(-times, word);
-  std::sort(frequent.begin(), frequent.end());
-  for (const auto& [times, word] : frequent)
-    numbers_.emplace(word, static_cast<Index>(numbers_.size()) + 2);
+Vocabulary::Vocabulary(const std::vector<Sentence>& sentences, Index least)
+    : Vocabulary(counted(sentences), least) {}
+
+Vocabulary::Vocabulary(const std::map<std::string, Index>& counts, Index least)
+    : Vocabulary(frequent(counts, expect_positive("vocabulary", "least", least))) {}
+
+Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)) {
+  for (const std::string& word : words_) {
+    const bool is_new = numbers_.emplace(word, count()).second;
+    expect<DataError>(is_new, "vocabulary: a word is there twice: {}", beginning(word));
+  }
 }
 
 Index Vocabulary::number(const std::string& word) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -33,10 +34,18 @@ class Vocabulary {
   /// The words that occur at least `least` times, the most frequent first. Throws ArgumentError if
   /// `least` is below 1.
   Vocabulary(const std::vector<Sentence>& sentences, Index least = 2);
+  /// The same for words with the numbers of times that they occur.
+  Vocabulary(const std::map<std::string, Index>& counts, Index least);
+  /// These words, in their order. Throws DataError for a word that is there twice.
+  explicit Vocabulary(std::vector<std::string> words);
+
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
   Index number(const std::string& word) const;
+  /// Those with numbers of their own, from 2 on.
+  const std::vector<std::string>& words() const { return words_; }
 
  private:
+  std::vector<std::string> words_;
   std::unordered_map<std::string, Index> numbers_;
 };
 

@@ -55,3 +55,15 @@ TEST_CASE("a confusion matrix refuses classes that it has not, and counts nothin
   CHECK_THROWS_WITH(confusion.at(0, 2), Contains("class 2 is not in [0, 2)"));
   CHECK_THROWS_WITH(Confusion(0), Contains("confusion: classes must be at least 1: 0"));
 }
+
+TEST_CASE("attachment scores count words with the right head and the right arc") {
+  AttachmentScore score;
+  CHECK(std::isnan(score.uas()));
+  score.add({2, 1}, {2, 1});
+  score.add({2, 1}, {2, 3});
+  score.add({2, 1}, {3, 1});
+  score.add({0, 0}, {2, 1});
+  CHECK(score.words == 4);
+  CHECK(score.uas() == 0.5);
+  CHECK(score.las() == 0.25);
+}

@@ -6,12 +6,13 @@
 #include <array>
 #include <cmath>
 
-#include "lab/drawing.h"
 #include "lab/registry.h"
+#include "support/drawing.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::support;
 
 namespace {
 

@@ -81,6 +81,18 @@ TEST_CASE("vocabulary and batches of sentences", "[text]") {
   CHECK(differs);
 }
 
+TEST_CASE("a vocabulary of counts, and one of another's words", "[text]") {
+  const Vocabulary vocabulary(std::map<std::string, Index>{{"a", 3}, {"b", 5}, {"c", 2}}, 3);
+  CHECK(vocabulary.words() == std::vector<std::string>{"b", "a"});
+  CHECK(vocabulary.number("a") == 3);
+  CHECK(vocabulary.number("c") == 1);
+  const Vocabulary same(vocabulary.words());
+  CHECK(same.count() == vocabulary.count());
+  CHECK(same.number("b") == 2);
+  CHECK_THROWS_WITH(Vocabulary({"a", "b", "a"}), Contains("a word is there twice: a"));
+  CHECK_THROWS_AS(Vocabulary(std::map<std::string, Index>{}, 0), ArgumentError);
+}
+
 TEST_CASE("the sentence sets are as published", "[text]") {
   const char* data = std::getenv("TAPEGRAD_DATA");
   if (data == nullptr) {

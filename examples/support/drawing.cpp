@@ -1,4 +1,4 @@
-#include "lab/drawing.h"
+#include "support/drawing.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "tapegrad/train/plot.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
 constexpr const char* style = R"(<style>
@@ -76,4 +76,4 @@ std::string Drawing::svg() const {
       width_, height_, style, body_);
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

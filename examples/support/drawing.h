@@ -5,7 +5,7 @@
 
 #include "tapegrad/core/real.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// A place in a drawing, in pixels from its upper left corner.
 struct Spot {
@@ -34,4 +34,4 @@ class Drawing {
   std::string body_;
 };
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

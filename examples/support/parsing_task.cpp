@@ -1,0 +1,225 @@
+#include "support/parsing_task.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/ops/loss.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace {
+
+constexpr Index side_by_side = 1000;     // sentences that are parsed at a time
+constexpr Index configurations = 10000;  // that are evaluated at a time
+constexpr Index first_label_number = 2;  // of a Vocabulary's own words
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+template <class Field>
+std::vector<std::string> frequent(const std::vector<DependencyTree>& trees, Index least,
+                                  const Field& field) {
+  std::map<std::string, Index> counts;
+  for (const DependencyTree& tree : trees)
+    for (const DependencyWord& word : tree) ++counts[field(word)];
+  return Vocabulary(counts, least).words();
+}
+
+std::vector<std::string> relations_of(const std::vector<DependencyTree>& trees) {
+  std::vector<std::string> relations = frequent(
+      trees, 1, [](const DependencyWord& word) { return universal_relation(word.relation); });
+  std::erase(relations, "root");
+  relations.insert(relations.begin(), "root");
+  return relations;
+}
+
+// The legal transition with the greatest logit.
+Transition best_transition(const Configuration& configuration, const TransitionClasses& classes,
+                           const real* logits) {
+  std::optional<Transition> best;
+  real greatest = -std::numeric_limits<real>::infinity();
+  for (Index number = 0; number < classes.count(); ++number) {
+    const Transition transition = classes.at(number);
+    if (!configuration.is_legal(transition) || (best && !(logits[number] > greatest))) continue;
+    best = transition;
+    greatest = logits[number];
+  }
+  return best.value();
+}
+
+// A sentence that is being parsed.
+struct Open {
+  const NumberedSentence* sentence;
+  Configuration configuration;
+};
+
+// Takes a step in all sentences that are not at their ends.
+bool step(const TransitionParser& net, const ParserVocabulary& vocabulary,
+          std::vector<Open>& sentences) {
+  std::vector<Open*> active;
+  for (Open& each : sentences)
+    if (!each.configuration.is_final()) active.push_back(&each);
+  if (active.empty()) return false;
+  Indices features = Indices::uninitialized({static_cast<Index>(active.size()), feature_count});
+  Index* row = features.mutable_data();
+  for (const Open* each : active) {
+    vocabulary.features(each->configuration, *each->sentence, {row, feature_count});
+    row += feature_count;
+  }
+  const TransitionClasses classes = vocabulary.classes();
+  const Tensor logits = net(features);
+  const real* scores = logits.data();
+  for (Open* each : active) {
+    each->configuration.apply(best_transition(each->configuration, classes, scores));
+    scores += classes.count();
+  }
+  return true;
+}
+
+}  // namespace
+
+ParserVocabulary::ParserVocabulary(const std::vector<DependencyTree>& trees)
+    : ParserVocabulary(
+          frequent(trees, 2, [](const DependencyWord& word) { return lower_case(word.form); }),
+          frequent(trees, 1, [](const DependencyWord& word) { return word.xpos; }),
+          relations_of(trees)) {}
+
+ParserVocabulary::ParserVocabulary(std::vector<std::string> words, std::vector<std::string> tags,
+                                   std::vector<std::string> relations)
+    : words_(std::move(words)), tags_(std::move(tags)), relations_(std::move(relations)) {
+  expect<DataError>(!this->relations().empty() && this->relations().front() == "root",
+                    "vocabulary: the first relation is not \"root\"");
+}
+
+NumberedSentence ParserVocabulary::numbered(const DependencyTree& tree) const {
+  NumberedSentence result;
+  result.words.push_back(words_.count());
+  result.tags.push_back(first_tag() + tags_.count());
+  for (const DependencyWord& word : tree) {
+    result.words.push_back(words_.number(lower_case(word.form)));
+    result.tags.push_back(first_tag() + tags_.number(word.xpos));
+    result.arcs.push_back(
+        {word.head, relations_.number(universal_relation(word.relation)) - first_label_number});
+    result.punctuation.push_back(word.upos == "PUNCT");
+  }
+  return result;
+}
+
+void ParserVocabulary::features(const Configuration& configuration,
+                                const NumberedSentence& sentence, std::span<Index> row) const {
+  const auto tokens = configuration.tokens();
+  const std::span<Index> words = row.first(feature_tokens);
+  const std::span<Index> tags = row.subspan(feature_tokens, feature_tokens);
+  const std::span<Index> labels = row.subspan(2 * feature_tokens);
+  for (std::size_t i = 0; i < feature_tokens; ++i) {
+    const bool exists = tokens[i] != Configuration::none;
+    const auto token = static_cast<std::size_t>(tokens[i]);
+    words[i] = exists ? sentence.words[token] : 0;
+    tags[i] = exists ? sentence.tags[token] : first_tag();
+    if (i < first_labelled_token) continue;
+    const Index label = exists ? configuration.arcs()[token - 1].label : Configuration::none;
+    labels[i - first_labelled_token] = first_label() + (exists ? label + first_label_number : 0);
+  }
+}
+
+OracleExamples oracle_examples(const ParserVocabulary& vocabulary,
+                               const std::vector<DependencyTree>& trees) {
+  std::vector<NumberedSentence> sentences;
+  Index count = 0;
+  for (const DependencyTree& tree : trees) {
+    NumberedSentence sentence = vocabulary.numbered(tree);
+    if (!is_projective(tree) || std::ranges::count(sentence.arcs, -1, &Arc::label) > 0) continue;
+    count += 2 * static_cast<Index>(tree.size());
+    sentences.push_back(std::move(sentence));
+  }
+  expect<DataError>(count > 0, "oracle: there are no projective trees among {}", trees.size());
+  Indices features = Indices::uninitialized({count, feature_count});
+  Indices classes = Indices::uninitialized({count});
+  Index* row = features.mutable_data();
+  Index* number = classes.mutable_data();
+  for (const NumberedSentence& sentence : sentences) {
+    Configuration configuration(static_cast<Index>(sentence.arcs.size()));
+    for (const Transition& transition : oracle(sentence.arcs)) {
+      vocabulary.features(configuration, sentence, {row, feature_count});
+      *number++ = vocabulary.classes().number(transition);
+      row += feature_count;
+      configuration.apply(transition);
+    }
+  }
+  return OracleExamples(features, classes);
+}
+
+std::vector<NumberedSentence> numbered(const ParserVocabulary& vocabulary,
+                                       const std::vector<DependencyTree>& trees) {
+  std::vector<NumberedSentence> sentences;
+  for (const DependencyTree& tree : trees) sentences.push_back(vocabulary.numbered(tree));
+  return sentences;
+}
+
+std::vector<std::vector<Arc>> parse(const TransitionParser& net, const ParserVocabulary& vocabulary,
+                                    std::span<const NumberedSentence> sentences) {
+  std::vector<std::vector<Arc>> result;
+  while (!sentences.empty()) {
+    std::vector<Open> open;
+    for (const NumberedSentence& sentence :
+         sentences.first(std::min<std::size_t>(side_by_side, sentences.size())))
+      open.push_back({&sentence, Configuration(static_cast<Index>(sentence.arcs.size()))});
+    while (step(net, vocabulary, open)) {
+    }
+    for (const Open& each : open) result.push_back(each.configuration.arcs());
+    sentences = sentences.subspan(open.size());
+  }
+  return result;
+}
+
+void ParsingScore::add(const NumberedSentence& sentence, const std::vector<Arc>& guesses) {
+  for (std::size_t word = 0; word < guesses.size(); ++word) {
+    all.add(sentence.arcs[word], guesses[word]);
+    if (!sentence.punctuation[word]) without_punctuation.add(sentence.arcs[word], guesses[word]);
+  }
+}
+
+ParsingScore score(Cluster& cluster, const TransitionParser& net,
+                   const ParserVocabulary& vocabulary,
+                   const std::vector<NumberedSentence>& sentences) {
+  const auto rows = static_cast<Index>(sentences.size());
+  const auto counts = cluster.sums(rows, 6, [&](const Shard& shard) {
+    const auto part = std::span(sentences).subspan(static_cast<std::size_t>(shard.begin),
+                                                   static_cast<std::size_t>(shard.count()));
+    const auto guesses = parse(net, vocabulary, part);
+    ParsingScore found;
+    for (std::size_t i = 0; i < part.size(); ++i) found.add(part[i], guesses[i]);
+    std::vector<double> numbers;
+    for (const AttachmentScore& each : {found.all, found.without_punctuation})
+      for (const Index count : {each.words, each.heads, each.arcs})
+        numbers.push_back(static_cast<double>(count));
+    return numbers;
+  });
+  const auto sums = [&](std::size_t first) -> AttachmentScore {
+    const auto at = [&](std::size_t i) { return static_cast<Index>(counts[first + i]); };
+    return {.words = at(0), .heads = at(1), .arcs = at(2)};
+  };
+  return {.all = sums(0), .without_punctuation = sums(3)};
+}
+
+double mean_loss(Cluster& cluster, const TransitionParser& net, const OracleExamples& examples) {
+  const double sum = cluster.sums(examples.count(), 1, [&](const Shard& shard) {
+    const auto& [features, transitions] = examples.columns();
+    double loss = 0;
+    for (Index begin = shard.begin; begin < shard.end; begin += configurations) {
+      const Index end = std::min(begin + configurations, shard.end);
+      const Tensor logits = net(part(features, begin, end));
+      loss += static_cast<double>(end - begin) *
+              cross_entropy(logits, part(transitions, begin, end)).item();
+    }
+    return std::vector{loss};
+  })[0];
+  return sum / static_cast<double>(examples.count());
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -1,0 +1,79 @@
+#include "support/treebank.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "support/grammar.h"
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/train/json.h"
+#include "tapegrad/train/resume.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file of a part of a treebank.
+fs::path find(const fs::path& directory, const std::string& part) {
+  const std::string end = fmt::format("-ud-{}.conllu", part);
+  std::vector<fs::path> found;
+  for (const fs::path& folder : {directory, directory / "ud-english-ewt"}) {
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none))
+      if (const std::string name = entry.path().filename().string();
+          name.ends_with(end) || name.ends_with(end + ".gz"))
+        found.push_back(entry.path());
+  }
+  expect<DataError>(found.size() == 1, "{}: there are {} files NAME{} or NAME{}.gz, not one",
+                    directory.string(), found.size(), end, end);
+  return found.front();
+}
+
+std::string readable(const std::string& text) {
+  const std::string quoted =
+      Json(printable(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted).get<std::string>();
+}
+
+}  // namespace
+
+std::string Treebank::digest() const {
+  Digest digest;
+  for (const auto* part : {&train, &validation, &test})
+    for (const DependencyTree& tree : *part)
+      for (const auto& [form, upos, xpos, head, relation, line] : tree)
+        digest.add(fmt::format("{}\t{}\t{}\t{}\t{}\n", form, upos, xpos, head, relation));
+  return fmt::format("{} sentences, {}", train.size() + validation.size() + test.size(),
+                     digest.to_string());
+}
+
+std::vector<DependencyTree> read_tagged(const std::string& file, const ConlluOptions& options) {
+  std::vector<DependencyTree> trees = read_conllu(file, options);
+  for (DependencyTree& tree : trees)
+    for (DependencyWord& word : tree) {
+      for (std::string* field : {&word.form, &word.upos, &word.xpos, &word.relation})
+        *field = readable(*field);
+      expect<DataError>(word.xpos != "_",
+                        "{}: line {}: the word \"{}\" has no XPOS, the tag that the parser reads",
+                        file, word.line, beginning(word.form));
+    }
+  return trees;
+}
+
+Treebank read_treebank(const std::string& directory) {
+  const auto read = [&](const std::string& part) { return read_tagged(find(directory, part)); };
+  return {directory, read("train"), read("dev"), read("test")};
+}
+
+Treebank draw_treebank(std::uint64_t seed) {
+  const auto draw = [&](Index sentences, std::uint64_t stream) {
+    Random random = Random(seed).stream(stream);
+    return grammar_trees(sentences, random);
+  };
+  return {"sentences drawn by this program", draw(2000, 14), draw(200, 15), draw(400, 16)};
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support
