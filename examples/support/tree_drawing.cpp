@@ -133,7 +133,7 @@ Layout::Layout(const DependencyTree& drawn) : tree(drawn), arcs(drawn_arcs(drawn
 
 // From the head up, over to the word, and down again, with round corners.
 void draw(Drawing& drawing, const Layout& layout, const DrawnArc& arc, double top) {
-  constexpr double side = 7, radius = 8, arrow = 12, quarter = 1.5707963267948966;
+  constexpr double side = 7, radius = 8, quarter = 1.5707963267948966;
   constexpr int corner_spots = 6;
   const double towards = arc.word > arc.head ? 1 : -1;
   const double begin = layout.middles[arc.head] + towards * side, end = layout.middles[arc.word];
@@ -151,7 +151,7 @@ void draw(Drawing& drawing, const Layout& layout, const DrawnArc& arc, double to
         {end - towards * radius * (1 - std::cos(angle)), y + radius * (1 - std::sin(angle))});
   }
   drawing.line(spots, "blue");
-  drawing.arrow({end, bottom - arrow}, {end, bottom}, "blue");
+  drawing.arrow({end, y + radius}, {end, bottom}, "blue");
   drawing.words({(begin + end) / 2, y - 4}, layout.tree[arc.word].relation, "middle small");
 }
 

@@ -7,6 +7,7 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
 #include "tapegrad/train/trainer.h"
+#include "trainers/best_epoch.h"
 #include "trainers/classify_flags.h"
 #include "trainers/sentence_sets.h"
 
@@ -29,21 +30,6 @@ double accuracy(Cluster& cluster, const TransformerClassifier& net,
   return sums[0] / sums[1];
 }
 
-/// The test accuracy of the epoch that was best on the validation set.
-struct Best {
-  double validation = -1, test = 0;
-
-  std::string to_string() const { return Json({validation, test}).dump(); }
-  static std::optional<Best> parse(const Json& note) {
-    const auto is_accuracy = [](const Json& value) {
-      return value.is_number() && value >= 0 && value <= 1;
-    };
-    if (!note.is_array() || note.size() != 2 || !is_accuracy(note[1])) return {};
-    if (!is_accuracy(note[0]) && note[0] != Best().validation) return {};
-    return Best{note[0].get<double>(), note[1].get<double>()};
-  }
-};
-
 /// A classifier in training with one seed.
 struct Classifier {
   const ClassifyFlags& flags;
@@ -53,7 +39,7 @@ struct Classifier {
   Random random;
   Vocabulary vocabulary;
   TransformerClassifier net;
-  Best best;
+  BestEpoch<1> best;
   Index epoch_number = 0;
   std::vector<SentenceBatch> epoch;  // the batches of the current one
 
@@ -93,7 +79,7 @@ struct Classifier {
       return accuracy(cluster, net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
     };
     const double validation = score(sets.validation);
-    if (validation > best.validation) best = {validation, score(sets.test)};
+    if (validation > best.validation) best = {validation, {score(sets.test)}};
     return {{"validation_accuracy", validation}};
   }
 
@@ -101,12 +87,12 @@ struct Classifier {
     if (flags.run.overfit_batch) evaluate();  // there were no epochs
     write_result(fmt::format(
         "test accuracy {:.4f} after the epoch with the best validation accuracy ({:.4f})\n",
-        best.test, best.validation));
-    return {{"validation_accuracy", best.validation}, {"test_accuracy", best.test}};
+        best.test[0], best.validation));
+    return {{"validation_accuracy", best.validation}, {"test_accuracy", best.test[0]}};
   }
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) best = trainer.resumed_note("best", Best::parse);
+    if (trainer.resumes()) best = trainer.resumed_note("best", BestEpoch<1>::parse);
     const auto steps = RunSteps::epochs(flags.epochs, per_epoch());
     const auto notes = [&] {
       return std::map<std::string, std::string>{{"best", best.to_string()}};
@@ -151,7 +137,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
     Classifier classifier(flags, sets, seed, trainer.cluster());
     if (log) log->start();
     if (const int code = classifier.train(trainer); code != 0) return code;
-    accuracies.push_back(classifier.best.test);
+    accuracies.push_back(classifier.best.test[0]);
   }
   if (!log) return 0;
   const auto [mean, deviation] = Spread(accuracies);

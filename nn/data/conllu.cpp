@@ -83,7 +83,8 @@ class Reader {
 
   std::array<std::string_view, fields> split(std::string_view line) const {
     const auto count = static_cast<std::size_t>(std::ranges::count(line, '\t')) + 1;
-    check(count == fields, line_, "has {} fields, not {}; is it cut?", count, fields);
+    check(count == fields, line_, "has {} fields, not the {} of CoNLL-U; is it cut?", count,
+          fields);
     std::array<std::string_view, fields> parts;
     for (std::string_view& part : parts) {
       part = line.substr(0, line.find('\t'));

@@ -29,8 +29,11 @@ ALLOWED = {
     "note.instruction_set": set(),
     "note.memory": {"0", "2"},  # of another --model
     "note.program": set(),
+    "note.relations": set(),
     "note.row_loss": set(),
     "note.steps_done": set(),
+    "note.tags": set(),
+    "note.words": set(),
     "format": set(),
 }
 

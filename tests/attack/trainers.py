@@ -1,9 +1,10 @@
-"""The four trainers on data of a few kilobytes, for tests that start them many times."""
+"""The trainers on data of a few kilobytes, for tests that start them many times."""
 
 import pathlib
 
 from classify_test import write_task
 from images import write_images
+from parse_test import write_treebank
 from program import PROGRAM
 
 NAME = pathlib.Path(PROGRAM).name
@@ -14,6 +15,7 @@ SIZES = {
     "char_transformer": ["--channels", "16", "--heads", "2", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
+    "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
 }[NAME]
 
 
@@ -23,6 +25,8 @@ def write_data(path):
         write_images(path)
     elif NAME == "classify":
         write_task(path)
+    elif NAME == "parse":
+        write_treebank(path)
     else:
         path.write_text("abcd efgh. " * 40 + "a bad cafe, he said. " * 20)
     return ["--data", path]

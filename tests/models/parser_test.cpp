@@ -6,6 +6,8 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/index.h"
+#include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/reduce.h"
@@ -22,7 +24,7 @@ TEST_CASE("a parser's net embeds features side by side and norms before both act
   for (const std::size_t i : {3, 4, 7, 8}) Parameter(w[i]).set(random.normal(w[i].shape()));
   const Indices features({2, 3}, {6, 0, 3, 1, 1, 5});
   const auto composed = [&] {
-    const Tensor x = embedding(w[0], features).view({2, 6});
+    const Tensor x = reshape(embedding(w[0], features), {2, 6});
     const Tensor first = relu(layer_norm(linear(x, w[1], w[2])) * w[3] + w[4]);
     const Tensor second = relu(layer_norm(linear(first, w[5], w[6])) * w[7] + w[8]);
     return linear(second, w[9], w[10]);

@@ -114,9 +114,9 @@ TEST_CASE("a file that is not CoNLL-U is refused with its line", "[text]") {
   };
   CHECK_THROWS_WITH(read(""), Contains("it has no sentences"));
   CHECK_THROWS_WITH(read("# only\n"), Contains("it has no sentences"));
-  refused("1\ta\tX\n\n", "line 3 has 3 fields, not 10");
+  refused("1\ta\tX\n\n", "line 3 has 3 fields, not the 10 of CoNLL-U");
   refused("1\ta\t\tX\tY\t_\t0\troot\t_\t_\n\n", "line 3 has an empty field");
-  refused("the dogs run\n", "line 3 has 1 fields, not 10");
+  refused("the dogs run\n", "line 3 has 1 fields, not the 10 of CoNLL-U");
   refused(word(2, "a", 0, "root") + "\n", "line 3 should be of word 1: \"2\"");
   refused(word(1, "a", 0, "root") + word(3, "b", 1, "dep") + "\n", "line 4 should be of word 2");
   refused("-1" + word(1, "a", 0, "root").substr(1) + "\n", "line 3 should be of word 1");

@@ -1,0 +1,246 @@
+// Trains a transition-based dependency parser, as in Xu et al. 2019, section 2.2 (the parser of
+// Chen and Manning 2014), and parses sentences with it.
+
+#include <algorithm>
+#include <optional>
+
+#include "support/parsing_task.h"
+#include "support/tree_drawing.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/norm_flag.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+#include "tapegrad/train/training_flags.h"
+#include "trainers/best_epoch.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct ParseFlags : TrainingFlags {
+  std::string data, norm = "layer", parse, svg;
+  Index embedding = 50;
+  Index hidden = 256;
+  double dropout = 0.2;
+
+  ParseFlags()
+      : TrainingFlags("parse", "Trains a parser of dependencies, and parses sentences with it.",
+                      {.epochs = 6, .batch_size = 1024}) {
+    setting("--data", data,
+            "Directory of a treebank of Universal Dependencies; without it, draws sentences")
+        ->check(file_name());
+    setting("--parse", parse,
+            "Parse these sentences with the parser of --resume: CoNLL-U with XPOS, - for standard "
+            "input")
+        ->needs("--resume")
+        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan")
+        ->check(file_name());
+    setting("--svg", svg, "Draw the trees of --parse to this file, too")
+        ->needs("--parse")
+        ->check(file_name());
+    add_norm_flag(*this, norm, "Normalization before the activations");
+    training("--embedding", embedding, "Channels of the embeddings")->check(between(1, 1 << 12));
+    training("--hidden", hidden, "Size of both hidden layers")->check(between(1, 1 << 16));
+    training("--dropout", dropout, "Share of hidden units to drop in training")
+        ->check(between(0.0, 0.99));
+  }
+};
+
+TransitionParser make_net(const ParseFlags& flags, const ParserVocabulary& vocabulary) {
+  Random random(flags.seed);
+  return TransitionParser(vocabulary.ids(), feature_count, vocabulary.classes().count(), random,
+                          {.embedding = flags.embedding,
+                           .hidden = flags.hidden,
+                           .norm = NormSpec(flags.norm),
+                           .dropout = flags.dropout});
+}
+
+// ---- Training ----
+
+/// The lists of a vocabulary, by the names of their notes in checkpoints.
+std::map<std::string, std::vector<std::string>> lists_of(const ParserVocabulary& vocabulary) {
+  return {{"words", vocabulary.words()},
+          {"tags", vocabulary.tags()},
+          {"relations", vocabulary.relations()}};
+}
+
+/// A parser in training.
+struct ParserTraining {
+  const ParseFlags& flags;
+  const Treebank& bank;
+  Cluster& cluster;
+  ParserVocabulary vocabulary;
+  TransitionParser net;
+  OracleExamples train, validation_steps;
+  std::vector<NumberedSentence> validation, test;
+  EpochBatches<OracleExamples> batches;
+  BestEpoch<4> best;  // UAS and LAS without punctuation, and with it
+
+  ParserTraining(const ParseFlags& f, const Treebank& b, Cluster& c)
+      : flags(f),
+        bank(b),
+        cluster(c),
+        vocabulary(bank.train),
+        net(make_net(flags, vocabulary)),
+        train(oracle_examples(vocabulary, bank.train)),
+        validation_steps(oracle_examples(vocabulary, bank.validation)),
+        validation(numbered(vocabulary, bank.validation)),
+        test(numbered(vocabulary, bank.test)),
+        batches(train, flags.batch_size, flags.seed) {}
+  ParserTraining(const ParserTraining&) = delete;  // the batches refer to it
+  ParserTraining& operator=(const ParserTraining&) = delete;
+
+  Tensor loss(Index step, const Shard& shard, Random& masks) {
+    const auto& [features, transitions] = batches.at(step);
+    return cross_entropy(net(part(features, shard.begin, shard.end), training(masks)),
+                         part(transitions, shard.begin, shard.end));
+  }
+
+  /// Evaluates on the validation set, and on the test set after the best epoch so far.
+  Json evaluate() {
+    const AttachmentScore found = score(cluster, net, vocabulary, validation).without_punctuation;
+    if (found.uas() > best.validation) {
+      const auto [all, words] = score(cluster, net, vocabulary, test);
+      best = {found.uas(), {words.uas(), words.las(), all.uas(), all.las()}};
+    }
+    return {{"validation_loss", mean_loss(cluster, net, validation_steps)},
+            {"validation_uas", found.uas()},
+            {"validation_las", found.las()}};
+  }
+
+  Json finish() {
+    if (flags.run_flags.overfit_batch) evaluate();  // there were no epochs
+    const auto [uas, las, uas_of_all, las_of_all] = best.test;
+    write_result(fmt::format(
+        "test UAS {:.4f}, LAS {:.4f} without punctuation, {:.4f} and {:.4f} with it, after the "
+        "epoch with the best validation UAS ({:.4f})\n",
+        uas, las, uas_of_all, las_of_all, best.validation));
+    return {{"validation_uas", best.validation},
+            {"test_uas", uas},
+            {"test_las", las},
+            {"test_uas_with_punctuation", uas_of_all},
+            {"test_las_with_punctuation", las_of_all}};
+  }
+
+  std::map<std::string, std::string> notes() const {
+    std::map<std::string, std::string> notes{{"best", best.to_string()}};
+    for (const auto& [name, list] : lists_of(vocabulary)) notes[name] = Json(list).dump();
+    return notes;
+  }
+
+  /// Reads the notes of the checkpoint to resume.
+  void resume(const Trainer& trainer) {
+    best = trainer.resumed_note("best", BestEpoch<4>::parse);
+    for (const auto& [name, list] : lists_of(vocabulary))
+      trainer.resumed_note(name, [&, wanted = Json(list)](const Json& note) {
+        return note == wanted ? std::optional(true) : std::nullopt;
+      });
+  }
+
+  std::string description(const RunSteps& steps) const {
+    return fmt::format(
+        "data: {}; {} sentences to train on, with {} transitions, {} for validation, {} for "
+        "the test\n"
+        "model: {} words, {} tags and {} relations, {} parameters; {} steps of {} transitions\n",
+        bank.source, bank.train.size(), train.count(), validation.size(), test.size(),
+        vocabulary.words().size(), vocabulary.tags().size(), vocabulary.relations().size(),
+        parameter_count(net), steps.total, flags.batch_size);
+  }
+};
+
+int run_training(ParseFlags& flags) {
+  Trainer trainer(flags);
+  const Treebank bank = flags.data.empty() ? draw_treebank(flags.seed) : read_treebank(flags.data);
+  trainer.uses_data(bank.source, bank.digest());
+  ParserTraining parser(flags, bank, trainer.cluster());
+  if (trainer.resumes()) parser.resume(trainer);
+  const auto steps = RunSteps::epochs(flags.epochs, parser.batches.per_epoch());
+  return trainer.train(
+      {.net = fields(parser.net),
+       .steps = steps,
+       .loss = {[&](Index step) { return std::get<1>(parser.batches.at(step)).size(); },
+                [&](Index step, const Shard& shard, Random& masks) {
+                  return parser.loss(step, shard, masks);
+                }},
+       .seed = flags.seed,
+       .description = parser.description(steps),
+       .evaluate = [&] { return parser.evaluate(); },
+       .finish = [&](const Run&) { return parser.finish(); },
+       .notes = [&] { return parser.notes(); }});
+}
+
+// ---- Parsing ----
+
+/// A list in the notes of a checkpoint.
+std::vector<std::string> noted_list(const std::map<std::string, std::string>& notes,
+                                    const std::string& name, const std::string& resume) {
+  return parsed_note(notes, name, resume,
+                     [](const Json& note) -> std::optional<std::vector<std::string>> {
+                       const auto is_text = [](const Json& each) { return each.is_string(); };
+                       if (!note.is_array() || !std::ranges::all_of(note, is_text)) return {};
+                       return note.get<std::vector<std::string>>();
+                     });
+}
+
+ParserVocabulary noted_vocabulary(const std::map<std::string, std::string>& notes,
+                                  const std::string& resume) {
+  const auto list = [&](const char* name) { return noted_list(notes, name, resume); };
+  try {
+    return {list("words"), list("tags"), list("relations")};
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", resume, error.what()));
+  }
+}
+
+/// Gives the net the weights of the checkpoint, or, with --ema, their averages.
+void load(const ParseFlags& flags, const TransitionParser& net) {
+  Checkpoint saved{.net = fields(net)};
+  std::optional<Ema> averages;
+  if (flags.optimizer.ema > 0) averages.emplace(parameters(net), flags.optimizer.ema);
+  if (averages) saved.ema = &*averages;
+  load_checkpoint(flags.run_flags.resume, saved);
+  if (averages) averages->swap();
+}
+
+std::vector<DependencyTree> read_short(const std::string& file) {
+  std::vector<DependencyTree> trees =
+      read_tagged(file == "-" ? "/dev/stdin" : file, {.trees = false});
+  for (const DependencyTree& tree : trees)
+    expect<DataError>(tree.size() <= most_drawn_words,
+                      "{}: line {}: the sentence has {} words; its tree can be drawn up to {}",
+                      file, tree.front().line, tree.size(), most_drawn_words);
+  return trees;
+}
+
+int run_parser(ParseFlags& flags) {
+  const std::string& resume = flags.run_flags.resume;
+  const auto notes = notes_to_resume(resume, flags);
+  set_threads(flags.run_flags.threads);
+  const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);
+  const TransitionParser net = make_net(flags, vocabulary);
+  load(flags, net);
+  std::vector<DependencyTree> trees = read_short(flags.parse);
+  if (!flags.svg.empty()) expect_writable(flags.svg);
+  const auto arcs = parse(net, vocabulary, numbered(vocabulary, trees));
+  for (std::size_t i = 0; i < trees.size(); ++i) {
+    for (std::size_t word = 0; word < trees[i].size(); ++word) {
+      trees[i][word].head = arcs[i][word].head;
+      trees[i][word].relation = vocabulary.relation(arcs[i][word].label);
+    }
+    write_result((i == 0 ? "" : "\n") + drawn_as_text(trees[i]));
+  }
+  if (flags.svg.empty()) return 0;
+  const std::string image = drawn_as_svg(trees);
+  write_file(flags.svg, std::as_bytes(std::span(image)));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ParseFlags flags;
+  return flags.run(argc, argv,
+                   [&] { return flags.parse.empty() ? run_training(flags) : run_parser(flags); });
+}
