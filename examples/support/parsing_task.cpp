@@ -11,8 +11,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-constexpr Index side_by_side = 1000;     // sentences that are parsed at a time
-constexpr Index configurations = 10000;  // that are evaluated at a time
+constexpr Index side_by_side = 256;      // sentences that are parsed at a time
+constexpr Index configurations = 1000;   // that are evaluated at a time
 constexpr Index first_label_number = 2;  // of a Vocabulary's own words
 
 std::string lower_case(std::string text) {

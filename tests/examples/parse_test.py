@@ -216,7 +216,8 @@ class Parse(TrainerTest):
                    "--log-dir", log).stdout
         for count in "12544", "392214", "2001", "2077", "8865", "49", "36":
             self.assertRegex(text, rf"\b{count}\b")
-        self.assertGreater(json.loads((log / "summary.json").read_text())["test_uas"], 0.7)
+        best_of_tags_alone = 0.345  # see parsing_test.cpp
+        self.assertGreater(json.loads((log / "summary.json").read_text())["test_uas"], best_of_tags_alone + 0.2)
         self.assertIn("392214", run("--data", data / "ud-english-ewt", "--dry-run").stdout)
 
 
