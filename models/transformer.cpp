@@ -8,6 +8,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/recurrent.h"
+#include "tapegrad/ops/softmax.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -136,6 +137,34 @@ Tensor Translator::decode(const Tensor& memory, const Indices& lengths, const In
                              .memory_mask = padding_mask(lengths, memory.shape()[1])};
   const Tensor y = decoder(dropout(embedding(target, seen), mode), context, mode, caches);
   return matmul(y, embedding.tokens.weight, {.b = true});
+}
+
+std::vector<std::vector<Hypothesis>> Translator::translate(const Indices& source,
+                                                           const Indices& lengths,
+                                                           const std::vector<Index>& longest,
+                                                           const BeamOptions& options) const {
+  const NoGrad no_grad;
+  const Tensor memory = encode(source, lengths);
+  Indices lengths_of_rows = lengths;
+  std::vector<AttentionCache> caches;
+  return beam_search(longest, options, [&](const Indices& rows, const Indices& tokens) {
+    for (AttentionCache& cache : caches) cache.select(rows);
+    std::vector<Index> selected;
+    for (const Index row : rows.values()) selected.push_back(lengths_of_rows.data()[row]);
+    lengths_of_rows = Indices({rows.size()}, selected);
+    const Tensor logits = decode(memory, lengths_of_rows, tokens, {}, &caches);
+    return log_softmax(reshape(logits, {rows.size(), logits.shape()[-1]}));
+  });
+}
+
+std::vector<Tensor> Translator::attention(const Indices& source, const Indices& lengths,
+                                          const Indices& target) const {
+  const Tensor memory = encode(source, lengths);
+  std::vector<Tensor> weights;
+  decoder(embedding(target), {.memory = memory,
+                              .memory_mask = padding_mask(lengths, memory.shape()[1]),
+                              .weights = &weights});
+  return weights;
 }
 
 Tensor Translator::operator()(const Indices& source, const Indices& lengths, const Indices& target,

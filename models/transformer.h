@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tapegrad/nn/beam_search.h"
 #include "tapegrad/nn/layers/embedding.h"
 #include "tapegrad/nn/layers/transformer.h"
 
@@ -95,9 +96,17 @@ struct Translator {
                     Mode mode = {}) const;
   /// The encoder's outputs, for `decode`: (B, Ts, channels).
   Tensor encode(const Indices& source, const Indices& lengths, Mode mode = {}) const;
-  /// With caches, target holds the next tokens.
+  /// With caches, target holds the next tokens, and only the first call reads the memory's values.
   Tensor decode(const Tensor& memory, const Indices& lengths, const Indices& target, Mode mode = {},
                 std::vector<AttentionCache>* caches = nullptr) const;
+  /// Searches for the best targets of each source, of at most `longest` tokens.
+  std::vector<std::vector<Hypothesis>> translate(const Indices& source, const Indices& lengths,
+                                                 const std::vector<Index>& longest,
+                                                 const BeamOptions& options) const;
+  /// Where each position of the target looks in the source, layer by layer:
+  /// (B, heads, Tt, Ts), of sum 1 over Ts.
+  std::vector<Tensor> attention(const Indices& source, const Indices& lengths,
+                                const Indices& target) const;
   void visit(Fields& field) const {
     field("embedding", embedding);
     field("encoder", encoder);

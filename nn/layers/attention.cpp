@@ -6,8 +6,10 @@
 #include "tapegrad/nn/files/pytorch.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/softmax.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -69,6 +71,11 @@ Tensor with_memory(const Tensor& before, const Tensor& x) {
   return before.defined() ? concat({before, x}, 1) : x;
 }
 
+void AttentionCache::select(const Indices& rows) {
+  for (Tensor* each : {&keys, &values, &memory_keys, &memory_values})
+    if (each->defined()) *each = embedding(*each, rows);
+}
+
 Tensor alibi_bias(Index heads, Index queries, Index keys) {
   expect_positive("alibi_bias", "heads", heads);
   expect<ArgumentError>(queries <= keys, "alibi_bias: more queries than keys: {} and {}", queries,
@@ -127,10 +134,24 @@ CrossAttention::CrossAttention(Index channels, Random& random, const AttentionLa
 }
 
 Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory, const Tensor& mask,
-                                  Mode mode, Place place) const {
+                                  Mode mode, AttentionCache* cache, Place place) const {
   const PlaceScope caller(place);
-  const std::vector<Tensor> p = parts(key_value(memory), 2);
+  const bool is_cached = cache != nullptr && cache->memory_keys.defined();
+  const std::vector<Tensor> p = is_cached ? std::vector{cache->memory_keys, cache->memory_values}
+                                          : parts(key_value(memory), 2);
+  if (cache != nullptr) cache->memory_keys = p[0], cache->memory_values = p[1];
   return output(attention(query(x), p[0], p[1], in_mode(options, mask, mode)));
+}
+
+Tensor CrossAttention::weights(const Tensor& x, const Tensor& memory, const Tensor& mask) const {
+  const Index width = x.shape()[-1] / options.heads;
+  const auto by_head = [&](const Tensor& y) {
+    return permute(reshape(y, {y.shape()[0], y.shape()[1], options.heads, width}), {0, 2, 1, 3});
+  };
+  const Tensor keys = parts(key_value(memory), 2)[0];
+  const Tensor scores =
+      matmul(by_head(query(x)), by_head(keys), {.b = true}) / std::sqrt(static_cast<double>(width));
+  return softmax(mask.defined() ? where(mask, scores, -1e30) : scores);
 }
 
 void CrossAttention::pytorch(PyTorchState& state) const {

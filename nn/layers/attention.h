@@ -16,11 +16,16 @@ struct AttentionLayerOptions {
   bool weight_norm = false;
 };
 
-/// Keys and values of the positions seen so far, for generating token by token.
+/// Keys and values of the positions seen so far, for generating token by token, and in a decoder
+/// those of the other sequence, which stay the same.
 /// Example: `AttentionCache cache; SelfAttention(8, random, {})(sequence, {}, {}, &cache)`
 struct AttentionCache {
-  Tensor keys, values;  ///< (B, positions, C), or undefined
+  Tensor keys, values;                ///< (B, positions, C), or undefined
+  Tensor memory_keys, memory_values;  ///< (B, Tk, C), or undefined
   Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
+  /// Continues with these rows of the batch, which may repeat: (N). Throws ShapeError for a row out
+  /// of range.
+  void select(const Indices& rows);
 };
 
 /// x behind what came before it, the context that attention sees.
@@ -58,7 +63,8 @@ struct SelfAttention {
 
 /// Multi-head attention of a sequence to another.
 ///   x: (B, Tq, C)   memory: (B, Tk, C)   mask: broadcasts to (B, heads, Tq, Tk)
-/// Throws ArgumentError for `causal`, `rotary` and `alibi`, since the sequences share no positions.
+/// With a cache, keys and values of the memory are computed by the first call only. Throws
+/// ArgumentError for `causal`, `rotary` and `alibi`, since the sequences share no positions.
 /// Example: `CrossAttention(8, random, {.heads = 2})(sequence, random.normal({2, 7, 8}))`
 struct CrossAttention {
   AttentionLayerOptions options;
@@ -66,7 +72,9 @@ struct CrossAttention {
 
   CrossAttention(Index channels, Random& random, const AttentionLayerOptions& options);
   Tensor operator()(const Tensor& x, const Tensor& memory, const Tensor& mask = {}, Mode mode = {},
-                    Place = Place::here()) const;
+                    AttentionCache* cache = nullptr, Place = Place::here()) const;
+  /// The weights with which each query sees the keys, without dropout: (B, heads, Tq, Tk).
+  Tensor weights(const Tensor& x, const Tensor& memory, const Tensor& mask = {}) const;
   void visit(Fields& field) const {
     field("query", query);
     field("key_value", key_value);

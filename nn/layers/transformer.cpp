@@ -31,7 +31,7 @@ AttentionLayerOptions TransformerOptions::attention() const {
   return {.heads = heads,
           .causal = causal,
           .bias = bias,
-          .dropout = dropout,
+          .dropout = attention_dropout.value_or(dropout),
           .rotary = rotary,
           .alibi = alibi,
           .weight_norm = norm.normalized_weights};
@@ -59,7 +59,8 @@ FeedForward::FeedForward(Random& random, const TransformerOptions& o)
       up(o.channels, inner(o) * (o.activation == Activation::swiglu ? 2 : 1), random,
          linear_options(o)),
       down(inner(o), o.channels, random, linear_options(o)),
-      dropout{o.dropout} {}
+      dropout{expect_share("transformer", "activation_dropout",
+                           o.activation_dropout.value_or(o.dropout))} {}
 
 Tensor FeedForward::operator()(const Tensor& x, Mode mode) const {
   Tensor y = up(x);
@@ -76,7 +77,9 @@ Tensor FeedForward::operator()(const Tensor& x, Mode mode) const {
 }
 
 Residual::Residual(const TransformerOptions& o)
-    : placement(o.placement), norm(o.norm_here(), o.channels), dropout{o.dropout} {}
+    : placement(o.placement),
+      norm(o.norm_here(), o.channels),
+      dropout{expect_share("transformer", "dropout", o.dropout)} {}
 
 TransformerBlock::TransformerBlock(Random& random, const TransformerOptions& o, bool with_cross)
     : attention(o.channels, random, o.attention()),
@@ -95,7 +98,9 @@ Tensor TransformerBlock::operator()(const Tensor& x, const BlockContext& context
       x, mode, [&](const Tensor& in) { return attention(in, context.mask, mode, cache); });
   if (cross)
     y = (*cross_residual)(y, mode, [&](const Tensor& in) {
-      return (*cross)(in, context.memory, context.memory_mask, mode);
+      if (context.weights != nullptr)
+        context.weights->push_back(cross->weights(in, context.memory, context.memory_mask));
+      return (*cross)(in, context.memory, context.memory_mask, mode, cache);
     });
   return feed_forward_residual(y, mode, [&](const Tensor& in) { return feed_forward(in, mode); });
 }

@@ -27,7 +27,9 @@ struct TransformerOptions {
   NormSpec norm = "layer";
   NormPlacement placement = NormPlacement::pre;
   bool bias = true;    ///< of linear layers and norms
-  double dropout = 0;  ///< of sub-layers, attention weights and activations
+  double dropout = 0;  ///< of sub-layers, and of what the next two leave open
+  std::optional<double> attention_dropout = {};   ///< of attention weights
+  std::optional<double> activation_dropout = {};  ///< within feed-forward sub-layers
   bool causal = false;
   bool rotary = false;
   bool alibi = false;
@@ -83,6 +85,8 @@ struct BlockContext {
   Tensor mask = {};         ///< of its own sequence: broadcasts to (B, heads, T, T)
   Tensor memory = {};       ///< for a decoder block, the other sequence (B, Tk, C)
   Tensor memory_mask = {};  ///< broadcasts to (B, heads, T, Tk)
+  /// Receives, block by block, the weights of the attention to the memory: (B, heads, T, Tk).
+  std::vector<Tensor>* weights = nullptr;
 };
 
 /// Self-attention, cross-attention (in a decoder), feed-forward.

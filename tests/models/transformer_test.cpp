@@ -6,12 +6,14 @@
 #include "models/nets.h"
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/examples.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -180,5 +182,85 @@ TEST_CASE("derivatives of models of Transformers", "[models]") {
       return net.decode(in[0], lengths, ids);
     };
     CHECK(check_gradient(decode, {random.normal({2, 3, 4})}));
+  }
+}
+
+namespace {
+
+// Three sources of different lengths for a translator of seven tokens: 0 pads, 2 begins, 3 ends.
+const Indices sources({3, 4}, {1, 2, 3, 4, 5, 6, 0, 0, 4, 4, 1, 0});
+const Indices source_lengths({3}, {4, 2, 3});
+
+Translator drawn_translator() {
+  Random random(18);
+  const Translator net(7, random, small(Positions::sinusoidal));
+  enlarge(net, random);
+  return net;
+}
+
+BeamOptions beam(Index width) { return {.begin = 2, .end = 3, .width = width}; }
+
+// The same search without caches: each step decodes the whole prefixes.
+std::vector<std::vector<Hypothesis>> translate_anew(const Translator& net,
+                                                    const std::vector<Index>& longest,
+                                                    const BeamOptions& options) {
+  using Row = std::pair<Index, std::vector<Index>>;  // of a source, with the tokens so far
+  std::vector<Row> prefixes;
+  return beam_search(longest, options, [&](const Indices& rows, const Indices& tokens) {
+    std::vector<Row> selected;
+    std::vector<Tensor> log_p;
+    for (Index i = 0; i < rows.size(); ++i) {
+      const Index row = rows.data()[i];
+      selected.push_back(prefixes.empty() ? Row{row, {}} : prefixes[static_cast<std::size_t>(row)]);
+      auto& [source, prefix] = selected.back();
+      prefix.push_back(tokens.data()[i]);
+      const auto length = static_cast<Index>(prefix.size());
+      const Tensor logits =
+          net(part(sources, source, source + 1), part(source_lengths, source, source + 1),
+              Indices({1, length}, prefix));
+      log_p.push_back(log_softmax(select(logits, length - 1, 1)));
+    }
+    prefixes = std::move(selected);
+    return concat(log_p);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("a beam with caches finds what it finds without", "[models]") {
+  const Translator net = drawn_translator();
+  const std::vector<Index> longest{6, 9, 3};
+  for (const Index width : {1, 2, 5}) {
+    CAPTURE(width);
+    const auto cached = net.translate(sources, source_lengths, longest, beam(width));
+    const auto anew = translate_anew(net, longest, beam(width));
+    for (std::size_t i = 0; i < longest.size(); ++i) {
+      REQUIRE(cached[i].size() == anew[i].size());
+      for (std::size_t j = 0; j < cached[i].size(); ++j) {
+        CHECK(cached[i][j].tokens == anew[i][j].tokens);
+        CHECK(cached[i][j].score == Approx(anew[i][j].score).epsilon(precision));
+      }
+    }
+  }
+}
+
+TEST_CASE("a permuted batch gives permuted translations", "[models]") {
+  const Translator net = drawn_translator();
+  const auto found = net.translate(sources, source_lengths, {6, 9, 3}, beam(3));
+  const auto permuted = net.translate(Indices({3, 4}, {4, 4, 1, 0, 1, 2, 3, 4, 5, 6, 0, 0}),
+                                      Indices({3}, {3, 4, 2}), {3, 6, 9}, beam(3));
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(permuted[(i + 1) % 3].front().tokens == found[i].front().tokens);
+}
+
+TEST_CASE("attention looks at the source, not at its padding", "[models]") {
+  const Translator net = drawn_translator();
+  const Indices target({3, 2}, {2, 1, 2, 5, 2, 6});
+  const std::vector<Tensor> layers = net.attention(sources, source_lengths, target);
+  REQUIRE(layers.size() == 2);
+  for (const Tensor& weights : layers) {
+    CHECK(weights.shape() == Shape{3, 2, 2, 4});
+    CHECK(relative_error(sum(weights, -1), ones({3, 2, 2})) < 1e-5);
+    CHECK(max(abs(slice(slice(weights, 0, 1, 2), -1, 2, 4))).item() == 0);
   }
 }

@@ -5,10 +5,14 @@
 
 #include "nn/layers/check_module.h"
 #include "support/golden.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -67,4 +71,32 @@ TEST_CASE("options of attention have an effect", "[attention]") {
   const Tensor row = sinusoids(3, 8, 2, -1);  // positions 2, 1, 0
   CHECK(relative_error(slice(row, 0, 2, 3), Tensor({1, 8}, {0, 0, 0, 0, 1, 1, 1, 1})) == 0);
   CHECK(row.data()[0] == Approx(std::sin(2)));
+}
+
+TEST_CASE("the weights of cross-attention make its output", "[attention]") {
+  Random random(9);
+  const CrossAttention cross(8, random, {.heads = 1});
+  const Tensor x = random.normal({2, 3, 8}), memory = random.normal({2, 4, 8});
+  const Tensor mask = padding_mask(Indices({2}, {4, 2}), 4);
+  const Tensor weights = cross.weights(x, memory, mask);
+  CHECK(weights.shape() == Shape{2, 1, 3, 4});
+  const Tensor values = slice(cross.key_value(memory), -1, 8, 16);
+  const Tensor expected = cross.output(matmul(select(weights, 0, 1), values));
+  CHECK(relative_error(cross(x, memory, mask), expected) < golden_tolerance);
+  CHECK(max(abs(slice(slice(weights, 0, 1, 2), -1, 2, 4))).item() == 0);
+}
+
+TEST_CASE("a cache keeps what cross-attention has projected, and selects rows", "[attention]") {
+  Random random(10);
+  const CrossAttention cross(8, random, {.heads = 2});
+  const Tensor x = random.normal({3, 1, 8}), memory = random.normal({3, 4, 8});
+  const Tensor expected = cross(x, memory);
+  AttentionCache cache;
+  CHECK(relative_error(cross(x, memory, {}, {}, &cache), expected) == 0);
+  CHECK(relative_error(cross(x, zeros({3, 4, 8}), {}, {}, &cache), expected) == 0);
+  const Indices rows({4}, {2, 0, 0, 1});
+  cache.select(rows);
+  CHECK(relative_error(cross(embedding(x, rows), zeros({4, 4, 8}), {}, {}, &cache),
+                       embedding(expected, rows)) < golden_tolerance);
+  CHECK_THROWS_AS(cache.select(Indices({1}, {4})), ShapeError);
 }

@@ -76,6 +76,21 @@ TEST_CASE("every norm at its places of a Transformer", "[attention][norm]") {
     }
 }
 
+TEST_CASE("each kind of dropout has its own rate, by default the common one", "[attention]") {
+  Random random(12);
+  const auto rates = [&](const TransformerOptions& options) {
+    const TransformerBlock block(random, options, true);
+    CHECK(block.cross->options.dropout == block.attention.options.dropout);
+    CHECK(block.cross_residual->dropout.rate == block.attention_residual.dropout.rate);
+    CHECK(block.feed_forward_residual.dropout.rate == block.attention_residual.dropout.rate);
+    return std::vector{block.attention_residual.dropout.rate, block.attention.options.dropout,
+                       block.feed_forward.dropout.rate};
+  };
+  CHECK(rates({.channels = 8, .dropout = 0.3}) == std::vector{0.3, 0.3, 0.3});
+  CHECK(rates({.channels = 8, .dropout = 0.3, .attention_dropout = 0.1, .activation_dropout = 0}) ==
+        std::vector{0.3, 0.1, 0.0});
+}
+
 TEST_CASE("derivatives through Transformers", "[attention]") {
   Random random(11);
   for (const Activation activation : {Activation::gelu, Activation::swiglu})
