@@ -1,10 +1,12 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/data/examples.h"
@@ -28,6 +30,18 @@ Index batch_count(Index count, Index size);
 /// set.
 Indices batch_order(Index count, Random* random);
 }  // namespace detail
+
+/// The lengths of an example: of a sequence alone with 0, or of both sequences of a pair.
+/// Example: `const ExampleLengths pair{5, 3}`
+using ExampleLengths = std::array<Index, 2>;
+
+/// Batches of examples of similar length, for nets that pad. Each is a list of examples, sorted by
+/// their first and then by their second length. The number of its examples times the greatest of
+/// their lengths is at most `tokens`, but it has at least one example. `random` shuffles examples
+/// of equal lengths and the batches. Throws ArgumentError if `tokens` is below 1. Example:
+/// `batches_by_length({{5, 3}, {2, 2}, {2, 4}}, 8)`
+std::vector<std::vector<Index>> batches_by_length(const std::vector<ExampleLengths>& lengths,
+                                                  Index tokens, Random* random = nullptr);
 
 /// The batches of one pass over a set, for one iteration. Each is prepared in the background while
 /// the one before is in use:

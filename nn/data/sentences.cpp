@@ -5,7 +5,8 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/nn/data/batches.h"
+#include "tapegrad/nn/data/lines.h"
 #include "tapegrad/nn/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -26,32 +27,19 @@ Sentence parse(std::string_view line, const std::string& file, Index number) {
   return sentence;
 }
 
-// Positions of the sentences, sorted by length. `random`, if given, shuffles equal lengths.
-std::vector<Index> by_length(const std::vector<Sentence>& sentences, Random* random) {
-  const auto count = static_cast<Index>(sentences.size());
-  std::vector<Index> order;
-  if (random != nullptr) {
-    const Indices shuffled = random->permutation(count);
-    order.assign(shuffled.values().begin(), shuffled.values().end());
-  } else {
-    for (Index i = 0; i < count; ++i) order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) {
-    return sentences[static_cast<std::size_t>(a)].words.size() <
-           sentences[static_cast<std::size_t>(b)].words.size();
-  });
-  return order;
-}
-
-SentenceBatch make_batch(const std::vector<const Sentence*>& sentences,
+// The sentences at these positions, of which the last is the longest.
+SentenceBatch make_batch(const std::vector<Sentence>& sentences, const std::vector<Index>& chosen,
                          const Vocabulary& vocabulary) {
-  const auto count = static_cast<Index>(sentences.size());
-  const auto longest = static_cast<Index>(sentences.back()->words.size());
+  const auto at = [&](Index i) -> const Sentence& {
+    return sentences[static_cast<std::size_t>(i)];
+  };
+  const auto count = static_cast<Index>(chosen.size());
+  const auto longest = static_cast<Index>(at(chosen.back()).words.size());
   SentenceBatch batch{
       Indices({count, longest}, std::vector<Index>(static_cast<std::size_t>(count * longest), 0)),
       Indices::uninitialized({count}), Indices::uninitialized({count})};
   for (Index i = 0; i < count; ++i) {
-    const Sentence& sentence = *sentences[static_cast<std::size_t>(i)];
+    const Sentence& sentence = at(chosen[static_cast<std::size_t>(i)]);
     batch.lengths.mutable_data()[i] = static_cast<Index>(sentence.words.size());
     batch.labels.mutable_data()[i] = sentence.label;
     Index* row = batch.words.mutable_data() + i * longest;
@@ -92,14 +80,9 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 std::vector<Sentence> read_sentences(const std::filesystem::path& path) {
-  const FileBytes file = read_file(path, std::size_t{1} << 30);
-  std::string_view text = file.text();
   std::vector<Sentence> sentences;
-  for (Index line = 1; !text.empty(); ++line) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    sentences.push_back(parse(text.substr(0, end), path.string(), line));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  for (const std::string& line : read_lines(path))
+    sentences.push_back(parse(line, path.string(), static_cast<Index>(sentences.size()) + 1));
   expect<DataError>(!sentences.empty(), "{}: it has no sentences", path.string());
   return sentences;
 }
@@ -125,24 +108,13 @@ Index Vocabulary::number(const std::string& word) const {
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random) {
-  expect_positive("sentence_batches", "tokens", tokens);
+  std::vector<ExampleLengths> lengths;
+  for (const Sentence& sentence : sentences)
+    lengths.push_back({static_cast<Index>(sentence.words.size()), 0});
   std::vector<SentenceBatch> batches;
-  std::vector<const Sentence*> open;
-  for (const Index i : by_length(sentences, random)) {
-    const Sentence& next = sentences[static_cast<std::size_t>(i)];
-    const auto padded = static_cast<Index>((open.size() + 1) * next.words.size());
-    if (!open.empty() && padded > tokens) {
-      batches.push_back(make_batch(open, vocabulary));
-      open.clear();
-    }
-    open.push_back(&next);
-  }
-  if (!open.empty()) batches.push_back(make_batch(open, vocabulary));
-  if (random == nullptr) return batches;
-  std::vector<SentenceBatch> shuffled;
-  for (const Index i : random->permutation(static_cast<Index>(batches.size())).values())
-    shuffled.push_back(batches[static_cast<std::size_t>(i)]);
-  return shuffled;
+  for (const std::vector<Index>& chosen : batches_by_length(lengths, tokens, random))
+    batches.push_back(make_batch(sentences, chosen, vocabulary));
+  return batches;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

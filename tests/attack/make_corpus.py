@@ -153,6 +153,11 @@ write("text", "bytes", b"\x01\x01\0\xff\x80\r\n")
 write("text", "too_short", "\x01\x7fab")
 write("text", "empty", "\x01\x01")
 
+write("lines", "good", "one\ntwo\n")
+write("lines", "carriage_returns", b"one\r\n\r\r\n\xe9\rtwo")
+write("lines", "empty", "")
+write("lines", "packed", packed(b"one\n\nthree"))
+
 write("sentences", "good", "1 a good film\n0 a bad one\n1 good good\n")
 write("sentences", "blanks", "3 \t word\r\n999  x\n")
 write("sentences", "no_label", "good\n")

@@ -1,5 +1,6 @@
 #include "tapegrad/nn/data/batches.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -109,4 +110,42 @@ TEST_CASE("what a transform throws reaches the training", "[data]") {
   });
   CHECK_THROWS_AS(batches.at(0), DataError);
   CHECK_THROWS_AS(batches.at(1), DataError);
+}
+
+TEST_CASE("batches of pairs hold each once, and as many as fit", "[data]") {
+  Random random(4);
+  std::vector<ExampleLengths> lengths;
+  for (Index i = 0; i < 200; ++i) lengths.push_back({1 + random.below(12), 1 + random.below(20)});
+  lengths.push_back({30, 1});  // too long for a batch
+  constexpr Index tokens = 24;
+  for (Random* order : {static_cast<Random*>(nullptr), &random}) {
+    std::vector<std::vector<Index>> batches = batches_by_length(lengths, tokens, order);
+    std::multiset<Index> seen;
+    for (const auto& batch : batches) {
+      Index longest = 0;
+      for (const Index i : batch)
+        longest = std::max({longest, lengths[static_cast<std::size_t>(i)][0],
+                            lengths[static_cast<std::size_t>(i)][1]});
+      CHECK((static_cast<Index>(batch.size()) * longest <= tokens || batch.size() == 1));
+      seen.insert(batch.begin(), batch.end());
+    }
+    CHECK(seen.size() == lengths.size());
+    CHECK(std::set(seen.begin(), seen.end()).size() == lengths.size());
+    const auto by_lengths = [&](Index a, Index b) {
+      return lengths[static_cast<std::size_t>(a)] < lengths[static_cast<std::size_t>(b)];
+    };
+    CHECK(std::all_of(batches.begin(), batches.end(), [&](const auto& batch) {
+      return std::is_sorted(batch.begin(), batch.end(), by_lengths);
+    }));
+    const bool sorted = std::is_sorted(
+        batches.begin(), batches.end(),
+        [&](const auto& a, const auto& b) { return by_lengths(a.front(), b.front()); });
+    CHECK(sorted == (order == nullptr));
+  }
+  CHECK(batches_by_length({{2, 3}, {2, 2}, {1, 3}, {4, 1}}, 6) ==
+        std::vector<std::vector<Index>>{{2, 1}, {0}, {3}});
+  CHECK(batches_by_length({{1, 6}, {2, 1}, {2, 1}, {2, 1}}, 6) ==
+        std::vector<std::vector<Index>>{{0}, {1, 2, 3}});
+  CHECK(batches_by_length({}, 6).empty());
+  CHECK_THROWS_WITH(batches_by_length({{1, 1}}, 0), Contains("tokens must be at least 1: 0"));
 }
