@@ -122,14 +122,12 @@ double draw_columns(Canvas& canvas, const std::vector<std::string>& names, doubl
   return upright ? top + length - 6 : end - 12;
 }
 
-}  // namespace
-
-std::string svg(const HeatMap& map, Medium medium) {
+// Draws from `top` on; returns where the map ends.
+double draw(Canvas& canvas, const HeatMap& map, double top, Medium medium) {
   check(map);
-  Canvas canvas(medium);
   const double text_width = canvas.width() - 2 * Canvas::margin;
   canvas.begin_group(map.caption);
-  double top = canvas.paragraph(Canvas::margin, 24, text_width, map.title, Anchor::start, "title");
+  top = canvas.paragraph(Canvas::margin, top + 24, text_width, map.title, Anchor::start, "title");
   if (!map.unit.empty()) top = canvas.paragraph(Canvas::margin, top, text_width, map.unit);
   const double left = Canvas::margin + widest(canvas, map.rows) + gap;
   const double cell_width =
@@ -141,8 +139,20 @@ std::string svg(const HeatMap& map, Medium medium) {
       medium == Medium::slide ? (Canvas::slide_height - Canvas::margin - top) / rows : highest_row;
   draw_cells(canvas, map, {left, top, cell_width, std::min(row_height, highest_row)});
   canvas.end_group();
-  return canvas.svg(medium == Medium::slide ? Canvas::slide_height
-                                            : top + rows * highest_row + Canvas::margin);
+  return top + rows * highest_row + Canvas::margin;
+}
+
+}  // namespace
+
+std::string svg(const HeatMap& map, Medium medium) { return svg(std::vector{map}, medium); }
+
+std::string svg(const std::vector<HeatMap>& maps, Medium medium) {
+  expect<ArgumentError>(medium != Medium::slide || maps.size() == 1,
+                        "svg: a slide shows one map, not {}", maps.size());
+  Canvas canvas(medium);
+  double end = 0;
+  for (const HeatMap& map : maps) end = draw(canvas, map, end, medium);
+  return canvas.svg(medium == Medium::slide ? Canvas::slide_height : end);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -22,5 +22,7 @@ struct HeatMap {
 /// Throws ArgumentError unless there is a value for each row and column.
 /// Example: `svg(HeatMap{.title = "Sums", .rows = {"a"}, .columns = {"b"}, .values = {{0.5}}})`
 std::string svg(const HeatMap& map, Medium medium = Medium::page);
+/// The maps as one image, one below the other; for pages and phones.
+std::string svg(const std::vector<HeatMap>& maps, Medium medium = Medium::page);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

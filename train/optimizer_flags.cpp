@@ -201,7 +201,9 @@ Schedule make_part(const std::string& name, const OptimizerFlags& flags, Index s
   if (name == "cosine")
     return cosine(rate, steps, flags.final_rate, std::min(flags.warmup, steps / 2));
   if (name == "one_cycle") return one_cycle(rate, steps);
-  if (name == "warmup") return warmup_inverse_sqrt(rate, std::max<Index>(1, steps / 10));
+  if (name == "warmup")
+    return warmup_inverse_sqrt(rate,
+                               flags.warmup > 0 ? flags.warmup : std::max<Index>(1, steps / 10));
   if (name == "step") return step_decay(rate, std::max<Index>(1, (steps + 2) / 3));
   if (name == "exponential")
     return exponential(rate, std::pow(0.01, 1 / static_cast<double>(steps)));
@@ -236,14 +238,18 @@ void OptimizerFlags::add_to(Flags& flags) {
       .training("--schedule", schedule,
                 "Learning rate schedule: constant; cosine rises for --warmup steps, then falls to "
                 "--final-lr; one_cycle rises for three tenths of the steps, then falls to almost "
-                "0; warmup rises for a tenth of the steps, then falls as 1 / sqrt(step); step "
+                "0; warmup rises for --warmup steps, or a tenth of all, then falls as "
+                "1 / sqrt(step); step "
                 "falls tenfold after each third; exponential falls a hundredfold in all; plateau "
                 "falls tenfold when the validation loss, or without one the training loss, has not "
                 "fallen in three reports; or a sequence as in constant,cosine@100, where the "
                 "second begins at step 100")
       ->check(readable_by(parts_of));
   flags.training("--final-lr", final_rate, "Final learning rate of cosine")->check(not_negative());
-  flags.training("--warmup", warmup, "Warmup steps before cosine, at most half of all")
+  flags
+      .training("--warmup", warmup,
+                "Steps in which the rate rises: before cosine at most half of all; of "
+                "warmup, 0 stands for a tenth of all")
       ->check(not_negative());
   flags.training("--beta2", beta2, "Decay of the mean square of adam and adamw")
       ->check(between(0.0, 0.9999999));
@@ -265,10 +271,12 @@ void OptimizerFlags::check(const Flags& given) const {
   const std::string kind = optimizer.substr(0, optimizer.find(':'));
   const bool is_adam = kind == "adam" || kind == "adamw";
   const std::vector<SchedulePart> parts = parts_of(schedule);
-  const bool has_cosine = std::any_of(parts.begin(), parts.end(),
-                                      [](const auto& part) { return part.name == "cosine"; });
-  expect_effect("--warmup", has_cosine, "--schedule " + schedule);
-  expect_effect("--final-lr", has_cosine, "--schedule " + schedule);
+  const auto has = [&](const std::string& name) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const auto& part) { return part.name == name; });
+  };
+  expect_effect("--warmup", has("cosine") || has("warmup"), "--schedule " + schedule);
+  expect_effect("--final-lr", has("cosine"), "--schedule " + schedule);
   expect_effect("--beta2", is_adam, "--optimizer " + optimizer);
 }
 

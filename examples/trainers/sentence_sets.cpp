@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/train/resume.h"
@@ -31,12 +31,7 @@ struct Files {
   Index most_words;
 
   Sentences read(const std::string& folder, const std::string& file) const {
-    const std::filesystem::path root(directory);
-    for (const auto& path :
-         {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
-      if (std::filesystem::exists(path)) return read_short(path, most_words);
-    throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, gzipped or not",
-                                directory, folder, file, file));
+    return read_short(find_data_file(directory, folder, file), most_words);
   }
 };
 

@@ -38,8 +38,8 @@ using ExampleLengths = std::array<Index, 2>;
 /// Batches of examples of similar length, for nets that pad. Each is a list of examples, sorted by
 /// their first and then by their second length. The number of its examples times the greatest of
 /// their lengths is at most `tokens`, but it has at least one example. `random` shuffles examples
-/// of equal lengths and the batches. Throws ArgumentError if `tokens` is below 1. Example:
-/// `batches_by_length({{5, 3}, {2, 2}, {2, 4}}, 8)`
+/// of equal lengths and the batches. Throws ArgumentError if `tokens` is below 1.
+/// Example: `batches_by_length({{5, 3}, {2, 2}, {2, 4}}, 8)`
 std::vector<std::vector<Index>> batches_by_length(const std::vector<ExampleLengths>& lengths,
                                                   Index tokens, Random* random = nullptr);
 

@@ -20,8 +20,8 @@ struct AttentionLayerOptions {
 /// those of the other sequence, which stay the same.
 /// Example: `AttentionCache cache; SelfAttention(8, random, {})(sequence, {}, {}, &cache)`
 struct AttentionCache {
-  Tensor keys, values;                ///< (B, positions, C), or undefined
-  Tensor memory_keys, memory_values;  ///< (B, Tk, C), or undefined
+  Tensor keys = {}, values = {};                ///< (B, positions, C), or undefined
+  Tensor memory_keys = {}, memory_values = {};  ///< (B, Tk, C), or undefined
   Index length() const { return keys.defined() ? keys.shape()[1] : 0; }
   /// Continues with these rows of the batch, which may repeat: (N). Throws ShapeError for a row out
   /// of range.

@@ -1,0 +1,182 @@
+// Trains a Transformer to translate, as in Xu et al. 2019, section 2.2, and translates with it.
+
+#include <optional>
+
+#include "support/translation.h"
+#include "support/translation_sets.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+#include "trainers/translate_flags.h"
+#include "trainers/translate_lines.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+/// What the epoch with the lowest validation loss has reached.
+struct Best {
+  double loss = std::numeric_limits<double>::max(), bleu = 0;
+
+  std::string to_string() const { return Json({loss, bleu}).dump(); }
+  static std::optional<Best> parse(const Json& note) {
+    if (!note.is_array() || note.size() != 2 || !note[0].is_number() || !note[1].is_number())
+      return {};
+    const Best best{note[0].get<double>(), note[1].get<double>()};
+    if (!(best.loss >= 0) || !(best.bleu >= 0) || best.bleu > 100.001) return {};
+    return best;
+  }
+};
+
+void copy_weights(const Translator& from, const Translator& to) {
+  const std::vector<Parameter> all = parameters(from);
+  std::vector<Parameter> copies = parameters(to);
+  for (std::size_t i = 0; i < all.size(); ++i) copies[i].set(all[i].value());
+}
+
+/// A net in training.
+class Translation {
+ public:
+  Translation(const TranslateFlags& flags, const TranslationSets& sets, const Subwords& subwords,
+              Cluster& cluster)
+      : flags_(flags),
+        sets_(sets),
+        subwords_(subwords),
+        cluster_(cluster),
+        train_(sets.train, subwords),
+        validation_(pair_batches({sets.validation, subwords}, flags.batch_tokens)),
+        net_(make_translator(flags, subwords)),
+        best_net_(make_translator(flags, subwords)),
+        epoch_(batches(0)) {
+    for (std::size_t i = 0; i < train_.source.size(); ++i) {
+      const std::size_t longest = 1 + std::max(train_.source[i].size(), train_.target[i].size());
+      expect<DataError>(static_cast<Index>(longest) <= flags.batch_tokens,
+                        "{}: line {} to train on has {} subwords, but --batch-tokens allows {}; "
+                        "shorten it, or allow more",
+                        sets.source, i + 1, longest, flags.batch_tokens);
+    }
+  }
+
+  int train(const Trainer& trainer) {
+    if (trainer.resumes()) best_ = trainer.resumed_note("best", Best::parse);
+    const auto steps = RunSteps::epochs(flags_.epochs, per_epoch());
+    const auto notes = [&] {
+      return std::map<std::string, std::string>{{"best", best_.to_string()},
+                                                {"subwords", Json(subwords_.pieces()).dump()}};
+    };
+    return trainer.train(
+        {.net = fields(net_),
+         .steps = steps,
+         .loss = {[&](Index step) { return batch(step).rows(); },
+                  [&](Index step, const Shard& shard, Random& masks) {
+                    return loss(step, shard, masks);
+                  }},
+         .seed = flags_.seed,
+         .description = fmt::format(
+             "model: {} subwords, {} parameters; {} steps of up to {} subwords, seed {}\n",
+             subwords_.count(), parameter_count(net_), steps.total, flags_.batch_tokens,
+             flags_.seed),
+         .evaluate = [&] { return evaluate(); },
+         .finish = [&](const Run&) { return finish(); },
+         .carried = [&](Fields& field) { field("best", best_net_); },
+         .notes = notes});
+  }
+
+ private:
+  /// The batches of an epoch, in an order that depends on seed and epoch. Their number does not
+  /// depend on them.
+  std::vector<PairBatch> batches(Index number) const {
+    Random order = Random(flags_.seed).stream(0).stream(static_cast<std::uint64_t>(number));
+    return pair_batches(train_, flags_.batch_tokens, &order);
+  }
+  Index per_epoch() const { return static_cast<Index>(epoch_.size()); }
+  const PairBatch& batch(Index step) {
+    if (const Index number = step / per_epoch(); number != epoch_number_)
+      epoch_ = batches(epoch_number_ = number);
+    return epoch_[static_cast<std::size_t>(step % per_epoch())];
+  }
+
+  /// The mean over the subwords of a shard, weighted so that the mean over the pairs of all shards
+  /// is that over the subwords of the batch.
+  Tensor loss(Index step, const Shard& shard, Random& masks) {
+    const PairBatch& all = batch(step);
+    const PairBatch own = all.part(shard.begin, shard.end);
+    const double weight = static_cast<double>(own.tokens()) / static_cast<double>(all.tokens()) *
+                          (static_cast<double>(all.rows()) / static_cast<double>(own.rows()));
+    return translation_loss(net_, own, flags_.label_smoothing, training(masks)) * weight;
+  }
+
+  Json evaluate() {
+    const double loss = translation_loss(net_, validation_, flags_.label_smoothing, cluster_);
+    const double bleu = translation_bleu(net_, subwords_, sets_.validation, 1, cluster_);
+    if (loss < best_.loss) {
+      best_ = {loss, bleu};
+      copy_weights(net_, best_net_);
+    }
+    return {{"validation_loss", loss}, {"validation_bleu", bleu}};
+  }
+
+  Json finish() {
+    if (flags_.run.overfit_batch) evaluate();  // there were no epochs
+    Json results{{"validation_loss", best_.loss}, {"validation_bleu", best_.bleu}};
+    write_result(
+        fmt::format("after the epoch with the lowest validation loss ({:.4f}), by a beam of {}:\n",
+                    best_.loss, flags_.beam));
+    for (const auto& [name, lines] : sets_.tests) {
+      const double bleu = translation_bleu(best_net_, subwords_, lines, flags_.beam, cluster_);
+      write_result(fmt::format("{}: {:.2f} BLEU on {} sentences\n", name, bleu, lines.count()));
+      results["bleu_" + name] = bleu;
+    }
+    if (!flags_.attention.empty() && cluster_.is_first()) {
+      AttentionPicture picture;
+      const std::span<const std::string> first(sets_.tests.front().lines.source);
+      for (const std::string& line : first.first(std::min(first.size(), AttentionPicture::most)))
+        picture.add(line, translate(best_net_, subwords_, {&line, 1}, flags_.beam).front());
+      picture.write(flags_.attention, best_net_, subwords_);
+    }
+    return results;
+  }
+
+  const TranslateFlags& flags_;
+  const TranslationSets& sets_;
+  const Subwords& subwords_;
+  Cluster& cluster_;
+  EncodedPairs train_;
+  std::vector<PairBatch> validation_;
+  Translator net_, best_net_;  // the second as after the best epoch
+  Best best_;
+  Index epoch_number_ = 0;
+  std::vector<PairBatch> epoch_;  // the batches of the current one
+};
+
+/// Runs the program with its flags; returns the exit code.
+int run_translate(TranslateFlags& flags, Flags& all) {
+  const bool drawn = flags.data.empty();
+  Trainer trainer(all, flags.run, flags.optimizer);
+  if (!flags.attention.empty()) expect_writable(flags.attention);
+  if (!flags.translate.empty()) return translate_lines(flags, trainer);
+  flags.check(all);
+  const TranslationSets sets = drawn ? draw_translation_sets(flags.seed)
+                                     : read_translation_sets(flags.data, flags.from, flags.to);
+  trainer.uses_data(sets.source, sets.digest());
+  std::vector<std::string> lines = sets.train.source;
+  lines.insert(lines.end(), sets.train.target.begin(), sets.train.target.end());
+  const Subwords subwords = Subwords::learn(lines, flags.vocabulary);
+  std::vector<std::string> tests;
+  for (const auto& test : sets.tests)
+    tests.push_back(fmt::format("{} ({})", test.name, test.lines.count()));
+  write_result(fmt::format("data: {}; {} pairs to train on, {} for validation; {}\n", sets.source,
+                           sets.train.count(), sets.validation.count(), fmt::join(tests, ", ")));
+  return Translation(flags, sets, subwords, trainer.cluster()).train(trainer);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags("translate", "Trains a Transformer to translate sentences, and translates with it.");
+  TranslateFlags translate;
+  translate.add_to(flags);
+  return flags.run(argc, argv, [&] { return run_translate(translate, flags); });
+}
