@@ -40,7 +40,7 @@ using BeamStep = std::function<Tensor(const Indices& rows, const Indices& tokens
 ///   returns for each source at most `width` hypotheses, the best first; none if all are impossible
 /// Throws ArgumentError for a width or a length below 1 and a negative penalty, ShapeError for
 /// log-probabilities of another shape, and Error if one is NaN.
-/// Example: `beam_search({2}, {0, 1}, [](auto&, auto&) { return log_softmax(zeros({1, 3})); })`
+/// Example: `beam_search({2}, {0, 1, 1}, [](auto&, auto&) { return zeros({1, 3}); })`
 std::vector<std::vector<Hypothesis>> beam_search(const std::vector<Index>& longest,
                                                  const BeamOptions& options, const BeamStep& step);
 

@@ -1,5 +1,7 @@
 // Trains a Transformer to translate, as in Xu et al. 2019, section 2.2, and translates with it.
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "support/translation.h"
@@ -151,19 +153,24 @@ class Translation {
   std::vector<PairBatch> epoch_;  // the batches of the current one
 };
 
+Subwords learn_subwords(const ParallelLines& pairs, Index vocabulary) {
+  std::vector<std::string> lines = pairs.source;
+  lines.insert(lines.end(), pairs.target.begin(), pairs.target.end());
+  return Subwords::learn(lines, vocabulary);
+}
+
 /// Runs the program with its flags; returns the exit code.
 int run_translate(TranslateFlags& flags, Flags& all) {
-  const bool drawn = flags.data.empty();
   Trainer trainer(all, flags.run, flags.optimizer);
+  flags.check(all);
   if (!flags.attention.empty()) expect_writable(flags.attention);
   if (!flags.translate.empty()) return translate_lines(flags, trainer);
-  flags.check(all);
-  const TranslationSets sets = drawn ? draw_translation_sets(flags.seed)
-                                     : read_translation_sets(flags.data, flags.from, flags.to);
+  const TranslationSets sets = flags.data.empty()
+                                   ? draw_translation_sets(flags.seed)
+                                   : read_translation_sets(flags.data, flags.from, flags.to);
   trainer.uses_data(sets.source, sets.digest());
-  std::vector<std::string> lines = sets.train.source;
-  lines.insert(lines.end(), sets.train.target.begin(), sets.train.target.end());
-  const Subwords subwords = Subwords::learn(lines, flags.vocabulary);
+  const Subwords subwords =
+      trainer.resumes() ? saved_subwords(trainer) : learn_subwords(sets.train, flags.vocabulary);
   std::vector<std::string> tests;
   for (const auto& test : sets.tests)
     tests.push_back(fmt::format("{} ({})", test.name, test.lines.count()));

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <iostream>
+#include <optional>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/nn/files/checkpoint.h"
@@ -15,14 +17,18 @@ namespace {
 
 constexpr Index longest_line = 1000;  // in subwords: time grows with its square
 
-std::optional<std::vector<std::string>> pieces_of(const Json& note) {
-  if (!note.is_array()) return {};
+std::optional<Subwords> parse_subwords(const Json& note) {
   std::vector<std::string> pieces;
+  if (!note.is_array()) return {};
   for (const Json& piece : note) {
     if (!piece.is_string()) return {};
     pieces.push_back(piece.get<std::string>());
   }
-  return pieces;
+  try {
+    return Subwords(pieces);
+  } catch (const DataError&) {
+    return {};
+  }
 }
 
 // The subwords and the best net of a checkpoint.
@@ -31,8 +37,7 @@ struct SavedTranslator {
   Translator net;
 
   SavedTranslator(const TranslateFlags& flags, const Trainer& trainer)
-      : subwords(trainer.resumed_note("subwords", pieces_of)),
-        net(make_translator(flags, subwords)) {
+      : subwords(saved_subwords(trainer)), net(make_translator(flags, subwords)) {
     const Translator last = make_translator(flags, subwords);
     Checkpoint saved{.net = fields(last)};
     saved.net("best", net);
@@ -72,6 +77,10 @@ class LineTranslator {
 };
 
 }  // namespace
+
+Subwords saved_subwords(const Trainer& trainer) {
+  return trainer.resumed_note("subwords", parse_subwords);
+}
 
 Translator make_translator(const TranslateFlags& flags, const Subwords& subwords) {
   Random random(flags.seed);

@@ -10,6 +10,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
+/// The subwords of the checkpoint of --resume. Throws DataError, naming it, if they are damaged.
+Subwords saved_subwords(const Trainer& trainer);
+
 /// The net that the flags describe.
 Translator make_translator(const TranslateFlags& flags, const Subwords& subwords);
 

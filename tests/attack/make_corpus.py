@@ -158,6 +158,12 @@ write("lines", "carriage_returns", b"one\r\n\r\r\n\xe9\rtwo")
 write("lines", "empty", "")
 write("lines", "packed", packed(b"one\n\nthree"))
 
+write("subwords", "words", "the cat sees the dogs\nthe dogs see my cat\n")
+write("subwords", "specials", "<s> <pad> </s> <unk>\n<s><s>\n")
+write("subwords", "no_utf8", b"a \xe9 b\xc3\xa9 \xff\xfe\0c\n")
+write("subwords", "marks", "\u2581a \u2585\u2047 \ufffd\n")
+write("subwords", "empty", "\n \n")
+
 write("sentences", "good", "1 a good film\n0 a bad one\n1 good good\n")
 write("sentences", "blanks", "3 \t word\r\n999  x\n")
 write("sentences", "no_label", "good\n")

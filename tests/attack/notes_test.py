@@ -24,7 +24,7 @@ ALLOWED = {
     "random.order.seed": NUMBERS | {"9223372036854775808"},
     "random.order.position": NUMBERS | {"9223372036854775808"},
     "note.epoch_loss": set(),
-    "note.best": {"[-1, 0]", "[1, 0.5]"},
+    "note.best": {"[-1, 0]", "[1, 0.5]", "[1, 2]"},
     "note.data": set(),
     "note.instruction_set": set(),
     "note.memory": {"0", "2"},  # of another --model
@@ -32,6 +32,7 @@ ALLOWED = {
     "note.relations": set(),
     "note.row_loss": set(),
     "note.steps_done": set(),
+    "note.subwords": set(),
     "note.tags": set(),
     "note.words": set(),
     "format": set(),

@@ -2,7 +2,8 @@
 
 import pathlib
 
-from classify_test import write_task
+import classify_test
+import translate_test
 from images import write_images
 from parse_test import write_treebank
 from program import PROGRAM
@@ -16,6 +17,8 @@ SIZES = {
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
+    "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
+                  "--vocabulary", "48"],
 }[NAME]
 
 
@@ -24,9 +27,11 @@ def write_data(path):
     if NAME == "mnist":
         write_images(path)
     elif NAME == "classify":
-        write_task(path)
+        classify_test.write_task(path)
     elif NAME == "parse":
         write_treebank(path)
+    elif NAME == "translate":
+        translate_test.write_task(path)
     else:
         path.write_text("abcd efgh. " * 40 + "a bad cafe, he said. " * 20)
     return ["--data", path]

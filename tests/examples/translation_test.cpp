@@ -116,6 +116,9 @@ TEST_CASE("32 pairs are learnt by heart, and translated in any order") {
   Cluster cluster;
   for (const Index width : {1, 5})
     CHECK(translation_bleu(net, small.subwords, small.lines, width, cluster) > 95);
+  Cluster three({.shards = 3});
+  CHECK(translation_bleu(net, small.subwords, small.lines, 1, three) ==
+        translation_bleu(net, small.subwords, small.lines, 1, cluster));
 
   std::vector<std::string> lines = small.lines.source;
   lines.insert(lines.begin() + 3, "");

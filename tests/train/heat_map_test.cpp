@@ -101,3 +101,19 @@ TEST_CASE("a map has a value for each row and column") {
   CHECK_THROWS_WITH(svg(lacks), Contains("svg: Sums has 2 rows, but values of 1"));
   CHECK_THROWS_AS(svg(lacks), ArgumentError);
 }
+
+TEST_CASE("maps stand one below the other, and on a slide alone") {
+  HeatMap second = map();
+  second.title = "Differences";
+  const std::string one = svg(map()), both = svg(std::vector{map(), second});
+  const auto height = [](const std::string& image) {
+    return std::stod(all(image, "height=\"([0-9.]+)\"").front());
+  };
+  CHECK(height(both) == Approx(2 * height(one)));
+  CHECK(all(both, "class=\"title\"[^>]*>([^<]*)<") ==
+        std::vector<std::string>{"Sums", "Differences"});
+  const auto tops = all(both, "class=\"title\"[^>]*translate\\([0-9.]+ ([0-9.]+)\\)");
+  CHECK(std::stod(tops[1]) == Approx(std::stod(tops[0]) + height(one)));
+  CHECK_THROWS_WITH(svg(std::vector{map(), second}, Medium::slide),
+                    Contains("svg: a slide shows one map, not 2"));
+}
