@@ -30,7 +30,9 @@ void expect_the_same(const Subwords& subwords, const std::string& line) {
       std::ranges::all_of(ids, [&](Index id) { return 0 <= id && id < subwords.count(); }),
       "pieces are of the vocabulary");
   const std::string text = subwords.decode(ids);
-  if (is_plain(line)) expect_property(text == with_single_blanks(line), "plain text comes back");
+  const bool is_known = std::ranges::find(ids, Subwords::unknown) == ids.end();
+  if (is_plain(line) && is_known)
+    expect_property(text == with_single_blanks(line), "plain text comes back");
 }
 
 }  // namespace
