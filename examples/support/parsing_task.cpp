@@ -91,7 +91,9 @@ ParserVocabulary::ParserVocabulary(const std::vector<DependencyTree>& trees)
 
 ParserVocabulary::ParserVocabulary(std::vector<std::string> words, std::vector<std::string> tags,
                                    std::vector<std::string> relations)
-    : words_(std::move(words)), tags_(std::move(tags)), relations_(std::move(relations)) {
+    : words_(Vocabulary::of(std::move(words))),
+      tags_(Vocabulary::of(std::move(tags))),
+      relations_(Vocabulary::of(std::move(relations))) {
   expect<DataError>(!this->relations().empty() && this->relations().front() == "root",
                     "vocabulary: the first relation is not \"root\"");
 }

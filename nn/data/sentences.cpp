@@ -91,13 +91,16 @@ Vocabulary::Vocabulary(const std::vector<Sentence>& sentences, Index least)
     : Vocabulary(counted(sentences), least) {}
 
 Vocabulary::Vocabulary(const std::map<std::string, Index>& counts, Index least)
-    : Vocabulary(frequent(counts, expect_positive("vocabulary", "least", least))) {}
+    : Vocabulary(of(frequent(counts, expect_positive("vocabulary", "least", least)))) {}
 
-Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)) {
-  for (const std::string& word : words_) {
-    const bool is_new = numbers_.emplace(word, count()).second;
+Vocabulary Vocabulary::of(std::vector<std::string> words) {
+  Vocabulary vocabulary;
+  for (const std::string& word : words) {
+    const bool is_new = vocabulary.numbers_.emplace(word, vocabulary.count()).second;
     expect<DataError>(is_new, "vocabulary: a word is there twice: {}", beginning(word));
   }
+  vocabulary.words_ = std::move(words);
+  return vocabulary;
 }
 
 Index Vocabulary::number(const std::string& word) const {

@@ -36,8 +36,8 @@ class Vocabulary {
   Vocabulary(const std::vector<Sentence>& sentences, Index least = 2);
   /// The same for words with the numbers of times that they occur.
   Vocabulary(const std::map<std::string, Index>& counts, Index least);
-  /// These words, in their order. Throws DataError for a word that is there twice.
-  explicit Vocabulary(std::vector<std::string> words);
+  /// Of these words, in their order. Throws DataError for a word that is there twice.
+  static Vocabulary of(std::vector<std::string> words);
 
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
   Index number(const std::string& word) const;
@@ -45,6 +45,8 @@ class Vocabulary {
   const std::vector<std::string>& words() const { return words_; }
 
  private:
+  Vocabulary() = default;
+
   std::vector<std::string> words_;
   std::unordered_map<std::string, Index> numbers_;
 };

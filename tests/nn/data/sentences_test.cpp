@@ -86,10 +86,10 @@ TEST_CASE("a vocabulary of counts, and one of another's words", "[text]") {
   CHECK(vocabulary.words() == std::vector<std::string>{"b", "a"});
   CHECK(vocabulary.number("a") == 3);
   CHECK(vocabulary.number("c") == 1);
-  const Vocabulary same(vocabulary.words());
+  const Vocabulary same = Vocabulary::of(vocabulary.words());
   CHECK(same.count() == vocabulary.count());
   CHECK(same.number("b") == 2);
-  CHECK_THROWS_WITH(Vocabulary({"a", "b", "a"}), Contains("a word is there twice: a"));
+  CHECK_THROWS_WITH(Vocabulary::of({"a", "b", "a"}), Contains("a word is there twice: a"));
   CHECK_THROWS_AS(Vocabulary(std::map<std::string, Index>{}, 0), ArgumentError);
 }
 
