@@ -216,6 +216,8 @@ std::vector<DependencyTree> read_short(const std::string& file) {
 
 int run_parser(ParseFlags& flags) {
   const std::string& resume = flags.run_flags.resume;
+  if (!flags.svg.empty() && (same_file(flags.svg, flags.parse) || same_file(flags.svg, resume)))
+    throw CLI::ValidationError("--svg", fmt::format("would overwrite {}", flags.svg));
   const auto notes = notes_to_resume(resume, flags);
   set_threads(flags.run_flags.threads);
   const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);

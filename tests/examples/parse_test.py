@@ -150,6 +150,8 @@ class Parse(TrainerTest):
         file.write_bytes(conllu([word]).replace("a\t", "\x1b\udcff\t").encode(errors="surrogateescape"))
         self.assertIn("?\ufffd", run(*parse, "--svg", self.path / "tree.svg").stdout)
         xml.etree.ElementTree.parse(self.path / "tree.svg")
+        for own in file, checkpoint:
+            self.assertIn("would overwrite", run(*parse, "--svg", own, code=2).stderr)
         missing = run(*parse, "--svg", self.path / "no_folder" / "tree.svg", code=1)
         self.assertIn("no_folder", missing.stderr)
         self.assertEqual(missing.stdout, "")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "support/find_all.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
@@ -51,6 +52,15 @@ TEST_CASE("a tree as an image") {
   CHECK(count(one, "class=\"line blue\"") == 2 * (sentence.size() - 1));  // an arc and its arrow
   CHECK(count(one, "class=\"line red\"") == 1);
   CHECK(count(drawn_as_svg({tree, tree}), "class=\"line red\"") == 2);
+}
+
+TEST_CASE("arrows begin where the arcs end") {
+  const auto paths =
+      testing::find_all(drawn_as_svg({sentence}), "class=\"line blue\" d=\"M([^\"]*)\"");
+  REQUIRE(paths.size() == 2 * (sentence.size() - 1));
+  for (std::size_t i = 0; i < paths.size(); i += 2)
+    CHECK(paths[i].substr(paths[i].rfind('L') + 1) ==
+          paths[i + 1].substr(0, paths[i + 1].find('L')));
 }
 
 TEST_CASE("trees of any size and shape are drawn, up to a limit") {

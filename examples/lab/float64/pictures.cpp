@@ -11,7 +11,6 @@
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
-using namespace tapegrad::lab;
 using namespace tapegrad::support;
 
 namespace {
