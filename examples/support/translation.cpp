@@ -7,6 +7,7 @@
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/metrics/bleu.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/reduce.h"
