@@ -15,12 +15,12 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-constexpr const char* data_set = "multi30k";
+constexpr const char* multi30k = "multi30k";
 
 ParallelLines read_pair(const std::string& directory, const std::string& name,
                         const std::string& from, const std::string& to) {
-  return read_parallel_lines(find_data_file(directory, data_set, name + "." + from),
-                             find_data_file(directory, data_set, name + "." + to));
+  return read_parallel_lines(find_data_file(directory, multi30k, name + "." + from),
+                             find_data_file(directory, multi30k, name + "." + to));
 }
 
 // The names of the tests beside a file, in order: test_2016_flickr for test_2016_flickr.de.gz.
@@ -75,7 +75,7 @@ TranslationSets read_translation_sets(const std::string& directory, const std::s
                        read_pair(directory, "train", from, to),
                        read_pair(directory, "val", from, to),
                        {}};
-  const auto train = find_data_file(directory, data_set, "train." + from);
+  const auto train = find_data_file(directory, multi30k, "train." + from);
   for (const std::string& name : tests_beside(train, from))
     sets.tests.push_back({name, read_pair(train.parent_path(), name, from, to)});
   expect<DataError>(!sets.tests.empty(), "{}: there is no test*.{}, gzipped or not",
