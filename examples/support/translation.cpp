@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "support/readable.h"
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/metrics/bleu.h"
@@ -75,7 +76,7 @@ BleuCounts as_counts(const std::vector<double>& numbers) {
 std::vector<std::string> names_of(const Subwords& subwords, const Indices& ids) {
   std::vector<std::string> names;
   for (const Index id : ids.values())
-    names.push_back(subwords.pieces()[static_cast<std::size_t>(id)]);
+    names.push_back(readable(subwords.pieces()[static_cast<std::size_t>(id)]));
   return names;
 }
 
@@ -171,7 +172,7 @@ HeatMap attention_map(const Translator& net, const Subwords& subwords, const std
   const std::vector<Tensor> layers = net.attention(batch.source, batch.lengths, batch.inputs);
   const Tensor& layer = layers[layers.size() < 2 ? 0 : layers.size() - 2];
   const Tensor weights = select(mean(layer, 1), 0) * 100.0;  // (Tt, Ts)
-  HeatMap map{.title = line,
+  HeatMap map{.title = readable(line),
               .rows = names_of(subwords, batch.targets),
               .columns = names_of(subwords, batch.source),
               .values = {},

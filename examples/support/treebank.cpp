@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "support/grammar.h"
+#include "support/readable.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/train/json.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -30,12 +30,6 @@ fs::path find(const fs::path& directory, const std::string& part) {
   expect<DataError>(found.size() == 1, "{}: there are {} files NAME{} or NAME{}.gz, not one",
                     directory.string(), found.size(), end, end);
   return found.front();
-}
-
-std::string readable(const std::string& text) {
-  const std::string quoted =
-      Json(printable(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Json::parse(quoted).get<std::string>();
 }
 
 }  // namespace
