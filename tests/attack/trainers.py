@@ -18,7 +18,7 @@ SIZES = {
                  "--task", "trec"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
-                  "--vocabulary", "48"],
+                  "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
 
 

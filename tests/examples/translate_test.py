@@ -117,6 +117,16 @@ class Translate(TrainerTest):
         file.write_text("eins " * 1200)
         self.assertRegex(run(*translate, code=1).stderr, "lines.txt: line 1 has [0-9]+ subwords; at most 1000")
 
+    def test_takes_any_bytes(self):
+        for file in self.data.glob("*.de"):
+            file.write_bytes(b"\xe9t\xe9 \x01\xff <s> \0 & \xe2\x96\x81\r\n" + file.read_bytes())
+        for file in self.data.glob("*.en"):
+            file.write_bytes(b"\n" + file.read_bytes())
+        picture = self.path / "attention.svg"
+        self.saved("saved", "--attention", picture)
+        xml.etree.ElementTree.fromstring(picture.read_bytes())
+        self.assertEqual(self.translated("\n \t\n").splitlines(), ["", ""])
+
     def test_keeps_the_best_epoch(self):
         """The net that it keeps and translates with is that of the epoch with the lowest validation loss."""
         source = random.Random(2)
