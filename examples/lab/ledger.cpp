@@ -94,6 +94,32 @@ std::string difference(const Json& found, const Json& expected) {
   return "its parts in another order";
 }
 
+void expect_data(const std::string& path, const Record& found, const std::string& data) {
+  expect<DataError>(found.data == data,
+                    "{}: it was trained on other data: digest {}, not {}; choose another --runs, "
+                    "or remove it",
+                    path, beginning(found.data), beginning(data));
+}
+
+// What a folder contains, in order; nothing if there is no such folder.
+std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> entries;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    entries.push_back(entry.path());
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+// 7 of "seed_7.json"; nothing for other files.
+std::optional<std::uint64_t> seed_of(const std::filesystem::path& file) {
+  constexpr std::string_view before = "seed_", after = ".json";
+  const std::string name = file.filename().string();
+  if (!name.starts_with(before) || !name.ends_with(after)) return {};
+  return whole_number<std::uint64_t>(
+      name.substr(before.size(), name.size() - before.size() - after.size()));
+}
+
 }  // namespace
 
 bool CurvePoint::operator==(const CurvePoint& other) const {
@@ -174,10 +200,12 @@ void Ledger::begin(const std::string& experiment, const std::string& data) {
   data_ = data;
 }
 
+std::filesystem::path Ledger::folder() const { return std::filesystem::path(runs_) / experiment_; }
+
 std::string Ledger::path(const std::string& system, std::uint64_t seed) const {
   expect<Error>(!system.empty() && system[0] != '.' && system.find('/') == std::string::npos,
                 "ledger: the name of a system is not a folder name: \"{}\"", system);
-  return std::filesystem::path(runs_) / experiment_ / system / fmt::format("seed_{}.json", seed);
+  return folder() / system / fmt::format("seed_{}.json", seed);
 }
 
 bool Ledger::has(const std::string& system, std::uint64_t seed) const {
@@ -194,10 +222,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
                       "{}: it was trained with another configuration: {}; choose another --runs, "
                       "or remove it",
                       path, difference(found.configuration, configuration));
-    expect<DataError>(found.data == data_,
-                      "{}: it was trained on other data: digest {}, not {}; choose another --runs, "
-                      "or remove it",
-                      path, beginning(found.data), data_);
+    expect_data(path, found, data_);
     return found.outcome;
   }
   make_directory(std::filesystem::path(path).parent_path());
@@ -208,6 +233,22 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
   const std::string contents = to_string(record);
   write_file(path, std::as_bytes(std::span(contents)));
   return record.outcome;
+}
+
+Records Ledger::records() const {
+  Records all;
+  if (runs_.empty()) return all;
+  std::string data = data_;
+  for (const auto& system : sorted_entries(folder()))
+    for (const auto& file : sorted_entries(system)) {
+      const std::optional<std::uint64_t> seed = seed_of(file);
+      if (!seed) continue;
+      Record found = read_record(file);
+      if (data.empty()) data = found.data;
+      expect_data(file, found, data);
+      all[system.filename()].emplace(*seed, std::move(found));
+    }
+  return all;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

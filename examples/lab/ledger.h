@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -46,6 +47,9 @@ struct Record {
   Outcome outcome;
 };
 
+/// Finished trainings by system and seed.
+using Records = std::map<std::string, std::map<std::uint64_t, Record>>;
+
 /// The text of a record's file.
 std::string to_string(const Record& record);
 /// Throws DataError, naming the file and the part that is damaged.
@@ -78,7 +82,12 @@ class Ledger {
   Outcome outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
                   const std::function<Outcome()>& train) const;
 
+  /// All trainings of this experiment that have been kept. Throws DataError for a file that is
+  /// damaged or has other data; if `begin` named none, other data than the first file.
+  Records records() const;
+
  private:
+  std::filesystem::path folder() const;
   std::string path(const std::string& system, std::uint64_t seed) const;
 
   std::string runs_, experiment_, data_;

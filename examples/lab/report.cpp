@@ -34,7 +34,7 @@ h1 {{ font-size: 1.6rem }} .headline {{ font-weight: bold }} h2 {{ font-size: 1.
 .wide {{ overflow-x: auto }}
 table {{ border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums }}
 th, td {{ border-bottom: 1px solid var(--line); padding: .25rem .7rem; text-align: right; white-space: nowrap }}
-th:first-child, td:first-child {{ text-align: left }}
+th:first-child, td:first-child {{ text-align: left }} td small {{ opacity: .65 }}
 .claim {{ border-left: .3rem solid; background: var(--soft); padding: .5rem 1rem; margin: 1rem 0 }}
 .open, .unlearned {{ border-color: var(--line) }} .holds {{ border-color: var(--good) }} .fails {{ border-color: var(--bad) }}
 .holds b {{ color: var(--good) }} .fails b {{ color: var(--bad) }}
@@ -96,11 +96,18 @@ std::string csv(const HeatMap& map) {
   return text;
 }
 
+std::string html(const std::string& cell) {
+  const std::size_t end = cell.find('\n');
+  if (end == std::string::npos) return escaped(cell);
+  return fmt::format("{}<br><small>{}</small>", escaped(cell.substr(0, end)),
+                     escaped(cell.substr(end + 1)));
+}
+
 std::string html(const Table& table) {
   std::string rows;
   const auto row = [&](const std::vector<std::string>& cells, const char* tag) {
     rows += "<tr>";
-    for (const std::string& cell : cells) rows += fmt::format("<{0}>{1}</{0}>", tag, escaped(cell));
+    for (const std::string& cell : cells) rows += fmt::format("<{0}>{1}</{0}>", tag, html(cell));
     rows += "</tr>\n";
   };
   row(table.columns, "th");
@@ -109,6 +116,16 @@ std::string html(const Table& table) {
                      escaped(table.title), rows);
 }
 
+// The table with all cells on one line.
+Table on_lines(Table table) {
+  for (auto& cells : table.rows)
+    for (std::string& cell : cells)
+      if (const std::size_t end = cell.find('\n'); end != std::string::npos)
+        cell.replace(end, 1, " / ");
+  return table;
+}
+
+// table: its cells on one line each
 void print(const Table& table) {
   std::vector<std::size_t> widths(table.columns.size());
   const auto widen = [&](const std::vector<std::string>& cells) {
@@ -171,10 +188,11 @@ void Report::paragraph(const std::string& text) {
 }
 
 void Report::table(const Table& table) {
-  print(table);
+  const Table lines = on_lines(table);
+  print(lines);
   body_ += html(table);
-  std::string text = csv_line(table.columns);
-  for (const auto& cells : table.rows) text += csv_line(cells);
+  std::string text = csv_line(lines.columns);
+  for (const auto& cells : lines.rows) text += csv_line(cells);
   files_.emplace_back(fmt::format("{}_table{}.csv", name_, ++tables_), text);
 }
 

@@ -20,7 +20,8 @@ inline constexpr const char* three_values =
     "this\n"
     "scale.";
 
-/// A table of text and formatted numbers.
+/// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
+/// the page shows it below in grey, other forms after " / ".
 struct Table {
   std::string title;
   std::vector<std::string> columns;

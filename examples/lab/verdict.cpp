@@ -55,47 +55,23 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
   return result;
 }
 
-/// The measured advantage of a system.
-struct Advantage {
-  double mean, half_width;
-  std::size_t seeds;
-
-  Advantage(const Metric& metric, const Results& a, const Results& b)
-      : mean(0), half_width(0), seeds(a.trainings.size()) {
-    const std::vector<double> by_seed = advantages(metric, a, b);
-    const Spread spread(by_seed);
-    mean = spread.mean;
-    if (!std::isfinite(mean)) {  // some diverged, or all
-      const bool all = std::all_of(by_seed.begin(), by_seed.end(),
-                                   [&](double each) { return each == by_seed.front(); });
-      half_width = all ? 0 : INFINITY;
-    } else if (seeds > 1) {
-      const double n = static_cast<double>(seeds);
-      const double h = t_quantile(static_cast<Index>(seeds) - 1) * spread.deviation / std::sqrt(n);
-      half_width = std::max(h, bootstrap_half_width(item_advantages(metric, a, b)));
-    }
-  }
-
-  Judgement judged(bool for_it, bool against_it) const {
-    if (seeds < least_seeds)
-      return {Verdict::not_seen,
-              fmt::format("{:+.3g} (a verdict needs {} seeds)", mean, least_seeds)};
-    return {for_it       ? Verdict::borne_out
-            : against_it ? Verdict::contradicted
-                         : Verdict::not_seen,
-            fmt::format("{:+.3g} +- {:.2g} ({} seeds)", mean, half_width, seeds)};
-  }
-};
+Judgement judged(const Advantage& found, bool for_it, bool against_it) {
+  if (found.seeds < least_seeds)
+    return {Verdict::not_seen,
+            fmt::format("{:+.3g} (a verdict needs {} seeds)", found.mean, least_seeds)};
+  return {for_it       ? Verdict::borne_out
+          : against_it ? Verdict::contradicted
+                       : Verdict::not_seen,
+          fmt::format("{:+.3g} +- {:.2g} ({} seeds)", found.mean, found.half_width, found.seeds)};
+}
 
 // Reports a system that is no better than a rule without a net: it has not learnt its task.
 std::optional<Judgement> not_learnt(const Metric& metric, const Results& a, const Results& b) {
-  if (!metric.baseline) return {};
   for (const Results& each : {a, b})
-    if (const double mean = each.spread(metric).mean;
-        !(metric.advantage(mean, *metric.baseline) > 0))
+    if (!has_learned(metric, each))
       return Judgement{{},
                        fmt::format("{} has not learned at this size: {:.3g}; without a net {:.3g}",
-                                   each.system, mean, *metric.baseline)};
+                                   each.system, each.spread(metric).mean, *metric.baseline)};
   return {};
 }
 
@@ -134,19 +110,54 @@ double time_ratio(const Metric& metric, const Results& a, const Results& b, std:
 
 }  // namespace
 
+Advantage advantage(const Metric& metric, const Results& a, const Results& b) {
+  const std::vector<double> by_seed = advantages(metric, a, b);
+  const Spread spread(by_seed);
+  Advantage found{spread.mean, 0, by_seed.size()};
+  if (!std::isfinite(found.mean)) {  // some diverged, or all
+    const bool all = std::all_of(by_seed.begin(), by_seed.end(),
+                                 [&](double each) { return each == by_seed.front(); });
+    found.half_width = all ? 0 : INFINITY;
+  } else if (found.seeds > 1) {
+    const double n = static_cast<double>(found.seeds);
+    const double h =
+        t_quantile(static_cast<Index>(found.seeds) - 1) * spread.deviation / std::sqrt(n);
+    found.half_width = std::max(h, bootstrap_half_width(item_advantages(metric, a, b)));
+  }
+  return found;
+}
+
+bool has_learned(const Metric& metric, const Results& results) {
+  return !metric.baseline || metric.advantage(results.spread(metric).mean, *metric.baseline) > 0;
+}
+
+std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, const Results& a,
+                                                      const Results& b) {
+  std::vector<std::pair<Index, Index>> counts;
+  for (std::size_t seed = 0; seed < advantages(metric, a, b).size(); ++seed) {
+    auto& [ahead, behind] = counts.emplace_back();
+    for (const double each : item_advantages(metric, {a.system, {a.trainings[seed]}},
+                                             {b.system, {b.trainings[seed]}})) {
+      ahead += each > 0 ? 1 : 0;
+      behind += each < 0 ? 1 : 0;
+    }
+  }
+  return counts;
+}
+
 Judgement better(const Metric& metric, const Results& a, const Results& b) {
   if (const auto none = not_learnt(metric, a, b)) return *none;
-  const Advantage found(metric, a, b);
-  return found.judged(found.mean > found.half_width, found.mean < -found.half_width);
+  const Advantage found = advantage(metric, a, b);
+  return judged(found, found.mean > found.half_width, found.mean < -found.half_width);
 }
 
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin) {
   if (const auto none = not_learnt(metric, a, b)) return *none;
-  const Advantage found(metric, a, b);
+  const Advantage found = advantage(metric, a, b);
   const double distance = std::abs(found.mean);
   const bool within = distance + found.half_width < margin;
   const bool beyond = distance - found.half_width > margin;
-  return found.judged(within, beyond);
+  return judged(found, within, beyond);
 }
 
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock) {

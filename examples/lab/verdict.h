@@ -21,6 +21,24 @@ struct Judgement {
 /// With fewer seeds a claim is never more than not seen.
 inline constexpr Index least_seeds = 3;
 
+/// How far a system is ahead of another: the mean over paired seeds, and half the width of its 95 %
+/// interval, max(h, w) of `better`; 0 for one seed.
+struct Advantage {
+  double mean, half_width;
+  std::size_t seeds;
+};
+/// How far `a` is ahead of `b`. Throws DataError for results that do not pair.
+Advantage advantage(const Metric& metric, const Results& a, const Results& b);
+
+/// Whether a system beats the baseline of the metric, or there is none: whether it has learned its
+/// task.
+bool has_learned(const Metric& metric, const Results& results);
+
+/// On how many test items `a` is ahead of `b`, and on how many behind, seed by seed: the discordant
+/// pairs of McNemar's test. Throws DataError for results that do not pair.
+std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, const Results& a,
+                                                      const Results& b);
+
 /// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
 /// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
 /// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen, as always with fewer

@@ -1,0 +1,310 @@
+#include "lab/matrix_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "lab/detaching.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+// A row of a table, with a cell for each task.
+using RowOfCells = std::function<std::string(const MatrixColumn&)>;
+
+std::vector<std::string> row(const std::string& name, const Matrix& matrix,
+                             const RowOfCells& cell) {
+  std::vector<std::string> cells{name};
+  for (const MatrixColumn& column : matrix) cells.push_back(cell(column));
+  return cells;
+}
+
+std::vector<std::string> header(const std::string& first, const Matrix& matrix) {
+  return row(first, matrix, [](const MatrixColumn& column) { return column.task.title; });
+}
+
+std::string name_of(const SystemPair& pair) { return fmt::format("{} - {}", pair.a, pair.b); }
+
+// "not run" with what is published below.
+std::string nothing(const MatrixColumn& column, const std::string& published) {
+  return fmt::format("{}\n{}", column.task.absent.empty() ? "not run" : column.task.absent,
+                     published);
+}
+
+// The published figure of a system.
+std::string published(const PaperTask& task, const std::string& system) {
+  const double value = task.published_of(system);
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, task.published_decimals) : "diverged";
+}
+
+// What is published of how far `a` is ahead of `b`. A system that diverged has the worst value.
+double published_advantage(const PaperTask& task, const SystemPair& pair) {
+  const auto value = [&](const std::string& system) {
+    const double found = task.published_of(system);
+    return std::isfinite(found) ? found : task.metric.worst;
+  };
+  return task.metric.advantage(value(pair.a), value(pair.b));
+}
+
+std::string measured(const PaperTask& task, const Results& results) {
+  const auto diverged = std::count_if(results.trainings.begin(), results.trainings.end(),
+                                      [](const Outcome& training) { return training.diverged(); });
+  const std::size_t count = results.trainings.size();
+  if (diverged > 0) return fmt::format("{} of {} diverged", diverged, count);
+  return fmt::format("{} ({}){}", results.spread(task.metric).to_string(task.decimals), count,
+                     has_learned(task.metric, results) ? "" : ", not learned");
+}
+
+std::string system_cell(const MatrixColumn& column, const std::string& system) {
+  const std::string below = published(column.task, system);
+  const auto found = column.cells.find(system);
+  if (found == column.cells.end()) return nothing(column, below);
+  const auto& [setting, results, missing, tried] = found->second;
+  const std::size_t trained = results.trainings.size();
+  const std::string here = missing.empty()
+                               ? measured(column.task, results)
+                               : fmt::format("{} of {} seeds", trained, trained + missing.size());
+  return fmt::format("{}\n{}", here, below);
+}
+
+const char* mark(const std::optional<Verdict>& verdict) {
+  if (!verdict) return "not learned";
+  return *verdict == Verdict::borne_out      ? "borne out"
+         : *verdict == Verdict::contradicted ? "contradicted"
+                                             : "not seen";
+}
+
+// What is published of a difference, in words: "+1.5", or who diverged.
+std::string published_difference(const PaperTask& task, const SystemPair& pair) {
+  std::string diverged;
+  for (const std::string& system : {pair.a, pair.b})
+    if (!std::isfinite(task.published_of(system)))
+      diverged += fmt::format("{}{}", diverged.empty() ? "" : " and ", system);
+  if (!diverged.empty()) return diverged + " diverged";
+  return fmt::format("{:+.{}f}", published_advantage(task, pair), task.published_decimals);
+}
+
+// The verdict on the sign that is published; none for a difference of 0.
+std::string verdict_on_sign(const PaperTask& task, const SystemPair& pair, const Results& a,
+                            const Results& b) {
+  const double ahead = published_advantage(task, pair);
+  if (ahead == 0) return "";
+  const Judgement judgement = ahead > 0 ? better(task.metric, a, b) : better(task.metric, b, a);
+  return fmt::format(": {}", mark(judgement.verdict));
+}
+
+std::string difference_cell(const MatrixColumn& column, const SystemPair& pair) {
+  const PaperTask& task = column.task;
+  const std::string below = published_difference(task, pair);
+  const Results *a = column.of(pair.a), *b = column.of(pair.b);
+  if (a == nullptr || b == nullptr) return nothing(column, below);
+  const Advantage found = advantage(task.metric, *a, *b);
+  const std::string here = std::isfinite(found.mean)
+                               ? fmt::format("{:+.{}f} +- {:.{}f}", found.mean, task.decimals,
+                                             found.half_width, task.decimals)
+                               : "diverged";
+  return fmt::format("{}\n{}{}", here, below, verdict_on_sign(task, pair, *a, *b));
+}
+
+void table(Report& report, const Matrix& matrix, const PaperTable& of_paper) {
+  Table table{
+      fmt::format("Table {}: {}", of_paper.number, of_paper.title), header("system", matrix), {}};
+  for (const std::string& system : of_paper.systems)
+    table.rows.push_back(row(
+        system, matrix, [&](const MatrixColumn& column) { return system_cell(column, system); }));
+  for (const SystemPair& pair : of_paper.differences)
+    table.rows.push_back(row(name_of(pair), matrix, [&](const MatrixColumn& column) {
+      return difference_cell(column, pair);
+    }));
+  table.rows.push_back(
+      row("optimizer", matrix, [](const MatrixColumn& column) { return column.optimizer; }));
+  table.rows.push_back(
+      row("initial values", matrix, [](const MatrixColumn& column) { return column.initial; }));
+  table.rows.push_back(
+      row("unit", matrix, [](const MatrixColumn& column) { return column.task.unit; }));
+  report.table(table);
+}
+
+char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
+
+// Signs that are measured and published, and how many of them agree.
+struct SignCount {
+  Index compared = 0, recurring = 0;
+};
+
+std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCount& count) {
+  const char of_paper = sign(published_advantage(column.task, pair));
+  const Results *a = column.of(pair.a), *b = column.of(pair.b);
+  if (a == nullptr || b == nullptr) return fmt::format("not run\n{}", of_paper);
+  const Metric& metric = column.task.metric;
+  if (!has_learned(metric, *a) || !has_learned(metric, *b))
+    return fmt::format("not learned\n{}", of_paper);
+  const char here = sign(advantage(metric, *a, *b).mean);
+  if (here == '0' || of_paper == '0') return fmt::format("{}\n{}", here, of_paper);
+  ++count.compared;
+  count.recurring += here == of_paper ? 1 : 0;
+  return fmt::format("{} {}\n{}", here, here == of_paper ? "recurs" : "differs", of_paper);
+}
+
+void sign_grid(Report& report, const Matrix& matrix) {
+  Matrix with_data;
+  for (const MatrixColumn& column : matrix)
+    if (column.task.absent.empty()) with_data.push_back(column);
+  Table grid{"Signs of the differences, measured and published; + is better",
+             header("difference", with_data),
+             {}};
+  SignCount count;
+  for (const PaperTable& of_paper : paper_tables)
+    for (const SystemPair& pair : of_paper.differences)
+      grid.rows.push_back(row(name_of(pair), with_data, [&](const MatrixColumn& column) {
+        return sign_cell(column, pair, count);
+      }));
+  report.table(grid);
+  report.paragraph(fmt::format(
+      "Of {} published signs that were measured here, {} recur. If each had an even chance, as "
+      "many "
+      "would recur with probability {:.2g}.",
+      count.compared, count.recurring, binomial_chance(count.recurring, count.compared)));
+}
+
+void baselines(Report& report, const Matrix& matrix) {
+  Table table{"Baselines, which need no net, on the same test data",
+              {"task", "baseline", "value", "unit"},
+              {}};
+  for (const MatrixColumn& column : matrix)
+    for (const auto& [name, value] : column.baselines)
+      table.rows.push_back({column.task.title, name,
+                            fmt::format("{:.{}f}", value, column.task.decimals), column.task.unit});
+  report.table(table);
+}
+
+void settings(Report& report, const Matrix& matrix) {
+  Table table{
+      "Settings, the best of those tried on the validation set with seed 101: norm@learning rate",
+      header("system", matrix),
+      {}};
+  for (const std::string& system : paper_norms)
+    table.rows.push_back(row(system, matrix, [&](const MatrixColumn& column) {
+      const auto found = column.cells.find(system);
+      if (found == column.cells.end()) return std::string("not run");
+      return fmt::format("{}\nof {}", found->second.setting, found->second.tried);
+    }));
+  table.rows.push_back(row("data", matrix, [](const MatrixColumn& column) { return column.data; }));
+  report.table(table);
+}
+
+// Names the seeds that a cell lacks.
+void missing_trainings(Report& report, const Matrix& matrix) {
+  std::string lacks;
+  for (const MatrixColumn& column : matrix)
+    for (const auto& [system, cell] : column.cells)
+      for (const std::uint64_t seed : cell.missing)
+        lacks += fmt::format("{}{} {} seed {}", lacks.empty() ? "" : ", ", column.task.name,
+                             cell.setting, seed);
+  if (!lacks.empty()) report.paragraph(fmt::format("Missing trainings: {}.", lacks));
+}
+
+void figure(Report& report, const PaperFigure& of_paper, const MatrixColumn& column) {
+  Diagram diagram{
+      fmt::format("Figure {}, {}: {}", of_paper.number, column.task.title, of_paper.title),
+      "updates",
+      column.task.loss,
+      {},
+      false,
+      fmt::format("Means over seeds with a band of one standard deviation. {}", of_paper.axes)};
+  for (const std::string& system : of_paper.systems) {
+    const Results* results = column.of(system);
+    if (results == nullptr)
+      return report.paragraph(
+          fmt::format("Figure {}, {}: not run.", of_paper.number, column.task.title));
+    if (of_paper.training) diagram.series.push_back(mean_training_curve(*results));
+    if (of_paper.training) diagram.series.back().name += ", training";
+    diagram.series.push_back(mean_validation_curve(*results));
+    diagram.series.back().name += ", validation";
+  }
+  report.figure(fmt::format("figure{}_{}", of_paper.number, column.task.name), diagram);
+}
+
+void figures(Report& report, const Matrix& matrix) {
+  for (const PaperFigure& of_paper : paper_figures)
+    for (const MatrixColumn& column : matrix)
+      if (std::count(of_paper.tasks.begin(), of_paper.tasks.end(), column.task.name) > 0)
+        figure(report, of_paper, column);
+}
+
+std::string statement(const PaperTask& task, const PaperClaim& claim) {
+  if (!claim.margin) return fmt::format("{}: {} is better than {}.", task.title, claim.a, claim.b);
+  return fmt::format("{}: {} and {} differ by less than {} {}.", task.title, claim.a, claim.b,
+                     *claim.margin, task.unit);
+}
+
+// "layer 76.10 +- 0.50, none 75.20 +- 0.31", and with items the discordant ones of each seed.
+std::string both(const PaperTask& task, const Results& a, const Results& b) {
+  std::string text =
+      fmt::format("{} {}, {} {}", a.system, measured(task, a), b.system, measured(task, b));
+  if (!task.metric.of_items) return text;
+  text += "; items ahead:behind, seed by seed,";
+  for (const auto& [ahead, behind] : discordant_items(task.metric, a, b))
+    text += fmt::format(" {}:{}", ahead, behind);
+  return text;
+}
+
+void verdicts(Report& report, const Matrix& matrix) {
+  for (const MatrixColumn& column : matrix)
+    for (const PaperClaim& claim : column.task.claims) {
+      const Results *a = column.of(claim.a), *b = column.of(claim.b);
+      if (a == nullptr || b == nullptr) continue;
+      const Metric& metric = column.task.metric;
+      report.published(
+          statement(column.task, claim), both(column.task, *a, *b),
+          claim.margin ? equal(metric, *a, *b, *claim.margin) : better(metric, *a, *b));
+    }
+}
+
+// Figure 1 is to show that gain and bias overfit: layer ends with the lower training loss, and with
+// the higher validation loss.
+void overfitting(Report& report, const Matrix& matrix) {
+  const Metric training{.value = "training_loss"}, validation{.value = "validation_loss"};
+  for (const MatrixColumn& column : matrix) {
+    const std::vector<std::string>& tasks = paper_figures.front().tasks;
+    const Results *layer = column.of("layer"), *simple = column.of("layer_simple");
+    if (std::count(tasks.begin(), tasks.end(), column.task.name) == 0 || layer == nullptr ||
+        simple == nullptr)
+      continue;
+    report.published(
+        fmt::format("{}: layer overfits (figure 1): it ends with a lower training loss than "
+                    "layer_simple and a higher validation loss.",
+                    column.task.title),
+        "how far layer is ahead in training, and layer_simple in validation",
+        all_of({{"training", better(training, *layer, *simple)},
+                {"validation", better(validation, *simple, *layer)}}));
+  }
+}
+
+}  // namespace
+
+double binomial_chance(Index heads, Index count) {
+  double chance = 0, term = std::pow(0.5, static_cast<double>(count));  // of no heads
+  for (Index k = 0; k <= count; ++k) {
+    if (k >= heads) chance += term;
+    term *= static_cast<double>(count - k) / static_cast<double>(k + 1);
+  }
+  return chance;
+}
+
+void report_matrix(Report& report, const Matrix& matrix, int only) {
+  for (const PaperTable& of_paper : paper_tables)
+    if (only == 0 || only == of_paper.number) table(report, matrix, of_paper);
+  missing_trainings(report, matrix);
+  baselines(report, matrix);
+  settings(report, matrix);
+  if (only != 0) return;
+  sign_grid(report, matrix);
+  figures(report, matrix);
+  verdicts(report, matrix);
+  overfitting(report, matrix);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,145 @@
+#include "lab/matrix_report.h"
+
+#include <catch2/catch.hpp>
+
+#include "support/scratch.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/output.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using Catch::Contains;
+
+namespace {
+
+Json golden() { return *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/paper_tables.json"), 6); }
+
+/// A folder with the ledger that was written by hand, and a page of it.
+class Written {
+ public:
+  Written() {
+    const Json by_hand = golden();
+    for (const auto& [task, settings] : by_hand["ledger"].items())
+      for (const auto& [setting, trainings] : settings.items()) {
+        std::uint64_t seed = 0;
+        for (const Json& value : trainings["seeds"])
+          keep(task, setting, ++seed, value.is_null() ? NAN : value.get<double>(), 0);
+        keep(task, setting, choosing_seed, 0, trainings["validation"]);
+      }
+    for (const auto& [task, values] : by_hand["baselines"].items())
+      for (const auto& [name, value] : values.items()) keep(task, name, 1, value, 0);
+  }
+
+  void keep(const std::string& task, const std::string& system, std::uint64_t seed, double test,
+            double validation, const std::string& data = "the data of ") {
+    const auto folder = folder_ / "runs" / "xu2019" / task / system;
+    std::filesystem::create_directories(folder);
+    const Outcome outcome{.curve = {{1, 3}, {10, 2 - test / 1000, 2.5 + test / 1000}},
+                          .values = {{"test", test},
+                                     {"validation", validation},
+                                     {"training_loss", 2 - test / 1000},
+                                     {"validation_loss", 2.5 + test / 1000}}};
+    const std::string record = to_string(
+        {{{"optimizer", "Adam"}, {"initial values", "small"}}, data + task, "1", outcome});
+    write_file(folder / fmt::format("seed_{}.json", seed), std::as_bytes(std::span(record)));
+  }
+
+  Matrix read() const {
+    Flags flags("xu2019", "");
+    Ledger ledger;
+    ledger.add_to(flags);
+    std::string words[] = {"xu2019", "--runs=" + (folder_ / "runs").string()};
+    char* arguments[] = {words[0].data(), words[1].data()};
+    flags.run(2, arguments, [] { return 0; });
+    Matrix matrix;
+    for (const PaperTask& task : paper_tasks()) {
+      ledger.begin("xu2019/" + task.name, "");
+      matrix.push_back(make_column(task, ledger.records(), 1, 3));
+    }
+    return matrix;
+  }
+
+  /// Makes the page from the ledger.
+  void report(int only = 0) const {
+    silence_results();
+    Flags flags("xu2019", "");
+    Report report;
+    report.add_to(flags);
+    std::string words[] = {"xu2019", "--report=" + (folder_ / "page").string()};
+    char* arguments[] = {words[0].data(), words[1].data()};
+    const int code = flags.run(2, arguments, [&] {
+      report.begin("xu2019", "Tables", "lab xu2019");
+      report_matrix(report, read(), only);
+      return report.finish();
+    });
+    REQUIRE(code == 0);
+  }
+
+  bool has(const std::string& name) const {
+    return std::filesystem::exists(folder_ / "page" / name);
+  }
+  std::string file(const std::string& name) const { return read_text(folder_ / "page" / name); }
+
+ private:
+  const testing::Scratch scratch_;
+  const std::filesystem::path folder_ = scratch_.path;
+};
+
+}  // namespace
+
+TEST_CASE("a ledger written by hand gives exactly the tables that Python computes from it") {
+  Written written;
+  written.report();
+  const Json expected = golden();
+  for (std::size_t i = 0; i < expected["tables"].size(); ++i)
+    CHECK(written.file(fmt::format("xu2019_table{}.csv", i + 1)) ==
+          expected["tables"][i].get<std::string>());
+  CHECK_FALSE(written.has(fmt::format("xu2019_table{}.csv", expected["tables"].size() + 1)));
+  for (const Json& paragraph : expected["paragraphs"])
+    CHECK_THAT(written.file("xu2019.html"),
+               Contains("<p>" + paragraph.get<std::string>() + "</p>"));
+  // What is published stands below what was measured.
+  CHECK_THAT(written.file("xu2019.html"),
+             Contains("<td>76.20 +- 0.20 (3)<br><small>76.85</small></td>"));
+}
+
+TEST_CASE("figures have the means of the curves; those without trainings are named") {
+  Written written;
+  written.keep("enwik8", "layer@0.001", 3, 2.7, 0);
+  written.report();
+  const std::string page = written.file("xu2019.html");
+  CHECK(written.file("xu2019_figure1_enwik8.csv").find("layer_simple, validation deviation") !=
+        std::string::npos);
+  CHECK_FALSE(written.has("xu2019_figure1_de_en.csv"));
+  for (const char* missing : {"Figure 1, Multi30k De-En", "Figure 2, Multi30k En-De",
+                              "Figure 2, Multi30k De-En", "Figure 3, UD-EWT"})
+    CHECK_THAT(page, Contains(fmt::format("<p>{}: not run.</p>", missing)));
+  CHECK_THAT(page, !Contains("Missing trainings"));
+  CHECK_THAT(page, Contains("enwik8 prefix: layer overfits (figure 1)"));
+}
+
+TEST_CASE("one table can be had alone") {
+  Written written;
+  written.report(2);
+  const Json expected = golden();
+  CHECK(written.file("xu2019_table1.csv") == expected["tables"][1].get<std::string>());
+  CHECK_FALSE(written.has("xu2019_table4.csv"));  // table, baselines, settings
+  CHECK_THAT(written.file("xu2019.html"), !Contains("Table 1:") && !Contains("Signs of"));
+}
+
+TEST_CASE("a ledger in which a training has other data is refused by name") {
+  Written written;
+  written.keep("rt", "none@0.001", 2, 76, 0, "others of ");
+  CHECK_THROWS_WITH(written.read(),
+                    Contains("xu2019/rt/none@0.001/seed_2.json: it was trained on other data: "
+                             "digest others of rt, not the data of rt"));
+}
+
+TEST_CASE("the chance of heads is binomial") {
+  CHECK(binomial_chance(0, 5) == Approx(1));
+  CHECK(binomial_chance(5, 5) == Approx(1.0 / 32));
+  CHECK(binomial_chance(4, 5) == Approx(6.0 / 32));
+  CHECK(binomial_chance(0, 0) == Approx(1));
+}
