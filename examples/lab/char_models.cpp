@@ -15,8 +15,8 @@ support::CharText text_to_learn(const std::string& source, const std::string& te
   return characters;
 }
 
-void initialize_like_paper(const TransformerStack& stack, Random& random) {
-  for (Parameter& parameter : parameters(stack)) {
+void initialize_like_paper(std::vector<Parameter> parameters, Random& random) {
+  for (Parameter& parameter : parameters) {
     if (parameter.shape().rank() != 2) continue;
     const double bound = 1 / std::sqrt(static_cast<double>(parameter.shape()[0]));
     parameter.set(random.uniform(parameter.shape(), -bound, bound));

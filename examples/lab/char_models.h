@@ -13,8 +13,9 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// fit into its training part and what is held out is long enough to be split.
 support::CharText text_to_learn(const std::string& source, const std::string& text, Index length);
 
-/// Initializes matrices as U(+-1/sqrt(inputs)), like the code of Xu et al. 2019.
-void initialize_like_paper(const TransformerStack& stack, Random& random);
+/// Initializes matrices (inputs, outputs) as U(+-1/sqrt(inputs)), like the code of Xu et al. 2019;
+/// other parameters stay as they are.
+void initialize_like_paper(std::vector<Parameter> parameters, Random& random);
 
 /// The loss of a net that reads the text in rows of `length` characters, in bits a character.
 ///   text: (N) ids, N at least 2

@@ -63,7 +63,7 @@ LearningTask transformer_task(const support::CharText& text, const DriftNet& opt
                                      .placement = pre ? NormPlacement::pre : NormPlacement::post,
                                      .bias = false},
                            .length = characters_in_row});
-  if (options.initial == "paper") initialize_like_paper(net.stack, random);
+  if (options.initial == "paper") initialize_like_paper(parameters(net.stack), random);
   const auto order = std::make_shared<Random>(trial.batches());
   const Index half = text.rest.size() / 2;
   return {.fields = fields(net),

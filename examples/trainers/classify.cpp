@@ -3,13 +3,13 @@
 
 #include <optional>
 
+#include "support/sentence_sets.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
 #include "tapegrad/train/trainer.h"
 #include "trainers/best_epoch.h"
 #include "trainers/classify_flags.h"
-#include "trainers/sentence_sets.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -40,8 +40,7 @@ struct Classifier {
   Vocabulary vocabulary;
   TransformerClassifier net;
   BestEpoch<1> best;
-  Index epoch_number = 0;
-  std::vector<SentenceBatch> epoch;  // the batches of the current one
+  SentenceEpochs batches;
 
   Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed, Cluster& c)
       : flags(f),
@@ -50,25 +49,12 @@ struct Classifier {
         cluster(c),
         random(seed),
         vocabulary(sets.train),
-        net(vocabulary.count(), sets.classes, random, f.model()),
-        epoch(batches(0)) {}
+        net(vocabulary.count(), sets.classes, random, f.net.model()),
+        batches(sets.train, vocabulary, flags.batch_tokens, seed) {}
 
-  /// The batches of an epoch, in an order that depends on seed and epoch. Their number does not
-  /// depend on them.
-  std::vector<SentenceBatch> batches(Index number) const {
-    Random order = Random(seed).stream(0).stream(static_cast<std::uint64_t>(number));
-    return sentence_batches(sets.train, vocabulary, flags.batch_tokens, &order);
-  }
-  Index per_epoch() const { return static_cast<Index>(epoch.size()); }
-
-  const SentenceBatch& batch(Index step) {
-    if (const Index number = step / per_epoch(); number != epoch_number)
-      epoch = batches(epoch_number = number);
-    return epoch[static_cast<std::size_t>(step % per_epoch())];
-  }
   Tensor loss(Index step, const Shard& shard, Random& masks) {
     const auto of_shard = [&](const Indices& all) { return part(all, shard.begin, shard.end); };
-    const auto& [words, lengths, labels] = batch(step);
+    const auto& [words, lengths, labels] = batches.at(step);
     return cross_entropy(net(of_shard(words), of_shard(lengths), training(masks)),
                          of_shard(labels));
   }
@@ -93,14 +79,14 @@ struct Classifier {
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best = trainer.resumed_note("best", BestEpoch<1>::parse);
-    const auto steps = RunSteps::epochs(flags.epochs, per_epoch());
+    const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
     const auto notes = [&] {
       return std::map<std::string, std::string>{{"best", best.to_string()}};
     };
     return trainer.train(
         {.net = fields(net),
          .steps = steps,
-         .loss = {[&](Index step) { return batch(step).labels.size(); },
+         .loss = {[&](Index step) { return batches.at(step).labels.size(); },
                   [&](Index step, const Shard& shard, Random& masks) {
                     return loss(step, shard, masks);
                   }},

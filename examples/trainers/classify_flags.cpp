@@ -11,19 +11,19 @@ void ClassifyFlags::add_to(Flags& flags) {
   flags.training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
       ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
   flags.setting("--data", data, "Directory of the task's files")->check(file_name());
-  add_norm_flag(flags, norm, "Normalization");
-  flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
+  add_norm_flag(flags, net.norm, "Normalization");
+  flags.training("--norm-placement", net.placement, "Norms before sub-layers, or after residuals")
       ->check(CLI::IsMember({"pre", "post"}));
-  flags.training("--layers", layers, "Layers")->check(between(1, 1000));
-  flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-  flags.training("--channels", channels, "Channels of the residual stream")
+  flags.training("--layers", net.layers, "Layers")->check(between(1, 1000));
+  flags.training("--heads", net.heads, "Attention heads")->check(between(1, 1 << 10));
+  flags.training("--channels", net.channels, "Channels of the residual stream")
       ->check(between(4, 1 << 16));
-  flags.training("--hidden", hidden, "Channels within the feed-forward sub-layers")
+  flags.training("--hidden", net.hidden, "Channels within the feed-forward sub-layers")
       ->check(between(1, 1 << 16));
   flags.training("--batch-tokens", batch_tokens, "Words per step, including padding")
       ->check(between(1, 1 << 24));
   flags.length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
-  flags.training("--dropout", dropout, "Share of values to drop in training")
+  flags.training("--dropout", net.dropout, "Share of values to drop in training")
       ->check(between(0.0, 0.99));
   flags.training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
   flags.setting("--seeds", seeds, "Number of trainings, with seeds from --seed on")
@@ -37,25 +37,13 @@ void ClassifyFlags::check() const {
     throw CLI::ValidationError("--data", "--task agreement draws its sentences itself");
   if (task != "agreement" && data.empty())
     throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
-  if (channels % heads != 0 || channels % 2 != 0)
+  if (net.channels % net.heads != 0 || net.channels % 2 != 0)
     throw CLI::ValidationError(
         "--heads", fmt::format("{} do not divide {} channels, or the number of channels is odd",
-                               heads, channels));
+                               net.heads, net.channels));
   if (seeds > 1 && (!run.save.empty() || !run.resume.empty() || run.overfit_batch))
     throw CLI::ValidationError(
         "--seeds", "several trainings cannot be combined with --save, --resume or --overfit-batch");
-}
-
-TransformerModelOptions ClassifyFlags::model() const {
-  return {.stack = {.layers = layers,
-                    .heads = heads,
-                    .channels = channels,
-                    .feed_forward = hidden,
-                    .activation = Activation::relu,
-                    .norm = NormSpec(norm),
-                    .placement = placement == "pre" ? NormPlacement::pre : NormPlacement::post,
-                    .dropout = dropout},
-          .positions = Positions::sinusoidal};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -128,7 +128,7 @@ Outcome train(const DepthFlags& flags, const Column& column, const std::string& 
               const Corpus& corpus, const Trial& trial, Progress& progress) {
   Random random = trial.weights(), order = trial.batches();
   const TransformerLm net(corpus.text.characters.count(), random, flags.model(column, norm));
-  if (column.init == "paper") initialize_like_paper(net.stack, random);
+  if (column.init == "paper") initialize_like_paper(parameters(net.stack), random);
   Adam adam(parameters(net), {.beta2 = 0.98});
   const Schedule rate = warmup_inverse_sqrt(column.rate, flags.warmup);
   Outcome outcome;

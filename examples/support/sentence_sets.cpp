@@ -1,4 +1,4 @@
-#include "trainers/sentence_sets.h"
+#include "support/sentence_sets.h"
 
 #include <fmt/format.h>
 
@@ -61,6 +61,13 @@ Index classes_of(const SentenceSets& sets, const std::string& directory) {
   return classes;
 }
 
+void add_sentences(Digest& digest, const Sentences& sentences) {
+  for (const Sentence& sentence : sentences) {
+    digest.add(std::to_string(sentence.label));
+    for (const std::string& word : sentence.words) digest.add(word + " ");
+  }
+}
+
 // Changes the number of a random verb. Returns false if it finds none.
 bool spoil(Sentence& sentence, Random& random) {
   for (int attempt = 0; attempt < 50; ++attempt) {
@@ -74,7 +81,7 @@ bool spoil(Sentence& sentence, Random& random) {
   return false;
 }
 
-Sentences draw(Index count, Random random) {
+Sentences draw_sentences(Index count, Random random) {
   Sentences sentences;
   while (static_cast<Index>(sentences.size()) < count) {
     const std::string text = grammar_text(1, random);
@@ -88,36 +95,44 @@ Sentences draw(Index count, Random random) {
 
 std::string SentenceSets::digest() const {
   Digest digest;
-  for (const Sentences* set : {&train, &validation})
-    for (const Sentence& sentence : *set) {
-      digest.add(std::to_string(sentence.label));
-      for (const std::string& word : sentence.words) digest.add(word + " ");
-    }
+  for (const Sentences* set : {&train, &validation}) add_sentences(digest, *set);
   return fmt::format("{} sentences, {}", train.size() + validation.size(), digest.to_string());
+}
+
+std::string SentenceSets::test_digest() const {
+  Digest digest;
+  add_sentences(digest, test);
+  return digest.to_string();
+}
+
+SentenceSets read_rt(const std::string& directory, Index most_words, std::uint64_t seed) {
+  SentenceSets sets{directory, {}, {}, {}, 0};
+  sets.train = Files{directory, most_words}.read("sentence-classification", "rt-polarity.all");
+  shuffle(sets.train, Random(seed));
+  const auto share = [n = static_cast<double>(sets.train.size())](double part) {
+    return static_cast<std::size_t>(n * part / 10661);
+  };
+  sets.test = split_off(sets.train, share(8608 + 964));
+  sets.validation = split_off(sets.train, share(8608));
+  sets.classes = classes_of(sets, directory);
+  return sets;
 }
 
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
                                 Index most_words) {
+  constexpr std::uint64_t seed = 1;  // of splits, the same for every seed of a training
+  if (task == "rt") return read_rt(directory, most_words, seed);
   const Files files{directory, most_words};
-  const Random random(1);  // for the split, the same for every seed of a training
   SentenceSets sets{directory, {}, {}, {}, 0};
   if (task == "sst5") {
     sets.train = files.read("sst5", "stsa.fine.train");
     sets.validation = files.read("sst5", "stsa.fine.dev");
     sets.test = files.read("sst5", "stsa.fine.test");
-  } else if (task == "trec") {
+  } else {
     sets.train = files.read("sentence-classification", "TREC.train.all");
     sets.test = files.read("sentence-classification", "TREC.test.all");
-    shuffle(sets.train, random);
+    shuffle(sets.train, Random(seed));
     sets.validation = split_off(sets.train, sets.train.size() - sets.train.size() / 10);
-  } else {
-    sets.train = files.read("sentence-classification", "rt-polarity.all");
-    shuffle(sets.train, random);
-    const auto share = [n = static_cast<double>(sets.train.size())](double part) {
-      return static_cast<std::size_t>(n * part / 10661);
-    };
-    sets.test = split_off(sets.train, share(8608 + 964));
-    sets.validation = split_off(sets.train, share(8608));
   }
   sets.classes = classes_of(sets, directory);
   return sets;
@@ -125,8 +140,8 @@ SentenceSets read_sentence_sets(const std::string& task, const std::string& dire
 
 SentenceSets draw_sentence_sets(std::uint64_t seed) {
   const Random random(seed);
-  return {"sentences drawn by this program", draw(6000, random.stream(11)),
-          draw(500, random.stream(12)), draw(1000, random.stream(13)), 2};
+  return {"sentences drawn by this program", draw_sentences(6000, random.stream(11)),
+          draw_sentences(500, random.stream(12)), draw_sentences(1000, random.stream(13)), 2};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -13,8 +13,10 @@ struct SentenceSets {
   std::vector<Sentence> train, validation, test;
   Index classes;
 
-  /// A text that differs for other sentences or labels.
+  /// A text that differs for other sentences or labels for training or validation.
   std::string digest() const;
+  /// The same for the test set.
+  std::string test_digest() const;
 };
 
 /// Reads a task from a directory that holds its files, or a folder with them:
@@ -26,6 +28,9 @@ struct SentenceSets {
 /// sentence of more than `most_words` words.
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
                                 Index most_words);
+
+/// The same split of RT with another seed than 1. Throws what `read_sentence_sets` throws.
+SentenceSets read_rt(const std::string& directory, Index most_words, std::uint64_t seed);
 
 /// Draws sentences of a small grammar. In half of them, class 1, one verb does not agree with its
 /// subject.
