@@ -12,9 +12,10 @@ bool is_setting_of(const std::string& system, const std::string& name) {
   return name.find('@') != std::string::npos && name.substr(0, name.find_first_of(":@")) == system;
 }
 
-Cell make_cell(const PaperTask& task, const std::string& system, const Records& records,
-               std::uint64_t first, Index count) {
-  Cell cell{.setting = best_setting(task, system, records), .results = {system}, .missing = {}};
+MatrixCell make_cell(const PaperTask& task, const std::string& system, const Records& records,
+                     std::uint64_t first, Index count) {
+  MatrixCell cell{
+      .setting = best_setting(task, system, records), .results = {system}, .missing = {}};
   for (const auto& [name, by_seed] : records)
     cell.tried += is_setting_of(system, name) && by_seed.contains(choosing_seed) ? 1U : 0U;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
@@ -28,7 +29,7 @@ Cell make_cell(const PaperTask& task, const std::string& system, const Records& 
 }
 
 // What a configuration says of itself for people.
-std::string words(const Json& configuration, const char* name) {
+std::string stated(const Json& configuration, const char* name) {
   const auto found = configuration.find(name);
   return found != configuration.end() && found->is_string() ? found->get<std::string>()
                                                             : "not stated";
@@ -36,9 +37,9 @@ std::string words(const Json& configuration, const char* name) {
 
 }  // namespace
 
-std::string Setting::name() const { return fmt::format("{}@{:.3g}", norm, rate); }
+std::string NormSetting::name() const { return fmt::format("{}@{:.3g}", norm, rate); }
 
-std::string Setting::system() const { return norm.substr(0, norm.find(':')); }
+std::string NormSetting::system() const { return norm.substr(0, norm.find(':')); }
 
 const Results* MatrixColumn::of(const std::string& system) const {
   const auto found = cells.find(system);
@@ -71,8 +72,8 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
       column.baselines[name] = task.metric.of(any.outcome);
       continue;
     }
-    column.optimizer = words(any.configuration, "optimizer");
-    column.initial = words(any.configuration, "initial values");
+    column.optimizer = stated(any.configuration, "optimizer");
+    column.initial = stated(any.configuration, "initial values");
   }
   for (const std::string& system : paper_norms)
     if (!best_setting(task, system, records).empty())

@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// What each system may choose on the validation set: a form of its norm, and the learning rate.
-struct Setting {
+struct NormSetting {
   std::string norm;  ///< for `NormSpec`: "ada:c=2"
   double rate;
 
@@ -25,7 +25,7 @@ struct Setting {
 inline constexpr std::uint64_t choosing_seed = 101;
 
 /// The trainings of a system on a task, with the setting whose validation was the best.
-struct Cell {
+struct MatrixCell {
   std::string setting;
   Results results;                     ///< of the seeds that have been trained
   std::vector<std::uint64_t> missing;  ///< the other seeds
@@ -37,7 +37,7 @@ struct MatrixColumn {
   PaperTask task;         ///< with the bar that systems must clear as the baseline of its metric
   std::string data = {};  ///< a digest; empty if nothing has been trained
   std::string optimizer = {}, initial = {};  ///< what was trained, in words: "Adam", initial values
-  std::map<std::string, Cell> cells = {};    ///< by system
+  std::map<std::string, MatrixCell> cells = {};  ///< by system
   std::map<std::string, double> baselines = {};
 
   /// The trainings of a system; null unless all have been done.

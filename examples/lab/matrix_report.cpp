@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "lab/detaching.h"
 
@@ -53,20 +54,20 @@ std::string measured(const PaperTask& task, const Results& results) {
                                       [](const Outcome& training) { return training.diverged(); });
   const std::size_t count = results.trainings.size();
   if (diverged > 0) return fmt::format("{} of {} diverged", diverged, count);
-  return fmt::format("{} ({}){}", results.spread(task.metric).to_string(task.decimals), count,
-                     has_learned(task.metric, results) ? "" : ", not learned");
+  return fmt::format("{} ({})", results.spread(task.metric).to_string(task.decimals), count);
 }
 
 std::string system_cell(const MatrixColumn& column, const std::string& system) {
-  const std::string below = published(column.task, system);
+  const PaperTask& task = column.task;
+  const std::string below = published(task, system);
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return nothing(column, below);
   const auto& [setting, results, missing, tried] = found->second;
   const std::size_t trained = results.trainings.size();
-  const std::string here = missing.empty()
-                               ? measured(column.task, results)
-                               : fmt::format("{} of {} seeds", trained, trained + missing.size());
-  return fmt::format("{}\n{}", here, below);
+  if (!missing.empty())
+    return fmt::format("{} of {} seeds\n{}", trained, trained + missing.size(), below);
+  return fmt::format("{}\n{}{}", measured(task, results), below,
+                     has_learned(task.metric, results) ? "" : ": not learned");
 }
 
 const char* mark(const std::optional<Verdict>& verdict) {
@@ -191,7 +192,14 @@ void settings(Report& report, const Matrix& matrix) {
       if (found == column.cells.end()) return std::string("not run");
       return fmt::format("{}\nof {}", found->second.setting, found->second.tried);
     }));
-  table.rows.push_back(row("data", matrix, [](const MatrixColumn& column) { return column.data; }));
+  report.table(table);
+}
+
+void data(Report& report, const Matrix& matrix) {
+  Table table{"Data, by their digest", {"task", "stands for", "data"}, {}};
+  for (const MatrixColumn& column : matrix)
+    if (!column.data.empty())
+      table.rows.push_back({column.task.title, column.task.of_paper, column.data});
   report.table(table);
 }
 
@@ -273,17 +281,44 @@ void overfitting(Report& report, const Matrix& matrix) {
     if (std::count(tasks.begin(), tasks.end(), column.task.name) == 0 || layer == nullptr ||
         simple == nullptr)
       continue;
+    const Judgement learned = better(column.task.metric, *layer, *simple);
     report.published(
         fmt::format("{}: layer overfits (figure 1): it ends with a lower training loss than "
                     "layer_simple and a higher validation loss.",
                     column.task.title),
         "how far layer is ahead in training, and layer_simple in validation",
-        all_of({{"training", better(training, *layer, *simple)},
-                {"validation", better(validation, *simple, *layer)}}));
+        !learned.verdict ? learned
+                         : all_of({{"training", better(training, *layer, *simple)},
+                                   {"validation", better(validation, *simple, *layer)}}));
   }
 }
 
+double mean_of_items(const Outcome& training) {
+  return std::accumulate(training.items.begin(), training.items.end(), 0.0) /
+         static_cast<double>(training.items.size());
+}
+
 }  // namespace
+
+void claim_mechanics(Report& report, const Matrix& matrix) {
+  std::vector<ByNorm> whole;
+  double apart = 0;
+  for (const MatrixColumn& column : matrix) {
+    ByNorm results;
+    for (const std::string& system : paper_norms)
+      if (const Results* found = column.of(system)) results[system] = *found;
+    if (results.size() == paper_norms.size()) whole.push_back(results);
+    if (!column.task.metric.of_items) continue;
+    for (const auto& [system, of_system] : results)
+      for (const Outcome& training : of_system.trainings)
+        apart = std::max(apart, std::abs(mean_of_items(training) -
+                                         training.values.at(column.task.metric.value)));
+  }
+  if (!whole.empty())
+    for (const Claim& claim : detaching_claims(whole)) report.claim(claim);
+  report.claim("Test values are the means of their items.", fmt::format("{:.1e} apart", apart),
+               apart < 1e-9, "below 1e-9");
+}
 
 double binomial_chance(Index heads, Index count) {
   double chance = 0, term = std::pow(0.5, static_cast<double>(count));  // of no heads
@@ -300,6 +335,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   missing_trainings(report, matrix);
   baselines(report, matrix);
   settings(report, matrix);
+  data(report, matrix);
   if (only != 0) return;
   sign_grid(report, matrix);
   figures(report, matrix);

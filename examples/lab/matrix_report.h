@@ -11,6 +11,11 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 ///   only: the number of one table, without the rest; 0: everything
 void report_matrix(Report& report, const Matrix& matrix, int only = 0);
 
+/// What must hold for every size: detached systems compute the values of layer_simple and have
+/// other gradients, and test values are the means of their items. Reports what can be said of the
+/// systems that have been trained.
+void claim_mechanics(Report& report, const Matrix& matrix);
+
 /// The chance that of `count` fair coins at least `heads` show heads.
 double binomial_chance(Index heads, Index count);
 

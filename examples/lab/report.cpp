@@ -96,11 +96,19 @@ std::string csv(const HeatMap& map) {
   return text;
 }
 
+// `text` with each line break replaced.
+std::string with_breaks(std::string text, const std::string& replacement) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;
+       at += replacement.size())
+    text.replace(at, 1, replacement);
+  return text;
+}
+
 std::string html(const std::string& cell) {
   const std::size_t end = cell.find('\n');
   if (end == std::string::npos) return escaped(cell);
   return fmt::format("{}<br><small>{}</small>", escaped(cell.substr(0, end)),
-                     escaped(cell.substr(end + 1)));
+                     with_breaks(escaped(cell.substr(end + 1)), "<br>"));
 }
 
 std::string html(const Table& table) {
@@ -119,9 +127,7 @@ std::string html(const Table& table) {
 // The table with all cells on one line.
 Table on_lines(Table table) {
   for (auto& cells : table.rows)
-    for (std::string& cell : cells)
-      if (const std::size_t end = cell.find('\n'); end != std::string::npos)
-        cell.replace(end, 1, " / ");
+    for (std::string& cell : cells) cell = with_breaks(cell, " / ");
   return table;
 }
 

@@ -21,7 +21,7 @@ inline constexpr const char* three_values =
     "scale.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
-/// the page shows it below in grey, other forms after " / ".
+/// the page shows it below in grey; elsewhere line breaks become " / ".
 struct Table {
   std::string title;
   std::vector<std::string> columns;

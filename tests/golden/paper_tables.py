@@ -100,10 +100,10 @@ def value_cell(task, system):
     if len(values) < 3:
         return f"{len(values)} of 3 seeds / {below}"
     diverged = sum(not math.isfinite(value) for value in values)
-    if diverged:
-        return f"{diverged} of 3 diverged / {below}"
+    if diverged:  # then the mean is the worst value
+        return f"{diverged} of 3 diverged / {below}: not learned"
     here = f"{statistics.mean(values):.{MEASURED[task]}f} +- {statistics.stdev(values):.{MEASURED[task]}f} (3)"
-    return here + ("" if learned(task, values) else ", not learned") + " / " + below
+    return f"{here} / {below}" + ("" if learned(task, values) else ": not learned")
 
 
 def ahead(task, a, b):
@@ -178,8 +178,8 @@ for title, systems, differences in TABLES:
     rows = [["system", *TITLES.values()]]
     rows += [[system, *(value_cell(task, system) for task in TITLES)] for system in systems]
     rows += [[f"{a} - {b}", *(difference_cell(task, a, b) for task in TITLES)] for a, b in differences]
-    rows += [["optimizer", *(stated(task, "Adam") for task in TITLES)],
-             ["initial values", *(stated(task, "small") for task in TITLES)], ["unit", *UNITS.values()]]
+    rows += [["optimizer", *(stated(task, "Adam / fast") for task in TITLES)],
+             ["initial values", *(stated(task, "small / none") for task in TITLES)], ["unit", *UNITS.values()]]
     tables.append(text(rows))
 tables.append(text([["task", "baseline", "value", "unit"]]
                    + [[TITLES[task], name, f"{value:.{MEASURED[task]}f}", UNITS[task]]
@@ -187,8 +187,10 @@ tables.append(text([["task", "baseline", "value", "unit"]]
                       for name, value in named.items()]))
 tables.append(text([["system", *TITLES.values()]]
                    + [[system, *(f"{cells(task)[system][0]} / of {cells(task)[system][3]}" if system in cells(task)
-                                 else "not run" for task in TITLES)] for system in SYSTEMS]
-                   + [["data", *(stated(task, f"the data of {task}") for task in TITLES)]]))
+                                 else "not run" for task in TITLES)] for system in SYSTEMS]))
+OF_PAPER = {"enwik8": "Enwiki8", "rt": "RT"}
+tables.append(text([["task", "stands for", "data"]]
+                   + [[TITLES[task], OF_PAPER[task], f"the data of {task}"] for task in TITLES if task in TRAININGS]))
 with_data = [task for task in TITLES if task != "en_vi"]
 tables.append(text([["difference", *(TITLES[task] for task in with_data)]]
                    + [[f"{a} - {b}", *(sign_cell(task, a, b) for task in with_data)]

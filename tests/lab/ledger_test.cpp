@@ -74,6 +74,27 @@ TEST_CASE("a ledger has the trainings whose files there are") {
   CHECK_FALSE(Ledger().has("layer", 1));
 }
 
+TEST_CASE("a ledger lists all trainings of its experiment") {
+  const testing::Scratch folder;
+  CHECK(ledger(folder.path).records().empty());
+  CHECK(Ledger().records().empty());
+  for (const auto& [system, seed] : {std::pair{"layer", 1}, {"layer", 20}, {"ada:c=2@0.1", 3}})
+    ledger(folder.path).outcome(system, static_cast<std::uint64_t>(seed), configuration, [] {
+      return found;
+    });
+  for (const char* other : {"notes.txt", "layer/seed_x.json", "layer/seed_1.json.bak"})
+    std::ofstream(folder / ("experiment/" + std::string(other))) << "{";
+  const Records records = ledger(folder.path, "").records();
+  REQUIRE(records.size() == 2);
+  CHECK(records.at("layer").size() == 2);
+  CHECK(records.at("layer").at(20).outcome.curve == found.curve);
+  CHECK(records.at("ada:c=2@0.1").at(3).data == "the data");
+  CHECK_THROWS_WITH(ledger(folder.path, "others").records(),
+                    Contains("seed_3.json") && Contains("digest the data, not others"));
+  std::ofstream(folder / "experiment/layer/seed_7.json") << "{";
+  CHECK_THROWS_WITH(ledger(folder.path).records(), Contains("layer/seed_7.json"));
+}
+
 TEST_CASE("as bytes an outcome keeps every number") {
   Outcome sent = found;
   sent.seconds = 0.1;

@@ -41,8 +41,11 @@ class Written {
                                      {"validation", validation},
                                      {"training_loss", 2 - test / 1000},
                                      {"validation_loss", 2.5 + test / 1000}}};
-    const std::string record = to_string(
-        {{{"optimizer", "Adam"}, {"initial values", "small"}}, data + task, "1", outcome});
+    const std::string record =
+        to_string({{{"optimizer", "Adam\nfast"}, {"initial values", "small\nnone"}},
+                   data + task,
+                   "1",
+                   outcome});
     write_file(folder / fmt::format("seed_{}.json", seed), std::as_bytes(std::span(record)));
   }
 
@@ -125,7 +128,7 @@ TEST_CASE("one table can be had alone") {
   written.report(2);
   const Json expected = golden();
   CHECK(written.file("xu2019_table1.csv") == expected["tables"][1].get<std::string>());
-  CHECK_FALSE(written.has("xu2019_table4.csv"));  // table, baselines, settings
+  CHECK_FALSE(written.has("xu2019_table5.csv"));  // table, baselines, settings, data
   CHECK_THAT(written.file("xu2019.html"), !Contains("Table 1:") && !Contains("Signs of"));
 }
 

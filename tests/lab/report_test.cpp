@@ -96,6 +96,14 @@ TEST_CASE("texts keep their lines, and a page may claim nothing") {
   CHECK(written.exit_code == 0);
 }
 
+TEST_CASE("what follows a line break in a cell is below it on the page, and behind it in a file") {
+  const Written written([](Report& report) {
+    report.table({"Toys", {"toy", "weight"}, {{"bear", "3 < 4\n5 & 6\nkg"}}});
+  });
+  CHECK_THAT(written.page(), Contains("<td>3 &lt; 4<br><small>5 &amp; 6<br>kg</small></td>"));
+  CHECK(written.file("toys_table1.csv") == "toy,weight\nbear,3 < 4 / 5 & 6 / kg\n");
+}
+
 TEST_CASE("the footer says with what a page was made, and how much claims tolerate") {
   const Written written([](Report& report) {
     report.claim("Toys move.", "1e-12", true, "below 1e-9");

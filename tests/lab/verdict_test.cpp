@@ -67,6 +67,24 @@ TEST_CASE(
   CHECK(bootstrap_half_width({3, 3, 3}) == 0);
 }
 
+TEST_CASE("how far a system is ahead, over seeds and on single items") {
+  const Json found = golden();
+  const Advantage ahead =
+      advantage(by_loss, results("a", by_loss, found["a"]), results("b", by_loss, found["b"]));
+  CHECK(ahead.mean == Approx(found["advantage"].get<double>()));
+  CHECK(ahead.half_width == Approx(found["half_width"].get<double>()));
+  CHECK(ahead.seeds == 3);
+
+  Metric by_items = by_accuracy;
+  by_items.of_items = true;
+  const Results a = with_items(results("a", by_items, {3, 4}), {1, 1, 0, 1}),
+                b = with_items(results("b", by_items, {3, 4}), {1, 0, 1, 0});
+  using Counts = std::vector<std::pair<Index, Index>>;
+  CHECK(discordant_items(by_items, a, b) == Counts{{2, 1}, {2, 1}});
+  CHECK(discordant_items(by_items, b, a) == Counts{{1, 2}, {1, 2}});
+  CHECK_THROWS_AS(discordant_items(by_items, a, results("c", by_items, {3})), DataError);
+}
+
 TEST_CASE("what seeds or items leave open is not seen") {
   // D = 0.1, 0.2, 0.3: mean 0.2, sd 0.1, h = 4.303 * 0.1 / sqrt(3) = 0.248
   const Results b = results("b", by_loss, {1, 1, 1});
