@@ -17,4 +17,12 @@ struct NormsByName {
 };
 void measure_family(Report& report, const NormsByName& subject, Random random);
 
+/// What trainings of the systems of Xu et al. 2019 return.
+struct TrainingsOfPaper {
+  std::function<void(const std::string& norm, Outcome& outcome)> change = [](const std::string&,
+                                                                             Outcome&) {};
+};
+/// Trains all systems once on a few sentences.
+void measure_matrix(Report& report, const TrainingsOfPaper& subject);
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lab/detaching.h"
+#include "lab/matrix.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// How one of the trainings of a task is done.
+struct TaskTrial {
+  NormSetting setting;
+  Trial trial;
+  bool tested;  ///< whether the test set is scored: not when settings are chosen
+  std::function<void(Index step, double loss)> seen = {};  ///< called after each step
+};
+
+/// A task of the paper with a net and data, so that systems can be trained on it.
+struct MatrixTask {
+  std::string name;    ///< of its `PaperTask`
+  std::string source;  ///< where the data come from, for people
+  std::string data;    ///< a digest
+  /// All that trainings depend on but norm, rate and seed; "optimizer" and "initial values" are
+  /// words for people.
+  Json configuration;
+  double rate;     ///< the least learning rate to try; the other is three times as large
+  Index steps;     ///< of a training
+  double seconds;  ///< that a training takes, about, before the first one has been timed
+  /// Returns the values "validation" and, if tested, "test", with items if the task's metric is
+  /// their mean; see `SelectedTraining` for the rest.
+  std::function<Outcome(const TaskTrial&)> train;
+  std::map<std::string, std::function<Outcome()>> baselines = {};  ///< with a value "test"
+  std::vector<std::string> systems = paper_norms;                  ///< to train here
+};
+
+/// The settings that these systems try: AdaNorm with c of 0.5, 1 and 2, each system with both
+/// learning rates.
+std::vector<NormSetting> settings_to_try(const MatrixTask& task,
+                                         const std::vector<std::string>& systems);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

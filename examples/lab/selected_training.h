@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+
+#include "lab/comparison.h"
+#include "tapegrad/nn/fields.h"
+#include "tapegrad/train/optimizer_flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// What a net is worth on the validation set.
+struct Validation {
+  double value;  ///< by which states are chosen
+  double loss;   ///< for curves
+};
+
+/// A net in training. Of its states after each stretch the one with the best validation is tested.
+struct SelectedTraining {
+  Fields net;
+  OptimizerFlags optimizer;
+  Index steps;
+  Index stretch;                           ///< steps between two validations; divides `steps`
+  std::function<Tensor(Index step)> loss;  ///< of a batch, in the unit of curves; from step 0
+  std::function<Validation()> validate;
+  std::function<void(Outcome&)> test;  ///< enters the value "test", and items
+};
+
+/// Trains. The curve has the loss of the first batch, then after each stretch its mean training
+/// loss and the validation loss. Values: "validation", the best one; "training_loss" and
+/// "validation_loss" at the end; with `tested` those of `test`, in the best state.
+///   metric: of validations   seen: called after each step
+/// Throws ArgumentError if the stretch does not divide the steps.
+Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,
+                       const std::function<void(Index step, double loss)>& seen);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,75 @@
+#include "lab/selected_training.h"
+
+#include <catch2/catch.hpp>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+
+namespace {
+
+const Metric by_validation{.value = "validation", .higher_is_better = true, .worst = 0};
+
+struct Point {
+  Parameter x{Tensor({1}, {4})};
+  void visit(Fields& field) const { field("x", x); }
+};
+
+/// A training of one number towards 0 whose validations have these values; tests the number.
+struct Toy {
+  Point point = {};
+  std::vector<double> validations;
+  std::size_t validated = 0;
+  std::vector<double> numbers = {};  // at each validation
+
+  SelectedTraining training() {
+    return {.net = fields(point),
+            .optimizer = {.optimizer = "sgd", .schedule = "constant", .learning_rate = 0.1},
+            .steps = 2 * std::ssize(validations),
+            .stretch = 2,
+            .loss = [&](Index) { return sum(square(Tensor(point.x))); },
+            .validate =
+                [&] {
+                  numbers.push_back(point.x.value().item());
+                  return Validation{validations[validated++], 7};
+                },
+            .test = [&](Outcome& outcome) { outcome.values["test"] = point.x.value().item(); }};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the state with the best validation is tested, the first of equal ones") {
+  for (const auto& [validations, best] :
+       {std::pair{std::vector<double>{1, 3, 2}, 1}, {{3, 1, 3}, 0}, {{1, 2, 3}, 2}}) {
+    Toy toy{.validations = validations};
+    const Outcome outcome = train_selected(toy.training(), by_validation, true, {});
+    CHECK(outcome.values.at("test") == toy.numbers.at(static_cast<std::size_t>(best)));
+    CHECK(outcome.values.at("validation") == 3);
+  }
+}
+
+TEST_CASE("a curve begins with the first batch and has a point for each stretch") {
+  Toy toy{.validations = {1, 2}};
+  std::vector<Index> seen;
+  const Outcome outcome = train_selected(toy.training(), by_validation, false,
+                                         [&](Index step, double) { seen.push_back(step); });
+  CHECK(seen == std::vector<Index>{1, 2, 3, 4});
+  REQUIRE(outcome.curve.size() == 3);
+  CHECK(outcome.curve[0] == CurvePoint{1, 16});
+  CHECK(outcome.curve[1].step == 2);
+  CHECK(outcome.curve[1].training == Approx((16 + 3.2 * 3.2) / 2));
+  CHECK(outcome.curve[1].validation == 7);
+  CHECK(outcome.values.at("training_loss") == outcome.curve[2].training);
+  CHECK(outcome.values.at("validation_loss") == 7);
+  CHECK_FALSE(outcome.values.contains("test"));
+}
+
+TEST_CASE("stretches must divide the steps") {
+  Toy toy{.validations = {1}};
+  SelectedTraining training = toy.training();
+  training.stretch = 3;
+  CHECK_THROWS_AS(train_selected(training, by_validation, true, {}), ArgumentError);
+}

@@ -1,0 +1,93 @@
+#include "lab/sentence_task.h"
+
+#include <catch2/catch.hpp>
+#include <numeric>
+#include <set>
+
+#include "support/scratch.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::support;
+
+namespace {
+
+/// The file of RT with as many sentences as the real one, in which each has a word of its own.
+void write_rt(const std::filesystem::path& folder) {
+  std::string text;
+  for (int i = 0; i < 10662; ++i) text += fmt::format("{} the word{}\n", i % 2, i);
+  write_file(folder / "rt-polarity.all", std::as_bytes(std::span(text)));
+}
+
+std::set<std::string> own_words(const std::vector<Sentence>& sentences) {
+  std::set<std::string> words;
+  for (const Sentence& sentence : sentences) words.insert(sentence.words.back());
+  return words;
+}
+
+const SentenceTaskOptions small{
+    .net = {.layers = 1, .heads = 2, .channels = 8, .hidden = 8}, .batch_tokens = 64, .epochs = 2};
+
+SentenceSets drawn() {
+  SentenceSets sets = draw_sentence_sets(1);
+  sets.train.resize(100);
+  sets.validation.resize(40);
+  sets.test.resize(50);
+  return sets;
+}
+
+}  // namespace
+
+TEST_CASE("RT is split as in the paper, and no sentence is in two parts") {
+  const testing::Scratch folder;
+  write_rt(folder.path);
+  const SentenceSets sets = read_sentence_sets("rt", folder.path, 10);
+  CHECK(sets.train.size() == 8608);
+  CHECK(sets.validation.size() == 964);
+  CHECK(sets.test.size() == 1090);  // one more than in the paper, whose parts lack a sentence
+  std::set<std::string> all = own_words(sets.train);
+  all.merge(own_words(sets.validation));
+  all.merge(own_words(sets.test));
+  CHECK(all.size() == 10662);
+  CHECK(read_rt(folder.path, 10, 1).digest() == sets.digest());
+  CHECK(read_rt(folder.path, 10, 2).digest() != sets.digest());
+  CHECK(read_rt(folder.path, 10, 2).test_digest() != sets.test_digest());
+}
+
+TEST_CASE("accuracy is the mean of the answers") {
+  const Outcome outcome = sentence_task("rt", drawn(), small).train({{"layer", 1e-2}, {1}, true});
+  REQUIRE(outcome.items.size() == 50);
+  CHECK(std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) / 50 ==
+        Approx(outcome.values.at("test")));
+  for (const double item : outcome.items) CHECK((item == 0 || item == 100));
+  CHECK(outcome.curve.size() == 3);  // the first batch, and two epochs
+  CHECK(outcome.curve.back().validation);
+}
+
+TEST_CASE("words of the validation and the test are unknown to the net") {
+  SentenceSets sets = drawn();
+  const MatrixTask before = sentence_task("rt", sets, small);
+  for (std::vector<Sentence>* part : {&sets.validation, &sets.test})
+    for (Sentence& sentence : *part)
+      for (std::string& word : sentence.words) word = "unknown" + word;
+  SentenceSets blank = sets;
+  for (std::vector<Sentence>* part : {&blank.validation, &blank.test})
+    for (Sentence& sentence : *part)
+      for (std::string& word : sentence.words) word = "?";
+  const auto answers = [](const SentenceSets& of) {
+    return sentence_task("rt", of, small).train({{"layer", 1e-2}, {1}, true}).items;
+  };
+  CHECK(answers(sets) == answers(blank));  // all words are the same to it
+}
+
+TEST_CASE("from shuffled labels nothing is learned") {
+  SentenceSets sets = draw_sentence_sets(1);
+  for (std::size_t i = 0; i < sets.train.size(); ++i)
+    sets.train[i].label = static_cast<Index>(i) % 2;
+  const MatrixTask task = sentence_task("rt", sets, small);
+  const double share = task.baselines.at("naive_bayes")().values.at("test");
+  CHECK(std::abs(share - 50) < 5);  // three standard deviations of 1,000 fair coins
+  CHECK(std::abs(task.baselines.at("majority")().values.at("test") - 50) < 5);
+}
