@@ -1,9 +1,14 @@
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 
+#include "support/char_text.h"
 #include "support/naive_bayes.h"
 #include "support/ngrams.h"
+#include "support/sentence_sets.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -40,4 +45,29 @@ TEST_CASE("bits of counts") {
   CHECK(bigram_bits(training, text, 3) == Approx((2.0 + 1.0) / 2));
   CHECK_THROWS_AS(bigram_bits(training, text, 1), ShapeError);
   CHECK_THROWS_AS(unigram_bits(training, Indices({1}, {0}), 2), DataError);
+}
+
+TEST_CASE("baselines of the real data are those that were counted apart from this program") {
+  const char* const data = std::getenv("TAPEGRAD_DATA");
+  if (data == nullptr) {
+    WARN("skipped: TAPEGRAD_DATA is not set, no sentences and no text were read");
+    return;
+  }
+  const auto accuracy = [](const SentenceSets& sets) {
+    const NaiveBayes bayes(sets.train, sets.classes);
+    double right = 0;
+    for (const Sentence& sentence : sets.test)
+      right += bayes.classify(sentence) == sentence.label ? 100 : 0;
+    return right / static_cast<double>(sets.test.size());
+  };
+  CHECK(accuracy(read_sentence_sets("sst5", data, 1000)) == Approx(100 * 887.0 / 2210));
+  double rt = 0;
+  for (std::uint64_t split = 1; split <= 10; ++split)
+    rt += accuracy(read_rt(data, 1000, split)) / 10;
+  CHECK(std::abs(rt - 77.2) < 1);  // other splits: 77.2 +- 1.1 each
+
+  const CharText text(read_text(std::filesystem::path(data) / "enwik8/enwik8.first4000000.gz"));
+  const Index symbols = text.characters.count();
+  CHECK(unigram_bits(text.training, text.rest, symbols) == Approx(5.0893).epsilon(1e-4));
+  CHECK(bigram_bits(text.training, text.rest, symbols) == Approx(3.9192).epsilon(1e-4));
 }

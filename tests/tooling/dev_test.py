@@ -95,7 +95,8 @@ echo "$@"
 
     def test_experiments_run_by_their_names(self):
         self.add_experiments("toys", "tape_tour")
-        self.assertEqual(self.dev("run", "toys", "--seed", "3", code=0).stdout, "toys --seed 3\n")
+        for command in "run", "lab":
+            self.assertEqual(self.dev(command, "toys", "--seed", "3", code=0).stdout, "toys --seed 3\n")
         self.assertIn("available: toy tape_tour toys\n", self.dev("run", "to", code=2).stderr)
 
     def test_the_index_of_the_laboratory_has_the_headlines_of_its_pages(self):
