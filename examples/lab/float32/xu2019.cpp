@@ -11,6 +11,7 @@
 #include "lab/registry.h"
 #include "lab/sentence_task.h"
 #include "lab/text_task.h"
+#include "lab/tree_task.h"
 #include "support/grammar.h"
 #include "support/naive_bayes.h"
 #include "tapegrad/train.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct MatrixFlags {
   std::string size = "smoke";
-  std::vector<std::string> tasks{"enwik8", "rt", "sst5", "mnist"};
+  std::vector<std::string> tasks{"enwik8", "rt", "sst5", "mnist", "ud_ewt"};
   std::string only;
   std::string data;
   bool from_ledger = false;
@@ -36,7 +37,7 @@ struct MatrixFlags {
             "smoke: small nets, in seconds; report: nets and trainings for the tables, in hours")
         ->check(CLI::IsMember({"smoke", "report"}));
     flags.setting("--tasks", tasks, "Columns to train")
-        ->check(CLI::IsMember({"enwik8", "rt", "sst5", "mnist"}));
+        ->check(CLI::IsMember({"enwik8", "rt", "sst5", "mnist", "ud_ewt"}));
     flags.setting("--only", only, "Train and show the systems of one table only")
         ->check(CLI::IsMember({"table1", "table2", "table3", "table4"}));
     flags
@@ -144,12 +145,24 @@ MatrixTask make_digit_task(const MatrixFlags& flags) {
                     flags.is_small() ? small : DigitTaskOptions());
 }
 
+MatrixTask make_tree_task(const MatrixFlags& flags) {
+  const TreeTaskOptions small{
+      .embedding = 8, .hidden = 16, .batch_size = 128, .epochs = 2, .seconds = 0.2};
+  Treebank bank = flags.data.empty() ? draw_treebank(flags.training.comparison.seed)
+                                     : read_treebank(flags.data);
+  if (flags.is_small())
+    for (std::vector<DependencyTree>* part : {&bank.train, &bank.validation, &bank.test})
+      part->resize(50);
+  return tree_task(bank, flags.is_small() ? small : TreeTaskOptions());
+}
+
 std::vector<MatrixTask> make_tasks(const MatrixFlags& flags) {
   std::vector<MatrixTask> tasks;
   for (const std::string& name : flags.tasks)
-    tasks.push_back(name == "enwik8"  ? make_text_task(flags)
-                    : name == "mnist" ? make_digit_task(flags)
-                                      : make_sentence_task(name, flags));
+    tasks.push_back(name == "enwik8"   ? make_text_task(flags)
+                    : name == "mnist"  ? make_digit_task(flags)
+                    : name == "ud_ewt" ? make_tree_task(flags)
+                                       : make_sentence_task(name, flags));
   return tasks;
 }
 
