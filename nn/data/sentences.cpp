@@ -111,6 +111,7 @@ Index Vocabulary::number(const std::string& word) const {
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,
                                             const Vocabulary& vocabulary, Index tokens,
                                             Random* random) {
+  expect_positive("sentence_batches", "tokens", tokens);
   std::vector<ExampleLengths> lengths;
   for (const Sentence& sentence : sentences)
     lengths.push_back({static_cast<Index>(sentence.words.size()), 0});

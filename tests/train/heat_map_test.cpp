@@ -107,12 +107,12 @@ TEST_CASE("maps stand one below the other, and on a slide alone") {
   second.title = "Differences";
   const std::string one = svg(map()), both = svg(std::vector{map(), second});
   const auto height = [](const std::string& image) {
-    return std::stod(all(image, "height=\"([0-9.]+)\"").front());
+    return std::stod(find_all(image, "height=\"([0-9.]+)\"").front());
   };
   CHECK(height(both) == Approx(2 * height(one)));
-  CHECK(all(both, "class=\"title\"[^>]*>([^<]*)<") ==
+  CHECK(find_all(both, "class=\"title\"[^>]*>([^<]*)<") ==
         std::vector<std::string>{"Sums", "Differences"});
-  const auto tops = all(both, "class=\"title\"[^>]*translate\\([0-9.]+ ([0-9.]+)\\)");
+  const auto tops = find_all(both, "class=\"title\"[^>]*translate\\([0-9.]+ ([0-9.]+)\\)");
   CHECK(std::stod(tops[1]) == Approx(std::stod(tops[0]) + height(one)));
   CHECK_THROWS_WITH(svg(std::vector{map(), second}, Medium::slide),
                     Contains("svg: a slide shows one map, not 2"));
