@@ -6,6 +6,46 @@
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace {
+
+void add_net(Flags& flags, TranslateFlags& f) {
+  add_norm_flag(flags, f.norm, "Normalization");
+  flags.training("--norm-placement", f.placement, "Norms before sub-layers, or after residuals")
+      ->check(CLI::IsMember({"pre", "post"}));
+  flags.training("--layers", f.layers, "Layers of the encoder, and of the decoder")
+      ->check(between(1, 1000));
+  flags.training("--heads", f.heads, "Attention heads")->check(between(1, 1 << 10));
+  flags.training("--channels", f.channels, "Channels of the residual stream")
+      ->check(between(4, 1 << 16));
+  flags.training("--hidden", f.hidden, "Channels within the feed-forward sub-layers")
+      ->check(between(1, 1 << 16));
+  const CLI::Validator share = between(0.0, 0.99);
+  flags.training("--dropout", f.dropout, "Share of values to drop in training")->check(share);
+  flags.training("--attention-dropout", f.attention_dropout, "The same of attention weights")
+      ->check(share);
+  flags.training("--activation-dropout", f.activation_dropout, "The same after activations")
+      ->check(share);
+}
+
+void add_translating(Flags& flags, TranslateFlags& f) {
+  flags
+      .setting("--beam", f.beam,
+               "Width of the beam of translations, except of those after an epoch")
+      ->check(between(1, 1000));
+  flags
+      .setting("--translate", f.translate,
+               "Translate the lines of this file, or - for those that you type, by the net of "
+               "--resume, without training")
+      ->check(file_name())
+      ->needs("--resume")
+      ->excludes("--data", "--save", "--log-dir", "--dry-run");
+  flags
+      .setting("--attention", f.attention,
+               "SVG picture of where the net looks in the first sentences that it translates")
+      ->check(file_name());
+}
+
+}  // namespace
 
 void TranslateFlags::add_to(Flags& flags) {
   flags
@@ -17,48 +57,20 @@ void TranslateFlags::add_to(Flags& flags) {
   flags.training("--to", to, "Ending of the files of the target language");
   flags.training("--vocabulary", vocabulary, "Subwords of both languages together, at most")
       ->check(between(8, 1 << 20));
-  add_norm_flag(flags, norm, "Normalization");
-  flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
-      ->check(CLI::IsMember({"pre", "post"}));
-  flags.training("--layers", layers, "Layers of the encoder, and of the decoder")
-      ->check(between(1, 1000));
-  flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-  flags.training("--channels", channels, "Channels of the residual stream")
-      ->check(between(4, 1 << 16));
-  flags.training("--hidden", hidden, "Channels within the feed-forward sub-layers")
-      ->check(between(1, 1 << 16));
+  add_net(flags, *this);
   flags
       .training("--batch-tokens", batch_tokens,
                 "Subwords per step in each language, including padding")
       ->check(between(1, 1 << 24));
   flags.length("--epochs", epochs, "Passes over the training pairs")->check(between(1, 1 << 20));
-  const CLI::Validator share = between(0.0, 0.99);
-  flags.training("--dropout", dropout, "Share of values to drop in training")->check(share);
-  flags.training("--attention-dropout", attention_dropout, "The same of attention weights")
-      ->check(share);
-  flags.training("--activation-dropout", activation_dropout, "The same after activations")
-      ->check(share);
   flags
       .training("--label-smoothing", label_smoothing,
                 "Share of each target to spread over all subwords")
-      ->check(share);
+      ->check(between(0.0, 0.99));
   flags.training("--seed", seed, "Seed of weights, order, dropout and drawn languages");
   optimizer.add_to(flags);
   run.add_to(flags);
-  flags
-      .setting("--beam", beam, "Width of the beam of translations, except of those after an epoch")
-      ->check(between(1, 1000));
-  flags
-      .setting("--translate", translate,
-               "Translate the lines of this file, or - for those that you type, by the net of "
-               "--resume, without training")
-      ->check(file_name())
-      ->needs("--resume")
-      ->excludes("--data", "--save", "--log-dir", "--dry-run");
-  flags
-      .setting("--attention", attention,
-               "SVG picture of where the net looks in the first sentences that it translates")
-      ->check(file_name());
+  add_translating(flags, *this);
 }
 
 void TranslateFlags::check(const Flags& given) const {
