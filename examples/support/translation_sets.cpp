@@ -98,7 +98,7 @@ TranslationSets draw_translation_sets(std::uint64_t seed) {
   Random random = Random(seed).stream(7);
   std::set<std::string> drawn;
   TranslationSets sets{"a pair of languages drawn by this program", {}, {}, {}};
-  sets.train = draw(6000, random, drawn);
+  sets.train = draw(24000, random, drawn);
   sets.validation = draw(300, random, drawn);
   sets.tests.push_back({"test", draw(500, random, drawn)});
   return sets;

@@ -199,6 +199,11 @@ class Translate(TrainerTest):
     def test_draws_languages_without_data(self):
         result = run("--epochs", "1", *SMALL, "--batch-tokens", "2048", "--dry-run")
         self.assertIn("languages drawn by this program", result.stdout)
+        log = self.path / "log"
+        run("--layers", "2", "--channels", "32", "--heads", "2", "--hidden", "64", "--batch-tokens", "512", "--epochs", "2",
+            "--lr", "5e-3", "--warmup", "100", "--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0",
+            "--log-dir", log)
+        self.assertGreater(json.loads((log / "summary.json").read_text())["bleu_test"], 90)
         run(*self.train, "--overfit-batch", "--lr", "1e-2", "--epochs", "150", "--dropout", "0",
             "--attention-dropout", "0", "--activation-dropout", "0", "--label-smoothing", "0")
 
