@@ -34,6 +34,7 @@ struct PaperTask {
   int published_decimals;  ///< of what is published
   std::vector<double> published;  ///< of each system, as in `paper_norms`; infinite: it diverged
   std::string bar = {};           ///< the baseline that a system must beat to have learned the task
+  bool chosen_by_loss = false;    ///< settings and states, by the validation loss
   std::string absent = {};        ///< why there are no data
   std::vector<PaperClaim> claims = {};
 

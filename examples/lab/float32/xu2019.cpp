@@ -11,6 +11,7 @@
 #include "lab/registry.h"
 #include "lab/sentence_task.h"
 #include "lab/text_task.h"
+#include "lab/translation_task.h"
 #include "lab/tree_task.h"
 #include "support/grammar.h"
 #include "support/naive_bayes.h"
@@ -24,7 +25,7 @@ namespace {
 
 struct MatrixFlags {
   std::string size = "smoke";
-  std::vector<std::string> tasks{"enwik8", "rt", "sst5", "mnist", "ud_ewt"};
+  std::vector<std::string> tasks{"enwik8", "rt", "sst5", "mnist", "ud_ewt", "en_de", "de_en"};
   std::string only;
   std::string data;
   bool from_ledger = false;
@@ -37,7 +38,7 @@ struct MatrixFlags {
             "smoke: small nets, in seconds; report: nets and trainings for the tables, in hours")
         ->check(CLI::IsMember({"smoke", "report"}));
     flags.setting("--tasks", tasks, "Columns to train")
-        ->check(CLI::IsMember({"enwik8", "rt", "sst5", "mnist", "ud_ewt"}));
+        ->check(CLI::IsMember({"enwik8", "rt", "sst5", "mnist", "ud_ewt", "en_de", "de_en"}));
     flags.setting("--only", only, "Train and show the systems of one table only")
         ->check(CLI::IsMember({"table1", "table2", "table3", "table4"}));
     flags
@@ -145,6 +146,32 @@ MatrixTask make_digit_task(const MatrixFlags& flags) {
                     flags.is_small() ? small : DigitTaskOptions());
 }
 
+/// Multi30k, or a pair of languages that are drawn, in either direction.
+MatrixTask make_translation_task(const std::string& name, const MatrixFlags& flags) {
+  TranslationTaskOptions options;
+  if (flags.is_small())
+    options = {.stack = {.layers = 1,
+                         .heads = 2,
+                         .channels = 8,
+                         .feed_forward = 16,
+                         .activation = Activation::relu},
+               .vocabulary = 60,
+               .batch_tokens = 256,
+               .epochs = 1,
+               .warmup = 2,
+               .beam = 1,
+               .seconds = 0.3};
+  const std::string from = name.substr(0, 2), to = name.substr(3);
+  TranslationSets sets = flags.data.empty() ? draw_translation_sets(flags.training.comparison.seed)
+                                            : read_translation_sets(flags.data, from, to);
+  if (flags.is_small())
+    for (ParallelLines* lines : {&sets.train, &sets.validation, &sets.tests.front().lines}) {
+      lines->source.resize(40);
+      lines->target.resize(40);
+    }
+  return translation_task(name, sets, options);
+}
+
 MatrixTask make_tree_task(const MatrixFlags& flags) {
   const TreeTaskOptions small{
       .embedding = 8, .hidden = 16, .batch_size = 128, .epochs = 2, .seconds = 0.2};
@@ -159,10 +186,11 @@ MatrixTask make_tree_task(const MatrixFlags& flags) {
 std::vector<MatrixTask> make_tasks(const MatrixFlags& flags) {
   std::vector<MatrixTask> tasks;
   for (const std::string& name : flags.tasks)
-    tasks.push_back(name == "enwik8"   ? make_text_task(flags)
-                    : name == "mnist"  ? make_digit_task(flags)
-                    : name == "ud_ewt" ? make_tree_task(flags)
-                                       : make_sentence_task(name, flags));
+    tasks.push_back(name == "enwik8"                     ? make_text_task(flags)
+                    : name == "mnist"                    ? make_digit_task(flags)
+                    : name == "ud_ewt"                   ? make_tree_task(flags)
+                    : name == "en_de" || name == "de_en" ? make_translation_task(name, flags)
+                                                         : make_sentence_task(name, flags));
   return tasks;
 }
 

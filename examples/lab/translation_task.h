@@ -1,0 +1,35 @@
+#pragma once
+
+#include "lab/matrix_task.h"
+#include "support/translation_sets.h"
+#include "tapegrad/models/transformer.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// How a Transformer learns to translate: as deep as that of Xu et al. 2019, and narrower.
+struct TranslationTaskOptions {
+  TransformerOptions stack{.layers = 6,
+                           .heads = 4,
+                           .channels = 64,
+                           .feed_forward = 128,
+                           .activation = Activation::relu,
+                           .dropout = 0.1,
+                           .attention_dropout = 0.1,
+                           .activation_dropout = 0.1};  ///< the setting chooses its norm
+  Index vocabulary = 4000;
+  Index batch_tokens = 2048;
+  Index epochs = 5;
+  Index warmup = 300;
+  double label_smoothing = 0.1;
+  Index beam = 5;
+  double rate = 2e-3;
+  double seconds = 500;
+};
+
+/// Multi30k: a Transformer translates. The value "test" is BLEU on the first test set; BLEU has no
+/// items. Subwords are learned from both sides of the training set.
+///   name: of the `PaperTask`
+MatrixTask translation_task(const std::string& name, const support::TranslationSets& sets,
+                            const TranslationTaskOptions& options = {});
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

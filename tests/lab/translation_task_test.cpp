@@ -1,0 +1,55 @@
+#include "lab/translation_task.h"
+
+#include <catch2/catch.hpp>
+
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::support;
+
+namespace {
+
+TranslationSets few_pairs() {
+  TranslationSets sets = draw_translation_sets(1);
+  for (ParallelLines* lines : {&sets.train, &sets.validation, &sets.tests.front().lines}) {
+    lines->source.resize(60);
+    lines->target.resize(60);
+  }
+  return sets;
+}
+
+const TranslationTaskOptions small{.stack = {.layers = 1, .heads = 2, .channels = 8},
+                                   .vocabulary = 60,
+                                   .batch_tokens = 256,
+                                   .epochs = 2,
+                                   .warmup = 2,
+                                   .beam = 1};
+
+}  // namespace
+
+TEST_CASE("a translation is judged by BLEU, and its states are chosen by the validation loss") {
+  const Outcome outcome =
+      translation_task("de_en", few_pairs(), small).train({{"layer", 1e-2}, {1}, true});
+  CHECK(outcome.values.at("test") >= 0);
+  CHECK(outcome.items.empty());
+  CHECK(outcome.curve.size() == 3);  // the first batch, and two epochs
+  CHECK(outcome.values.at("validation") ==
+        std::min(*outcome.curve[1].validation, *outcome.curve[2].validation));
+}
+
+TEST_CASE("the nearest source of a pair that has been seen is its own") {
+  TranslationSets sets = few_pairs();
+  const double unseen =
+      translation_task("de_en", sets, small).baselines.at("nearest_source")().values.at("test");
+  sets.tests.front().lines = sets.train;
+  const MatrixTask seen = translation_task("de_en", sets, small);
+  CHECK(seen.baselines.at("nearest_source")().values.at("test") == Approx(100));
+  CHECK(unseen < 90);
+  CHECK(seen.baselines.at("source_copied")().values.at("test") < 50);
+}
+
+TEST_CASE("from English to German the systems are those of table 2 and the detached variance") {
+  CHECK(translation_task("en_de", few_pairs(), small).systems ==
+        std::vector<std::string>{"none", "layer_simple", "detach", "detach_variance"});
+}
