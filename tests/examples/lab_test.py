@@ -100,6 +100,8 @@ class Laboratory(unittest.TestCase):
 
     def test_curves_over_seeds_have_bands(self):
         for drawing in set(PAGES.glob("*.svg")) - set(PAGES.glob("*.talk.svg")):
+            if 'class="cell"' in drawing.read_text():
+                continue  # a heat map has no curves
             header = next(csv.reader(drawing.with_suffix(".csv").open()))
             deviations = [column for column in header if column.endswith(" deviation")]
             self.assertEqual(drawing.read_text().count('class="band '), len(deviations), drawing)
