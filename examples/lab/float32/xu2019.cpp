@@ -13,6 +13,7 @@
 #include "lab/text_task.h"
 #include "lab/translation_task.h"
 #include "lab/tree_task.h"
+#include "support/data_files.h"
 #include "support/grammar.h"
 #include "support/naive_bayes.h"
 #include "tapegrad/train.h"
@@ -108,15 +109,6 @@ MatrixTask make_sentence_task(const std::string& name, const MatrixFlags& flags)
   return task;
 }
 
-/// The file of enwik8 in the directory of all data sets, or in its own.
-std::string enwik8_file(const std::string& directory) {
-  const std::string name = "enwik8.first4000000.gz";
-  const std::filesystem::path root(directory);
-  for (const auto& path : {root / "enwik8" / name, root / name})
-    if (std::filesystem::exists(path)) return path;
-  throw DataError(fmt::format("{}: there is neither enwik8/{} nor {}", directory, name, name));
-}
-
 MatrixTask make_text_task(const MatrixFlags& flags) {
   const TextTaskOptions small{.layers = 2,
                               .heads = 2,
@@ -132,7 +124,9 @@ MatrixTask make_text_task(const MatrixFlags& flags) {
                               .seconds = 0.2};
   Random random = Random(flags.training.comparison.seed).stream(7);
   const bool drawn = flags.data.empty();
-  const std::string source = drawn ? "sentences of a small grammar" : enwik8_file(flags.data);
+  const std::string source =
+      drawn ? "sentences of a small grammar"
+            : find_data_file(flags.data, "enwik8", "enwik8.first4000000").string();
   const CharText text(drawn ? grammar_text(flags.is_small() ? 300 : 20000, random)
                             : read_text(source));
   return text_task(source, text, flags.is_small() ? small : TextTaskOptions());
