@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "lab/selected_training.h"
 #include "tapegrad/models/conv_net.h"
@@ -24,10 +23,6 @@ std::vector<double> right_digits(const Layer& net, const ImageSet& set) {
   return right;
 }
 
-double mean_of(const std::vector<double>& items) {
-  return std::accumulate(items.begin(), items.end(), 0.0) / static_cast<double>(items.size());
-}
-
 double digit_loss(const Layer& net, const ImageSet& set) {
   RunningMean loss;
   for (const auto& [images, labels] : Batches(set, 500))
@@ -40,26 +35,27 @@ Outcome train_conv_net(const PaperTask& task, const DigitData& data, const TaskT
   const NormSpec norm(trial.setting.norm);
   const ConvNet net(random, {.norm = norm, .hidden_norm = norm});
   EpochBatches batches(data.train, data.options.batch_size, trial.trial.seed);
-  return train_selected({.net = fields(net),
-                         .optimizer = {.schedule = "constant", .learning_rate = trial.setting.rate},
-                         .steps = data.options.epochs * batches.per_epoch(),
-                         .stretch = batches.per_epoch(),
-                         .loss =
-                             [&](Index step) {
-                               const auto& [images, labels] = batches.at(step);
-                               return cross_entropy(net(images, training(random)), labels);
-                             },
-                         .validate =
-                             [&] {
-                               return Validation{mean_of(right_digits(net, data.validation)),
-                                                 digit_loss(net, data.validation)};
-                             },
-                         .test =
-                             [&](Outcome& outcome) {
-                               outcome.items = right_digits(net, data.test);
-                               outcome.values["test"] = mean_of(outcome.items);
-                             }},
-                        task.validation(), trial.tested, trial.seen);
+  return train_selected(
+      {.net = fields(net),
+       .optimizer = {.schedule = "constant", .learning_rate = trial.setting.rate},
+       .steps = data.options.epochs * batches.per_epoch(),
+       .stretch = batches.per_epoch(),
+       .loss =
+           [&](Index step) {
+             const auto& [images, labels] = batches.at(step);
+             return cross_entropy(net(images, training(random)), labels);
+           },
+       .validate =
+           [&] {
+             const Outcome found{.items = right_digits(net, data.validation)};
+             return Validation{mean_of_items(found), digit_loss(net, data.validation)};
+           },
+       .test =
+           [&](Outcome& outcome) {
+             outcome.items = right_digits(net, data.test);
+             outcome.values["test"] = mean_of_items(outcome);
+           }},
+      task.validation(), trial.tested, trial.seen);
 }
 
 // The answers of a rule that always says the most frequent digit.
@@ -70,7 +66,7 @@ Outcome majority_of_digits(const DigitData& data) {
   Outcome outcome;
   for (const std::uint8_t label : data.test.labels)
     outcome.items.push_back(label == frequent ? 100 : 0);
-  outcome.values["test"] = mean_of(outcome.items);
+  outcome.values["test"] = mean_of_items(outcome);
   return outcome;
 }
 

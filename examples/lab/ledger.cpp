@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 #include <span>
 
 #include "tapegrad/core/beginning.h"
@@ -138,6 +139,11 @@ bool Outcome::diverged() const {
     return losses;
   };
   return !(sum(curve.size() - tenth) <= sum(0));
+}
+
+double mean_of_items(const Outcome& outcome) {
+  return std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
+         static_cast<double>(outcome.items.size());
 }
 
 std::string to_string(const Record& record) {

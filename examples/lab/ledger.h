@@ -38,6 +38,9 @@ struct Outcome {
   bool diverged() const;
 };
 
+/// NaN without items.
+double mean_of_items(const Outcome& outcome);
+
 /// A finished training, as stored in its file. Non-finite numbers are null in the file and NaN
 /// here.
 struct Record {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <numeric>
 
 #include "lab/detaching.h"
 
@@ -293,9 +292,12 @@ void overfitting(Report& report, const Matrix& matrix) {
   }
 }
 
-double mean_of_items(const Outcome& training) {
-  return std::accumulate(training.items.begin(), training.items.end(), 0.0) /
-         static_cast<double>(training.items.size());
+// How far a test value is from the mean of its items: infinitely, if there are none. Nothing is
+// said of a value that is not finite.
+double distance_from_items(const Metric& metric, const Outcome& training) {
+  const double value = training.values.at(metric.value);
+  const double distance = std::abs(mean_of_items(training) - value);
+  return std::isfinite(distance) ? distance : std::isfinite(value) ? INFINITY : 0;
 }
 
 }  // namespace
@@ -311,8 +313,7 @@ void claim_mechanics(Report& report, const Matrix& matrix) {
     if (!column.task.metric.of_items) continue;
     for (const auto& [system, of_system] : results)
       for (const Outcome& training : of_system.trainings)
-        apart = std::max(apart, std::abs(mean_of_items(training) -
-                                         training.values.at(column.task.metric.value)));
+        apart = std::max(apart, distance_from_items(column.task.metric, training));
   }
   if (!whole.empty())
     for (const Claim& claim : detaching_claims(whole)) report.claim(claim);

@@ -8,12 +8,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-const ComparisonFlags& with_choosing_seed(ComparisonFlags& flags) {
-  flags.seeds = 1;
-  flags.seed = choosing_seed;
-  return flags;
-}
-
 Json configuration_of(const MatrixTask& task, const NormSetting& setting) {
   Json configuration = task.configuration;
   configuration["norm"] = setting.norm;
@@ -51,7 +45,9 @@ Records MatrixTraining::train_column(const MatrixTask& task) {
   const std::vector<NormSetting> settings = settings_to_try(task, options_.systems);
   for (const NormSetting& setting : settings) tried.push_back(system_of(task, setting, false));
   ComparisonFlags once = options_.comparison;
-  Records records = train_systems(task, with_choosing_seed(once), tried);
+  once.seeds = 1;
+  once.seed = choosing_seed;
+  Records records = train_systems(task, once, tried);
   for (const NormSetting& setting : settings)
     if (best_setting(paper_task(task.name), setting.system(), records) == setting.name())
       chosen.push_back(system_of(task, setting, true));

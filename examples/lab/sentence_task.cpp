@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "lab/selected_training.h"
 #include "support/naive_bayes.h"
@@ -28,8 +27,7 @@ struct SentenceData {
 // Enters the share of right answers in percent, with the answers as items.
 void enter_answers(Outcome& outcome, const std::vector<double>& items) {
   outcome.items = items;
-  outcome.values["test"] =
-      std::accumulate(items.begin(), items.end(), 0.0) / static_cast<double>(items.size());
+  outcome.values["test"] = mean_of_items(outcome);
 }
 
 // 100 for each sentence that is classified rightly, in the order of the batches.
