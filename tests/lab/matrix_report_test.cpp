@@ -146,3 +146,18 @@ TEST_CASE("the chance of heads is binomial") {
   CHECK(binomial_chance(4, 5) == Approx(6.0 / 32));
   CHECK(binomial_chance(0, 0) == Approx(1));
 }
+
+TEST_CASE("a test value must be the mean of its items, and have some") {
+  const auto code = [](const std::vector<double>& items) {
+    MatrixColumn column{.task = paper_task("rt")};
+    column.cells["layer"].results = {
+        "layer", {{.curve = {{1, 2}, {2, 1}}, .values = {{"test", 50}}, .items = items}}};
+    Report report;
+    claim_mechanics(report, {column});
+    return report.finish();
+  };
+  CHECK(code({100, 0}) == 0);
+  CHECK(code({100, 100}) == 1);
+  CHECK(code({}) == 1);
+  CHECK(code({100, NAN}) == 1);
+}
