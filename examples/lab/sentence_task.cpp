@@ -5,6 +5,7 @@
 
 #include "lab/selected_training.h"
 #include "support/naive_bayes.h"
+#include "support/shuffled_epochs.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -59,8 +60,9 @@ Outcome train_classifier(const PaperTask& task, const SentenceData& data, const 
   shape.norm = trial.setting.norm;
   const TransformerClassifier net(data.vocabulary.count(), data.sets.classes, random,
                                   shape.model());
-  support::SentenceEpochs epochs(data.sets.train, data.vocabulary, data.options.batch_tokens,
-                                 trial.trial.seed);
+  support::ShuffledEpochs<SentenceBatch> epochs(trial.trial.seed, [&](Random& order) {
+    return sentence_batches(data.sets.train, data.vocabulary, data.options.batch_tokens, &order);
+  });
   const std::vector<SentenceBatch> validation = data.batches(data.sets.validation);
   return train_selected({.net = fields(net),
                          .optimizer = {.learning_rate = trial.setting.rate, .beta2 = 0.998},

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "lab/selected_training.h"
+#include "support/shuffled_epochs.h"
 #include "support/translation.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/nn/metrics/bleu.h"
@@ -40,9 +41,9 @@ struct TranslationData {
         validation(pair_batches({sets.validation, subwords}, o.batch_tokens)) {}
 
   const ParallelLines& test() const { return sets.tests.front().lines; }
-  std::vector<PairBatch> epoch(std::uint64_t seed, Index number) const {
-    Random order = Random(seed).stream(0).stream(static_cast<std::uint64_t>(number));
-    return pair_batches(train, options.batch_tokens, &order);
+  ShuffledEpochs<PairBatch> epochs(std::uint64_t seed) const {
+    return {seed,
+            [this](Random& order) { return pair_batches(train, options.batch_tokens, &order); }};
   }
 };
 
@@ -68,8 +69,7 @@ Outcome train_translator(const PaperTask& task, const TranslationData& data,
   stack.norm = NormSpec(trial.setting.norm);
   const Translator net(data.subwords.count(), random,
                        {.stack = stack, .positions = Positions::sinusoidal});
-  std::vector<PairBatch> epoch = data.epoch(trial.trial.seed, 0);
-  const auto per_epoch = static_cast<Index>(epoch.size());
+  ShuffledEpochs<PairBatch> batches = data.epochs(trial.trial.seed);
   return train_selected(
       {.net = fields(net),
        .optimizer = {.optimizer = "adamw",
@@ -78,14 +78,11 @@ Outcome train_translator(const PaperTask& task, const TranslationData& data,
                      .warmup = o.warmup,
                      .beta2 = 0.98,
                      .weight_decay = 1e-4},
-       .steps = o.epochs * per_epoch,
-       .stretch = per_epoch,
+       .steps = o.epochs * batches.per_epoch(),
+       .stretch = batches.per_epoch(),
        .loss =
            [&](Index step) {
-             if (step > 0 && step % per_epoch == 0)
-               epoch = data.epoch(trial.trial.seed, step / per_epoch);
-             return translation_loss(net, epoch[static_cast<std::size_t>(step % per_epoch)],
-                                     o.label_smoothing, training(random));
+             return translation_loss(net, batches.at(step), o.label_smoothing, training(random));
            },
        .validate =
            [&] {
@@ -165,7 +162,7 @@ MatrixTask translation_task(const std::string& name, const TranslationSets& sets
                         {"label_smoothing", o.label_smoothing},
                         {"beam", o.beam}},
       .rate = o.rate,
-      .steps = o.epochs * static_cast<Index>(data->epoch(1, 0).size()),
+      .steps = o.epochs * data->epochs(1).per_epoch(),
       .seconds = o.seconds,
       .train = [data, &task = paper_task(name)](
                    const TaskTrial& trial) { return train_translator(task, *data, trial); },

@@ -22,27 +22,4 @@ struct SentenceNet {
   TransformerModelOptions model() const;
 };
 
-/// The batches of a training on sentences, by step. Each epoch has an order of its own, which
-/// depends on the seed and its number. The number of batches does not.
-class SentenceEpochs {
- public:
-  /// tokens: words of a batch, including padding. sentences, vocabulary: must outlive this
-  SentenceEpochs(const std::vector<Sentence>& sentences, const Vocabulary& vocabulary, Index tokens,
-                 std::uint64_t seed);
-
-  Index per_epoch() const { return static_cast<Index>(batches_.size()); }
-  /// The batch of a step, counted from 0. Valid until the next call.
-  const SentenceBatch& at(Index step);
-
- private:
-  std::vector<SentenceBatch> epoch(Index number) const;
-
-  const std::vector<Sentence>& sentences_;
-  const Vocabulary& vocabulary_;
-  Index tokens_;
-  std::uint64_t seed_;
-  Index number_ = 0;
-  std::vector<SentenceBatch> batches_;  // of the current epoch
-};
-
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "support/sentence_sets.h"
+#include "support/shuffled_epochs.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
@@ -40,7 +41,7 @@ struct Classifier {
   Vocabulary vocabulary;
   TransformerClassifier net;
   BestEpoch<1> best;
-  SentenceEpochs batches;
+  ShuffledEpochs<SentenceBatch> batches;
 
   Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed, Cluster& c)
       : flags(f),
@@ -50,7 +51,11 @@ struct Classifier {
         random(seed),
         vocabulary(sets.train),
         net(vocabulary.count(), sets.classes, random, f.net.model()),
-        batches(sets.train, vocabulary, flags.batch_tokens, seed) {}
+        batches(seed, [this](Random& order) {
+          return sentence_batches(sets.train, vocabulary, flags.batch_tokens, &order);
+        }) {}
+  Classifier(const Classifier&) = delete;  // the batches refer to it
+  Classifier& operator=(const Classifier&) = delete;
 
   Tensor loss(Index step, const Shard& shard, Random& masks) {
     const auto of_shard = [&](const Indices& all) { return part(all, shard.begin, shard.end); };

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "support/shuffled_epochs.h"
 #include "support/translation.h"
 #include "support/translation_sets.h"
 #include "tapegrad/core/file.h"
@@ -51,7 +52,9 @@ class Translation {
         validation_(pair_batches({sets.validation, subwords}, flags.batch_tokens)),
         net_(make_translator(flags, subwords)),
         best_net_(make_translator(flags, subwords)),
-        epoch_(batches(0)) {
+        batches_(flags.seed, [this](Random& order) {
+          return pair_batches(train_, flags_.batch_tokens, &order);
+        }) {
     for (std::size_t i = 0; i < train_.source.size(); ++i) {
       const std::size_t longest = 1 + std::max(train_.source[i].size(), train_.target[i].size());
       expect<DataError>(static_cast<Index>(longest) <= flags.batch_tokens,
@@ -60,10 +63,12 @@ class Translation {
                         sets.source, i + 1, longest, flags.batch_tokens);
     }
   }
+  Translation(const Translation&) = delete;  // the batches refer to it
+  Translation& operator=(const Translation&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best_ = trainer.resumed_note("best", Best::parse);
-    const auto steps = RunSteps::epochs(flags_.epochs, per_epoch());
+    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     const auto notes = [&] {
       return std::map<std::string, std::string>{{"best", best_.to_string()},
                                                 {"subwords", Json(subwords_.pieces()).dump()}};
@@ -71,7 +76,7 @@ class Translation {
     return trainer.train(
         {.net = fields(net_),
          .steps = steps,
-         .loss = {[&](Index step) { return batch(step).rows(); },
+         .loss = {[&](Index step) { return batches_.at(step).rows(); },
                   [&](Index step, const Shard& shard, Random& masks) {
                     return loss(step, shard, masks);
                   }},
@@ -87,23 +92,10 @@ class Translation {
   }
 
  private:
-  /// The batches of an epoch, in an order that depends on seed and epoch. Their number does not
-  /// depend on them.
-  std::vector<PairBatch> batches(Index number) const {
-    Random order = Random(flags_.seed).stream(0).stream(static_cast<std::uint64_t>(number));
-    return pair_batches(train_, flags_.batch_tokens, &order);
-  }
-  Index per_epoch() const { return static_cast<Index>(epoch_.size()); }
-  const PairBatch& batch(Index step) {
-    if (const Index number = step / per_epoch(); number != epoch_number_)
-      epoch_ = batches(epoch_number_ = number);
-    return epoch_[static_cast<std::size_t>(step % per_epoch())];
-  }
-
   /// The mean over the subwords of a shard, weighted so that the mean over the pairs of all shards
   /// is that over the subwords of the batch.
   Tensor loss(Index step, const Shard& shard, Random& masks) {
-    const PairBatch& all = batch(step);
+    const PairBatch& all = batches_.at(step);
     const PairBatch own = all.part(shard.begin, shard.end);
     const double weight = static_cast<double>(own.tokens()) / static_cast<double>(all.tokens()) *
                           (static_cast<double>(all.rows()) / static_cast<double>(own.rows()));
@@ -149,8 +141,7 @@ class Translation {
   std::vector<PairBatch> validation_;
   Translator net_, best_net_;  // the second as after the best epoch
   Best best_;
-  Index epoch_number_ = 0;
-  std::vector<PairBatch> epoch_;  // the batches of the current one
+  ShuffledEpochs<PairBatch> batches_;
 };
 
 Subwords learn_subwords(const ParallelLines& pairs, Index vocabulary) {
