@@ -47,11 +47,10 @@ struct TranslationData {
   }
 };
 
-double bleu_of(const std::vector<std::string>& translations, const ParallelLines& lines) {
-  BleuCounts counts;
-  for (std::size_t i = 0; i < translations.size(); ++i)
-    counts += bleu_counts(translations[i], lines.target[i]);
-  return bleu(counts);
+void score(Outcome& outcome, const std::vector<std::string>& translations,
+           const TranslationData& data) {
+  outcome.items = bleu_shares(translations, data.test().target);
+  outcome.values["test"] = mean_of_items(outcome);
 }
 
 double mean_translation_loss(const Translator& net, const TranslationData& data) {
@@ -91,8 +90,7 @@ Outcome train_translator(const PaperTask& task, const TranslationData& data,
            },
        .test =
            [&](Outcome& outcome) {
-             outcome.values["test"] =
-                 bleu_of(translate(net, data.subwords, data.test().source, o.beam), data.test());
+             score(outcome, translate(net, data.subwords, data.test().source, o.beam), data);
            }},
       task.validation(), trial.tested, trial.seen);
 }
@@ -134,13 +132,42 @@ std::string digest_of(const TranslationSets& sets) {
   return fmt::format("{}, test {}", sets.digest(), test.to_string());
 }
 
+BleuCounts without(const BleuCounts& all, const BleuCounts& one) {
+  BleuCounts others = all;
+  for (std::size_t n = 0; n < bleu_order; ++n) {
+    others.matches[n] -= one.matches[n];
+    others.total[n] -= one.total[n];
+  }
+  others.length -= one.length;
+  others.reference_length -= one.reference_length;
+  return others;
+}
+
 }  // namespace
+
+std::vector<double> bleu_shares(const std::vector<std::string>& translations,
+                                const std::vector<std::string>& references) {
+  const double score = bleu(translations, references);
+  std::vector<BleuCounts> sentences;
+  BleuCounts all;
+  for (std::size_t i = 0; i < translations.size(); ++i)
+    all += sentences.emplace_back(bleu_counts(translations[i], references[i]));
+  RunningMean mean;
+  for (const BleuCounts& each : sentences) mean.add(bleu(without(all, each)));
+  const auto others = static_cast<double>(sentences.size()) - 1;
+  std::vector<double> shares;
+  for (const BleuCounts& each : sentences)
+    shares.push_back(score + others * (mean.value() - bleu(without(all, each))));
+  return shares;
+}
 
 MatrixTask translation_task(const std::string& name, const TranslationSets& sets,
                             const TranslationTaskOptions& o) {
   const auto data = std::make_shared<const TranslationData>(sets, o);
   const auto tested = [data](const std::vector<std::string>& translations) {
-    return Outcome{.values = {{"test", bleu_of(translations, data->test())}}};
+    Outcome outcome;
+    score(outcome, translations, *data);
+    return outcome;
   };
   return {
       .name = name,

@@ -26,8 +26,15 @@ struct TranslationTaskOptions {
   double seconds = 500;
 };
 
-/// Multi30k: a Transformer translates. The value "test" is BLEU on the first test set; BLEU has no
-/// items. Subwords are learned from both sides of the training set.
+/// What each sentence contributes to the BLEU of a corpus, so that the mean over sentences is that
+/// BLEU: the jackknife's pseudo-values (Efron 1982), by how much BLEU changes without the sentence.
+/// Resampling them comes close to resampling sentences (Koehn 2004), and needs no other bootstrap
+/// than that of means. Throws ArgumentError for different numbers of lines.
+std::vector<double> bleu_shares(const std::vector<std::string>& translations,
+                                const std::vector<std::string>& references);
+
+/// Multi30k: a Transformer translates. The value "test" is BLEU on the first test set; items are
+/// the shares of its sentences. Subwords are learned from both sides of the training set.
 ///   name: of the `PaperTask`
 MatrixTask translation_task(const std::string& name, const support::TranslationSets& sets,
                             const TranslationTaskOptions& options = {});

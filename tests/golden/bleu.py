@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes bleu.json with sacreBLEU: the words of lines, and the BLEU of pairs of lines, alone and as a corpus."""
+"""Writes bleu.json with sacreBLEU: the words of lines, the BLEU of pairs of lines, alone and as a corpus, and the 95 %
+intervals of differences between corpora by paired bootstrap (Koehn 2004)."""
 
 import json
 import pathlib
 import random
 
+import numpy
 import sacrebleu
 from sacrebleu.metrics import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
@@ -73,11 +75,32 @@ CORPORA = {
 }
 
 metric = BLEU()
+
+
+def statistics(corpus):
+    """What BLEU counts of each sentence."""
+    return numpy.array(metric._extract_corpus_statistics([a for a, _ in corpus], [[b for _, b in corpus]]))
+
+
+def half_width(a, b, resamples=100_000):
+    """Half the width of the 95 % interval of BLEU(a) - BLEU(b) over sentences."""
+    of_a, of_b = statistics(a), statistics(b)
+    source = numpy.random.default_rng(1)
+    differences = []
+    for _ in range(resamples):
+        rows = source.integers(len(a), size=len(a))
+        differences.append(metric._compute_score_from_stats(of_a[rows].sum(0).tolist()).score
+                           - metric._compute_score_from_stats(of_b[rows].sum(0).tolist()).score)
+    low, high = numpy.quantile(differences, [0.025, 0.975])
+    return (high - low) / 2
+
+
 golden = {
     "words": [[line, Tokenizer13a()(line.rstrip()).split()] for line in LINES],
     "corpora": {name: {"translations": [a for a, _ in corpus], "references": [b for _, b in corpus],
                        "bleu": metric.corpus_score([a for a, _ in corpus], [[b for _, b in corpus]]).score}
                 for name, corpus in CORPORA.items()},
+    "half_widths": {name: half_width(pairs, CORPORA[name]) for name in ("shorter", "longer")},
     "sentences": [metric.corpus_score([a], [[b]]).score for a, b in pairs],
 }
 path = pathlib.Path(__file__).with_name("bleu.json")

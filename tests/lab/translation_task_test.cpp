@@ -2,6 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "lab/verdict.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/nn/metrics/bleu.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -32,10 +35,34 @@ TEST_CASE("a translation is judged by BLEU, and its states are chosen by the val
   const Outcome outcome =
       translation_task("de_en", few_pairs(), small).train({{"layer", 1e-2}, {1}, true});
   CHECK(outcome.values.at("test") >= 0);
-  CHECK(outcome.items.empty());
+  CHECK(outcome.items.size() == 60);
   CHECK(outcome.curve.size() == 3);  // the first batch, and two epochs
   CHECK(outcome.values.at("validation") ==
         std::min(*outcome.curve[1].validation, *outcome.curve[2].validation));
+}
+
+TEST_CASE("shares of BLEU have its mean, and the interval of resampled sentences") {
+  using Lines = std::vector<std::string>;
+  const Json golden = *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/bleu.json"), 4);
+  const auto shares = [&](const std::string& name) {
+    const Json& corpus = golden.at("corpora").at(name);
+    const Outcome outcome{.items = bleu_shares(corpus.at("translations").get<Lines>(),
+                                               corpus.at("references").get<Lines>())};
+    CHECK(mean_of_items(outcome) == Approx(corpus.at("bleu").get<double>()).epsilon(1e-12));
+    return outcome.items;
+  };
+  const std::vector<double> pairs = shares("pairs");
+  for (const auto& [name, half_width] : golden.at("half_widths").items()) {
+    INFO(name);
+    std::vector<double> differences = shares(name);
+    std::transform(pairs.begin(), pairs.end(), differences.begin(), differences.begin(),
+                   std::minus<>());
+    CHECK(bootstrap_half_width(differences) ==
+          Approx(half_width.get<double>()).epsilon(0.05));  // of few sentences
+  }
+  CHECK(bleu_shares({}, {}).empty());
+  CHECK(bleu_shares({"a small dog barks"}, {"a small dog barks"}).at(0) == Approx(100));
+  CHECK_THROWS_AS(bleu_shares({"a"}, {}), ArgumentError);
 }
 
 TEST_CASE("the nearest source of a pair that has been seen is its own") {
