@@ -90,15 +90,24 @@ Indices ImageSet::labels_of(std::span<const Index> chosen) const {
   return batch;
 }
 
-ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels) {
-  Idx pictures = read_array(images, 3), names = read_array(labels, 1);
-  expect<DataError>(pictures.extents[0] == names.extents[0],
-                    "idx: {} has {} images, but {} has {} labels", images.string(),
-                    pictures.extents[0], labels.string(), names.extents[0]);
+ImageSet read_idx(const std::filesystem::path& images) {
+  Idx pictures = read_array(images, 3);
+  const Index count = pictures.extents[0], height = pictures.extents[1],
+              width = pictures.extents[2];
   expect<DataError>(!pictures.values.empty(), "idx: {} has no pixels: {} images of {} x {}",
-                    images.string(), pictures.extents[0], pictures.extents[1], pictures.extents[2]);
-  return {pictures.extents[1], pictures.extents[2], std::move(pictures.values),
-          std::move(names.values)};
+                    images.string(), count, height, width);
+  return {height, width, std::move(pictures.values),
+          std::vector<std::uint8_t>(static_cast<std::size_t>(count))};
+}
+
+ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels) {
+  ImageSet set = read_idx(images);
+  Idx names = read_array(labels, 1);
+  expect<DataError>(set.labels.size() == names.values.size(),
+                    "idx: {} has {} images, but {} has {} labels", images.string(),
+                    set.labels.size(), labels.string(), names.values.size());
+  set.labels = std::move(names.values);
+  return set;
 }
 
 TrainAndTest read_mnist(const std::filesystem::path& folder) {

@@ -37,6 +37,10 @@ struct ImageSet {
 /// Example: `read_idx("images.idx", "labels.idx").count()`
 ImageSet read_idx(const std::filesystem::path& images, const std::filesystem::path& labels);
 
+/// Reads an IDX file of images alone; each gets the label 0. Throws as above.
+/// Example: `read_idx("images.idx").count()`
+ImageSet read_idx(const std::filesystem::path& images);
+
 /// The training and test set in a folder with MNIST's four files under their usual names, with or
 /// without .gz.
 /// Example: `const TrainAndTest mnist = read_mnist("mnist")`

@@ -31,6 +31,7 @@ void attack(std::string_view input) {
   const File labels("\0\0\x08\x01\0\0\0\x02\x07\x03"sv);
   refuses([&] { read_and_check(File(input).path(), labels.path()); });
   refuses([&] { read_and_check(images.path(), File(input).path()); });
+  refuses([&] { read_idx(File(input).path()); });
 }
 
 }  // namespace tapegrad::attack

@@ -37,6 +37,9 @@ TEST_CASE("IDX files are read, plain and gzipped", "[files]") {
     CHECK_THROWS_AS(set.images(std::span(&none, 1)), ShapeError);
     CHECK_THROWS_AS(set.labels_of(std::span(&none, 1)), ShapeError);
   }
+  const ImageSet unlabelled = read_idx(folder / "images");
+  CHECK(unlabelled.pixels == set.pixels);
+  CHECK(unlabelled.labels == std::vector<std::uint8_t>{0, 0});
   ImageSet without_pixels = set;
   without_pixels.pixels.pop_back();
   CHECK_THROWS_AS(without_pixels.images(chosen), ShapeError);
