@@ -168,6 +168,16 @@ Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& varianc
   return reduced(loss, options.reduction);
 }
 
+Tensor gaussian_kl(const Tensor& mean, const Tensor& log_deviation, LossOptions options,
+                   Place place) {
+  const PlaceScope caller(place);
+  expect_same("gaussian_kl", mean, log_deviation);
+  expect(mean.rank() >= 1, "gaussian_kl: needs an axis of variables: {}", mean.shape());
+  // exp(2 l) - 1 is exact near l = 0.
+  const Tensor each = 0.5 * (square(mean) + expm1(2.0 * log_deviation)) - log_deviation;
+  return reduced(sum(each, -1), options.reduction);
+}
+
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options, Place place) {
   const PlaceScope caller(place);
   expect_defined("cosine_similarity", a, b);

@@ -100,6 +100,15 @@ struct GaussianNllOptions {
 Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& variance,
                     GaussianNllOptions options = {}, Place = Place::here());
 
+/// The divergence KL(N(mean, deviation^2) || N(0, 1)) of independent normal variables, summed over
+/// the last axis: sum of (mean^2 + deviation^2 - 1) / 2 - log deviation (Kingma and Welling 2014,
+/// appendix B). In nats; the mean is over rows.
+///   mean, log_deviation: (..., H)   returns () or (...)
+/// Throws ShapeError for scalars and for shapes that differ.
+/// Example: `gaussian_kl(x, y, {.reduction = Reduction::sum})`
+Tensor gaussian_kl(const Tensor& mean, const Tensor& log_deviation, LossOptions options = {},
+                   Place = Place::here());
+
 struct CosineOptions {
   int axis = -1;
   double epsilon = 1e-8;  ///< least length of a vector

@@ -30,6 +30,11 @@ def ctc(x, lengths=(6, 5, 4), target_lengths=(3, 2, 0), blank=0, **options):
                       **options)
 
 
+def kl(mean, log_deviation):
+    normal = torch.distributions.Normal
+    return torch.distributions.kl_divergence(normal(mean, log_deviation.exp()), normal(0.0, 1.0)).sum(-1)
+
+
 rows = {
     "mse_none": (lambda x, t: F.mse_loss(x, t, reduction="none"), [any_(2, 3), any_(2, 3)]),
     "l1_sum": (lambda x, t: F.l1_loss(x, t, reduction="sum"), [any_(2, 3), any_(2, 3) + 5]),
@@ -63,6 +68,8 @@ rows = {
     "ctc_none": (lambda x: ctc(x, lengths=(6, 6, 1), reduction="none"), [any_(6, 3, 4)]),
     "ctc_sum": (lambda x: ctc(x, (6, 6, 6), (2, 3, 1), reduction="sum"), [any_(6, 3, 4)]),
     "ctc_infinite": (lambda x: ctc(x, (6, 2, 4), (3, 3, 1), zero_infinity=True), [any_(6, 3, 4)]),
+    "gaussian_kl": (lambda m, s: kl(m, s).mean(), [any_(3, 4), any_(3, 4)]),
+    "gaussian_kl_none": (kl, [any_(2, 1, 3), any_(2, 1, 3)]),
 }
 
 

@@ -94,6 +94,8 @@ std::vector<Row> rows_of_distances() {
       {"gaussian_nll", [](In x) { return gaussian_nll(x[0], x[1], x[2]); }},
       {"gaussian_nll_full",
        [](In x) { return gaussian_nll(x[0], x[1], x[2], {.full = true, .reduction = none}); }},
+      {"gaussian_kl", [](In x) { return gaussian_kl(x[0], x[1]); }},
+      {"gaussian_kl_none", [](In x) { return gaussian_kl(x[0], x[1], {.reduction = none}); }},
       {"cosine_similarity", [](In x) { return cosine_similarity(x[0], x[1]); }},
       {"cosine_similarity_first", [](In x) { return cosine_similarity(x[0], x[1], {.axis = 0}); }},
       {"cosine_embedding",

@@ -1,0 +1,97 @@
+#include "tapegrad/ops/glimpse.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using Catch::Contains;
+using Catch::StartsWith;
+
+namespace {
+
+double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(); }
+
+// The numbers of two windows, equal but for what is given.
+Tensor numbers(double x, double y, double log_variance, double log_stride, double log_intensity) {
+  const std::vector<double> row{x, y, log_variance, log_stride, log_intensity};
+  Tensor both = zeros({2, 5});
+  for (Index i = 0; i < both.size(); ++i)
+    both.mutable_data()[i] = static_cast<real>(row[static_cast<std::size_t>(i % 5)]);
+  return both;
+}
+
+GlimpseFilters filters_of(const Tensor& numbers, GlimpseSizes sizes) {
+  return glimpse_filters(glimpse_window(numbers, sizes), sizes);
+}
+
+}  // namespace
+
+TEST_CASE("narrow filters, one for each pixel, read and write the image itself", "[ops]") {
+  const Tensor images = Random(1).uniform({2, 28, 28});
+  const GlimpseFilters filters =
+      filters_of(numbers(0, 0, std::log(1e-2), 0, 0), {.filters = 28, .height = 28, .width = 28});
+  CHECK(distance(filters.x, stack({eye(28), eye(28)})) < 1e-5);
+  const Tensor seen = read_glimpse(images, filters);
+  CHECK(distance(seen, images) < 1e-5);
+  CHECK(distance(write_glimpse(seen, filters), images) < 1e-5);
+}
+
+TEST_CASE("zeros look at the whole image, of any form", "[ops]") {
+  const GlimpseWindow window =
+      glimpse_window(zeros({1, 5}), {.filters = 4, .height = 7, .width = 10});
+  CHECK(window.x.item() == Approx(5.5));
+  CHECK(window.y.item() == Approx(4));
+  CHECK(window.stride.item() == Approx(3));
+  CHECK(window.deviation.item() == 1);
+  CHECK(window.intensity.item() == 1);
+}
+
+TEST_CASE("the weights of a filter sum to 1, and far outside of the image to nothing", "[ops]") {
+  const auto sums = [](double center) {
+    return sum(gaussian_filterbank(Tensor({1}, {static_cast<real>(center)}), ones({1}), ones({1}),
+                                   {.filters = 3, .extent = 9}),
+               -1);
+  };
+  CHECK(distance(sums(5), ones({1, 3})) < 1e-6);
+  CHECK(distance(sums(1), ones({1, 3})) < 1e-6);
+  CHECK(distance(sums(-40), zeros({1, 3})) == 0);
+}
+
+TEST_CASE("intensity multiplies what is read and divides what is written", "[ops]") {
+  const Tensor images = Random(1).uniform({2, 6, 6}), patches = Random(2).uniform({2, 3, 3});
+  const GlimpseSizes sizes{.filters = 3, .height = 6, .width = 6};
+  const GlimpseFilters plain = filters_of(numbers(0.1, -0.2, 0, 0.3, 0), sizes);
+  const GlimpseFilters strong = filters_of(numbers(0.1, -0.2, 0, 0.3, std::log(4)), sizes);
+  CHECK(distance(read_glimpse(images, strong), 4.0 * read_glimpse(images, plain)) < 1e-5);
+  CHECK(distance(4.0 * write_glimpse(patches, strong), write_glimpse(patches, plain)) < 1e-5);
+}
+
+TEST_CASE("glimpses refuse what does not fit by name", "[ops]") {
+  const GlimpseWindow window = glimpse_window(zeros({2, 5}), {3, 6, 6});
+  CHECK_THROWS_WITH(
+      glimpse_window(zeros({2, 4}), {3, 6, 6}),
+      StartsWith("glimpse_window: needs five numbers for each image, (B, 5): (2, 4) ["));
+  CHECK_THROWS_WITH(glimpse_window(zeros({2, 5}), {1, 6, 6}),
+                    Contains("needs two filters at least: 1"));
+  CHECK_THROWS_WITH(glimpse_window(zeros({2, 5}), {3, 6, 0}),
+                    Contains("width must be positive: 0"));
+  CHECK_THROWS_WITH(gaussian_filterbank(ones({2}), ones({3}), ones({2}), {3, 6}),
+                    Contains("three vectors of one size: (2), (3) and (2)"));
+  CHECK_THROWS_WITH(gaussian_filterbank(ones({2}), ones({2}), ones({2}), {0, 6}),
+                    Contains("number of filters must be positive: 0"));
+  const GlimpseFilters filters = glimpse_filters(window, {3, 6, 6});
+  CHECK_THROWS_WITH(read_glimpse(zeros({6, 6}), filters), Contains("(B, height, width): (6, 6)"));
+  CHECK_THROWS_WITH(read_glimpse(zeros({3, 6, 6}), filters),
+                    Contains("3 images need filters (B, N, height), (B, N, width) and intensities "
+                             "(B): (2, 3, 6), (2, 3, 6) and (2)"));
+  CHECK_THROWS_AS(read_glimpse(zeros({2, 6, 5}), filters), ShapeError);
+  CHECK_THROWS_WITH(write_glimpse(zeros({3, 3}), filters),
+                    Contains("patches (B, filters, filters): (3, 3)"));
+  CHECK_THROWS_AS(write_glimpse(zeros({2, 3, 4}), filters), ShapeError);
+}
