@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tapegrad/train/plot.h"
@@ -55,6 +57,23 @@ void Drawing::box(Spot corner, double width, double height, const std::string& c
       "<rect class=\"line {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
       "rx=\"6\"/>\n",
       classes, corner.x, corner.y, width, height);
+}
+
+void Drawing::image(Spot corner, Index columns, std::span<const real> ink, double side) {
+  constexpr int shades = 8;  // one path for each
+  std::array<std::string, shades + 1> pixels;
+  for (std::size_t i = 0; i < ink.size(); ++i) {
+    const auto row = static_cast<Index>(i) / columns, column = static_cast<Index>(i) % columns;
+    const auto shade =
+        static_cast<std::size_t>(std::lround(shades * std::clamp<real>(ink[i], 0, 1)));
+    pixels[shade] +=
+        fmt::format("M{0:.1f} {1:.1f}h{2}v{2}h-{2}z", corner.x + side * static_cast<double>(column),
+                    corner.y + side * static_cast<double>(row), side);
+  }
+  for (std::size_t shade = 1; shade <= shades; ++shade)
+    if (!pixels[shade].empty())
+      body_ += fmt::format("<path class=\"head\" fill-opacity=\"{:.3f}\" d=\"{}\"/>\n",
+                           static_cast<double>(shade) / shades, pixels[shade]);
 }
 
 void Drawing::arrow(Spot from, Spot to, const std::string& classes) {

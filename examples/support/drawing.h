@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class Drawing {
   void line(const std::vector<Spot>& spots, const std::string& classes = "");
   void area(const std::vector<Spot>& corners, const std::string& classes = "");
   void box(Spot corner, double width, double height, const std::string& classes = "");
+  /// A grey image of square pixels. ink: row by row, from 0 to 1
+  void image(Spot corner, Index columns, std::span<const real> ink, double side);
   /// A straight line with a head at its end.
   void arrow(Spot from, Spot to, const std::string& classes = "");
 

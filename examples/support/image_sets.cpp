@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "support/data_files.h"
 #include "support/digits.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/batches.h"
@@ -70,6 +71,33 @@ ImageSets draw_image_sets(std::uint64_t seed) {
   const Random random(seed);
   return {"digits drawn by this program", draw(11000, random.stream(1)),
           draw(1000, random.stream(2)), draw(2000, random.stream(3)), 10};
+}
+
+ImageSets read_binary_image_sets(const std::string& directory) {
+  const auto read = [&](const char* part) {
+    const std::filesystem::path path =
+        find_data_file(directory, "mnist-binarized", fmt::format("{}-images-idx3-ubyte", part));
+    ImageSet set = read_idx(path);
+    const auto grey = std::find_if(set.pixels.begin(), set.pixels.end(),
+                                   [](std::uint8_t pixel) { return pixel != 0 && pixel != 255; });
+    expect<DataError>(grey == set.pixels.end(), "{}: pixel {} is {}, neither 0 nor 255",
+                      path.string(), grey - set.pixels.begin(),
+                      grey == set.pixels.end() ? 0 : *grey);
+    return set;
+  };
+  ImageSets sets{directory, read("train"), read("valid"), read("test"), 1};
+  for (const ImageSet* set : {&sets.validation, &sets.test})
+    expect<DataError>(set->height == sets.train.height && set->width == sets.train.width,
+                      "{}: images of {} x {} for training, but others of {} x {}", directory,
+                      sets.train.height, sets.train.width, set->height, set->width);
+  return sets;
+}
+
+ImageSets draw_binary_image_sets(std::uint64_t seed) {
+  ImageSets sets = draw_image_sets(seed);
+  for (ImageSet* set : {&sets.train, &sets.validation, &sets.test})
+    for (std::uint8_t& pixel : set->pixels) pixel = pixel < 128 ? 0 : 255;
+  return sets;
 }
 
 ImageSet first_images(const ImageSet& set, Index count) {

@@ -27,6 +27,14 @@ ImageSets read_image_sets(const std::string& directory);
 /// Draws digits: 11,000 for training, 1,000 for validation and 2,000 for the test.
 ImageSets draw_image_sets(std::uint64_t seed);
 
+/// Reads binarized MNIST from the IDX files train-, valid- and test-images-idx3-ubyte, plain or
+/// with .gz, in a directory or in its folder mnist-binarized. Its images have no labels. Throws
+/// DataError, also for pixels other than 0 and 255.
+ImageSets read_binary_image_sets(const std::string& directory);
+
+/// Draws the digits of `draw_image_sets` with each pixel black or white, 0 or 255.
+ImageSets draw_binary_image_sets(std::uint64_t seed);
+
 /// The first images of a set; all for a count of 0.
 ImageSet first_images(const ImageSet& set, Index count);
 

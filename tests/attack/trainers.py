@@ -4,6 +4,7 @@ import pathlib
 
 import classify_test
 import translate_test
+from draw_test import write_binary_images
 from images import write_images
 from parse_test import write_treebank
 from program import PROGRAM
@@ -16,6 +17,7 @@ SIZES = {
     "char_transformer": ["--channels", "16", "--heads", "2", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
+    "draw": ["--glimpses", "2", "--hidden", "8", "--latent", "2", "--batch-size", "20"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
@@ -28,6 +30,8 @@ def write_data(path):
         write_images(path)
     elif NAME == "classify":
         classify_test.write_task(path)
+    elif NAME == "draw":
+        write_binary_images(path)
     elif NAME == "parse":
         write_treebank(path)
     elif NAME == "translate":

@@ -1,0 +1,170 @@
+// Trains DRAW (Gregor et al. 2015) to draw handwritten digits glimpse by glimpse, as in Ba et al.
+// 2016, section 6.4, and draws digits with it.
+
+#include <numeric>
+
+#include "support/glimpse_picture.h"
+#include "support/image_sets.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/norm_flag.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+#include "tapegrad/train/training_flags.h"
+#include "trainers/saved_net.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct DrawFlags : TrainingFlags {
+  std::string data, norm = "none", wiring = "cell", svg;
+  bool only_svg = false;
+  DrawOptions model;
+
+  DrawFlags()
+      : TrainingFlags("draw", "Trains a net to draw digits glimpse by glimpse, and draws with it.",
+                      {.epochs = 6,
+                       .batch_size = 128,
+                       .optimizer = {.learning_rate = 3e-3, .clip_norm = 10}}) {
+    setting("--data", data,
+            "Directory of binarized MNIST's three files, or of its folder mnist-binarized; without "
+            "it, draws digits")
+        ->check(file_name());
+    setting("--svg", svg, "Draw digits glimpse by glimpse to this file after the training")
+        ->check(file_name());
+    setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")
+        ->needs("--svg")
+        ->needs("--resume")
+        ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+    add_norm_flag(*this, norm, "Normalization of both LSTMs");
+    training("--wiring", wiring,
+             "Where LSTMs normalize: the cell alone, as Ba et al. do here, or all of their places")
+        ->check(CLI::IsMember({"cell", "paper"}));
+    training("--glimpses", model.glimpses, "Steps of an image")->check(between(1, 1000));
+    training("--hidden", model.hidden, "Units of each LSTM")->check(between(1, 1 << 16));
+    training("--latent", model.latent, "Variables drawn in a step")->check(between(1, 1 << 16));
+    training("--read", model.read, "Filters along each side of a window that reads")
+        ->check(between(2, 1000));
+    training("--write", model.write, "The same for one that writes")->check(between(2, 1000));
+  }
+
+  Draw make_net(const ImageSets& sets) const {
+    DrawOptions options = model;
+    options.recurrent.norm = NormSpec(norm);
+    if (options.recurrent.norm.kind != NormKind::none)
+      options.recurrent.wiring = wiring == "cell" ? NormWiring::cell : NormWiring::paper;
+    Random random(seed);
+    return Draw(sets.train.height, sets.train.width, random, options);
+  }
+};
+
+/// (B, 1, height, width) without the channel.
+Tensor plain(const Tensor& images) { return select(images, 0, 1); }
+
+/// The bound of -log p and its parts, in nats an image.
+struct Bound {
+  double total = 0, divergence = 0;
+};
+
+/// With one draw of the latent variables for each image.
+Bound bound(Cluster& cluster, const Draw& net, const ImageSet& set, const Random& noise) {
+  constexpr Index most = 500;  // images at a time
+  const Index groups = (set.count() + most - 1) / most;
+  const auto sums = cluster.sums(groups, 2, [&](const Shard& shard) {
+    double total = 0, divergence = 0;
+    for (Index group = shard.begin; group < shard.end; ++group) {
+      std::vector<Index> chosen(
+          static_cast<std::size_t>(std::min(most, set.count() - group * most)));
+      std::iota(chosen.begin(), chosen.end(), group * most);
+      Random own = noise.stream(static_cast<std::uint64_t>(group));
+      const Draw::Result result = net(plain(set.images(chosen)), own);
+      total += sum(result.bound()).item();
+      divergence += sum(result.divergence).item();
+    }
+    return std::vector{total, divergence};
+  });
+  const auto count = static_cast<double>(set.count());
+  return {sums[0] / count, sums[1] / count};
+}
+
+/// Test images drawn again, and new ones.
+void write_picture(const std::string& file, const Draw& net, const ImageSets& sets,
+                   const Random& noise) {
+  constexpr Index shown = 5;
+  std::vector<Index> chosen;  // from the whole set, which may be sorted
+  for (Index i = 0; i < shown; ++i) chosen.push_back(i * sets.test.count() / shown);
+  const Tensor originals = plain(sets.test.images(chosen));
+  Random again = noise.stream(1), samples = noise.stream(2);
+  const std::string svg = glimpse_picture(
+      {{"Images of the test set, drawn again", net(originals, again).glimpses, originals},
+       {"New images", net.sample(shown, samples)}},
+      net.options);
+  write_file(file, std::as_bytes(std::span(svg)));
+}
+
+ImageSets make_sets(const DrawFlags& flags) {
+  return flags.data.empty() ? draw_binary_image_sets(flags.seed)
+                            : read_binary_image_sets(flags.data);
+}
+
+int run_training(DrawFlags& flags) {
+  Trainer trainer(flags);
+  if (!flags.svg.empty()) expect_writable(flags.svg);
+  const ImageSets sets = make_sets(flags);
+  trainer.uses_data(sets.source, sets.digest());
+  const Draw net = flags.make_net(sets);
+  const Random noise = Random(flags.seed).stream(1);
+  EpochBatches batches(sets.train, flags.batch_size, flags.seed);
+  const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
+  const auto measure = [&](const std::string& name, const ImageSet& set, std::uint64_t stream) {
+    const Bound found = bound(trainer.cluster(), net, set, noise.stream(stream));
+    return Json{{name + "_bound", found.total}, {name + "_divergence", found.divergence}};
+  };
+  return trainer.train(
+      {.net = fields(net),
+       .steps = steps,
+       .loss = {[&](Index step) { return batches.at(step).labels.size(); },
+                [&](Index step, const Shard& shard, Random& own) {
+                  const Tensor images = part(batches.at(step).images, shard.begin, shard.end);
+                  return mean(net(plain(images), own, training(own)).bound());
+                }},
+       .seed = flags.seed,
+       .description =
+           fmt::format("data: {}; {} images to train on, {} for validation, {} for the test\n"
+                       "model: {} glimpses, {} parameters; {} steps of {} images\n",
+                       sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
+                       flags.model.glimpses, parameter_count(net), steps.total, flags.batch_size),
+       .evaluate = [&] { return measure("validation", sets.validation, 1); },
+       .finish =
+           [&](const Run&) {
+             const Json found = measure("test", sets.test, 2);
+             write_result(fmt::format(
+                 "test: at most {:.2f} nats an image, {:.2f} of them for the latent variables\n",
+                 found["test_bound"].get<double>(), found["test_divergence"].get<double>()));
+             if (!flags.svg.empty() && trainer.cluster().is_first())
+               write_picture(flags.svg, net, sets, noise);
+             return found;
+           }});
+}
+
+/// Draws with a net that has been trained.
+int run_drawing(DrawFlags& flags) {
+  notes_to_resume(flags.run_flags.resume, flags);
+  set_threads(flags.run_flags.threads);
+  expect_writable(flags.svg);
+  const ImageSets sets = make_sets(flags);
+  const Draw net = flags.make_net(sets);
+  load_saved_net(flags, fields(net));
+  write_picture(flags.svg, net, sets, Random(flags.seed).stream(1));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  DrawFlags flags;
+  return flags.run(argc, argv,
+                   [&] { return flags.only_svg ? run_drawing(flags) : run_training(flags); });
+}
