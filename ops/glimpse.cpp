@@ -1,11 +1,12 @@
 #include "tapegrad/ops/glimpse.h"
 
 #include <algorithm>
-#include <numbers>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
+#include "tapegrad/ops/internal/fused.h"
+#include "tapegrad/ops/kernels/filterbank.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
@@ -27,12 +28,42 @@ void expect_filters(const char* operation, const GlimpseFilters& filters, Index 
          operation, batch, y.shape(), x.shape(), intensity.shape());
 }
 
-// Weights below e^-40 are 0. Without this, products of them would be subnormal numbers, which cost
-// the processor some hundred cycles each.
-constexpr double farthest = 40;
-
 // From (B) to a factor of (B, n, n).
 Tensor of_each(const Tensor& x) { return reshape(x, {x.size(), 1, 1}); }
+
+struct Filterbank {
+  static constexpr const char* name = "gaussian_filterbank";
+
+  FilterbankSizes sizes;
+
+  Tensor definition(const Operands<3>& in) const {
+    const auto& [center, stride, deviation] = in;
+    const auto [filters, extent] = sizes;
+    const Tensor places = arange(filters) - (static_cast<double>(filters) - 1) / 2;
+    const Tensor centers = of_each(center) + of_each(stride) * reshape(places, {filters, 1});
+    const Tensor distances = (arange(extent) + 1.0 - centers) / of_each(deviation);
+    const Tensor exponents = 0.5 * square(distances);
+    const Tensor weights = less(exponents, kernels::farthest_weight) * exp(-exponents);
+    return weights / maximum(sum(weights, -1, Keep::yes), kernels::least_filter_sum);
+  }
+  Tensor value(const Operands<3>& in) const {
+    Tensor weights = Tensor::uninitialized({in[0].size(), sizes.filters, sizes.extent});
+    kernels::filterbanks(banks(in), weights.mutable_data());
+    return weights;
+  }
+  Gradients<3> gradients(const Operands<3>& in, const Tensor& g, const Wanted<3>&) const {
+    Gradients<3> d;
+    for (Tensor& each : d) each = Tensor::uninitialized(in[0].shape());
+    kernels::filterbanks_back(banks(in), g.data(),
+                              {d[0].mutable_data(), d[1].mutable_data(), d[2].mutable_data()});
+    return d;
+  }
+
+ private:
+  kernels::Filterbanks banks(const Operands<3>& in) const {
+    return {in[0].size(), sizes.filters, sizes.extent, in[0].data(), in[1].data(), in[2].data()};
+  }
+};
 
 }  // namespace
 
@@ -66,13 +97,7 @@ Tensor gaussian_filterbank(const Tensor& center, const Tensor& stride, const Ten
       stride.shape(), deviation.shape());
   expect_positive("gaussian_filterbank", "the number of filters", filters);
   expect_positive("gaussian_filterbank", "the extent", extent);
-  const Tensor places = arange(filters) - (static_cast<double>(filters) - 1) / 2;
-  const Tensor centers = of_each(center) + of_each(stride) * reshape(places, {filters, 1});
-  // In units of sqrt(2) deviations. Products with reciprocals: these are small, the others large.
-  const Tensor distances =
-      square((arange(extent) + 1.0 - centers) * of_each(std::numbers::sqrt2 / 2 / deviation));
-  const Tensor weights = less(distances, farthest) * exp(-minimum(distances, farthest));
-  return weights * (1.0 / maximum(sum(weights, -1, Keep::yes), 1e-8));
+  return fused(Filterbank{sizes}, Operands<3>{center, stride, deviation}, place);
 }
 
 GlimpseFilters glimpse_filters(const GlimpseWindow& window, GlimpseSizes sizes, Place place) {

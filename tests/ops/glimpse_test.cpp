@@ -3,13 +3,17 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "support/golden.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+using namespace tapegrad::testing;
 using Catch::Contains;
 using Catch::StartsWith;
 
@@ -61,6 +65,25 @@ TEST_CASE("the weights of a filter sum to 1, and far outside of the image to not
   CHECK(distance(sums(5), ones({1, 3})) < 1e-6);
   CHECK(distance(sums(1), ones({1, 3})) < 1e-6);
   CHECK(distance(sums(-40), zeros({1, 3})) == 0);
+}
+
+TEST_CASE("filters that are far from the image, and narrow ones, are their definition", "[ops]") {
+  // The first has a sum below the least one, the second no weight at all.
+  const std::vector<Tensor> windows{Tensor({3}, {-6, -40, 4.6}), ones({3}),
+                                    Tensor({3}, {1, 1, 0.2})};
+  const Function bank = [](const std::vector<Tensor>& in) {
+    return gaussian_filterbank(in[0], in[1], in[2], {.filters = 2, .extent = 9});
+  };
+  const Tensor seed = Random(1).normal({3, 2, 9});
+  const Tensor value = bank(windows);
+  const std::vector<Tensor> gradients = vjp(bank, windows, seed);
+  const Composite readable;
+  CHECK(distance(value, bank(windows)) < 1e-6);
+  const std::vector<Tensor> expected = vjp(bank, windows, seed);
+  for (std::size_t i = 0; i < 3; ++i) CHECK(relative_error(gradients[i], expected[i]) < 1e-4);
+  CHECK(std::abs(gradients[0].data()[0]) > 1e-4);
+  CHECK(sum(value, Axes{1, 2}).data()[0] > 0);
+  CHECK(sum(value, Axes{1, 2}).data()[0] < 0.5);
 }
 
 TEST_CASE("intensity multiplies what is read and divides what is written", "[ops]") {

@@ -344,7 +344,8 @@ GlimpseFilters filters_of(const Tensor& numbers) {
 std::vector<Row> glimpse_rows() {
   std::vector<Row> rows{
       {"gaussian_filterbank",
-       [](In x) { return gaussian_filterbank(x[0], x[1], x[2], {.filters = 3, .extent = 4}); }},
+       [](In x) { return gaussian_filterbank(x[0], x[1], x[2], {.filters = 3, .extent = 4}); },
+       true},
       {"glimpse_window", [](In x) { return stacked(glimpse_window(x[0], glimpse_sizes)); }},
       {"glimpse_filters",
        [](In x) {
