@@ -60,20 +60,23 @@ void Drawing::box(Spot corner, double width, double height, const std::string& c
 }
 
 void Drawing::image(Spot corner, Index columns, std::span<const real> ink, double side) {
-  constexpr int shades = 8;  // one path for each
+  constexpr long shades = 8;  // a path for each
+  const auto shade = [&](Index i) {
+    return std::lround(shades * std::clamp<real>(ink[static_cast<std::size_t>(i)], 0, 1));
+  };
   std::array<std::string, shades + 1> pixels;
-  for (std::size_t i = 0; i < ink.size(); ++i) {
-    const auto row = static_cast<Index>(i) / columns, column = static_cast<Index>(i) % columns;
-    const auto shade =
-        static_cast<std::size_t>(std::lround(shades * std::clamp<real>(ink[i], 0, 1)));
-    pixels[shade] +=
-        fmt::format("M{0:.1f} {1:.1f}h{2}v{2}h-{2}z", corner.x + side * static_cast<double>(column),
-                    corner.y + side * static_cast<double>(row), side);
+  const auto count = static_cast<Index>(ink.size());
+  for (Index i = 0, end; i < count; i = end) {  // neighbors of one shade in a row together
+    for (end = i + 1; end < count && end % columns != 0 && shade(end) == shade(i);) ++end;
+    pixels[static_cast<std::size_t>(shade(i))] += fmt::format(
+        "M{0:g} {1:g}h{2:g}v{3:g}H{0:g}z", corner.x + side * static_cast<double>(i % columns),
+        corner.y + side * static_cast<double>(i / columns), side * static_cast<double>(end - i),
+        side);
   }
-  for (std::size_t shade = 1; shade <= shades; ++shade)
-    if (!pixels[shade].empty())
-      body_ += fmt::format("<path class=\"head\" fill-opacity=\"{:.3f}\" d=\"{}\"/>\n",
-                           static_cast<double>(shade) / shades, pixels[shade]);
+  for (std::size_t level = 1; level < pixels.size(); ++level)
+    if (!pixels[level].empty())
+      body_ += fmt::format("<path class=\"head\" fill-opacity=\"{:g}\" d=\"{}\"/>\n",
+                           static_cast<double>(level) / shades, pixels[level]);
 }
 
 void Drawing::arrow(Spot from, Spot to, const std::string& classes) {

@@ -97,10 +97,11 @@ void write_picture(const std::string& file, const Draw& net, const ImageSets& se
   for (Index i = 0; i < shown; ++i) chosen.push_back(i * sets.test.count() / shown);
   const Tensor originals = plain(sets.test.images(chosen));
   Random again = noise.stream(1), samples = noise.stream(2);
-  const std::string svg = glimpse_picture(
-      {{"Images of the test set, drawn again", net(originals, again).glimpses, originals},
-       {"New images", net.sample(shown, samples)}},
-      net.options);
+  const std::string svg = glimpse_picture({{"Images of the test set, drawn again: it reads within "
+                                            "the red frames, writes within the blue",
+                                            net(originals, again).glimpses, originals},
+                                           {"New images", net.sample(shown, samples)}},
+                                          net.options);
   write_file(file, std::as_bytes(std::span(svg)));
 }
 
