@@ -96,6 +96,25 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
           }};
 }
 
+// A training step of DRAW on noise, with gradients clipped at 10.
+BenchRow draw() {
+  return {
+      "draw", []() -> Step {
+        Random random(1);
+        const auto drawn = std::make_shared<Random>(2);
+        const Draw net(28, 28, random);
+        auto adam = std::make_shared<Adam>(parameters(net));
+        const Tensor images = less(random.uniform({128, 28, 28}), 0.13);  // MNIST's share of ink
+        return [=] {
+          const Tape tape;
+          const Tensor loss = mean(net(images, *drawn).bound());
+          std::vector<Tensor> gradients = grad(loss, adam->parameters());
+          clip_by_global_norm(gradients, 10);
+          adam->step(gradients);
+        };
+      }};
+}
+
 BenchRow overhead() {
   const auto prepare = []() -> Step {
     Random random(1);
@@ -176,6 +195,7 @@ std::vector<BenchRow> rows() {
       transformer("transformer", {}, 128, 16),
       transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
       transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4),
+      draw(),
       overhead(),
       matmul1024(),
       attention4096()};

@@ -27,13 +27,13 @@ def graph_breaks():
     return "not compiled as a whole: " + "; ".join(sorted(reasons)) if reasons else ""
 
 
-def training(net, inputs, targets, optimizer=torch.optim.Adam, clip=None):
-    """A step: forward, cross entropy over the last dimension, backward, optimizer."""
+def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None):
+    """A step: forward, backward, optimizer."""
     try:
         optimizer = optimizer(net.parameters(), lr=1e-3, fused=True)
     except (RuntimeError, TypeError):  # before 2.4 there are no fused optimizers for processors
         optimizer = optimizer(net.parameters(), lr=1e-3)
-    loss_of = compiled(lambda: F.cross_entropy(net(inputs).flatten(0, -2), targets.flatten()))
+    loss_of = compiled(loss_of)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -45,6 +45,11 @@ def training(net, inputs, targets, optimizer=torch.optim.Adam, clip=None):
         return loss.detach()
 
     return step
+
+
+def training(net, inputs, targets, optimizer=torch.optim.Adam, clip=None):
+    """The same for the cross entropy over the last dimension."""
+    return minimizing(net, lambda: F.cross_entropy(net(inputs).flatten(0, -2), targets.flatten()), optimizer, clip)
 
 
 def on_images(net, batch):
@@ -146,6 +151,57 @@ def transformer(layers, channels, heads, length, batch, dropout=0.0):
     return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)), torch.optim.AdamW)
 
 
+class Draw(nn.Module):
+    """Gregor et al. 2015 on images of 28 x 28 pixels, with a window over the whole image at first."""
+
+    def __init__(self, glimpses=10, hidden=128, latent=20, read=3, write=5):
+        super().__init__()
+        self.glimpses, self.hidden, self.latent, self.read, self.write = glimpses, hidden, latent, read, write
+        self.encoder = nn.LSTMCell(2 * read * read + hidden, hidden)
+        self.decoder = nn.LSTMCell(latent, hidden)
+        self.read_window, self.write_window = nn.Linear(hidden, 5), nn.Linear(hidden, 5)
+        self.mean, self.log_deviation = nn.Linear(hidden, latent), nn.Linear(hidden, latent)
+        self.patch = nn.Linear(hidden, write * write)
+        for window in self.read_window, self.write_window:
+            nn.init.zeros_(window.bias)
+
+    @staticmethod
+    def filters(numbers, count):
+        """The filters along y and along x, and the intensity."""
+        x, y, log_variance, log_stride, log_intensity = numbers.t().reshape(5, -1, 1, 1)
+        offsets = (torch.arange(count) - (count - 1) / 2).reshape(-1, 1) * (27 / (count - 1) * log_stride.exp())
+        banks = []
+        for place in y, x:
+            distances = torch.arange(1.0, 29.0) - 14.5 * (place + 1) - offsets
+            weights = torch.exp(-0.5 * distances**2 / log_variance.exp())
+            banks.append(weights / weights.sum(-1, keepdim=True).clamp(min=1e-8))
+        return *banks, log_intensity.exp()
+
+    def forward(self, images):
+        batch = len(images)
+        canvas, divergence = torch.zeros_like(images), 0
+        encoder = decoder = (torch.zeros(batch, self.hidden),) * 2
+        for _ in range(self.glimpses):
+            along_y, along_x, intensity = self.filters(self.read_window(decoder[0]), self.read)
+            seen = [(intensity * (along_y @ image @ along_x.mT)).flatten(1)
+                    for image in (images, images - torch.sigmoid(canvas))]
+            encoder = self.encoder(torch.cat([*seen, decoder[0]], 1), encoder)
+            mean, log_deviation = self.mean(encoder[0]), self.log_deviation(encoder[0])
+            divergence = divergence + (0.5 * (mean**2 + torch.exp(2 * log_deviation) - 1) - log_deviation).sum(1)
+            decoder = self.decoder(mean + torch.exp(log_deviation) * torch.randn_like(mean), decoder)
+            along_y, along_x, intensity = self.filters(self.write_window(decoder[0]), self.write)
+            patch = self.patch(decoder[0]).reshape(batch, self.write, self.write)
+            canvas = canvas + along_y.mT @ patch @ along_x / intensity
+        nats = F.binary_cross_entropy_with_logits(canvas, images, reduction="none").sum((1, 2))
+        return (nats + divergence).mean()
+
+
+def draw():
+    torch.set_flush_denormal(True)  # far from a filter its weights are subnormal numbers, which are slow
+    net, images = Draw(), (torch.rand(128, 28, 28) < 0.13).float()
+    return minimizing(net, lambda: net(images), clip=10.0)
+
+
 def overhead():
     start, factor, seed = torch.randn(8), torch.tensor([1.0, -1.0] * 4), torch.ones(8)
 
@@ -203,8 +259,8 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
         "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
-        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024,
-        "attention4096": attention4096}
+        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "draw": draw, "overhead": overhead,
+        "matmul1024": matmul1024, "attention4096": attention4096}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)
