@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "lab/detaching.h"
+#include "lab/matrix_picture.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -292,6 +293,26 @@ void overfitting(Report& report, const Matrix& matrix) {
   }
 }
 
+// Figure 2 is to show that the derivatives of the statistics matter: with them the validation loss
+// is lower at every point.
+void attached_throughout(Report& report, const Matrix& matrix) {
+  const PaperFigure& of_paper = paper_figures[1];
+  for (const MatrixColumn& column : matrix) {
+    const Results *attached = column.of("layer_simple"), *detached = column.of("detach");
+    if (std::count(of_paper.tasks.begin(), of_paper.tasks.end(), column.task.name) == 0 ||
+        attached == nullptr || detached == nullptr)
+      continue;
+    const Judgement learned = better(column.task.metric, *attached, *detached);
+    report.published(
+        fmt::format("{}: layer_simple has a lower validation loss than detach at every point "
+                    "(figure 2).",
+                    column.task.title),
+        "validations of all seeds",
+        !learned.verdict ? learned
+                         : ahead_throughout({.value = "validation_loss"}, *attached, *detached));
+  }
+}
+
 // How far a test value is from the mean of its items: infinitely, if there are none. Nothing is
 // said of a value that is not finite.
 double distance_from_items(const Metric& metric, const Outcome& training) {
@@ -338,10 +359,13 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   settings(report, matrix);
   data(report, matrix);
   if (only != 0) return;
+  report.drawing("detaching", detaching_costs(matrix),
+                 "What detaching the mean, the scale or both costs, task by task.");
   sign_grid(report, matrix);
   figures(report, matrix);
   verdicts(report, matrix);
   overfitting(report, matrix);
+  attached_throughout(report, matrix);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

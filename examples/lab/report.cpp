@@ -226,6 +226,13 @@ void Report::heat_map(const std::string& name, const HeatMap& map, Talk talk) {
   add_figure(name, draw, map.caption, csv(map), talk);
 }
 
+void Report::drawing(const std::string& name, const std::string& image,
+                     const std::string& caption) {
+  body_ +=
+      fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", image, escaped(caption));
+  files_.emplace_back(fmt::format("{}_{}.svg", name_, name), image);
+}
+
 void Report::texts(const std::string& title,
                    const std::vector<std::pair<std::string, std::string>>& named_texts) {
   write_result(fmt::format("\n{}\n", title));

@@ -50,6 +50,8 @@ class Report {
   ///   name: names the files with the curves
   void figure(const std::string& name, const Diagram& diagram, Talk talk = Talk::no);
   void heat_map(const std::string& name, const HeatMap& map, Talk talk = Talk::no);
+  /// Shows an SVG image, with a file of it beside the page.
+  void drawing(const std::string& name, const std::string& image, const std::string& caption);
   /// Texts beside each other, each with its name; their lines and spaces stay.
   void texts(const std::string& title,
              const std::vector<std::pair<std::string, std::string>>& named_texts);

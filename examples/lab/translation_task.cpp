@@ -45,6 +45,9 @@ struct TranslationData {
     return {seed,
             [this](Random& order) { return pair_batches(train, options.batch_tokens, &order); }};
   }
+  // Steps between two validations.
+  Index stretch() const { return epochs(1).per_epoch() / options.validations; }
+  Index steps() const { return options.epochs * options.validations * stretch(); }
 };
 
 void score(Outcome& outcome, const std::vector<std::string>& translations,
@@ -77,8 +80,8 @@ Outcome train_translator(const PaperTask& task, const TranslationData& data,
                      .warmup = o.warmup,
                      .beta2 = 0.98,
                      .weight_decay = 1e-4},
-       .steps = o.epochs * batches.per_epoch(),
-       .stretch = batches.per_epoch(),
+       .steps = data.steps(),
+       .stretch = data.stretch(),
        .loss =
            [&](Index step) {
              return translation_loss(net, batches.at(step), o.label_smoothing, training(random));
@@ -185,11 +188,12 @@ MatrixTask translation_task(const std::string& name, const TranslationSets& sets
                         {"vocabulary", o.vocabulary},
                         {"batch_tokens", o.batch_tokens},
                         {"epochs", o.epochs},
+                        {"validations", o.validations},
                         {"warmup", o.warmup},
                         {"label_smoothing", o.label_smoothing},
                         {"beam", o.beam}},
       .rate = o.rate,
-      .steps = o.epochs * data->epochs(1).per_epoch(),
+      .steps = data->steps(),
       .seconds = o.seconds,
       .train = [data, &task = paper_task(name)](
                    const TaskTrial& trial) { return train_translator(task, *data, trial); },

@@ -19,6 +19,7 @@ struct TranslationTaskOptions {
   Index vocabulary = 4000;
   Index batch_tokens = 2048;
   Index epochs = 5;
+  Index validations = 4;  ///< in each epoch, as nearly as whole steps allow
   Index warmup = 300;
   double label_smoothing = 0.1;
   Index beam = 5;

@@ -75,12 +75,19 @@ std::optional<Judgement> not_learnt(const Metric& metric, const Results& a, cons
   return {};
 }
 
+// By their steps.
+std::vector<std::pair<double, double>> validations(const Outcome& training) {
+  std::vector<std::pair<double, double>> points;
+  for (const CurvePoint& point : training.curve)
+    if (point.validation) points.emplace_back(point.step, *point.validation);
+  return points;
+}
+
 // The means of three successive validations, by the time at the last of them.
 std::vector<std::pair<double, double>> windows(const Results& of, const Outcome& training,
                                                Clock clock) {
-  std::vector<std::pair<double, double>> points, result;
-  for (const CurvePoint& point : training.curve)
-    if (point.validation) points.emplace_back(point.step, *point.validation);
+  const std::vector<std::pair<double, double>> points = validations(training);
+  std::vector<std::pair<double, double>> result;
   expect<DataError>(points.size() >= 3, "{}: {} validations are too few to tell when it learns",
                     of.system, points.size());
   const double update = clock == Clock::updates
@@ -180,6 +187,33 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
           : *least > 1.25              ? Verdict::contradicted
                                        : Verdict::not_seen,
           fmt::format("{} ({} seeds)", measured, seeds)};
+}
+
+Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b) {
+  if (const auto none = not_learnt(metric, a, b)) return *none;
+  const std::size_t seeds = advantages(metric, a, b).size();
+  Index points = 0, ahead = 0, behind = 0;
+  for (std::size_t seed = 0; seed < seeds; ++seed) {
+    const auto of_a = validations(a.trainings[seed]), of_b = validations(b.trainings[seed]);
+    expect<DataError>(!of_a.empty() && of_a.size() == of_b.size(),
+                      "{} and {}: {} and {} validations cannot be paired", a.system, b.system,
+                      of_a.size(), of_b.size());
+    for (std::size_t i = 0; i < of_a.size(); ++i) {
+      expect<DataError>(of_a[i].first == of_b[i].first,
+                        "{} and {}: validations after {} and {} steps cannot be paired", a.system,
+                        b.system, of_a[i].first, of_b[i].first);
+      const double advantage = metric.advantage(of_a[i].second, of_b[i].second);
+      ++points;
+      ahead += advantage > 0 ? 1 : 0;
+      behind += advantage < 0 ? 1 : 0;
+    }
+  }
+  const bool enough = static_cast<Index>(seeds) >= least_seeds;
+  return {enough && ahead == points    ? Verdict::borne_out
+          : enough && behind == points ? Verdict::contradicted
+                                       : Verdict::not_seen,
+          fmt::format("ahead at {} of {} validations, behind at {} ({} seeds)", ahead, points,
+                      behind, seeds)};
 }
 
 Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {

@@ -61,6 +61,12 @@ enum class Clock { updates, seconds };
 /// curves with fewer than three points of it.
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock);
 
+/// The claim that `a` is ahead of `b` all along: borne out if the curve of `a` is better at every
+/// validation with every seed, contradicted if it is worse everywhere, otherwise not seen.
+///   metric: the validation metric
+/// Throws DataError for curves without validations, or at other steps.
+Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b);
+
 /// A claim with several named parts: borne out if all are, contradicted if one is, and without a
 /// verdict if one has none.
 Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);

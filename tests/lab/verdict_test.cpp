@@ -152,6 +152,29 @@ TEST_CASE("a training that diverged counts as the worst value") {
   CHECK(better(by_loss, results("a", by_loss, {9, 9, 9}), risen).verdict == Verdict::borne_out);
 }
 
+TEST_CASE("ahead throughout: at every validation with every seed") {
+  const auto three = [](const char* name, const std::vector<double>& losses) {
+    return validated(name, {losses, losses, losses});
+  };
+  const Results base = three("b", {9, 8, 7});
+  const Judgement better_one = ahead_throughout(by_loss, three("a", {8, 7, 6}), base);
+  CHECK(better_one.verdict == Verdict::borne_out);
+  CHECK(better_one.reason == "ahead at 9 of 9 validations, behind at 0 (3 seeds)");
+  CHECK(ahead_throughout(by_loss, base, three("a", {8, 7, 6})).verdict == Verdict::contradicted);
+  CHECK(ahead_throughout(by_loss, three("a", {8, 8, 6}), base).verdict == Verdict::not_seen);
+  const Results once = validated("a", {{8, 7, 6}, {8, 7, 6}, {8, 7, 7.5}});
+  CHECK(ahead_throughout(by_loss, once, base).verdict == Verdict::not_seen);
+  CHECK(ahead_throughout(by_loss, once, base).reason ==
+        "ahead at 8 of 9 validations, behind at 1 (3 seeds)");
+  CHECK(ahead_throughout(by_loss, validated("a", {{8}, {8}}), validated("b", {{9}, {9}})).verdict ==
+        Verdict::not_seen);
+  CHECK_THROWS_WITH(ahead_throughout(by_loss, three("a", {8, 7}), base),
+                    Contains("2 and 3 validations cannot be paired"));
+  CHECK_THROWS_WITH(
+      ahead_throughout(by_loss, results("a", by_loss, {1, 1, 1}), results("b", by_loss, {2, 2, 2})),
+      Contains("0 and 0 validations cannot be paired"));
+}
+
 TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.25") {
   // Windows of three: 6, 4, 3 and then 3; the best is first reached at step 50.
   const Results base = validated("base", std::vector(3, std::vector<double>{8, 6, 4, 2, 3, 4}));

@@ -152,6 +152,7 @@ MatrixTask make_translation_task(const std::string& name, const MatrixFlags& fla
                .vocabulary = 60,
                .batch_tokens = 256,
                .epochs = 1,
+               .validations = 1,
                .warmup = 2,
                .beam = 1,
                .seconds = 0.3};
