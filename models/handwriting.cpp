@@ -13,7 +13,7 @@ namespace {
 
 constexpr Index move_size = 3;
 
-// x_0: a row of zeros would leave a normalized LSTM nothing to divide by.
+// x_0
 Tensor start(Index batch) { return broadcast_to(Tensor({3}, {0, 0, 1}), {1, batch, move_size}); }
 
 // LSTMs that all read `in` values, and those above the first also the layer below.

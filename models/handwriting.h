@@ -5,8 +5,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Example: `HandwritingPredictor(random, {.layers = 2, .hidden = 16, .recurrent = {.norm =
-/// "layer"}})`
+/// Example: `HandwritingPredictor(random, {.hidden = 16, .recurrent = {.norm = "layer"}})`
 struct HandwritingOptions {
   Index layers = 3;
   Index hidden = 96;                ///< units of each LSTM
@@ -14,8 +13,8 @@ struct HandwritingOptions {
   RecurrentOptions recurrent = {};  ///< of each LSTM: norm and wiring
 };
 
-/// The move before each, which a net reads to foretell the next. Before the first, the pen is
-/// lifted where it is: (0, 0, 1).
+/// The move before each, which a net reads to foretell the next. Before the first
+/// stands (0, 0, 1), since zeros would leave a normalized LSTM nothing to divide by.
 /// moves: (T, B, 3)   returns the same shape
 /// Example: `moves_before(zeros({7, 2, 3}))`
 Tensor moves_before(const Tensor& moves, Place = Place::here());
