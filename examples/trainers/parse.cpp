@@ -13,6 +13,7 @@
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
 #include "trainers/best_epoch.h"
+#include "trainers/saved_net.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -194,16 +195,6 @@ ParserVocabulary noted_vocabulary(const std::map<std::string, std::string>& note
   }
 }
 
-/// Gives the net the weights of the checkpoint, or, with --ema, their averages.
-void load(const ParseFlags& flags, const TransitionParser& net) {
-  Checkpoint saved{.net = fields(net)};
-  std::optional<Ema> averages;
-  if (flags.optimizer.ema > 0) averages.emplace(parameters(net), flags.optimizer.ema);
-  if (averages) saved.ema = &*averages;
-  load_checkpoint(flags.run_flags.resume, saved);
-  if (averages) averages->swap();
-}
-
 std::vector<DependencyTree> read_short(const std::string& file) {
   std::vector<DependencyTree> trees =
       read_tagged(file == "-" ? "/dev/stdin" : file, {.trees = false});
@@ -222,7 +213,7 @@ int run_parser(ParseFlags& flags) {
   set_threads(flags.run_flags.threads);
   const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);
   const TransitionParser net = make_net(flags, vocabulary);
-  load(flags, net);
+  load_saved_net(flags, fields(net));
   std::vector<DependencyTree> trees = read_short(flags.parse);
   if (!flags.svg.empty()) expect_writable(flags.svg);
   const auto arcs = parse(net, vocabulary, numbered(vocabulary, trees));

@@ -4,6 +4,7 @@ import pathlib
 
 import classify_test
 import translate_test
+from handwriting_test import write_drawings
 from images import write_images
 from parse_test import write_treebank
 from program import PROGRAM
@@ -16,6 +17,8 @@ SIZES = {
     "char_transformer": ["--channels", "16", "--heads", "2", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
+    "handwriting": ["--layers", "1", "--hidden", "8", "--components", "2", "--task", "omniglot", "--moves", "20",
+                    "--batch-size", "4"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
@@ -28,6 +31,8 @@ def write_data(path):
         write_images(path)
     elif NAME == "classify":
         classify_test.write_task(path)
+    elif NAME == "handwriting":
+        write_drawings(path)
     elif NAME == "parse":
         write_treebank(path)
     elif NAME == "translate":
