@@ -19,9 +19,13 @@ std::vector<WrittenLine> without_text(std::vector<Strokes> lines) {
   return written;
 }
 
-void add(Digest& digest, const Strokes& line) {
-  for (const auto& [dx, dy, lifts] : line)
-    digest.add(fmt::format("{:.5g},{:.5g},{:d} ", dx, dy, lifts));
+std::string digest_of(const std::vector<Strokes>& train, const std::vector<Strokes>& validation) {
+  Digest digest;
+  for (const auto* drawings : {&train, &validation})
+    for (const Strokes& drawing : *drawings)
+      for (const auto& [dx, dy, lifts] : drawing)
+        digest.add(fmt::format("{:.5g},{:.5g},{:d} ", dx, dy, lifts));
+  return fmt::format("{} drawings, {}", train.size() + validation.size(), digest.to_string());
 }
 
 // A normal distribution in two dimensions, and a Bernoulli distribution of the pen with one more
@@ -75,14 +79,6 @@ std::vector<WrittenLine> HandwritingSets::train(Random& random) const {
                           : without_text(stroke_lines(drawings, lines, random));
 }
 
-std::string HandwritingSets::digest() const {
-  Digest digest;
-  for (const Strokes& drawing : drawings) add(digest, drawing);
-  for (const WrittenLine& line : validation) add(digest, line.moves);
-  return fmt::format("{} drawings, {} lines, {}", drawings.size(), validation.size(),
-                     digest.to_string());
-}
-
 HandwritingSets read_handwriting_sets(const std::string& task, const std::string& directory,
                                       Index moves) {
   constexpr std::size_t most_for_validation = 64;
@@ -92,8 +88,9 @@ HandwritingSets read_handwriting_sets(const std::string& task, const std::string
     const std::string file = fmt::format("{}.{}.txt", kanji ? "short_kanji" : "omniglot", part);
     return read_strokes(find_data_file(directory, "stroke3", file));
   };
-  HandwritingSets sets{
-      .source = directory, .drawings = read("train"), .validation = {}, .test = {}};
+  const std::vector<Strokes> validation = read("valid");
+  HandwritingSets sets{.source = directory, .drawings = read("train")};
+  sets.digest = digest_of(sets.drawings, validation);
   sets.lines = {.moves = moves,
                 .grid = kanji ? 1.0 : 6.0,
                 .scale = offset_deviation(sets.drawings),
@@ -101,7 +98,7 @@ HandwritingSets read_handwriting_sets(const std::string& task, const std::string
   StrokeLineOptions in_order = sets.lines;
   in_order.shuffled = false;
   Random noise = Random(1).stream(noise_stream);
-  sets.validation = without_text(stroke_lines(read("valid"), in_order, noise));
+  sets.validation = without_text(stroke_lines(validation, in_order, noise));
   sets.test = without_text(stroke_lines(read("test"), in_order, noise));
   if (sets.validation.size() > most_for_validation) sets.validation.resize(most_for_validation);
   return sets;
@@ -109,9 +106,13 @@ HandwritingSets read_handwriting_sets(const std::string& task, const std::string
 
 HandwritingSets write_handwriting_sets(std::uint64_t seed) {
   Random validation = Random(seed).stream(2), test = Random(seed).stream(3);
-  return {.source = "lines of drawn digits",
-          .validation = write_lines(64, validation),
-          .test = write_lines(100, test)};
+  HandwritingSets sets{.source = "lines of drawn digits"};
+  sets.validation = write_lines(64, validation);
+  sets.test = write_lines(100, test);
+  std::vector<Strokes> lines;
+  for (const WrittenLine& line : sets.validation) lines.push_back(line.moves);
+  sets.digest = digest_of({}, lines);
+  return sets;
 }
 
 HandwritingBaselines handwriting_baselines(const std::vector<WrittenLine>& train,

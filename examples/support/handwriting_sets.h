@@ -6,16 +6,15 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// Lines of pen moves for training, validation and the final test.
 struct HandwritingSets {
-  std::string source;  ///< where they come from, for people
+  std::string source;       ///< where they come from, for people
+  std::string digest = {};  ///< differs for other drawings or digits for training or validation
   StrokeLineOptions lines = {};
   std::vector<Strokes> drawings = {};  ///< to train on; without any, the program writes digits
-  std::vector<WrittenLine> validation, test;
+  std::vector<WrittenLine> validation = {}, test = {};
 
   /// The lines of an epoch: the drawings joined anew, in random order and with new noise, or 800
   /// lines of digits.
   std::vector<WrittenLine> train(Random& random) const;
-  /// A text that differs for other lines for training or validation.
-  std::string digest() const;
 };
 
 /// Reads the drawings of `omniglot` or `kanji` from a directory that holds the files

@@ -27,7 +27,7 @@ struct HandwritingFlags : TrainingFlags {
 
   HandwritingFlags()
       : TrainingFlags("handwriting", "Trains a net to write by hand, and writes with it.",
-                      {.epochs = 6, .batch_size = 8, .optimizer = {.clip_norm = 10}}) {
+                      {.epochs = 20, .batch_size = 8, .optimizer = {.clip_norm = 10}}) {
     training("--task", task,
              "Task: drawn digits of a given text, drawn digits, or drawings of --data")
         ->check(CLI::IsMember({"text", "digits", "omniglot", "kanji"}));
@@ -209,7 +209,7 @@ int run_training(HandwritingFlags& flags) {
   flags.check();
   if (!flags.svg.empty()) expect_writable(flags.svg);
   const HandwritingSets sets = flags.make_sets();
-  trainer.uses_data(sets.source, sets.digest());
+  trainer.uses_data(sets.source, sets.digest);
   HandwritingTraining training(flags, sets, trainer.cluster());
   const auto steps = RunSteps::epochs(flags.epochs, training.batches.per_epoch());
   return trainer.train(

@@ -7,7 +7,7 @@ import translate_test
 from handwriting_test import write_drawings
 from images import write_images
 from parse_test import write_treebank
-from program import PROGRAM
+from program import PROGRAM, run
 
 NAME = pathlib.Path(PROGRAM).name
 
@@ -17,12 +17,15 @@ SIZES = {
     "char_transformer": ["--channels", "16", "--heads", "2", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
-    "handwriting": ["--layers", "1", "--hidden", "8", "--components", "2", "--task", "omniglot", "--moves", "20",
+    "handwriting": ["--layers", "3", "--hidden", "8", "--components", "2", "--task", "omniglot", "--moves", "20",
                     "--batch-size", "4"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
+
+# Random numbers in the steps of the trainings that have any.
+DROPOUT = ["--dropout", "0.1"] if "--dropout" in run("--help").stdout else []
 
 
 def write_data(path):
