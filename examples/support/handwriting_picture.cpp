@@ -1,6 +1,7 @@
 #include "support/handwriting_picture.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "support/drawing.h"
 #include "tapegrad/ops/layout.h"
@@ -72,6 +73,8 @@ void draw_window(Drawing& drawing, const PenLine& line, double top) {
     if (sum > 0) path.push_back({x, height_of(mean / sum)});
   }
   drawing.line(path, "faint");
+  drawing.words({width - margin, bottom - 4}, "where the window is, move by move",
+                "small faint end");
 }
 
 double height_of_window(const PenLine& line) {
@@ -91,7 +94,7 @@ std::string handwriting_picture(const std::vector<PenLine>& lines) {
   }
   for (std::size_t i = 0; i < lines.size(); ++i)
     height += title_height + scale * all[i].height() + margin + height_of_window(lines[i]);
-  Drawing drawing(width, height);
+  Drawing drawing(width, std::ceil(height));
   double top = margin;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     drawing.words({margin, top}, lines[i].title);

@@ -106,21 +106,24 @@ TEST_CASE("drawings are joined anew for each epoch, and once for validation") {
   const auto first = sets.train(random), second = sets.train(random);
   CHECK(first.size() == 100);
   CHECK(first[0].moves[0].dx != second[0].moves[0].dx);
-  CHECK_THROWS_WITH(read_handwriting_sets("kanji", directory, 7),
-                    Contains("short_kanji."));
+  CHECK_THROWS_WITH(read_handwriting_sets("kanji", directory, 7), Contains("short_kanji."));
 }
 
 TEST_CASE("baselines are the cost of normal distributions") {
   Random random(7);
   const Tensor offsets = random.normal({2, 20000});
-  WrittenLine line;  // down and lifted in turn; lifted moves are 5 further to the right
-  for (Index i = 0; i < 20000; ++i)
-    line.moves.push_back({offsets.data()[i] + static_cast<real>(5 * (i % 2)),
-                          2 * offsets.data()[20000 + i], i % 2 == 0});
+  // Down and lifted in turn; lifted moves are 5 further to the right. The correlation is 0.6.
+  WrittenLine line;
+  for (Index i = 0; i < 20000; ++i) {
+    const real x = offsets.data()[i], other = offsets.data()[20000 + i];
+    line.moves.push_back(
+        {x + static_cast<real>(5 * (i % 2)), 2 * (real{0.6} * x + real{0.8} * other), i % 2 == 0});
+  }
   const auto [one, by_pen] = handwriting_baselines({line}, {line});
-  const double normal = std::log(2 * std::numbers::pi) + 1 + std::log(2.0);
-  CHECK(by_pen == Approx(normal).margin(0.02));
-  CHECK(one == Approx(normal + std::log(1 + 6.25) / 2 + std::log(2.0)).margin(0.02));
+  const double normal = std::log(2 * std::numbers::pi) + 1;
+  const double determinant = 4 * (1 - 0.36), of_all = 4 * (1 + 6.25) - 1.2 * 1.2;
+  CHECK(by_pen == Approx(normal + std::log(determinant) / 2).margin(0.02));
+  CHECK(one == Approx(normal + std::log(of_all) / 2 + std::log(2.0)).margin(0.02));
 }
 
 TEST_CASE("a batch counts its moves and shows its texts") {

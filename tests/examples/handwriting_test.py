@@ -27,7 +27,8 @@ def write_drawings(directory, of="omniglot"):
 
 def paths(file, kind):
     """The number of lines of a class in a picture."""
-    return sum(path.get("class").split() == ["line", *kind] for path in xml.etree.ElementTree.parse(file).iter(SVG + "path"))
+    found = xml.etree.ElementTree.parse(file).iter(SVG + "path")
+    return sum(path.get("class").split() == ["line", *kind] for path in found)
 
 
 class HandwritingTest(TrainerTest):
@@ -41,12 +42,13 @@ class HandwritingTest(TrainerTest):
 
     def test_help_and_wrong_usage(self):
         text = run("--help").stdout
-        for flag in ("task data text bias svg only-svg norm wiring layers hidden components bumps moves epochs lr seed save "
-                     "resume log-dir").split():
+        for flag in ("task data text bias svg only-svg norm wiring layers hidden components bumps moves epochs lr seed "
+                     "save resume log-dir").split():
             self.assertIn(f"--{flag}", text)
-        for flag, *values in ["--norm", "lyer"], ["--bumps", "0"], ["--moves", "0"], ["--wiring", "x"], ["--task", "x"], \
-                ["--bias", "-1"], ["--text", "3a"], ["--text", ""], ["--text", "1" * 101], ["--batch-size", "1000"]:
-            self.assertIn(flag, run(*self.train, flag, *values, code=2).stderr)
+        for flag, value in (("--norm", "lyer"), ("--bumps", "0"), ("--moves", "0"), ("--wiring", "x"), ("--task", "x"),
+                            ("--bias", "-1"), ("--text", "3a"), ("--text", ""), ("--text", "1" * 101),
+                            ("--batch-size", "1000")):
+            self.assertIn(flag, run(*self.train, flag, value, code=2).stderr)
         self.assertIn("--data", run("--task", "kanji", code=2).stderr)
         self.assertIn("--data", run("--task", "text", "--data", self.data, code=2).stderr)
         self.assertIn("--resume", run("--only-svg", "--svg", "x", code=2).stderr)
@@ -65,7 +67,8 @@ class HandwritingTest(TrainerTest):
         summary = json.loads((log / "summary.json").read_text())
         self.assertLess(summary["baseline_by_pen"], summary["baseline_one"])
         self.assertLess(summary["test_loss"], summary["baseline_by_pen"] - 0.5)
-        self.assertIn(f"test: {summary['test_loss']:.3f} nats a move, {20 * summary['test_loss']:.1f} a line", result.stdout)
+        loss = summary["test_loss"]
+        self.assertIn(f"test: {loss:.3f} nats a move, {20 * loss:.1f} a line", result.stdout)
         rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
         losses = [row["validation_loss"] for row in rows if "validation_loss" in row]
         self.assertEqual(len(losses), 30)
@@ -85,6 +88,7 @@ class HandwritingTest(TrainerTest):
         self.assertIn("bias 1<", again.read_text())
         run(*draw, "--svg", neat, "--bias", "3")
         self.assertIn("bias 3<", neat.read_text())
+        self.assertNotEqual(neat.read_text().replace("bias 3", "bias 1"), again.read_text())
         self.assertGreater(paths(neat, []), 5)
         self.assertIn("no_folder", run(*self.train, "--svg", self.path / "no_folder" / "x.svg", code=1).stderr)
 
@@ -97,9 +101,18 @@ class HandwritingTest(TrainerTest):
             self.assertGreaterEqual(paths(self.picture, ["blue"]), 4)
             self.assertIn(f"{text}, bias 1<", self.picture.read_text())
 
+    def test_shards_of_lines_of_different_lengths(self):
+        losses = []
+        for shards in 1, 3:
+            log = self.path / f"log{shards}"
+            run(*SMALL, "--batch-size", "100", "--epochs", "1", "--shards", shards, "--log-dir", log)
+            losses.append(json.loads((log / "metrics.jsonl").read_text().splitlines()[0])["train_loss"])
+        self.assertAlmostEqual(*losses, delta=1e-5)
+
     def test_every_flag_has_an_effect(self):
-        self.check_effects([], (("norm", "layer"), ("layers", "1"), ("hidden", "13"), ("components", "3"), ("moves", "30"),
-                                ("batch-size", "3"), ("epochs", "3"), ("lr", "5e-3"), ("seed", "2"), ("clip-norm", "0.1")))
+        self.check_effects([], (("norm", "layer"), ("layers", "1"), ("hidden", "13"), ("components", "3"),
+                                ("moves", "30"), ("batch-size", "3"), ("epochs", "3"), ("lr", "5e-3"), ("seed", "2"),
+                                ("clip-norm", "0.1")))
         self.check_effects(["--norm", "layer"], (("wiring", "cell"),))
         write_drawings(self.data, "short_kanji")
         self.check_effects([], (("task", "kanji"),))  # noise of another size
