@@ -10,8 +10,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-constexpr double width = 1000, margin = 24, title_height = 30, character_height = 16;
-constexpr double most_height = 240;  // of a line
+constexpr double page_width = 1000, page_margin = 24, line_title = 30, character_height = 16;
+constexpr double most_line_height = 240;  // of a line
 
 // What the pen draws without being lifted, and at which character; in moves.
 struct Trace {
@@ -57,7 +57,7 @@ void draw_window(Drawing& drawing, const PenLine& line, double top) {
   const double bottom = top + character_height * static_cast<double>(places);
   const auto height_of = [&](double place) { return bottom - character_height * (place + 0.5); };
   for (std::size_t i = 0; i < line.text.size(); ++i)
-    drawing.words({margin, height_of(static_cast<double>(i)) + 4}, line.text.substr(i, 1),
+    drawing.words({page_margin, height_of(static_cast<double>(i)) + 4}, line.text.substr(i, 1),
                   i % 2 == 0 ? "small blue" : "small orange");
   std::vector<Spot> path;
   for (Index t = 0; t < steps; ++t) {
@@ -67,48 +67,48 @@ void draw_window(Drawing& drawing, const PenLine& line, double top) {
       sum += weight;
       mean += weight * static_cast<double>(u);
     }
-    const double x = margin + 20 +
-                     (width - 2 * margin - 20) * static_cast<double>(t) /
+    const double x = page_margin + 20 +
+                     (page_width - 2 * page_margin - 20) * static_cast<double>(t) /
                          static_cast<double>(std::max<Index>(1, steps - 1));
     if (sum > 0) path.push_back({x, height_of(mean / sum)});
   }
   drawing.line(path, "faint");
-  drawing.words({width - margin, bottom - 4}, "where the window is, move by move",
+  drawing.words({page_width - page_margin, bottom - 4}, "where the window is, move by move",
                 "small faint end");
 }
 
 double height_of_window(const PenLine& line) {
   if (!line.weights.defined()) return 0;
-  return margin + character_height * static_cast<double>(line.weights.shape()[1]);
+  return page_margin + character_height * static_cast<double>(line.weights.shape()[1]);
 }
 
 }  // namespace
 
 std::string handwriting_picture(const std::vector<PenLine>& lines) {
   std::vector<Traces> all;
-  double scale = 12, height = margin;  // scale: pixels of a move of length 1
+  double pixels = 12, height = page_margin;  // pixels: of a move of length 1
   for (const PenLine& line : lines) {
     all.push_back(traces_of(line));
-    scale = std::min(
-        {scale, (width - 2 * margin) / all.back().width(), most_height / all.back().height()});
+    pixels = std::min({pixels, (page_width - 2 * page_margin) / all.back().width(),
+                       most_line_height / all.back().height()});
   }
   for (std::size_t i = 0; i < lines.size(); ++i)
-    height += title_height + scale * all[i].height() + margin + height_of_window(lines[i]);
-  Drawing drawing(width, std::ceil(height));
-  double top = margin;
+    height += line_title + pixels * all[i].height() + page_margin + height_of_window(lines[i]);
+  Drawing drawing(page_width, std::ceil(height));
+  double top = page_margin;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    drawing.words({margin, top}, lines[i].title);
-    top += title_height;
+    drawing.words({page_margin, top}, lines[i].title);
+    top += line_title;
     for (const Trace& trace : all[i].traces) {
       std::vector<Spot> spots;
       for (const Spot& spot : trace.spots)
-        spots.push_back(
-            {margin + scale * (spot.x - all[i].least.x), top + scale * (spot.y - all[i].least.y)});
+        spots.push_back({page_margin + pixels * (spot.x - all[i].least.x),
+                         top + pixels * (spot.y - all[i].least.y)});
       const bool colored = lines[i].weights.defined();
       drawing.line(spots, !colored ? "" : trace.character % 2 == 0 ? "blue" : "orange");
     }
-    top += scale * all[i].height() + margin;
-    if (lines[i].weights.defined()) draw_window(drawing, lines[i], top - margin / 2);
+    top += pixels * all[i].height() + page_margin;
+    if (lines[i].weights.defined()) draw_window(drawing, lines[i], top - page_margin / 2);
     top += height_of_window(lines[i]);
   }
   return drawing.svg();

@@ -9,9 +9,9 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-constexpr double step = 2.5;      // of the pen, in pixels
-constexpr double tremble = 0.1;   // deviation of a place, in steps
-constexpr double distance = 1.3;  // between digits, in their widths
+constexpr double pen_step = 2.5;        // of the pen, in pixels
+constexpr double tremble = 0.1;         // deviation of a place, in steps
+constexpr double digit_distance = 1.3;  // between digits, in their widths
 
 double length(PenPlace move) { return std::hypot(move.x, move.y); }
 
@@ -19,17 +19,17 @@ double length(PenPlace move) { return std::hypot(move.x, move.y); }
 PenStroke spaced(const PenStroke& stroke) {
   double whole = 0;
   for (std::size_t i = 1; i < stroke.size(); ++i) whole += length(stroke[i] - stroke[i - 1]);
-  const double gap = whole / std::max(1.0, std::round(whole / step));
+  const double spacing = whole / std::max(1.0, std::round(whole / pen_step));
   PenStroke places{stroke.front()};
-  double to_next = gap;  // along the stroke, from its place i - 1
+  double to_next = spacing;  // along the stroke, from its place i - 1
   for (std::size_t i = 1; i < stroke.size(); ++i) {
     const PenPlace piece = stroke[i] - stroke[i - 1];
-    for (; to_next < length(piece); to_next += gap)
+    for (; to_next < length(piece); to_next += spacing)
       places.push_back(stroke[i - 1] + to_next / length(piece) * piece);
     to_next -= length(piece);
   }
   // Rounding decides whether the last place is already there.
-  if (to_next < gap / 2) places.push_back(stroke.back());
+  if (to_next < spacing / 2) places.push_back(stroke.back());
   return places;
 }
 
@@ -40,9 +40,9 @@ class Pen {
 
   void draw(const PenStroke& stroke, Strokes& moves) {
     for (std::size_t i = 0; i < stroke.size(); ++i) {
-      const Tensor off = random_.normal({2}, 0, tremble * step);
+      const Tensor off = random_.normal({2}, 0, tremble * pen_step);
       const PenPlace next = stroke[i] + PenPlace{off.data()[0], off.data()[1]};
-      const PenPlace move = 1 / step * (next - at_);
+      const PenPlace move = 1 / pen_step * (next - at_);
       at_ = next;
       if (down_)
         moves.push_back(
@@ -78,7 +78,7 @@ WrittenLine write_digits(const std::vector<Index>& digits, Random& random) {
       for (PenPlace& place : stroke) place = place + corner;
       pen.draw(spaced(stroke), line.moves);
     }
-    corner.x += distance * hand.width();
+    corner.x += digit_distance * hand.width();
   }
   return line;
 }
