@@ -23,7 +23,7 @@ struct HandwritingFlags : TrainingFlags {
   bool only_svg = false;
   Index moves = 300;
   double bias = 1;
-  HandwritingSynthesisOptions model;
+  HandwritingSynthesisOptions model{.advance = 0.057};  // as lines of digits do, about
 
   HandwritingFlags()
       : TrainingFlags("handwriting", "Trains a net to write by hand, and writes with it.",
@@ -57,7 +57,7 @@ struct HandwritingFlags : TrainingFlags {
 
   /// Throws CLI::ValidationError for flags that conflict.
   void check() const {
-    if (reads() && data.empty())
+    if (reads() && data.empty() && !only_svg)
       throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
     if (!reads() && !data.empty())
       throw CLI::ValidationError("--data", fmt::format("--task {} draws its lines itself", task));
@@ -173,34 +173,36 @@ struct HandwritingTraining {
 
 // ---- Writing ----
 
-/// Lines without and with the bias, of the text if the net writes texts, and a real one.
-std::vector<PenLine> written_lines(const HandwritingFlags& flags, const HandwritingNet& net,
-                                   const HandwritingSets& sets) {
+/// A line that the net writes, of the text if it writes texts.
+PenLine write_line(const HandwritingFlags& flags, const HandwritingNet& net, double bias,
+                   Random& random) {
   constexpr Index most = 1000;  // moves of a text
+  if (const auto* predictor = std::get_if<HandwritingPredictor>(&net.net))
+    return {fmt::format("bias {:g}", bias),
+            select(predictor->sample(flags.moves, 1, random, bias), 0, 1), ""};
+  const auto& synthesis = std::get<HandwritingSynthesis>(net.net);
+  const auto written = synthesis.write(text_of(digits_of(flags.text)), most, random, bias);
+  return {fmt::format("{}, bias {:g}", flags.text, bias), select(written.moves, 0, 1), flags.text,
+          select(written.weights, 0, 1)};
+}
+
+/// Two lines without a bias, two with it, and the first of the test set, if there is one.
+std::vector<PenLine> written_lines(const HandwritingFlags& flags, const HandwritingNet& net,
+                                   const std::vector<WrittenLine>& test) {
   std::vector<PenLine> lines;
-  const std::vector biases = flags.bias > 0 ? std::vector{0.0, flags.bias} : std::vector{0.0};
-  for (const double bias : biases) {
+  for (const double bias : {0.0, flags.bias}) {
     Random random = Random(flags.seed).stream(2);
-    const std::string title = fmt::format("bias {:g}", bias);
-    if (const auto* predictor = std::get_if<HandwritingPredictor>(&net.net))
-      for (int i = 0; i < 2; ++i)
-        lines.push_back({title, select(predictor->sample(flags.moves, 1, random, bias), 0, 1), ""});
-    else
-      for (int i = 0; i < 2; ++i) {
-        const auto& synthesis = std::get<HandwritingSynthesis>(net.net);
-        const auto written = synthesis.write(text_of(digits_of(flags.text)), most, random, bias);
-        lines.push_back({fmt::format("{}, {}", flags.text, title), select(written.moves, 0, 1),
-                         flags.text, select(written.weights, 0, 1)});
-      }
+    for (int i = 0; i < 2; ++i) lines.push_back(write_line(flags, net, bias, random));
   }
-  const std::vector<Strokes> real{sets.test.front().moves};
+  if (test.empty()) return lines;
+  const std::vector<Strokes> real{test.front().moves};
   lines.push_back({"a line of the test set", select(stroke_batch(real).moves, 0, 1), ""});
   return lines;
 }
 
 void write_picture(const HandwritingFlags& flags, const HandwritingNet& net,
-                   const HandwritingSets& sets) {
-  const std::string image = handwriting_picture(written_lines(flags, net, sets));
+                   const std::vector<WrittenLine>& test) {
+  const std::string image = handwriting_picture(written_lines(flags, net, test));
   write_file(flags.svg, std::as_bytes(std::span(image)));
 }
 
@@ -230,7 +232,7 @@ int run_training(HandwritingFlags& flags) {
            [&](const Run&) {
              const Json found = training.finish();
              if (!flags.svg.empty() && trainer.cluster().is_first())
-               write_picture(flags, training.net, sets);
+               write_picture(flags, training.net, training.test);
              return found;
            }});
 }
@@ -241,10 +243,10 @@ int run_writing(HandwritingFlags& flags) {
   flags.check();
   set_threads(flags.run_flags.threads);
   expect_writable(flags.svg);
-  const HandwritingSets sets = flags.make_sets();
   const HandwritingNet net = flags.make_net();
   load_saved_net(flags, fields(net));
-  write_picture(flags, net, sets);
+  const bool has_lines = !flags.reads() || !flags.data.empty();
+  write_picture(flags, net, has_lines ? flags.make_sets().test : std::vector<WrittenLine>());
   return 0;
 }
 

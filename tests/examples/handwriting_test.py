@@ -90,6 +90,9 @@ class HandwritingTest(TrainerTest):
         self.assertIn("bias 3<", neat.read_text())
         self.assertNotEqual(neat.read_text().replace("bias 3", "bias 1"), again.read_text())
         self.assertGreater(paths(neat, []), 5)
+        run("--resume", checkpoint, "--only-svg", "--svg", neat)  # without a line of the data
+        self.assertIn("a line of the test set", again.read_text())
+        self.assertNotIn("a line of the test set", neat.read_text())
         self.assertIn("no_folder", run(*self.train, "--svg", self.path / "no_folder" / "x.svg", code=1).stderr)
 
     def test_text(self):
