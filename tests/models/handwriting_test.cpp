@@ -56,18 +56,20 @@ TEST_CASE("a move is foretold from those before", "[models]") {
   const Tensor moves = any_moves(4, 2, 1), before = moves_before(moves);
   CHECK(relative_error(slice(before, 0, 1, 4), slice(moves, 0, 0, 3)) == 0);
   CHECK(relative_error(select(before, 0), Tensor({2, 3}, {0, 0, 1, 0, 0, 1})) == 0);
-  Random random(2);
-  const HandwritingPredictor net(random, small());
-  const HandwritingSynthesis synthesis = small_synthesis(3);
   Tensor changed = any_moves(4, 2, 1);
   changed.mutable_data()[2 * 2 * 3] += 1;  // at step 2
   const auto differ = [&](const Tensor& a, const Tensor& b) {
     for (Index t = 0; t < 4; ++t)
       CHECK((relative_error(select(a, t), select(b, t)) > 0) == (t > 2));
   };
-  differ(net(before).numbers, net(moves_before(changed)).numbers);
-  differ(synthesis(before, some_text()).numbers,
-         synthesis(moves_before(changed), some_text()).numbers);
+  for (const char* norm : {"none", "layer"}) {
+    Random random(2);
+    const HandwritingPredictor net(random, small(norm));
+    const HandwritingSynthesis synthesis = small_synthesis(3, norm);
+    differ(net(before).numbers, net(moves_before(changed)).numbers);
+    differ(synthesis(before, some_text()).numbers,
+           synthesis(moves_before(changed), some_text()).numbers);
+  }
 }
 
 TEST_CASE("all layers of handwriting read the moves, and the output reads all", "[models]") {
