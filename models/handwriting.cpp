@@ -77,6 +77,7 @@ HandwritingPredictor::Result HandwritingPredictor::operator()(
 Tensor HandwritingPredictor::sample(Index moves, Index batch, Random& random, double bias) const {
   expect_positive("handwriting: sample", "moves", moves);
   expect_positive("handwriting: sample", "batch", batch);
+  const NoGrad constants;
   std::vector<Tensor> drawn{start(batch)};
   std::vector<RecurrentState> states;
   for (Index t = 0; t < moves; ++t) {
@@ -135,6 +136,7 @@ HandwritingSynthesis::Written HandwritingSynthesis::write(const Tensor& text, In
   expect_positive("handwriting: write", "most", most);
   expect_defined("handwriting: write", text);
   expect(text.rank() == 3, "handwriting: write: needs a text (B, U, C): {}", text.shape());
+  const NoGrad constants;
   const Index batch = text.shape()[0], behind = text.shape()[1];
   const Tensor extended = concat({text, zeros(text.shape().with(1, 1))}, 1);
   std::vector<Tensor> moves{start(batch)}, weights;
