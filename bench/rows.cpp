@@ -79,6 +79,29 @@ BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
       }};
 }
 
+// A training step of a net that writes texts of 10 digits by hand, in lines of 300 moves.
+BenchRow handwriting() {
+  return {"handwriting", []() -> Step {
+            constexpr Index steps = 300, batch = 8, characters = 10;
+            Random random(1);
+            const HandwritingSynthesis net(characters, random);
+            auto adam = std::make_shared<Adam>(parameters(net));
+            const Tensor moves = concat(
+                {random.normal({steps, batch, 2}), random.bernoulli({steps, batch, 1}, 0.1)}, -1);
+            Indices digits = Indices::uninitialized({batch, 10});
+            for (Index i = 0; i < digits.size(); ++i)
+              digits.mutable_data()[i] = random.below(characters);
+            const Tensor text = one_hot(digits, characters);
+            return [=] {
+              const Tape tape;
+              const Tensor loss = mixture_nll(net(moves_before(moves), text).numbers, moves);
+              std::vector<Tensor> gradients = grad(loss, adam->parameters());
+              clip_by_global_norm(gradients, 10);
+              adam->step(gradients);
+            };
+          }};
+}
+
 // A training step of a decoder-only model.
 BenchRow transformer(const char* name, const TransformerOptions& stack, Index length, Index batch) {
   return {name, [=]() -> Step {
@@ -192,6 +215,7 @@ std::vector<BenchRow> rows() {
       char_rnn("lstm", Cell::lstm, "none"),
       char_rnn("gru", Cell::gru, "none"),
       char_rnn("lnlstm", Cell::lstm, "layer"),
+      handwriting(),
       transformer("transformer", {}, 128, 16),
       transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
       transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4),

@@ -112,6 +112,55 @@ def causal_attention(q, k, v, dropout=0.0):
     return F.dropout(torch.softmax(scores.masked_fill(hidden, -math.inf), -1), dropout) @ v
 
 
+class Handwriting(nn.Module):
+    """Graves 2013, section 5: three LSTMs, a soft window of five bumps after the first, eight normal distributions."""
+
+    def __init__(self, characters=10, hidden=96, bumps=5, components=8):
+        super().__init__()
+        self.first = nn.LSTMCell(3 + characters, hidden)
+        self.window = nn.Linear(hidden, 3 * bumps)
+        self.upper = nn.ModuleList(nn.LSTM(3 + characters + hidden, hidden) for _ in range(2))
+        self.output = nn.Linear(3 * hidden, 6 * components + 1)
+        self.components = components
+        with torch.no_grad():
+            self.window.bias[2 * bumps:] = math.log(0.035)
+
+    def forward(self, before, text):
+        places = torch.arange(1, text.shape[1] + 1)
+        w, place, state, seen, h = text.new_zeros(text.shape[0], text.shape[2]), 0, None, [], []
+        for x in before:
+            state = self.first(torch.cat([x, w], -1), state)
+            weight, width, advance = self.window(state[0]).exp().unsqueeze(-1).chunk(3, 1)
+            place = place + advance
+            phi = (weight * torch.exp(-width * (place - places) ** 2)).sum(1, keepdim=True)
+            w = (phi @ text).squeeze(1)
+            seen.append(w)
+            h.append(state[0])
+        x, outputs = torch.cat([before, torch.stack(seen)], -1), [torch.stack(h)]
+        for layer in self.upper:
+            outputs.append(layer(torch.cat([x, outputs[-1]], -1))[0])
+        return self.output(torch.cat(outputs, -1))
+
+    def loss(self, moves, text):
+        before = torch.cat([torch.zeros_like(moves[:1]), moves[:-1]])
+        *parts, pen = self(before, text).split([self.components] * 6 + [1], -1)
+        weight, x, y, log_s, log_t, r = parts
+        log_s, log_t, r = log_s.clamp(-7, 7), log_t.clamp(-7, 7), 0.999 * r.tanh()
+        dx, dy, lifts = moves.split(1, -1)
+        u, v = (dx - x) * (-log_s).exp(), (dy - y) * (-log_t).exp()
+        rest = (1 - r) * (1 + r)
+        density = -0.5 * ((u - r * v) ** 2 / rest + v**2 + rest.log()) - log_s - log_t - math.log(2 * math.pi)
+        mixture = torch.logsumexp(F.log_softmax(weight, -1) + density, -1)
+        return F.binary_cross_entropy_with_logits(pen, lifts) - mixture.mean()
+
+
+def handwriting():
+    net = Handwriting()
+    moves = torch.cat([torch.randn(300, 8, 2), (torch.rand(300, 8, 1) < 0.1).float()], -1)
+    text = F.one_hot(torch.randint(10, (8, 10)), 10).float()
+    return minimizing(net, lambda: net.loss(moves, text), clip=10.0)
+
+
 class Transformer(nn.Module):
     """Decoder-only, pre-norm, GELU, learned positions, tied embeddings."""
 
@@ -257,7 +306,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
         "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "mlp_b32": lambda: mlp(32), "cnn": cnn,
         "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
-        "transformer": lambda: transformer(4, 128, 4, 128, 16),
+        "handwriting": handwriting, "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "draw": draw, "overhead": overhead,
         "matmul1024": matmul1024, "attention4096": attention4096}

@@ -7,12 +7,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-struct Point {
-  double x, y;
-};
-Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
-Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
-Point operator*(double factor, Point a) { return {factor * a.x, factor * a.y}; }
+using Point = PenPlace;
 
 // A smooth line through its points. A corner is where one stroke ends and the next begins.
 using Stroke = std::vector<Point>;
@@ -51,27 +46,6 @@ double between(Random& random, double low, double high) {
   return low + (high - low) * random.uniform();
 }
 
-// Maps the box of a glyph to pixels: scales, slants, rotates and shifts it.
-class Hand {
- public:
-  explicit Hand(Random& random)
-      : wide_(between(random, 10, 15)),
-        high_(between(random, 17, 21)),
-        slant_(between(random, -.15, .45)),
-        angle_(between(random, -.12, .12)),
-        center_{between(random, 12.3, 14.7), between(random, 12.5, 14.5)} {}
-
-  Point operator()(Point p) const {
-    const double y = (p.y - .5) * high_, x = (p.x - .5) * wide_ - slant_ * y;
-    const double c = std::cos(angle_), s = std::sin(angle_);
-    return center_ + Point{c * x - s * y, s * x + c * y};
-  }
-
- private:
-  double wide_, high_, slant_, angle_;
-  Point center_;
-};
-
 // The Catmull-Rom spline from b to c, between neighbours a and d, at t in [0, 1].
 Point spline(Point a, Point b, Point c, Point d, double t) {
   return 0.5 * (2 * b + t * (c - a) + t * t * (2 * a - 5 * b + 4 * c - d) +
@@ -106,32 +80,30 @@ void draw_line(Ink& ink, Point a, Point b, double radius) {
     }
 }
 
-void draw_stroke(Ink& ink, const Stroke& points, double radius) {
+// One of the ways to write a digit.
+const Glyph& any_glyph(int digit, Random& random) {
+  const auto& ways = glyphs[static_cast<std::size_t>(digit)];
+  return ways[static_cast<std::size_t>(random.below(static_cast<Index>(ways.size())))];
+}
+
+// Continues `places`, which end at the first point of a stroke, along its spline.
+void follow(const Stroke& points, PenStroke& places) {
   constexpr int pieces = 5;
   const std::size_t last = points.size() - 1;
   for (std::size_t i = 0; i < last; ++i) {
     const Point a = points[i > 0 ? i - 1 : 0], b = points[i], c = points[i + 1],
                 d = points[std::min(i + 2, last)];
-    Point from = b;
-    for (int piece = 1; piece <= pieces; ++piece) {
-      const Point to = spline(a, b, c, d, static_cast<double>(piece) / pieces);
-      draw_line(ink, from, to, radius);
-      from = to;
-    }
+    for (int piece = 1; piece <= pieces; ++piece)
+      places.push_back(spline(a, b, c, d, static_cast<double>(piece) / pieces));
   }
 }
 
-}  // namespace
-
-std::vector<std::uint8_t> draw_digit(int digit, Random& random) {
-  const auto& ways = glyphs[static_cast<std::size_t>(digit)];
-  Glyph glyph = ways[static_cast<std::size_t>(random.below(static_cast<Index>(ways.size())))];
-  const Hand hand(random);
-  const double radius = between(random, .7, 1.6), brightness = between(random, 200, 255);
-  Ink ink{};
-  // Equal points of a glyph move alike, so strokes that meet stay connected.
+// Equal points of a glyph move alike, so strokes that meet stay connected: the pen is not lifted.
+std::vector<PenStroke> written(Glyph glyph, const Hand& hand, Random& random) {
+  std::vector<PenStroke> strokes;
   Point before{-1, -1}, moved{};
   for (Stroke& stroke : glyph) {
+    const bool meets = stroke.front().x == before.x && stroke.front().y == before.y;
     for (Point& point : stroke) {
       if (point.x != before.x || point.y != before.y) {
         before = point;
@@ -139,8 +111,39 @@ std::vector<std::uint8_t> draw_digit(int digit, Random& random) {
       }
       point = moved;
     }
-    draw_stroke(ink, stroke, radius);
+    if (!meets) strokes.push_back({stroke.front()});
+    follow(stroke, strokes.back());
   }
+  return strokes;
+}
+
+}  // namespace
+
+Hand::Hand(Random& random)
+    : wide_(between(random, 10, 15)),
+      high_(between(random, 17, 21)),
+      slant_(between(random, -.15, .45)),
+      angle_(between(random, -.12, .12)),
+      center_{between(random, 12.3, 14.7), between(random, 12.5, 14.5)} {}
+
+PenPlace Hand::operator()(PenPlace p) const {
+  const double y = (p.y - .5) * high_, x = (p.x - .5) * wide_ - slant_ * y;
+  const double c = std::cos(angle_), s = std::sin(angle_);
+  return center_ + Point{c * x - s * y, s * x + c * y};
+}
+
+std::vector<PenStroke> pen_strokes(int digit, const Hand& hand, Random& random) {
+  return written(any_glyph(digit, random), hand, random);
+}
+
+std::vector<std::uint8_t> draw_digit(int digit, Random& random) {
+  const Glyph& glyph = any_glyph(digit, random);
+  const Hand hand(random);
+  const double radius = between(random, .7, 1.6), brightness = between(random, 200, 255);
+  Ink ink{};
+  for (const PenStroke& stroke : written(glyph, hand, random))
+    for (std::size_t i = 1; i < stroke.size(); ++i)
+      draw_line(ink, stroke[i - 1], stroke[i], radius);
   std::vector<std::uint8_t> pixels;
   for (const double value : ink) {
     const double noise = between(random, -40, 20);

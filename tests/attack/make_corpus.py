@@ -170,6 +170,17 @@ write("sentences", "no_label", "good\n")
 write("sentences", "no_words", "1\n")
 write("sentences", "long_label", "9" * 5000 + " x\n")
 
+write("strokes", "good", "0,0,0 12,-6,1 6,0,0 -6,12.5,1\n1,2,1\n3,3,0 4,4,1\n")
+write("strokes", "packed", packed(b"0,0,0 12,-6,1\n"))
+write("strokes", "line_ends", "1,2,0\t3,4,1\r\n5,6,1")
+write("strokes", "empty_line", "1,2,1\n\n")
+write("strokes", "pen_2", "1,2,2\n")
+write("strokes", "too_large", "1000001,0,1\n")
+write("strokes", "out_of_range", "1e999,0,1\n")
+write("strokes", "nan", "nan,inf,1\n")
+write("strokes", "long_number", "9" * 5000 + ",0,1\n")
+write("strokes", "cut", "1,2,1 3,")
+
 def word(number, head, relation, form="a"):
     return f"{number}\t{form}\t_\tX\tY\t_\t{head}\t{relation}\t_\t_\n"
 

@@ -5,9 +5,10 @@ import pathlib
 import classify_test
 import translate_test
 from draw_test import write_binary_images
+from handwriting_test import write_drawings
 from images import write_images
 from parse_test import write_treebank
-from program import PROGRAM
+from program import PROGRAM, run
 
 NAME = pathlib.Path(PROGRAM).name
 
@@ -18,10 +19,15 @@ SIZES = {
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
     "draw": ["--glimpses", "2", "--hidden", "8", "--latent", "2", "--batch-size", "20"],
+    "handwriting": ["--layers", "3", "--hidden", "8", "--components", "2", "--task", "omniglot", "--moves", "20",
+                    "--batch-size", "4"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
+
+# Random numbers in the steps of the trainings that have any.
+DROPOUT = ["--dropout", "0.1"] if "--dropout" in run("--help").stdout else []
 
 
 def write_data(path):
@@ -32,6 +38,8 @@ def write_data(path):
         classify_test.write_task(path)
     elif NAME == "draw":
         write_binary_images(path)
+    elif NAME == "handwriting":
+        write_drawings(path)
     elif NAME == "parse":
         write_treebank(path)
     elif NAME == "translate":

@@ -26,6 +26,8 @@ TRAININGS = {
     "char_transformer xl": ["--model", "transformer_xl", "--layers", "1", "--channels", "16", "--seq-len", "8",
                             "--memory", "6", "--dropout", "0.1", "--steps", "10"],
     "classify": ["--layers", "1", "--channels", "16", "--dropout", "0.1", "--batch-tokens", "4000", "--epochs", "2"],
+    "handwriting": ["--layers", "1", "--hidden", "8", "--components", "2", "--norm", "layer", "--batch-size", "50",
+                    "--epochs", "1"],
     "parse": ["--embedding", "8", "--hidden", "16", "--epochs", "1"],
 }
 

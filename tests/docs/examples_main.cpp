@@ -41,6 +41,7 @@ void write_probe_log() {
 void write_files() {
   write_text("input.txt", "the dogs run and the dog runs\n");
   write_text("sentences.txt", "0 the dog runs\n1 the dogs run\n");
+  write_text("strokes.txt", "0,0,0 12,-6,1\n0,0,0 6,18,0 -6,0,1\n");
   write_text("treebank.conllu", "1\truns\t_\tVERB\tVBZ\t_\t0\troot\t_\t_\n\n");
   write_text("table.csv", "height,width\n1,2\n3,4\n");
   const Tensor x = Random(1).normal({4, 6});
