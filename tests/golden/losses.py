@@ -30,6 +30,13 @@ def ctc(x, lengths=(6, 5, 4), target_lengths=(3, 2, 0), blank=0, **options):
                       **options)
 
 
+# Vendrov et al. 2016, eq. 5, with the right pairs on the diagonal.
+def contrastive_sum(costs):
+    right = costs.diagonal()
+    hinges = (0.4 - costs + right[:, None]).clamp(min=0) + (0.4 - costs + right[None, :]).clamp(min=0)
+    return hinges[~torch.eye(len(costs), dtype=torch.bool)].sum()
+
+
 rows = {
     "mse_none": (lambda x, t: F.mse_loss(x, t, reduction="none"), [any_(2, 3), any_(2, 3)]),
     "l1_sum": (lambda x, t: F.l1_loss(x, t, reduction="sum"), [any_(2, 3), any_(2, 3) + 5]),
@@ -63,6 +70,10 @@ rows = {
     "ctc_none": (lambda x: ctc(x, lengths=(6, 6, 1), reduction="none"), [any_(6, 3, 4)]),
     "ctc_sum": (lambda x: ctc(x, (6, 6, 6), (2, 3, 1), reduction="sum"), [any_(6, 3, 4)]),
     "ctc_infinite": (lambda x: ctc(x, (6, 2, 4), (3, 3, 1), zero_infinity=True), [any_(6, 3, 4)]),
+    "l2_normalize": (F.normalize, [any_(3, 4)]),
+    "l2_normalize_first": (lambda x: F.normalize(x, dim=0, eps=1.5), [any_(3, 4)]),  # of columns longer and shorter
+    "order_violation": (lambda g, s: (g - s).clamp(min=0).square().sum(-1), [any_(3, 1, 4), any_(1, 2, 4)]),
+    "contrastive_sum": (contrastive_sum, [any_(4, 4)]),
 }
 
 
