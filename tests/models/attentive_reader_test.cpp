@@ -137,6 +137,7 @@ TEST_CASE("derivatives of an attentive reader", "[models]") {
     Random random(8);
     const AttentiveReader net(7, 3, random, {.hidden = 3, .norm = norm, .product_norm = norm});
     enlarge(net, random);
+    REQUIRE(net.question.layers[0].first_h.defined());
     for (const Recurrent* lstm : {&net.passage, &net.question})  // not 0, where a norm is steep
       Parameter(lstm->layers[0].first_h).set(random.normal({3}));
     check_parameters(
