@@ -10,6 +10,7 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/lines.h"
+#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -79,18 +80,19 @@ void add_root(Hierarchy& hierarchy, const std::string& name) {
 class Graph {
  public:
   Graph(Index count, const Hypernyms& pairs)
-      : generals_(static_cast<std::size_t>(count)), seen_(static_cast<std::size_t>(count), -1) {
+      : generals_(static_cast<std::size_t>(count)), seen_(static_cast<std::size_t>(count), 0) {
     for (const Hypernym& pair : pairs)
       generals_[static_cast<std::size_t>(pair.specific)].push_back(pair.general);
   }
   // All that a concept is a kind of, in the order in which it finds them.
   std::vector<Index> above(Index from) {
+    ++searches_;
     std::vector<Index> found{from};
     for (std::size_t i = 0; i < found.size(); ++i)
       for (const Index general : generals_[static_cast<std::size_t>(found[i])]) {
         Index& seen = seen_[static_cast<std::size_t>(general)];
-        if (seen == from) continue;
-        seen = from;
+        if (seen == searches_) continue;
+        seen = searches_;
         found.push_back(general);
       }
     return {found.begin() + 1, found.end()};
@@ -98,7 +100,8 @@ class Graph {
 
  private:
   std::vector<std::vector<Index>> generals_;
-  std::vector<Index> seen_;  // by concept, below which one it was found last
+  std::vector<Index> seen_;  // by concept, the search that found it last
+  Index searches_ = 0;
 };
 
 HypernymExamples examples_of(Hypernyms positive, Index count, Random random) {
@@ -178,6 +181,15 @@ Hypernyms corrupted(const Hypernyms& pairs, Index count, Random& random) {
   for (Hypernym& pair : result)
     (random.below(2) == 0 ? pair.general : pair.specific) = random.below(count);
   return result;
+}
+
+Tensor violations(const Embedding& net, std::span<const Hypernym> pairs) {
+  const auto side = [&](Index Hypernym::*which) {
+    Indices ids = Indices::uninitialized({static_cast<Index>(pairs.size())});
+    std::ranges::transform(pairs, ids.mutable_data(), which);
+    return net(ids);
+  };
+  return order_violation(side(&Hypernym::general), side(&Hypernym::specific));
 }
 
 double closure_accuracy(const HypernymSets& sets, Index count) {

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include "tapegrad/core/indices.h"
-#include "tapegrad/core/random.h"
+#include "tapegrad/nn/layers/embedding.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
@@ -59,6 +59,10 @@ struct HypernymSets {
 
 /// These pairs, each with one end replaced by a random concept of `count`.
 Hypernyms corrupted(const Hypernyms& pairs, Index count, Random& random);
+
+/// How far pairs are from the order of their concepts' points: E(u, v) = |max(0, v - u)|^2 for "u
+/// is a v" (Vendrov et al. 2016, eq. 2). General concepts lie near the origin.
+Tensor violations(const Embedding& net, std::span<const Hypernym> pairs);
 
 /// How many of the test's pairs are classified right by a rule that learns nothing: what follows
 /// from the pairs for training and validation holds. A share.

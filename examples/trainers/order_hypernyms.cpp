@@ -7,11 +7,8 @@
 #include "support/hypernyms.h"
 #include "support/shuffled_epochs.h"
 #include "tapegrad/core/beginning.h"
-#include "tapegrad/nn/layers/embedding.h"
 #include "tapegrad/nn/metrics/ranking.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/order.h"
 #include "tapegrad/train/output.h"
 #include "trainers/best_epoch.h"
@@ -26,17 +23,6 @@ Embedding make_net(const OrderFlags& flags, Index concepts) {
   Embedding net(concepts, flags.hidden, random);
   net.weight.set(random.uniform(net.weight.shape(), 0, 0.1));
   return net;
-}
-
-/// How far pairs are from the order: E(u, v) = |max(0, v - u)|^2 for "u is a v" (Vendrov et al.
-/// 2016, eq. 2).
-Tensor violations(const Embedding& net, std::span<const Hypernym> pairs) {
-  const auto side = [&](Index Hypernym::*which) {
-    Indices ids = Indices::uninitialized({static_cast<Index>(pairs.size())});
-    std::ranges::transform(pairs, ids.mutable_data(), which);
-    return net(ids);
-  };
-  return order_violation(side(&Hypernym::general), side(&Hypernym::specific));
 }
 
 /// A net in training.

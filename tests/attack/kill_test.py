@@ -11,7 +11,7 @@ import time
 import unittest
 
 from program import TrainerTest, run, start
-from trainers import SIZES, duration, write_data
+from trainers import DROPOUT, SIZES, duration, write_data
 
 LIBRARY = sys.argv.pop(1)
 
@@ -25,7 +25,7 @@ class Kills(TrainerTest):
     def setUp(self):
         super().setUp()
         self.data_flags = write_data(self.path / "data")
-        self.train = [*SIZES, *self.data_flags, *duration(60), "--dropout", "0.1", "--save-every", "7", "--quiet"]
+        self.train = [*SIZES, *self.data_flags, *duration(60), *DROPOUT, "--save-every", "7", "--quiet"]
         self.whole = self.saved("whole")
         self.part = self.path / "part"
 

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from program import PROGRAM, TrainerTest
-from trainers import SIZES, duration, write_data
+from trainers import DROPOUT, SIZES, duration, write_data
 
 TEXTS = ["", "0", "-1", "2", "0.5", "1e999", "nan", "inf", "9223372036854775807", "9223372036854775808",
          "18446744073709551616", "foo", '"foo"', "null", "true", "{}", "[]", "[1, ", "[1, 2]", "[0.5, -1]", "[-1, 0]",
@@ -44,7 +44,7 @@ class Notes(TrainerTest):
         super().setUp()
         self.data_flags = write_data(self.path / "data")
         self.train = [*SIZES, *self.data_flags, *duration(2)]
-        saved = self.saved("saved", "--dropout", "0.1")
+        saved = self.saved("saved", *DROPOUT)
         length = int.from_bytes(saved[:8], "little")
         self.header, self.values = json.loads(saved[8:8 + length]), saved[8 + length:]
 

@@ -3,6 +3,8 @@
 import pathlib
 
 import classify_test
+import order_embeddings_test
+import read_test
 import translate_test
 from images import write_images
 from parse_test import write_treebank
@@ -16,10 +18,14 @@ SIZES = {
     "char_transformer": ["--channels", "16", "--heads", "2", "--layers", "1", "--seq-len", "8", "--batch-size", "4"],
     "classify": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "64",
                  "--task", "trec"],
+    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "20"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
+    "read": ["--hidden", "8", "--batch-size", "20"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
+
+DROPOUT = [] if NAME == "order_embeddings" else ["--dropout", "0.1"]
 
 
 def write_data(path):
@@ -28,8 +34,12 @@ def write_data(path):
         write_images(path)
     elif NAME == "classify":
         classify_test.write_task(path)
+    elif NAME == "order_embeddings":
+        order_embeddings_test.write_captions(path)
     elif NAME == "parse":
         write_treebank(path)
+    elif NAME == "read":
+        read_test.write_stories(path)
     elif NAME == "translate":
         translate_test.write_task(path)
     else:

@@ -26,7 +26,10 @@ TRAININGS = {
     "char_transformer xl": ["--model", "transformer_xl", "--layers", "1", "--channels", "16", "--seq-len", "8",
                             "--memory", "6", "--dropout", "0.1", "--steps", "10"],
     "classify": ["--layers", "1", "--channels", "16", "--dropout", "0.1", "--batch-tokens", "4000", "--epochs", "2"],
+    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "100", "--epochs", "1"],
+    "order_embeddings wordnet": ["--task", "wordnet", "--hidden", "8", "--epochs", "1"],
     "parse": ["--embedding", "8", "--hidden", "16", "--epochs", "1"],
+    "read": ["--hidden", "8", "--norm", "layer", "--epochs", "1"],
 }
 
 
