@@ -21,7 +21,7 @@ namespace {
 Embedding make_net(const OrderFlags& flags, Index concepts) {
   Random random(flags.seed);
   Embedding net(concepts, flags.hidden, random);
-  net.weight.set(random.uniform(net.weight.shape(), 0, 0.1));
+  net.weight.set(random.uniform(net.weight.shape()));
   return net;
 }
 
