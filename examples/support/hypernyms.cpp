@@ -39,32 +39,6 @@ Index number_of(std::string_view text, Index count, const std::string& place) {
   return number;
 }
 
-std::vector<std::string> read_names(const std::filesystem::path& path) {
-  std::vector<std::string> names;
-  for (const std::string& line : read_lines(path)) {
-    const auto count = static_cast<Index>(names.size());
-    const std::string place = fmt::format("{}: line {}", path.string(), count + 1);
-    const auto [number, name] = fields_of(line, place);
-    expect<DataError>(number_of(number, count + 1, place) == count && !name.empty(),
-                      "{}: it is not concept {} with its name", place, count);
-    names.emplace_back(name);
-  }
-  expect<DataError>(!names.empty(), "{}: it has no concepts", path.string());
-  return names;
-}
-
-Hypernyms read_pairs(const std::filesystem::path& path, Index count) {
-  Hypernyms pairs;
-  for (const std::string& line : read_lines(path)) {
-    const std::string place = fmt::format("{}: line {}", path.string(), pairs.size() + 1);
-    const auto [general, specific] = fields_of(line, place);
-    pairs.push_back({number_of(general, count, place), number_of(specific, count, place)});
-    expect<DataError>(pairs.back().general != pairs.back().specific,
-                      "{}: a concept is a kind of itself", place);
-  }
-  return pairs;
-}
-
 // Adds a root above the concepts that have no hypernym.
 void add_root(Hierarchy& hierarchy, const std::string& name) {
   const auto root = static_cast<Index>(hierarchy.names.size());
@@ -119,13 +93,39 @@ std::string Hierarchy::digest() const {
   return fmt::format("{} concepts, {}", names.size(), digest.to_string());
 }
 
+std::vector<std::string> read_concepts(const std::filesystem::path& path) {
+  std::vector<std::string> names;
+  for (const std::string& line : read_lines(path)) {
+    const auto count = static_cast<Index>(names.size());
+    const std::string place = fmt::format("{}: line {}", path.string(), count + 1);
+    const auto [number, name] = fields_of(line, place);
+    expect<DataError>(number_of(number, count + 1, place) == count && !name.empty(),
+                      "{}: it is not concept {} with its name", place, count);
+    names.emplace_back(name);
+  }
+  expect<DataError>(!names.empty(), "{}: it has no concepts", path.string());
+  return names;
+}
+
+Hypernyms read_hypernyms(const std::filesystem::path& path, Index count) {
+  Hypernyms pairs;
+  for (const std::string& line : read_lines(path)) {
+    const std::string place = fmt::format("{}: line {}", path.string(), pairs.size() + 1);
+    const auto [general, specific] = fields_of(line, place);
+    pairs.push_back({number_of(general, count, place), number_of(specific, count, place)});
+    expect<DataError>(pairs.back().general != pairs.back().specific,
+                      "{}: a concept is a kind of itself", place);
+  }
+  return pairs;
+}
+
 Hierarchy read_wordnet_nouns(const std::string& directory) {
   const auto find = [&](const char* file) {
     return find_data_file(directory, "wordnet-hypernyms", file);
   };
-  Hierarchy hierarchy{directory, read_names(find("noun_closure.tsv.vocab")), {}};
-  hierarchy.direct = read_pairs(find("noun_closure.tsv.train_0percent"),
-                                static_cast<Index>(hierarchy.names.size()));
+  Hierarchy hierarchy{directory, read_concepts(find("noun_closure.tsv.vocab")), {}};
+  hierarchy.direct = read_hypernyms(find("noun_closure.tsv.train_0percent"),
+                                    static_cast<Index>(hierarchy.names.size()));
   add_root(hierarchy, "entity.n.01");
   return hierarchy;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,11 +27,18 @@ struct Hierarchy {
   std::string digest() const;
 };
 
+/// Reads concepts, one on each line: its number, from 0 on, a tab and its name. Throws DataError,
+/// naming file and line, for lines of another form and numbers out of order.
+std::vector<std::string> read_concepts(const std::filesystem::path& path);
+/// Reads pairs of concepts, below `count`, one on each line: the number of the general one, a tab
+/// and that of the specific one. Throws DataError, naming file and line, for lines of another form,
+/// numbers out of range and pairs of a concept with itself.
+Hypernyms read_hypernyms(const std::filesystem::path& path, Index count);
+
 /// Reads the nouns of WordNet from noun_closure.tsv.vocab and noun_closure.tsv.train_0percent,
 /// plain or gzipped, in a directory or its folder wordnet-hypernyms. The root, entity.n.01, which
-/// the files leave out, is added above all concepts without a hypernym. Throws DataError, naming
-/// file and line, for lines of another form, numbers out of order or out of range, and pairs of a
-/// concept with itself.
+/// the files leave out, is added above all concepts without a hypernym. Throws DataError as
+/// `read_concepts` and `read_hypernyms` do.
 Hierarchy read_wordnet_nouns(const std::string& directory);
 
 /// Draws a tree of 2,000 concepts below a root: each is a kind of one drawn before it.

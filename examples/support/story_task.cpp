@@ -173,7 +173,7 @@ std::string as_text(const ReadStory& read) {
 }
 
 std::string as_svg(const std::vector<ReadStory>& stories) {
-  constexpr double margin = 16, letter = 8.5, space = 8, row = 40, gap = 24, most = 12;
+  constexpr double margin = 16, letter = 8.5, space = 8, row = 40, gap = 24, most = 16, least = 0.1;
   double width = 0, height = margin;
   const auto width_of = [&](const std::string& word) {
     return letter * static_cast<double>(readable(word).size());
@@ -197,7 +197,9 @@ std::string as_svg(const std::vector<ReadStory>& stories) {
       for (const std::string& word : sentence) {
         const double length = width_of(word), tall = most * read.attention[word_number++];
         drawing.words({x + length / 2, y + 14}, readable(word), "middle");
-        if (tall >= 0.1) drawing.box({x, y + 20}, length, tall, "blue");
+        const double top = y + 20, bottom = top + tall;
+        if (tall >= least)
+          drawing.area({{x, top}, {x + length, top}, {x + length, bottom}, {x, bottom}}, "blue");
         x += length + space;
       }
       y += row;

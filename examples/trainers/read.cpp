@@ -28,7 +28,7 @@ struct ReadFlags : TrainingFlags {
 
   ReadFlags()
       : TrainingFlags("read", "Trains a net to answer questions about short stories.",
-                      {.epochs = 10,
+                      {.epochs = 11,
                        .batch_size = 64,
                        .optimizer = {.schedule = "constant", .clip_norm = 10}}) {
     setting("--data", data, "Directory with the tasks of bAbI; without it, draws stories")

@@ -101,7 +101,7 @@ class OrderEmbeddings(TrainerTest):
         costs = [float(cost) for cost in re.findall(r"cost ([\d.]+)", found)]
         self.assertEqual(costs, sorted(costs))
         (self.data / "val.lc.norm.tok.1.en").write_text("a dog\n" * 20)
-        self.assertIn("other data", run(*self.data_flags, "--resume", checkpoint, "--query", "a dog", code=2).stderr)
+        self.assertIn("is not what", run(*self.data_flags, "--resume", checkpoint, "--query", "a dog", code=2).stderr)
 
     def test_it_learns_a_hierarchy(self):
         checkpoint = self.path / "saved"

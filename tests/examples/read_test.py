@@ -53,8 +53,7 @@ class Read(TrainerTest):
     def test_bad_files(self):
         file = self.data / "babi/en-10k/qa5_three-arg-relations_test.txt"
         good = file.read_text()
-        for text, message in ((good[:-30] + "x\n", "it does not begin with a number|an answer|no person"),
-                              (good.replace("?\tBill", "?\ttable", 1), "the answer is no person, thing or place: table"),
+        for text, message in ((good.replace("?\tBill", "?\ttable", 1), "the answer is no person, thing or place: table"),
                               (good.replace("5 Who", "Who", 1), "line 5: it does not begin with a number"),
                               ("", "it has no questions")):
             file.write_text(text)
@@ -69,7 +68,7 @@ class Read(TrainerTest):
         summary = json.loads((log / "summary.json").read_text())
         self.assertLess(summary["test_error"], 0.1)
         self.assertIn(f"test error {summary['test_error']:.4f}", result.stdout)
-        baselines = [float(error) for error in re.findall(r"(0\.\d+) for", result.stdout)]
+        baselines = [float(error) for error in re.findall(r"([01]\.\d+) for", result.stdout)]
         self.assertEqual(len(baselines), 3)
         self.assertLess(summary["test_error"], min(baselines))
 
@@ -135,7 +134,7 @@ class Read(TrainerTest):
     def test_real_stories(self):
         data = pathlib.Path(os.environ["TAPEGRAD_DATA"])
         text = run("--data", data, "--story", "5", "--hidden", "16", "--epochs", "1").stdout
-        errors = [float(error) for error in re.findall(r"(0\.\d+) for", text)]
+        errors = [float(error) for error in re.findall(r"([01]\.\d+) for", text)]
         for error, known in zip(errors, (0.81, 0.54, 0.375)):
             self.assertAlmostEqual(error, known, delta=0.03)
 
