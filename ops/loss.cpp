@@ -7,6 +7,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
+#include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -185,10 +186,8 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options
   broadcast("cosine_similarity", a.shape(), b.shape());
   expect<ArgumentError>(options.epsilon > 0, "cosine_similarity: epsilon must be positive: {}",
                         options.epsilon);
-  const auto direction = [&](const Tensor& x) {
-    return x / maximum(norm(x, options.axis, Keep::yes), options.epsilon);
-  };
-  return sum(direction(a) * direction(b), options.axis);
+  const L2Options of_each{options.axis, options.epsilon};
+  return sum(l2_normalize(a, of_each) * l2_normalize(b, of_each), options.axis);
 }
 
 Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,

@@ -191,4 +191,12 @@ Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place 
   return gain * (v / norm(v, axes, Keep::yes));
 }
 
+Tensor l2_normalize(const Tensor& x, L2Options options, Place place) {
+  const PlaceScope caller(place);
+  expect_defined("l2_normalize", x);
+  expect<ArgumentError>(options.epsilon > 0, "l2_normalize: epsilon must be positive: {}",
+                        options.epsilon);
+  return x / maximum(norm(x, options.axis, Keep::yes), options.epsilon);
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -258,6 +258,10 @@ void OptimizerFlags::add_to(Flags& flags) {
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
       ->check(not_negative());
   flags
+      .training("--clip-each", clip_each,
+                "Limit of the norm of each parameter's gradient, which acts first; 0: none")
+      ->check(not_negative());
+  flags
       .training("--ema", ema,
                 "Decay of averages of the weights, with which it evaluates, such as 0.999; 0: none")
       ->check(between(0.0, 0.9999999));
@@ -309,6 +313,7 @@ bool OptimizerFlags::depends_on_length() const {
 }
 
 std::vector<Tensor> OptimizerFlags::clipped(std::vector<Tensor> gradients) const {
+  if (clip_each > 0) clip_by_norm(gradients, clip_each);
   if (clip_norm > 0) clip_by_global_norm(gradients, clip_norm);
   return gradients;
 }

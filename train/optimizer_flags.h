@@ -24,6 +24,7 @@ struct OptimizerFlags {
   double beta2 = 0.999;
   double weight_decay = 0;
   double clip_norm = 0;
+  double clip_each = 0;
   double ema = 0;  ///< decay of the averaged weights; 0: none
 
   void add_to(Flags& flags);
@@ -35,7 +36,7 @@ struct OptimizerFlags {
   Schedule make_schedule(Index steps) const;
   /// Whether the learning rate of a step depends on the number of steps.
   bool depends_on_length() const;
-  /// Gradients, scaled down to --clip-norm if it is given and they exceed it.
+  /// Gradients, each scaled down to --clip-each, then all together to --clip-norm, where given.
   std::vector<Tensor> clipped(std::vector<Tensor> gradients) const;
 };
 

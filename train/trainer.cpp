@@ -160,6 +160,7 @@ void Trainer::expect_trainable(const Task& task) const {
 int Trainer::train(const Task& task) const {
   expect_trainable(task);
   Training updates(optimizer_, run_, task.net, task.steps.total);
+  updates.after_updates(task.project);
   const RunState state =
       resumed_state(resumed_, run_.resume, task.steps, !flags_.extension().empty());
   if (resumes()) resume(task, updates, state.steps);

@@ -66,6 +66,9 @@ struct Task {
   /// Called after the training; prints the results and returns them for the summary, if any.
   std::function<Json(const Run& run)> finish = {};
 
+  /// Called after each update, such as to bring parameters back into their bounds.
+  std::function<void()> project = {};
+
   // Other state that the training carries from step to step. Checkpoints keep it.
   /// Streams of random numbers, by name: every Random from which the loss draws and that outlives
   /// the step, such as that of `training(random)`. With --save and --dry-run, the first step throws

@@ -50,6 +50,7 @@ void Training::schedule() {
 void Training::update(std::vector<Tensor> gradients) {
   gradient_norm_ = measures_norm_ ? std::optional(global_norm(gradients)) : std::nullopt;
   optimizer_->step(flags_.clipped(std::move(gradients)));
+  if (project_) project_();
 }
 
 double Training::step(const std::function<Tensor()>& forward) {

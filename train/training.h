@@ -31,6 +31,8 @@ class Training {
   double step(Cluster& cluster, Index rows, const std::function<Tensor(const Shard& shard)>& loss,
               RunSignals& wanted);
   Optimizer& optimizer() { return *optimizer_; }
+  /// Calls `project` after each update, before averages are taken.
+  void after_updates(std::function<void()> project) { project_ = std::move(project); }
   /// Whether the next steps measure the norm of their gradients, which takes time.
   void measure_gradient_norm(bool wanted) { measures_norm_ = wanted; }
   /// Of all gradients of the last step together, before clipping; nothing if it was not measured.
@@ -60,6 +62,7 @@ class Training {
   bool check_nan_, dry_run_;
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
+  std::function<void()> project_;
   bool measures_norm_ = false;
   std::optional<double> gradient_norm_;
   Schedule schedule_;

@@ -11,6 +11,7 @@
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
+#include "trainers/best_net.h"
 #include "trainers/translate_flags.h"
 #include "trainers/translate_lines.h"
 
@@ -32,12 +33,6 @@ struct Best {
     return best;
   }
 };
-
-void copy_weights(const Translator& from, const Translator& to) {
-  const std::vector<Parameter> all = parameters(from);
-  std::vector<Parameter> copies = parameters(to);
-  for (std::size_t i = 0; i < all.size(); ++i) copies[i].set(all[i].value());
-}
 
 /// A net in training.
 class Translation {
@@ -87,7 +82,7 @@ class Translation {
              flags_.seed),
          .evaluate = [&] { return evaluate(); },
          .finish = [&](const Run&) { return finish(); },
-         .carried = [&](Fields& field) { field("best", best_net_); },
+         .carried = [&](Fields& field) { field(best_field, best_net_); },
          .notes = notes});
   }
 

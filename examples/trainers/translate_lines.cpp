@@ -9,8 +9,8 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/sentences.h"
-#include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/train/output.h"
+#include "trainers/best_net.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
@@ -38,10 +38,7 @@ struct SavedTranslator {
 
   SavedTranslator(const TranslateFlags& flags, const Trainer& trainer)
       : subwords(saved_subwords(trainer)), net(make_translator(flags, subwords)) {
-    const Translator last = make_translator(flags, subwords);
-    Checkpoint saved{.net = fields(last)};
-    saved.net("best", net);
-    load_checkpoint(flags.run.resume, saved);
+    load_best(flags.run.resume, make_translator(flags, subwords), net);
   }
 };
 

@@ -186,6 +186,27 @@ def word(number, head, relation, form="a"):
 
 
 good = word(1, 2, "det") + word(2, 0, "root") + word(3, 2, "obj:x") + "\n"
+story = "1 Bill gave the milk to Fred.\n2 Who gave the milk? \tBill\t1\n"
+write("stories", "good", story + story + "3 Jeff got the apple there.\r\n4 Where is Mary?\n")
+write("stories", "empty", "")
+write("stories", "cut", story[:-10])
+write("stories", "no_number", story.replace("2 ", "two "))
+write("stories", "number_too_large", story.replace("2 ", "9" * 30 + " "))
+write("stories", "no_text", "1 Who?\tBill\n")
+write("stories", "no_entity", story.replace("\tBill", "\ttable"))
+write("stories", "long", "".join(f"{i} Bill went to the garden.\n" for i in range(1, 40)) + "40 Who?\tBill\n")
+write("stories", "not_utf8", story.encode().replace(b"milk", b"m\xff\x00k"))
+
+write("hypernyms", "good", "0\t1\n1\t2\n0\t2\n3\t2\n")
+write("hypernyms", "names", "0\tdog.n.01\n1\tanimal.n.01\n")
+write("hypernyms", "empty", "")
+write("hypernyms", "cut", "0\t1\n1\t")
+write("hypernyms", "cycle", "0\t1\n1\t2\n2\t0\n")
+write("hypernyms", "itself", "0\t0\n")
+write("hypernyms", "out_of_range", "0\t50\n")
+write("hypernyms", "number_too_large", "0\t" + "9" * 30 + "\n")
+write("hypernyms", "three_fields", "0\t1\t2\n")
+
 write("conllu", "good", "# text = a\n1-2\ta\t_\t_\t_\t_\t_\t_\t_\t_\n" + good + good)
 write("conllu", "packed", packed(good.encode()))
 write("conllu", "line_ends", good.replace("\n", "\r\n"))

@@ -3,6 +3,8 @@
 import pathlib
 
 import classify_test
+import order_embeddings_test
+import read_test
 import translate_test
 from draw_test import write_binary_images
 from handwriting_test import write_drawings
@@ -21,7 +23,9 @@ SIZES = {
     "draw": ["--glimpses", "2", "--hidden", "8", "--latent", "2", "--batch-size", "20"],
     "handwriting": ["--layers", "3", "--hidden", "8", "--components", "2", "--task", "omniglot", "--moves", "20",
                     "--batch-size", "4"],
+    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "20"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
+    "read": ["--hidden", "8", "--batch-size", "20"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
@@ -40,8 +44,12 @@ def write_data(path):
         write_binary_images(path)
     elif NAME == "handwriting":
         write_drawings(path)
+    elif NAME == "order_embeddings":
+        order_embeddings_test.write_captions(path)
     elif NAME == "parse":
         write_treebank(path)
+    elif NAME == "read":
+        read_test.write_stories(path)
     elif NAME == "translate":
         translate_test.write_task(path)
     else:

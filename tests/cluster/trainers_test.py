@@ -28,7 +28,10 @@ TRAININGS = {
     "classify": ["--layers", "1", "--channels", "16", "--dropout", "0.1", "--batch-tokens", "4000", "--epochs", "2"],
     "handwriting": ["--layers", "1", "--hidden", "8", "--components", "2", "--norm", "layer", "--batch-size", "50",
                     "--epochs", "1"],
+    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "100", "--epochs", "1"],
+    "order_embeddings wordnet": ["--task", "wordnet", "--hidden", "8", "--epochs", "1"],
     "parse": ["--embedding", "8", "--hidden", "16", "--epochs", "1"],
+    "read": ["--hidden", "8", "--norm", "layer", "--epochs", "1"],
 }
 
 

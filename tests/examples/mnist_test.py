@@ -16,7 +16,7 @@ class Mnist(ImagesTest):
     def test_help_and_version(self):
         text = run("--help").stdout
         for flag in ("model hidden norm data epochs batch-size lr optimizer schedule weight-decay "
-                     "clip-norm dropout seed threads log-dir save resume quiet dry-run "
+                     "clip-norm clip-each dropout seed threads log-dir save resume quiet dry-run "
                      "overfit-batch check-nan version").split():
             self.assertIn(f"--{flag}", text)
         self.assertRegex(run("--version").stdout, r"^mnist \(tapegrad \d+\.\d+\.\d+\)\n$")
@@ -27,7 +27,7 @@ class Mnist(ImagesTest):
                               ["--lr", "nan"], ["--weight-decay", "inf"],
                               ["--optimizer", "newton"], ["--schedule", "weekly"],
                               ["--dropout", "1"], ["--threads", "0"], ["--model", "rnn"],
-                              ["--clip-norm", "-1"], ["--batch-size", "601"],
+                              ["--clip-norm", "-1"], ["--clip-each", "-1"], ["--batch-size", "601"],
                               ["--overfit-batch", "--save", "x"], ["--save", ""],
                               ["--log-dir", ""], ["--resume", ""], ["--seed", str(2**64)],
                               ["--seed", "-1"], ["--seed", "1e3"]):
@@ -128,7 +128,7 @@ class Mnist(ImagesTest):
              ("optimizer", "sgd"), ("optimizer", "adamw"), ("schedule", "constant"),
              ("schedule", "warmup"), ("schedule", "step"), ("schedule", "exponential"),
              ("final-lr", "1e-4"), ("warmup", "20"), ("beta2", "0.9"), ("weight-decay", "0.1"),
-             ("clip-norm", "0.1"), ("dropout", "0.2"), ("seed", "2"), ("batch-size", "25"),
+             ("clip-norm", "0.1"), ("clip-each", "0.1"), ("dropout", "0.2"), ("seed", "2"), ("batch-size", "25"),
              ("epochs", "3")))
 
     def test_overfit_batch(self):

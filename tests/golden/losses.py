@@ -35,6 +35,13 @@ def kl(mean, log_deviation):
     return torch.distributions.kl_divergence(normal(mean, log_deviation.exp()), normal(0.0, 1.0)).sum(-1)
 
 
+# Vendrov et al. 2016, eq. 5, with the right pairs on the diagonal.
+def contrastive_sum(costs):
+    right = costs.diagonal()
+    hinges = (0.4 - costs + right[:, None]).clamp(min=0) + (0.4 - costs + right[None, :]).clamp(min=0)
+    return hinges[~torch.eye(len(costs), dtype=torch.bool)].sum()
+
+
 rows = {
     "mse_none": (lambda x, t: F.mse_loss(x, t, reduction="none"), [any_(2, 3), any_(2, 3)]),
     "l1_sum": (lambda x, t: F.l1_loss(x, t, reduction="sum"), [any_(2, 3), any_(2, 3) + 5]),
@@ -70,6 +77,10 @@ rows = {
     "ctc_infinite": (lambda x: ctc(x, (6, 2, 4), (3, 3, 1), zero_infinity=True), [any_(6, 3, 4)]),
     "gaussian_kl": (lambda m, s: kl(m, s).mean(), [any_(3, 4), any_(3, 4)]),
     "gaussian_kl_none": (kl, [any_(2, 1, 3), any_(2, 1, 3)]),
+    "l2_normalize": (F.normalize, [any_(3, 4)]),
+    "l2_normalize_first": (lambda x: F.normalize(x, dim=0, eps=1.5), [any_(3, 4)]),  # of columns longer and shorter
+    "order_violation": (lambda g, s: (g - s).clamp(min=0).square().sum(-1), [any_(3, 1, 4), any_(1, 2, 4)]),
+    "contrastive_sum": (contrastive_sum, [any_(4, 4)]),
 }
 
 

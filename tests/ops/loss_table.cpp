@@ -1,6 +1,8 @@
 #include "ops/table.h"
+#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/ops/ctc.h"
 #include "tapegrad/ops/loss.h"
+#include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/softmax.h"
 
 namespace tapegrad::testing {
@@ -98,6 +100,10 @@ std::vector<Row> rows_of_distances() {
       {"gaussian_kl_none", [](In x) { return gaussian_kl(x[0], x[1], {.reduction = none}); }},
       {"cosine_similarity", [](In x) { return cosine_similarity(x[0], x[1]); }},
       {"cosine_similarity_first", [](In x) { return cosine_similarity(x[0], x[1], {.axis = 0}); }},
+      {"l2_normalize", [](In x) { return l2_normalize(x[0]); }},
+      {"l2_normalize_first", [](In x) { return l2_normalize(x[0], {.axis = 0, .epsilon = 1.5}); }},
+      {"order_violation", [](In x) { return order_violation(x[0], x[1]); }},
+      {"contrastive_sum", [](In x) { return contrastive_sum(x[0], 0.4); }},
       {"cosine_embedding",
        [](In x) {
          return cosine_embedding(x[0], x[1], Tensor({4}, {1, -1, 1, -1}), {.margin = -0.9});

@@ -339,3 +339,14 @@ TEST_CASE("single precision follows double", "[ops]") {
   CHECK(mean(y).item() == Approx(0).margin(1e-3));
   CHECK(var(y).item() == Approx(1).margin(1e-3));
 }
+
+TEST_CASE("directions have length 1, and those of zeros are zeros", "[norm]") {
+  const Tensor x({3, 2}, {3, -4, 0, 0, 1e-11, 0});
+  CHECK(relative_error(l2_normalize(x, {.epsilon = 1e-10}),
+                       Tensor({3, 2}, {0.6, -0.8, 0, 0, 0.1, 0})) < golden_tolerance);
+  const Tensor slope = gradient([](const Tensor& in) { return l2_normalize(in, {.epsilon = 0.5}); },
+                                zeros({2}), Tensor({2}, {1, -3}));
+  CHECK(relative_error(slope, Tensor({2}, {2, -6})) < golden_tolerance);
+  CHECK_THROWS_AS(l2_normalize(x, {.epsilon = 0}), ArgumentError);
+  CHECK_THROWS_AS(l2_normalize(x, {.axis = 2}), ShapeError);
+}

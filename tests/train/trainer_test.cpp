@@ -92,3 +92,26 @@ TEST_CASE("a batch is trained in shards if its loss can be computed in parts") {
   CHECK(trained({"--shards=3", "--probe", "--log-dir=" + (folder / "log").string()},
                 in_parts(seen, drawn)) == 2);
 }
+
+TEST_CASE("projections act after each update") {
+  int calls = 0;
+  const auto project = [&](Task& task, Random& random) {
+    task.random = {{"dropout", &random}};
+    std::vector<Parameter> all;
+    for (const NamedParameter& each : task.net.parameters()) all.push_back(each.parameter);
+    task.project = [&, all]() mutable {
+      ++calls;
+      for (Parameter& each : all) each.set(clamp(each.value(), 0, 0.1));
+    };
+    task.finish = [all](const Run&) {
+      for (const Parameter& each : all) {
+        CHECK(min(each.value()).item() > -1e-4);
+        CHECK(max(each.value()).item() < 0.1001);
+      }
+      return Json();
+    };
+  };
+  CHECK(trained({}, project) == 0);
+  CHECK(calls == 2);
+  CHECK(trained({"--ema=0.00001"}, project) == 0);  // the averages are those of what was projected
+}

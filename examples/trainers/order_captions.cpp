@@ -1,0 +1,206 @@
+#include "trainers/order_captions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "support/caption_task.h"
+#include "support/shuffled_epochs.h"
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/nn/ranking_loss.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/order.h"
+#include "tapegrad/train/output.h"
+#include "trainers/best_epoch.h"
+#include "trainers/best_net.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace {
+
+/// An image and one of its captions, by their numbers.
+struct CaptionPair {
+  Index image, caption;
+};
+
+OrderEmbedding make_net(const OrderFlags& flags, const Vocabulary& vocabulary,
+                        const DescriptionFeatures& features) {
+  Random random(flags.seed);
+  return OrderEmbedding(vocabulary.count(), features.count(), random, flags.model());
+}
+
+/// The data and what a net knows of them.
+struct CaptionData {
+  static constexpr Index most_features = 4096, least_occurrences = 5;
+
+  CaptionSets sets;
+  Vocabulary vocabulary;
+  DescriptionFeatures features;
+
+  explicit CaptionData(CaptionSets all)
+      : sets(std::move(all)),
+        vocabulary(caption_vocabulary(sets.train, least_occurrences)),
+        features(sets.train, most_features) {}
+};
+
+std::string to_string(const BothRetrievals& found) {
+  const auto line = [](const char* what, const Retrieval& r) {
+    return fmt::format("{}: R@1 {:.1f}, R@5 {:.1f}, R@10 {:.1f} %, median rank {:g}, mean {:.1f}\n",
+                       what, 100 * r.recall_1, 100 * r.recall_5, 100 * r.recall_10, r.median,
+                       r.mean);
+  };
+  return line("  images by captions", found.image) + line("  captions by images", found.caption);
+}
+
+Json to_json(const BothRetrievals& found, const std::string& prefix) {
+  Json results;
+  const auto add = [&](const std::string& what, const Retrieval& r) {
+    results[prefix + what + "_recall_1"] = r.recall_1;
+    results[prefix + what + "_recall_5"] = r.recall_5;
+    results[prefix + what + "_recall_10"] = r.recall_10;
+    results[prefix + what + "_median_rank"] = r.median;
+    results[prefix + what + "_mean_rank"] = r.mean;
+  };
+  add("image", found.image);
+  add("caption", found.caption);
+  return results;
+}
+
+/// A net in training.
+class CaptionTraining {
+ public:
+  CaptionTraining(const OrderFlags& flags, const CaptionData& data, Cluster& cluster)
+      : flags_(flags),
+        data_(data),
+        cluster_(cluster),
+        net_(make_net(flags, data.vocabulary, data.features)),
+        best_net_(make_net(flags, data.vocabulary, data.features)),
+        batches_(flags.seed, [this](Random& order) { return draw_epoch(order); }) {
+    for (const DescribedImage& image : data.sets.train)
+      features_.push_back(data.features.of(image));
+  }
+  CaptionTraining(const CaptionTraining&) = delete;  // the batches refer to it
+  CaptionTraining& operator=(const CaptionTraining&) = delete;
+
+  int train(const Trainer& trainer) {
+    if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
+    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
+    return trainer.train(
+        {.net = fields(net_),
+         .steps = steps,
+         .loss = {[&](Index step) { return static_cast<Index>(batches_.at(step).size()); },
+                  [&](Index step, const Shard& shard, Random&) { return loss(step, shard); }},
+         .seed = flags_.seed,
+         .description =
+             fmt::format("model: {} words, {} features, {} parameters; {} steps of {} pairs\n",
+                         data_.vocabulary.count(), data_.features.count(), parameter_count(net_),
+                         steps.total, flags_.batch_size),
+         .evaluate = [&] { return evaluate(); },
+         .finish = [&](const Run&) { return finish(); },
+         .carried = [&](Fields& field) { field(best_field, best_net_); },
+         .notes =
+             [&] {
+               return std::map<std::string, std::string>{{"best", best_.to_string()}};
+             }});
+  }
+
+ private:
+  /// Every image once, with one of its captions, so that no batch has two captions of an image.
+  std::vector<std::vector<CaptionPair>> draw_epoch(Random& order) const {
+    std::vector<std::vector<CaptionPair>> batches;
+    for (const Index image :
+         order.permutation(static_cast<Index>(data_.sets.train.size())).values()) {
+      if (batches.empty() || static_cast<Index>(batches.back().size()) == flags_.batch_size)
+        batches.emplace_back();
+      batches.back().push_back({image, order.below(data_.sets.captions_of_each())});
+    }
+    return batches;
+  }
+
+  /// The mean over the pairs of a shard is that of the batch: contrastive sums do not depend on
+  /// the number of pairs, so each shard counts as much as it has of all.
+  Tensor loss(Index step, const Shard& shard) {
+    const std::vector<CaptionPair>& all = batches_.at(step);
+    std::vector<std::string> captions;
+    std::vector<std::vector<DescriptionFeatures::Feature>> images;
+    for (Index i = shard.begin; i < shard.end; ++i) {
+      const auto [image, caption] = all[static_cast<std::size_t>(i)];
+      captions.push_back(data_.sets.train[static_cast<std::size_t>(image)]
+                             .captions[static_cast<std::size_t>(caption)]);
+      images.push_back(features_[static_cast<std::size_t>(image)]);
+    }
+    const CaptionBatch batch(data_.vocabulary, captions);
+    const Tensor costs = net_.costs(net_.caption(batch.words, batch.lengths),
+                                    net_.image(feature_rows(images, data_.features.count())));
+    return contrastive_sum(costs, flags_.margin) *
+           (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
+  }
+
+  BothRetrievals search(const OrderEmbedding& net, const std::vector<DescribedImage>& images) {
+    return BothRetrievals(all_costs(net, data_.vocabulary, data_.features, images, cluster_));
+  }
+
+  Json evaluate() {
+    const BothRetrievals found = search(net_, data_.sets.validation);
+    if (found.image.mean_recall() > best_.validation) {
+      best_ = {found.image.mean_recall(), {}};
+      copy_weights(net_, best_net_);
+    }
+    return to_json(found, "validation_");
+  }
+
+  Json finish() {
+    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
+    const BothRetrievals found = search(best_net_, data_.sets.test);
+    write_result(fmt::format(
+        "test set after the epoch with the best mean recall of images for validation ({:.4f}):\n{}",
+        best_.validation, to_string(found)));
+    return to_json(found, "test_");
+  }
+
+  const OrderFlags& flags_;
+  const CaptionData& data_;
+  Cluster& cluster_;
+  OrderEmbedding net_, best_net_;  // the second as after the best epoch
+  BestEpoch<0> best_;
+  std::vector<std::vector<DescriptionFeatures::Feature>> features_;  // of the images to train on
+  ShuffledEpochs<std::vector<CaptionPair>> batches_;
+};
+
+int answer(const OrderFlags& flags, const CaptionData& data) {
+  const OrderEmbedding last = make_net(flags, data.vocabulary, data.features),
+                       net = make_net(flags, data.vocabulary, data.features);
+  load_best(flags.run_flags.resume, last, net);
+  std::vector<std::vector<DescriptionFeatures::Feature>> images;
+  for (const DescribedImage& image : data.sets.test) images.push_back(data.features.of(image));
+  const CaptionBatch query(data.vocabulary, {&flags.query, 1});
+  const Tensor costs = net.costs(net.caption(query.words, query.lengths),
+                                 net.image(feature_rows(images, data.features.count())));
+  const Indices order = argsort(costs);
+  for (Index i = 0; i < std::min<Index>(5, order.size()); ++i) {
+    const Index image = order.data()[i];
+    const auto& [descriptions, captions] = data.sets.test[static_cast<std::size_t>(image)];
+    write_result(fmt::format("{}. image {}, cost {:.4f}: {}\n", i + 1, image + 1,
+                             costs.data()[image], printable(descriptions.front())));
+    for (const std::string& caption : captions)
+      write_result(fmt::format("     {}\n", printable(caption)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_captions(const OrderFlags& flags, Trainer& trainer) {
+  const CaptionData data(flags.data.empty() ? draw_caption_sets(flags.seed)
+                                            : read_caption_sets(flags.data));
+  trainer.uses_data(data.sets.source, data.sets.digest());
+  if (!flags.query.empty()) return answer(flags, data);
+  const auto& [source, train, validation, test] = data.sets;
+  write_result(fmt::format(
+      "data: {}; {} images to train on, {} for validation, {} for the test, with {} captions "
+      "each\ntest set by the words that both languages share, without learning:\n{}",
+      source, train.size(), validation.size(), test.size(), data.sets.captions_of_each(),
+      to_string(BothRetrievals(costs_by_shared_words(data.features, test)))));
+  return CaptionTraining(flags, data, trainer.cluster()).train(trainer);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

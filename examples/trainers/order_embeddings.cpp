@@ -1,0 +1,17 @@
+// Trains order embeddings (Vendrov et al. 2016): of captions and the images that they describe, as
+// in Ba et al. 2016, section 6.1, or of concepts and what they are kinds of.
+
+#include "trainers/order_captions.h"
+#include "trainers/order_hypernyms.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+int main(int argc, char** argv) {
+  OrderFlags flags;
+  return flags.run(argc, argv, [&] {
+    flags.settle();
+    Trainer trainer(flags);
+    return flags.task == "captions" ? run_captions(flags, trainer) : run_hypernyms(flags, trainer);
+  });
+}

@@ -1,0 +1,67 @@
+#include "trainers/order_flags.h"
+
+#include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/norm_flag.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace {
+
+constexpr const char* wordnet = "wordnet";
+
+}  // namespace
+
+OrderFlags::OrderFlags()
+    : TrainingFlags("order_embeddings",
+                    "Learns which captions describe which images, or which concepts are kinds of "
+                    "which, as an order of points.",
+                    {.epochs = 13, .batch_size = 128, .optimizer = {.schedule = "constant"}}) {
+  training("--task", task, "Task: captions of images, or the hypernyms of wordnet")
+      ->check(CLI::IsMember({"captions", wordnet}));
+  setting("--data", data, "Directory of the task's files; without it, draws data")
+      ->check(file_name());
+  setting("--query", query,
+          "Show what the net of --resume finds for this caption or concept, without training")
+      ->needs("--resume")
+      ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+  add_norm_flag(*this, norm, "Normalization of the GRU");
+  training("--encoder", encoder, "What reads captions: a GRU, or a bag_of_words")
+      ->check(CLI::IsMember({"gru", "bag_of_words"}));
+  training("--cost", cost, "Cost of a pair: violations of the order, or the negative cosine")
+      ->check(CLI::IsMember({"order", "cosine"}));
+  training("--embedding", embedding, "Channels of the words")->check(between(1, 1 << 16));
+  training("--hidden", hidden, "Dimensions of the order")->check(between(1, 1 << 16));
+  training("--margin", margin, "How much more a wrong pair should cost")->check(positive());
+  footer(
+      "With --task wordnet, the defaults are --epochs 10 --batch-size 500 --lr 0.01 --hidden 50 "
+      "--margin 1;\nwith --cost cosine, --margin 0.2. --clip-each is 2 for captions.");
+}
+
+void OrderFlags::settle() {
+  const auto suit = [&](const char* flag, auto& value, auto usual) {
+    if (!given(flag)) value = usual;
+  };
+  if (task != wordnet) {
+    suit("--margin", margin, cost == "cosine" ? 0.2 : 0.05);
+    suit("--clip-each", optimizer.clip_each, 2.0);
+    if (encoder == "bag_of_words" && norm != "none")
+      throw CLI::ValidationError("--norm", "has no effect with --encoder bag_of_words");
+    return;
+  }
+  suit("--epochs", epochs, Index{10});
+  suit("--batch-size", batch_size, Index{500});
+  suit("--lr", optimizer.learning_rate, 0.01);
+  suit("--hidden", hidden, Index{50});
+  suit("--margin", margin, 1.0);
+  for (const char* flag : {"--norm", "--encoder", "--cost", "--embedding"})
+    if (given(flag)) throw CLI::ValidationError(flag, "has no effect with --task wordnet");
+}
+
+OrderEmbeddingOptions OrderFlags::model() const {
+  return {.words = embedding,
+          .hidden = hidden,
+          .norm = norm,
+          .symmetric = cost == "cosine",
+          .bag_of_words = encoder == "bag_of_words"};
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

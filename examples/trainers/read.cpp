@@ -1,0 +1,211 @@
+// Trains the attentive reader of Hermann et al. 2015, as in Ba et al. 2016, section 6.2, to answer
+// questions about short stories, and shows where it looks.
+
+#include <optional>
+
+#include "support/shuffled_epochs.h"
+#include "support/story_task.h"
+#include "tapegrad/core/file.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/norm_flag.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+#include "tapegrad/train/training_flags.h"
+#include "trainers/best_epoch.h"
+#include "trainers/best_net.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct ReadFlags : TrainingFlags {
+  std::string data, ask, svg, norm = "none";
+  bool everywhere = false;
+  Index story = 5, sentences = 4, hidden = 64;
+  double dropout = 0.5;
+
+  ReadFlags()
+      : TrainingFlags("read", "Trains a net to answer questions about short stories.",
+                      {.epochs = 11,
+                       .batch_size = 64,
+                       .optimizer = {.schedule = "constant", .clip_norm = 10}}) {
+    setting("--data", data, "Directory with the tasks of bAbI; without it, draws stories")
+        ->check(file_name());
+    training("--story", story, "Task of --data: 1, where persons are, or 5, who gives what to whom")
+        ->check(CLI::IsMember({1, 5}));
+    training("--sentences", sentences, "Last sentences to read before a question; 0: all")
+        ->check(between(0, 1000));
+    setting("--ask", ask,
+            "Answer the questions of this file, in the format of bAbI, by the net of --resume, "
+            "without training")
+        ->needs("--resume")
+        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan")
+        ->check(file_name());
+    setting("--svg", svg, "Draw where the net looks for the answers of --ask to this file, too")
+        ->needs("--ask")
+        ->check(file_name());
+    add_norm_flag(*this, norm, "Normalization of both LSTMs");
+    training("--everywhere", everywhere,
+             "Normalize the products of the attention and of the last layer, too");
+    training("--hidden", hidden, "Channels of the embeddings and of all states")
+        ->check(between(1, 1 << 16));
+    training("--dropout", dropout, "Share of embeddings and last hidden units to drop in training")
+        ->check(between(0.0, 0.99));
+  }
+
+  /// How many persons, things and places a story may have: four sentences and a question have at
+  /// most nine.
+  Index entities() const {
+    return sentences >= 1 && sentences <= 4 ? 10 : static_cast<Index>(entity_names().size());
+  }
+  PassageLimits limits() const { return {.sentences = sentences, .entities = entities()}; }
+};
+
+AttentiveReader make_net(const ReadFlags& flags, const StoryVocabulary& vocabulary) {
+  Random random(flags.seed);
+  return AttentiveReader(vocabulary.count(), vocabulary.entities(), random,
+                         {.hidden = flags.hidden,
+                          .norm = flags.norm,
+                          .product_norm = flags.everywhere ? flags.norm : "none",
+                          .dropout = flags.dropout});
+}
+
+/// A net in training.
+class Reading {
+ public:
+  Reading(const ReadFlags& flags, const StorySets& sets, Cluster& cluster)
+      : flags_(flags),
+        sets_(sets),
+        cluster_(cluster),
+        vocabulary_(sets.train, flags.entities()),
+        net_(make_net(flags, vocabulary_)),
+        best_net_(make_net(flags, vocabulary_)),
+        validation_(fixed_batches(sets.validation)),
+        batches_(flags.seed, [this](Random& order) {
+          return story_batches(sets_.train, vocabulary_, flags_.batch_size, order, true);
+        }) {}
+  Reading(const Reading&) = delete;  // the batches refer to it
+  Reading& operator=(const Reading&) = delete;
+
+  int train(const Trainer& trainer) {
+    if (trainer.resumes()) {
+      best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
+      trainer.resumed_note("words", [&](const Json& note) {
+        return note == Json(vocabulary_.words()) ? std::optional(true) : std::nullopt;
+      });
+    }
+    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
+    return trainer.train(
+        {.net = fields(net_),
+         .steps = steps,
+         .loss = {[&](Index step) { return batches_.at(step).rows(); },
+                  [&](Index step, const Shard& shard, Random& masks) {
+                    const StoryBatch own = batches_.at(step).part(shard.begin, shard.end);
+                    return cross_entropy(support::read(net_, own, training(masks)).logits,
+                                         own.answers);
+                  }},
+         .seed = flags_.seed,
+         .description = fmt::format(
+             "model: {} words, {} entities, {} parameters; {} steps of up to {} stories\n",
+             vocabulary_.words().size(), vocabulary_.entities(), parameter_count(net_), steps.total,
+             flags_.batch_size),
+         .evaluate = [&] { return evaluate(); },
+         .finish = [&](const Run&) { return finish(); },
+         .carried = [&](Fields& field) { field(best_field, best_net_); },
+         .notes =
+             [&] {
+               return std::map<std::string, std::string>{
+                   {"best", best_.to_string()}, {"words", Json(vocabulary_.words()).dump()}};
+             }});
+  }
+
+ private:
+  /// The numbers of entities are drawn once.
+  std::vector<StoryBatch> fixed_batches(const std::vector<Story>& stories) const {
+    Random numbers(1);
+    return story_batches(stories, vocabulary_, flags_.batch_size, numbers, false);
+  }
+
+  Json evaluate() {
+    const double error = error_rate(net_, validation_, cluster_);
+    if (1 - error > best_.validation) {
+      best_ = {1 - error, {}};
+      copy_weights(net_, best_net_);
+    }
+    return {{"validation_error", error}};
+  }
+
+  Json finish() {
+    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
+    const double error = error_rate(best_net_, fixed_batches(sets_.test), cluster_);
+    write_result(
+        fmt::format("test error {:.4f} after the epoch with the least validation error ({:.4f})\n",
+                    error, 1 - best_.validation));
+    return {{"validation_error", 1 - best_.validation}, {"test_error", error}};
+  }
+
+  const ReadFlags& flags_;
+  const StorySets& sets_;
+  Cluster& cluster_;
+  StoryVocabulary vocabulary_;
+  AttentiveReader net_, best_net_;  // the second as after the best epoch
+  BestEpoch<0> best_;
+  std::vector<StoryBatch> validation_;
+  ShuffledEpochs<StoryBatch> batches_;
+};
+
+int run_training(const ReadFlags& flags, Trainer& trainer) {
+  const StorySets sets = flags.data.empty()
+                             ? draw_story_sets(flags.seed)
+                             : read_story_sets(flags.data, flags.story, flags.limits());
+  trainer.uses_data(sets.source, sets.digest());
+  const StoryBaselines baselines(sets.test);
+  write_result(
+      fmt::format("data: {}; {} questions to train on, {} for validation, {} for the test\n"
+                  "test errors without learning: {:.3f} for any entity of the passage, {:.3f} for "
+                  "the last that "
+                  "the question does not name, {:.3f} for the most frequent such one\n",
+                  sets.source, sets.train.size(), sets.validation.size(), sets.test.size(),
+                  1 - baselines.uniform, 1 - baselines.last, 1 - baselines.most_frequent));
+  return Reading(flags, sets, trainer.cluster()).train(trainer);
+}
+
+StoryVocabulary saved_vocabulary(const ReadFlags& flags, const Trainer& trainer) {
+  return trainer.resumed_note("words", [&](const Json& note) -> std::optional<StoryVocabulary> {
+    const auto is_text = [](const Json& each) { return each.is_string(); };
+    if (!note.is_array() || !std::ranges::all_of(note, is_text)) return {};
+    try {
+      return StoryVocabulary(note.get<std::vector<std::string>>(), flags.entities());
+    } catch (const DataError&) {
+      return {};
+    }
+  });
+}
+
+int answer(const ReadFlags& flags, const Trainer& trainer) {
+  const StoryVocabulary vocabulary = saved_vocabulary(flags, trainer);
+  const AttentiveReader net = make_net(flags, vocabulary);
+  load_best(flags.run_flags.resume, make_net(flags, vocabulary), net);
+  if (!flags.svg.empty()) expect_writable(flags.svg);
+  std::vector<ReadStory> answered;
+  for (const Story& story : read_stories(flags.ask, flags.limits())) {
+    answered.emplace_back(net, vocabulary, story);
+    write_result(as_text(answered.back()));
+  }
+  if (flags.svg.empty()) return 0;
+  const std::string image = as_svg(answered);
+  write_file(flags.svg, std::as_bytes(std::span(image)));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ReadFlags flags;
+  return flags.run(argc, argv, [&] {
+    Trainer trainer(flags);
+    return flags.ask.empty() ? run_training(flags, trainer) : answer(flags, trainer);
+  });
+}
