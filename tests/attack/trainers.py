@@ -23,9 +23,9 @@ SIZES = {
     "draw": ["--glimpses", "2", "--hidden", "8", "--latent", "2", "--batch-size", "20"],
     "handwriting": ["--layers", "3", "--hidden", "8", "--components", "2", "--task", "omniglot", "--moves", "20",
                     "--batch-size", "4"],
-    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "20"],
+    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "20", "--schedule", "cosine"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
-    "read": ["--hidden", "8", "--batch-size", "20"],
+    "read": ["--hidden", "8", "--batch-size", "20", "--schedule", "cosine"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
