@@ -142,7 +142,7 @@ HandwritingSynthesis::Written HandwritingSynthesis::write(const Tensor& text, In
   std::vector<Tensor> moves{start(batch)}, weights;
   std::vector<Index> lengths(static_cast<std::size_t>(batch), most);
   State state = first(batch);
-  for (Index t = 0; t<most&& * std::ranges::max_element(lengths)> t; ++t) {
+  for (Index t = 0; t < std::ranges::max(lengths); ++t) {
     const Result result = (*this)(moves.back(), extended, state);
     state = result.last;
     moves.push_back(sample_mixture(result.numbers, random, bias));
