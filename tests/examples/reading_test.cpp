@@ -124,7 +124,9 @@ TEST_CASE("no number of an entity is the answer more often than another") {
 }
 
 TEST_CASE("batches have passages of one length and every story once") {
-  const std::vector<Story> stories = draw_story_sets(1).validation;
+  std::vector<Story> stories = draw_story_sets(1).validation;
+  for (std::size_t i = 0; i < stories.size(); ++i)
+    stories[i].passage.resize(stories[i].passage.size() - i % 5);  // drawn ones have one length
   const StoryVocabulary vocabulary(stories, 10);
   Random random(4);
   const auto batches = story_batches(stories, vocabulary, 64, random, true);
