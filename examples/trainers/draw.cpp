@@ -25,7 +25,7 @@ struct DrawFlags : TrainingFlags {
 
   DrawFlags()
       : TrainingFlags("draw", "Trains a net to draw digits glimpse by glimpse, and draws with it.",
-                      {.epochs = 6,
+                      {.epochs = 10,
                        .batch_size = 128,
                        .optimizer = {.learning_rate = 3e-3, .clip_norm = 10}}) {
     setting("--data", data,
