@@ -11,7 +11,7 @@ import time
 import unittest
 
 from program import TrainerTest, run, start
-from trainers import DROPOUT, SIZES, duration, write_data
+from trainers import DATA_FILES, DROPOUT, SIZES, duration, write_data
 
 LIBRARY = sys.argv.pop(1)
 
@@ -42,7 +42,7 @@ class Kills(TrainerTest):
         length = time.monotonic() - started
         source = random.Random(3)
         # Of every save: while it writes, when it has written, before and after the new name.
-        for call in "write:1", "write:9", "fsync:18", "rename:9", "close:23":
+        for call in "write:1", "write:9", "fsync:18", "rename:9", f"close:{23 + DATA_FILES}":
             process = start(*self.train, "--save", self.part, *self.resume(), stdout=subprocess.DEVNULL,
                             env=with_fault(f"{call}:kill"))
             self.assertEqual(process.wait(), -signal.SIGKILL, call)

@@ -33,6 +33,9 @@ SIZES = {
 # Random numbers in the steps of the trainings that have any.
 DROPOUT = ["--dropout", "0.1"] if "--dropout" in run("--help").stdout else []
 
+# The files of data that are read before a training, beyond a few.
+DATA_FILES = 30 if NAME == "order_embeddings" else 0
+
 
 def write_data(path):
     """Writes data for the program under test; returns the flags that name it."""
