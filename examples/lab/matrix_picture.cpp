@@ -19,9 +19,9 @@ struct Form {
   const char* title;
   const char* color;
 };
-constexpr Form forms[] = {{"detach_mean", "mean detached", "blue"},
-                          {"detach_variance", "scale detached", "orange"},
-                          {"detach", "both detached", "red"}};
+constexpr Form detached_forms[] = {{"detach_mean", "mean detached", "blue"},
+                                   {"detach_variance", "scale detached", "orange"},
+                                   {"detach", "both detached", "red"}};
 
 // What a system costs against layer_simple, in percent of its value.
 struct Cost {
@@ -48,7 +48,7 @@ Row costs_of(const MatrixColumn& column) {
   const Results* attached = column.of("layer_simple");
   if (attached == nullptr || !has_learned(task.metric, *attached)) return row;
   const double whole = attached->spread(task.metric).mean;
-  for (const Form& form : forms) {
+  for (const Form& form : detached_forms) {
     const Results* detached = column.of(form.system);
     if (detached == nullptr || !has_learned(task.metric, *detached)) continue;
     const Advantage found = advantage(task.metric, *attached, *detached);
@@ -124,9 +124,9 @@ std::string detaching_costs(const Matrix& matrix) {
       {20, 54},
       "How much worse the result on the test set is, in percent of that with both attached. "
       "Lines: 95 %. Grey bars: published.");
-  for (std::size_t i = 0; i < std::size(forms); ++i)
-    drawing.words({20 + 140 * static_cast<double>(i), 78}, forms[i].title,
-                  std::string("strong ") + forms[i].color);
+  for (std::size_t i = 0; i < std::size(detached_forms); ++i)
+    drawing.words({20 + 140 * static_cast<double>(i), 78}, detached_forms[i].title,
+                  std::string("strong ") + detached_forms[i].color);
   draw_axis(drawing, axis, bottom);
   double y = top;
   for (const Row& row : rows) {
