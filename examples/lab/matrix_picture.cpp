@@ -7,6 +7,7 @@
 
 #include "lab/verdict.h"
 #include "support/drawing.h"
+#include "tapegrad/nn/data/csv.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -103,9 +104,21 @@ void draw_cost(Drawing& drawing, const Axis& axis, const Cost& cost, double y) {
   drawing.words({Axis::right + 90, y + 4}, cost.words, std::string("small end ") + cost.form.color);
 }
 
+std::string values_of(const std::vector<Row>& rows) {
+  using Cells = std::vector<std::string>;
+  std::string text;
+  for (const Row& row : rows)
+    for (const Cost& cost : row.costs)
+      text += csv_line(Cells{row.column.task.name, cost.form.system, fmt::format("{}", cost.mean),
+                             fmt::format("{}", cost.half_width),
+                             cost.published ? fmt::format("{}", *cost.published) : ""});
+  if (text.empty()) return text;
+  return csv_line(Cells{"task", "system", "cost in percent", "half width", "published"}) + text;
+}
+
 }  // namespace
 
-std::string detaching_costs(const Matrix& matrix) {
+Picture detaching_costs(const Matrix& matrix) {
   std::vector<Row> rows;
   Axis axis;
   for (const MatrixColumn& column : matrix) {
@@ -143,7 +156,7 @@ std::string detaching_costs(const Matrix& matrix) {
   drawing.words({20, bottom + 46},
                 "Right: the cost in the unit of the task. A positive cost: attached is better.",
                 "small faint");
-  return drawing.svg();
+  return {drawing.svg(), values_of(rows)};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -6,10 +6,16 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What detaching the mean, the scale or both costs, task by task, as an SVG image: how much worse
+/// A picture, and the numbers that it shows.
+struct Picture {
+  std::string image;   ///< SVG
+  std::string values;  ///< CSV; empty if there are none
+};
+
+/// What detaching the mean, the scale or both costs, task by task: how much worse
 /// each system is on the test set than layer_simple, in percent of layer_simple's value, with its
 /// 95 % interval, and what is published. Shows the tasks on which layer_simple and a detached
 /// system have been trained and have learned.
-std::string detaching_costs(const Matrix& matrix);
+Picture detaching_costs(const Matrix& matrix);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -321,6 +321,13 @@ double distance_from_items(const Metric& metric, const Outcome& training) {
   return std::isfinite(distance) ? distance : std::isfinite(value) ? INFINITY : 0;
 }
 
+void costs(Report& report, const Matrix& matrix) {
+  const auto [image, values] = detaching_costs(matrix);
+  if (values.empty()) return report.paragraph("What detaching costs cannot be said yet.");
+  report.drawing("detaching", image,
+                 "What detaching the mean, the scale or both costs, task by task.", values);
+}
+
 }  // namespace
 
 void claim_mechanics(Report& report, const Matrix& matrix) {
@@ -359,8 +366,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   settings(report, matrix);
   data(report, matrix);
   if (only != 0) return;
-  report.drawing("detaching", detaching_costs(matrix),
-                 "What detaching the mean, the scale or both costs, task by task.");
+  costs(report, matrix);
   sign_grid(report, matrix);
   figures(report, matrix);
   verdicts(report, matrix);

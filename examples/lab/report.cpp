@@ -226,11 +226,10 @@ void Report::heat_map(const std::string& name, const HeatMap& map, Talk talk) {
   add_figure(name, draw, map.caption, csv(map), talk);
 }
 
-void Report::drawing(const std::string& name, const std::string& image,
-                     const std::string& caption) {
-  body_ +=
-      fmt::format("<figure>\n{}<figcaption>{}</figcaption>\n</figure>\n", image, escaped(caption));
-  files_.emplace_back(fmt::format("{}_{}.svg", name_, name), image);
+void Report::drawing(const std::string& name, const std::string& image, const std::string& caption,
+                     const std::string& values) {
+  add_figure(
+      name, [&](Medium) { return image; }, caption, values, Talk::no);
 }
 
 void Report::texts(const std::string& title,

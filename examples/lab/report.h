@@ -50,8 +50,9 @@ class Report {
   ///   name: names the files with the curves
   void figure(const std::string& name, const Diagram& diagram, Talk talk = Talk::no);
   void heat_map(const std::string& name, const HeatMap& map, Talk talk = Talk::no);
-  /// Shows an SVG image, with a file of it beside the page.
-  void drawing(const std::string& name, const std::string& image, const std::string& caption);
+  /// Shows an SVG image.   values: of what it shows, as CSV
+  void drawing(const std::string& name, const std::string& image, const std::string& caption,
+               const std::string& values);
   /// Texts beside each other, each with its name; their lines and spaces stay.
   void texts(const std::string& title,
              const std::vector<std::pair<std::string, std::string>>& named_texts);

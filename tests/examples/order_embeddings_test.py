@@ -144,7 +144,7 @@ class OrderEmbeddings(TrainerTest):
     @unittest.skipUnless("TAPEGRAD_DATA" in os.environ, "TAPEGRAD_DATA is not set")
     def test_real_data(self):
         data = pathlib.Path(os.environ["TAPEGRAD_DATA"])
-        text = run("--data", data, "--epochs", "1", "--hidden", "32").stdout
+        text = run("--data", data, "--epochs", "3", "--hidden", "32").stdout
         for count in "29000", "1014", "1000", "7446", "4096":
             self.assertRegex(text, rf"\b{count}\b")
         by_shared_words, learnt = (float(each) for each in re.findall(r"images by captions: .*R@10 ([\d.]+)", text))
