@@ -4,12 +4,8 @@
 
 #if HWY_ARCH_X86_64 && defined(__linux__) && !defined(TAPEGRAD_DOUBLE)
 
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 warns of its own header
-#include <immintrin.h>
-#pragma GCC diagnostic pop
-
 #include <cpuid.h>
+#include <immintrin.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
