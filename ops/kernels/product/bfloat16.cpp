@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include "tapegrad/ops/kernels/product/panels.h"
 #include "tapegrad/ops/kernels/scratch.h"
@@ -22,12 +23,16 @@ MatrixView rounded(Index rows, Index columns, MatrixView from, real* to) {
 }  // namespace
 
 real rounded_to_bfloat16(real x) {
-  const auto number = static_cast<float>(x);
-  if (!std::isfinite(number)) return x;
-  if (std::abs(number) < std::numeric_limits<float>::min()) return std::copysign(real{0}, x);
-  const auto bits = std::bit_cast<std::uint32_t>(number);
-  const std::uint32_t last = bits >> 16 & 1;
-  return static_cast<real>(std::bit_cast<float>((bits + 0x7fff + last) & 0xffff0000));
+  using Bits = std::conditional_t<sizeof(real) == sizeof(float), std::uint32_t, std::uint64_t>;
+  constexpr int dropped = std::numeric_limits<real>::digits - 8;
+  constexpr real largest = std::numeric_limits<float>::max();
+  if (!std::isfinite(x)) return x;
+  if (std::abs(x) < std::numeric_limits<float>::min()) return std::copysign(real{0}, x);
+  const auto bits = std::bit_cast<Bits>(x);
+  const Bits half = Bits{1} << (dropped - 1), last = bits >> dropped & 1;
+  const auto rounded = std::bit_cast<real>((bits + half - 1 + last) >> dropped << dropped);
+  if (std::abs(rounded) <= largest) return rounded;
+  return std::copysign(std::numeric_limits<real>::infinity(), x);
 }
 
 void multiply_rounded(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
