@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
 #include "support/parsing_task.h"
 #include "tapegrad/tapegrad.h"
@@ -118,7 +119,7 @@ MatrixTask tree_task(const Treebank& bank, const TreeTaskOptions& o) {
           .steps = o.epochs * ((data->train.count() + o.batch_size - 1) / o.batch_size),
           .seconds = o.seconds,
           .train = [data](const TaskTrial& trial) {
-            return train_parser(paper_task("ud_ewt"), *data, trial);
+            return train_parser(xu2019().task("ud_ewt"), *data, trial);
           }};
 }
 
