@@ -17,7 +17,6 @@ namespace {
 
 std::string reached(const MatrixColumn& column, const std::string& system) {
   const PaperTask& task = column.task;
-  if (std::count(task.systems.begin(), task.systems.end(), system) == 0) return "";
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return "not run";
   const auto& [setting, results, missing, tried] = found->second;
@@ -28,19 +27,29 @@ std::string reached(const MatrixColumn& column, const std::string& system) {
 }
 
 void test_values(Report& report, const Matrix& matrix) {
-  Table table{"On the test set: mean and standard deviation over seeds",
-              matrix_header("system", matrix),
-              {}};
-  for (const std::string& system : systems_of(matrix))
-    table.rows.push_back(matrix_row(
-        system, matrix, [&](const MatrixColumn& column) { return reached(column, system); }));
-  const auto add = [&](const std::string& name, const CellOf& cell) {
-    table.rows.push_back(matrix_row(name, matrix, cell));
-  };
-  add("unit", [](const MatrixColumn& column) { return column.task.unit; });
-  add("optimizer", [](const MatrixColumn& column) { return column.optimizer; });
-  add("initial values", [](const MatrixColumn& column) { return column.initial; });
-  add("stands for", [](const MatrixColumn& column) { return column.task.of_paper; });
+  Table table{
+      "On the test set: mean and standard deviation over seeds, with the setting that seed "
+      "101 chose on the validation set: system@learning rate",
+      {"task", "system", "test", "unit", "setting"},
+      {}};
+  for (const MatrixColumn& column : matrix)
+    for (const std::string& system : column.task.systems) {
+      const auto found = column.cells.find(system);
+      table.rows.push_back(
+          {column.task.title, system, reached(column, system), column.task.unit,
+           found == column.cells.end()
+               ? ""
+               : fmt::format("{}\nof {}", found->second.setting, found->second.tried)});
+    }
+  report.table(table);
+}
+
+void tasks(Report& report, const Matrix& matrix) {
+  Table table{
+      "Tasks and how nets learn them", {"task", "stands for", "optimizer", "initial values"}, {}};
+  for (const MatrixColumn& column : matrix)
+    table.rows.push_back(
+        {column.task.title, column.task.of_paper, column.optimizer, column.initial});
   report.table(table);
 }
 
@@ -68,9 +77,9 @@ void retrieval_table(Report& report, const MatrixColumn& column) {
     for (const char* search : {"caption", "image"})
       for (const char* value : {"recall_1", "recall_5", "recall_10", "mean_rank"}) {
         const Metric metric{.value = fmt::format("test_{}_{}", search, value)};
-        row.push_back(fmt::format(
-            "{}\n{}", results == nullptr ? "not run" : results->spread(metric).to_string(1),
-            published[place++]));
+        row.push_back(fmt::format("{}\n{}",
+                                  results == nullptr ? "not run" : measured(metric, *results, 1),
+                                  published[place++]));
       }
     table.rows.push_back(row);
   }
@@ -217,11 +226,11 @@ Matrix columns_of(const Matrix& matrix, int figure) {
 void report_ba2016(Report& report, const Matrix& all, int only, bool seconds) {
   const Matrix matrix = columns_of(all, only);
   test_values(report, matrix);
+  tasks(report, matrix);
   if (only <= 1) retrieval_table(report, matrix.front());
   report_missing(report, matrix);
   not_run(report, matrix);
   report_baselines(report, matrix);
-  report_settings(report, matrix);
   report_data(report, matrix);
   report_curves(report, matrix);
   speed(report, matrix, seconds);

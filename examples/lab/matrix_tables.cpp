@@ -12,6 +12,15 @@ bool includes(const std::vector<std::string>& systems, const std::string& system
   return std::find(systems.begin(), systems.end(), system) != systems.end();
 }
 
+// Those of all tasks, in the order in which they come.
+std::vector<std::string> systems_of(const Matrix& matrix) {
+  std::vector<std::string> systems;
+  for (const MatrixColumn& column : matrix)
+    for (const std::string& system : column.task.systems)
+      if (!includes(systems, system)) systems.push_back(system);
+  return systems;
+}
+
 // How far a test value is from the mean of its items: infinitely, if there are none. Nothing is
 // said of a value that is not finite.
 double distance_from_items(const Metric& metric, const Outcome& training) {
@@ -31,14 +40,6 @@ std::vector<std::string> matrix_row(const std::string& name, const Matrix& matri
 
 std::vector<std::string> matrix_header(const std::string& first, const Matrix& matrix) {
   return matrix_row(first, matrix, [](const MatrixColumn& column) { return column.task.title; });
-}
-
-std::vector<std::string> systems_of(const Matrix& matrix) {
-  std::vector<std::string> systems;
-  for (const MatrixColumn& column : matrix)
-    for (const std::string& system : column.task.systems)
-      if (!includes(systems, system)) systems.push_back(system);
-  return systems;
 }
 
 std::string measured(const Metric& metric, const Results& results, int decimals) {

@@ -16,9 +16,6 @@ std::vector<std::string> matrix_row(const std::string& name, const Matrix& matri
 /// The titles of the tasks.
 std::vector<std::string> matrix_header(const std::string& first, const Matrix& matrix);
 
-/// The systems of all tasks, in the order in which they come.
-std::vector<std::string> systems_of(const Matrix& matrix);
-
 /// "76.20 +- 0.20 (3)", mean, deviation and number of trainings, or how many of them diverged.
 std::string measured(const Metric& metric, const Results& results, int decimals);
 

@@ -13,7 +13,7 @@ namespace {
 
 CaptionSets few_captions() {
   CaptionSets sets = draw_caption_sets(1);
-  sets.train.resize(100);
+  sets.train.resize(500);
   sets.validation.resize(20);
   sets.test.resize(30);
   return sets;
@@ -44,7 +44,7 @@ TEST_CASE("recalls follow from the ranks of captions, image by image") {
 TEST_CASE("all systems learn to search, and differ") {
   std::set<double> found;
   for (const char* system : {"none", "layer", "symmetric", "bag_of_words"}) {
-    const Outcome outcome = small(60).train({{system, 1e-2}, {1}, true});
+    const Outcome outcome = small(150).train({{system, 1e-2}, {1}, true});
     CHECK(outcome.values.at("test") > 50);                  // by chance 33
     CHECK(outcome.values.at("test_image_mean_rank") < 14);  // by chance 15.5
     found.insert(outcome.curve.back().training);
