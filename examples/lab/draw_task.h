@@ -15,7 +15,7 @@ struct DrawTaskOptions {
   Index stretch = 117;   ///< steps between two validations; divides `steps`
   Index watched = 2000;  ///< images of the validation, and of the test for the curve; 0: all
   double rate = 1e-3;
-  double seconds = 150;
+  double seconds = 104;
 };
 
 /// Binarized MNIST: DRAW without normalization, with that of the cells alone (`layer`), as in the

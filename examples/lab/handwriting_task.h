@@ -14,7 +14,7 @@ struct HandwritingTaskOptions {
   Index steps = 600;
   Index stretch = 25;  ///< steps between two validations; divides `steps`
   double rate = 1e-3;
-  double seconds = 100;
+  double seconds = 27;
 };
 
 /// Drawings of Omniglot or Kanji, which a net foretells, or lines of written digits, whose texts it

@@ -122,7 +122,7 @@ MatrixTask reader_task(const StorySets& sets, const ReaderTaskOptions& o) {
           .baselines = {{"any_entity", rule(&StoryBaselines::uniform)},
                         {"last_entity", rule(&StoryBaselines::last)},
                         {"most_frequent_entity", rule(&StoryBaselines::most_frequent)}},
-          .systems = o.systems};
+          .systems = ba2016().task("reader").systems};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

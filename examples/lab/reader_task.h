@@ -15,9 +15,7 @@ struct ReaderTaskOptions {
   Index steps = 1500;
   Index stretch = 75;  ///< steps between two validations; divides `steps`
   double rate = 1e-3;
-  double seconds = 60;
-  /// To train: those with batch normalization take much longer than the others.
-  std::vector<std::string> systems = {"none", "layer", "layer_small_gain", "layer_everywhere"};
+  double seconds = 15;
 };
 
 /// The attentive reader on bAbI. `layer` normalizes both LSTMs, `layer_small_gain` begins with a

@@ -13,7 +13,7 @@ struct RetrievalTaskOptions {
   Index steps = 3000;
   Index stretch = 150;  ///< steps between two validations; divides `steps`
   double rate = 1e-3;
-  double seconds = 120;
+  double seconds = 126;
 };
 
 /// Retrieval across languages: descriptions in one language stand for images, and captions in

@@ -25,14 +25,9 @@ using namespace tapegrad::support;
 namespace {
 
 struct BaFlags : PaperFlags {
-  bool slow = false;
-
   void add_to(Flags& flags) {
     PaperFlags::add_to(flags, "figure",
                        {"figure1", "figure2", "figure3", "figure4", "figure5", "figure6"});
-    flags.setting(
-        "--slow", slow,
-        "Train figure 2 with recurrent batch normalization, too, which takes much longer");
   }
 
   std::uint64_t seed() const { return training.comparison.seed; }
@@ -53,7 +48,6 @@ MatrixTask make_reader_task(const BaFlags& flags) {
   ReaderTaskOptions options;
   if (flags.is_small())
     options = {.hidden = 8, .batch_size = 16, .steps = 12, .stretch = 3, .seconds = 0.1};
-  if (flags.slow) options.systems = ba2016().task("reader").systems;
   constexpr Index task_of_babi = 5;
   StorySets sets = flags.data.empty()
                        ? draw_story_sets(flags.seed())
