@@ -13,7 +13,7 @@ struct PerceptronTaskOptions {
   Index points = 20;       ///< of curves; divides the steps
   Index tested = 0;        ///< images of the test and of the validation; 0: all
   double rate = 1e-3;
-  double seconds = 30;
+  double seconds = 41;
 
   Index steps() const { return images / batch_size; }
 };

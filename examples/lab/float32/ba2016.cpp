@@ -102,7 +102,7 @@ MatrixTask make_perceptron_task(Index batch_size, const BaFlags& flags) {
                                   .points = 4,
                                   .tested = 40,
                                   .seconds = 0.1});
-  return perceptron_task(sets, {.batch_size = batch_size, .seconds = tiny ? 120.0 : 30.0});
+  return perceptron_task(sets, {.batch_size = batch_size, .seconds = tiny ? 120.0 : 41.0});
 }
 
 MatrixTask make_task(const std::string& name, const BaFlags& flags) {
