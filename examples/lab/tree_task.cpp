@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
 #include "support/head_rules.h"
 #include "support/parsing_task.h"
@@ -136,7 +137,7 @@ MatrixTask tree_task(const Treebank& bank, const TreeTaskOptions& o) {
           .seconds = o.seconds,
           .train =
               [data](const TaskTrial& trial) {
-                return train_parser(paper_task("ud_ewt"), *data, trial);
+                return train_parser(xu2019().task("ud_ewt"), *data, trial);
               },
           .baselines = {{"next_word", [data] { return ruled(*data, next_word()); }},
                         {"previous_word", [data] { return ruled(*data, previous_word()); }},
