@@ -78,8 +78,6 @@ class CaptionTraining {
     for (const DescribedImage& image : data.sets.train)
       features_.push_back(data.features.of(image));
   }
-  CaptionTraining(const CaptionTraining&) = delete;  // the batches refer to it
-  CaptionTraining& operator=(const CaptionTraining&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
