@@ -4,6 +4,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of all systems on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, turned: a row for each task; published values in italics
     xu2019 verdicts    what was published, with the verdict and what was measured
+    evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
 import csv
@@ -14,6 +15,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import evidence
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
@@ -52,9 +55,7 @@ def cell(text):
     return "<br>".join(part for part in (measured, published and f"*{published}*", verdict) if part)
 
 
-def turned(file):
-    with file.open(newline="") as opened:
-        table = list(csv.reader(opened))
+def turned(table):
     tasks = [[name, unit] for name, unit in zip(table[0], table[-1])][1:]
     shown = [row for row in table[1:] if row[0] not in ("unit", "optimizer", "initial values")]
     return [["task"] + [row[0].replace(" - ", " − ") for row in shown]] + [
@@ -69,11 +70,23 @@ class Report:
         self.text = subprocess.run([lab, experiment, "--from-ledger", "--runs", ledger, "--report", folder], check=True,
                                    capture_output=True, text=True).stdout
 
+    def verdicts(self):
+        return VERDICT.findall(self.text)
+
+    def verdicts_of_differences(self, what):
+        """Those of the signs of published differences in a table."""
+        cells = [cell for row in self.rows(what) if " - " in row[0] for cell in row[1:]]
+        return [cell.rpartition(": ")[2].replace("not seen", "not seen at this scale") for cell in cells if ": " in cell]
+
+    def rows(self, what):
+        with (self.folder / f"{self.name}_{what}.csv").open(newline="") as opened:
+            return list(csv.reader(opened))
+
     def table(self, what):
         if what == "verdicts":
             return [["published", "here", "measured"]] + [
-                [claim, verdict, measured] for verdict, claim, measured in VERDICT.findall(self.text)]
-        return turned(self.folder / f"{self.name}_{what}.csv")
+                [claim, verdict, measured] for verdict, claim, measured in self.verdicts()]
+        return turned(self.rows(what))
 
 
 def main():
@@ -82,6 +95,8 @@ def main():
         reports = {name.name: Report(name.name, folder) for name in ledger.iterdir() if name.is_dir()}
 
         def table(mark):
+            if mark == "evidence":
+                return markdown(evidence.table(reports))
             experiment, _, what = mark.partition(" ")
             return markdown(reports[experiment].table(what) if what else seeds_of(mark))
 
