@@ -128,7 +128,7 @@ class CaptionTraining {
                              .captions[static_cast<std::size_t>(caption)]);
       images.push_back(features_[static_cast<std::size_t>(image)]);
     }
-    const CaptionBatch batch(data_.vocabulary, captions);
+    const SentenceBatch batch = caption_batch(data_.vocabulary, captions);
     const Tensor costs = net_.costs(net_.caption(batch.words, batch.lengths),
                                     net_.image(feature_rows(images, data_.features.count())));
     return contrastive_sum(costs, flags_.margin) *
@@ -172,7 +172,7 @@ int answer(const OrderFlags& flags, const CaptionData& data) {
   load_best(flags.run_flags.resume, last, net);
   std::vector<std::vector<DescriptionFeatures::Feature>> images;
   for (const DescribedImage& image : data.sets.test) images.push_back(data.features.of(image));
-  const CaptionBatch query(data.vocabulary, {&flags.query, 1});
+  const SentenceBatch query = caption_batch(data.vocabulary, {&flags.query, 1});
   const Tensor costs = net.costs(net.caption(query.words, query.lengths),
                                  net.image(feature_rows(images, data.features.count())));
   const Indices order = argsort(costs);
