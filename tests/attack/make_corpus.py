@@ -197,6 +197,17 @@ write("stories", "no_entity", story.replace("\tBill", "\ttable"))
 write("stories", "long", "".join(f"{i} Bill went to the garden.\n" for i in range(1, 40)) + "40 Who?\tBill\n")
 write("stories", "not_utf8", story.encode().replace(b"milk", b"m\xff\x00k"))
 
+book = "_BOOK_TITLE_ : A_Book.txt\nA cat sat .\nIt saw a dog .\nThe dog ran .\n"
+write("books", "good", book + book)
+write("books", "empty", "")
+write("books", "empty_lines", book.replace(".\n", ".\n\n"))
+write("books", "line_ends", book.replace("\n", "\r\n"))
+write("books", "no_title", book.split("\n", 1)[1])
+write("books", "title_without_name", "_BOOK_TITLE_ :\n")
+write("books", "titles_only", "_BOOK_TITLE_ : A\n" * 3)
+write("books", "long_sentence", book + "word " * 100 + "\n" + book)
+write("books", "not_utf8", book.encode().replace(b"cat", b"c\xff\x00t"))
+
 write("hypernyms", "good", "0\t1\n1\t2\n0\t2\n3\t2\n")
 write("hypernyms", "names", "0\tdog.n.01\n1\tanimal.n.01\n")
 write("hypernyms", "empty", "")
