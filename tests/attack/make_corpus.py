@@ -208,6 +208,18 @@ write("books", "titles_only", "_BOOK_TITLE_ : A\n" * 3)
 write("books", "long_sentence", book + "word " * 100 + "\n" + book)
 write("books", "not_utf8", book.encode().replace(b"cat", b"c\xff\x00t"))
 
+pairs = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n1\tA dog\tIt\t4.5\tNEUTRAL\n"
+write("pairs", "good", pairs + "2\ta\tb\t1\tX\n")
+write("pairs", "empty", "")
+write("pairs", "heading_only", pairs.split("\n")[0] + "\n")
+write("pairs", "line_ends", pairs.replace("\n", "\r\n"))
+write("pairs", "cut", pairs[:-12])
+write("pairs", "six_columns", pairs[:-1] + "\tY\n")
+write("pairs", "score_out_of_range", pairs.replace("4.5", "1e300"))
+write("pairs", "no_score", pairs.replace("4.5", "nan"))
+write("pairs", "no_words", pairs.replace("A dog", ""))
+write("pairs", "not_utf8", pairs.encode().replace(b"dog", b"d\xff\x00g"))
+
 write("hypernyms", "good", "0\t1\n1\t2\n0\t2\n3\t2\n")
 write("hypernyms", "names", "0\tdog.n.01\n1\tanimal.n.01\n")
 write("hypernyms", "empty", "")
