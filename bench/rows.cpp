@@ -201,28 +201,42 @@ BenchRow layernorm(Index rows, Index columns, bool readable) {
           }};
 }
 
+// The same row with products in bfloat16.
+BenchRow in_bfloat16(const char* name, const BenchRow& row) {
+  return {name, [=]() -> Step {
+            return [step = row.prepare()] {
+              const PrecisionScope products(Precision::bfloat16);
+              step();
+            };
+          }};
+}
+
 }  // namespace
 
 std::vector<BenchRow> rows() {
-  std::vector<BenchRow> list{
-      mlp("mlp", 128, "layer"),
-      mlp("mlp_nonorm", 128, "none"),
-      mlp("mlp_bn", 128, "batch"),
-      mlp("mlp_b4", 4, "layer"),
-      mlp("mlp_b32", 32, "layer"),
-      cnn(),
-      char_rnn("rnn", Cell::rnn_tanh, "none"),
-      char_rnn("lstm", Cell::lstm, "none"),
-      char_rnn("gru", Cell::gru, "none"),
-      char_rnn("lnlstm", Cell::lstm, "layer"),
-      handwriting(),
-      transformer("transformer", {}, 128, 16),
-      transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
-      transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4),
-      draw(),
-      overhead(),
-      matmul1024(),
-      attention4096()};
+  const BenchRow large = mlp("mlp", 128, "layer");
+  const BenchRow medium =
+      transformer("transformer_m", {.layers = 6, .heads = 6, .channels = 384}, 256, 4);
+  std::vector<BenchRow> list{large,
+                             in_bfloat16("mlp_bf16", large),
+                             mlp("mlp_nonorm", 128, "none"),
+                             mlp("mlp_bn", 128, "batch"),
+                             mlp("mlp_b4", 4, "layer"),
+                             mlp("mlp_b32", 32, "layer"),
+                             cnn(),
+                             char_rnn("rnn", Cell::rnn_tanh, "none"),
+                             char_rnn("lstm", Cell::lstm, "none"),
+                             char_rnn("gru", Cell::gru, "none"),
+                             char_rnn("lnlstm", Cell::lstm, "layer"),
+                             handwriting(),
+                             transformer("transformer", {}, 128, 16),
+                             transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
+                             medium,
+                             in_bfloat16("transformer_m_bf16", medium),
+                             draw(),
+                             overhead(),
+                             matmul1024(),
+                             attention4096()};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
   return list;

@@ -55,6 +55,9 @@ function(tapegrad_library name definition)
     set_source_files_properties(${kernels} PROPERTIES
       COMPILE_OPTIONS -fvisibility=hidden SKIP_PRECOMPILE_HEADERS ON)
   endif()
+  # GCC 12 warns of undefined values in its own <immintrin.h>.
+  set_property(SOURCE ${PROJECT_SOURCE_DIR}/ops/kernels/product/bfloat16_x86.cpp APPEND PROPERTY
+    COMPILE_OPTIONS $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   # A target that links both would compile every file in double precision: CMake refuses it, and
   # $<LINK_ONLY:...> leaves the choice to each source file.
   set_target_properties(${name} PROPERTIES INTERFACE_TAPEGRAD_SCALAR ${name})

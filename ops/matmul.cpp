@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/precision.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
@@ -51,7 +52,7 @@ std::vector<Index> matrix_offsets(const Shape& operand, const Shape& batch) {
   return offsets;
 }
 
-Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
+Tensor product(const Tensor& a, const Tensor& b, Transposed t, Precision precision) {
   const Index m = a.shape()[t.a ? -1 : -2], k = a.shape()[t.a ? -2 : -1];
   const Index n = b.shape()[t.b ? -2 : -1];
   const Shape batch = broadcast("matmul", leading(a.shape()), leading(b.shape()));
@@ -62,21 +63,23 @@ Tensor product(const Tensor& a, const Tensor& b, Transposed t) {
   real* out = c.mutable_data();
   const Index stride_a = a.shape()[-1], stride_b = b.shape()[-1];
   if (batch.size() == 1) {
-    kernels::gemm(m, n, k, {a.data(), stride_a, t.a}, {b.data(), stride_b, t.b}, {}, out, n);
+    kernels::gemm(m, n, k, {a.data(), stride_a, t.a}, {b.data(), stride_b, t.b}, {}, out, n,
+                  precision);
     return c;
   }
   const auto offsets_a = matrix_offsets(a.shape(), batch);
   const auto offsets_b = matrix_offsets(b.shape(), batch);
   kernels::gemm_batch(m, n, k, {a.data(), stride_a, t.a}, offsets_a, {b.data(), stride_b, t.b},
-                      offsets_b, out);
+                      offsets_b, out, precision);
   return c;
 }
 
 // The product of two matrices, started from a row instead of zeros.
-Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row) {
+Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row, Precision precision) {
   const Index m = a.shape()[0], k = a.shape()[1], n = b.shape()[1];
   Tensor c = Tensor::uninitialized({m, n});
-  kernels::gemm(m, n, k, {a.data(), k}, {b.data(), n}, {row.data(), 0}, c.mutable_data(), n);
+  kernels::gemm(m, n, k, {a.data(), k}, {b.data(), n}, {row.data(), 0}, c.mutable_data(), n,
+                precision);
   return c;
 }
 
@@ -98,13 +101,16 @@ Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
     const Tensor rows = reshape(a, Shape{a.shape().count(0, a.rank() - 1), a.shape()[-1]});
     return reshape(matmul(rows, b, t), a.shape().with(-1, b.shape()[t.b ? -2 : -1]));
   }
-  const auto to_a = [b, t](const Tensor& g) {
+  const Precision precision = PrecisionScope::active();
+  const auto to_a = [b, t, precision](const Tensor& g) {
+    const PrecisionScope same(precision);
     return t.a ? matmul(b, g, {.a = t.b, .b = true}) : matmul(g, b, {.a = false, .b = !t.b});
   };
-  const auto to_b = [a, t](const Tensor& g) {
+  const auto to_b = [a, t, precision](const Tensor& g) {
+    const PrecisionScope same(precision);
     return t.b ? matmul(g, a, {.a = true, .b = t.a}) : matmul(a, g, {.a = !t.a, .b = false});
   };
-  return record("matmul", product(a, b, t), place, edge(a, to_a), edge(b, to_b));
+  return record("matmul", product(a, b, t, precision), place, edge(a, to_a), edge(b, to_b));
 }
 
 Tensor composite::linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -123,10 +129,17 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place p
     const Tensor rows = reshape(x, {x.shape().count(0, x.rank() - 1), x.shape()[-1]});
     return reshape(linear(rows, weight, bias), x.shape().with(-1, weight.shape()[1]));
   }
-  const auto to_x = [weight](const Tensor& g) { return matmul(g, weight, {.b = true}); };
-  const auto to_weight = [x](const Tensor& g) { return matmul(x, g, {.a = true}); };
+  const Precision precision = PrecisionScope::active();
+  const auto to_x = [weight, precision](const Tensor& g) {
+    const PrecisionScope same(precision);
+    return matmul(g, weight, {.b = true});
+  };
+  const auto to_weight = [x, precision](const Tensor& g) {
+    const PrecisionScope same(precision);
+    return matmul(x, g, {.a = true});
+  };
   const auto to_bias = [](const Tensor& g) { return sum(g, 0); };
-  return record("linear", product_onto(x, weight, bias), place, edge(x, to_x),
+  return record("linear", product_onto(x, weight, bias, precision), place, edge(x, to_x),
                 edge(weight, to_weight), edge(bias, to_bias));
 }
 

@@ -10,6 +10,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/internal/interlude.h"
+#include "tapegrad/core/precision.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/internal/reverse_sweep.h"
@@ -84,6 +85,7 @@ class Repeatable {
       : f_(f),
         xs_(xs),
         composite_(Composite::active()),
+        precision_(PrecisionScope::active()),
         changed_computation_(ChangedComputation::innermost()) {}
 
   Tensor first(const Tape& tape) {
@@ -114,7 +116,7 @@ class Repeatable {
                         "recompute: a Random that the function drew from has ended; let it live "
                         "until the sweep");
     const std::int32_t begin = tape.size();
-    const Restored restored(drawn_, composite_);
+    const Restored restored(drawn_, composite_, precision_);
     const Tensor y = f_(xs_);
     expect<TapeError>(fingerprint_of(tape, begin, y) == fingerprint_,
                       "recompute: the function did something else the second time, with a result "
@@ -127,8 +129,8 @@ class Repeatable {
   // While in scope, restores the conditions of the first time.
   class Restored {
    public:
-    Restored(const std::vector<RandomJournal::Entry>& drawn, bool composite)
-        : recomputation_(recomputation_active), composite_(composite) {
+    Restored(const std::vector<RandomJournal::Entry>& drawn, bool composite, Precision precision)
+        : recomputation_(recomputation_active), composite_(composite), precision_(precision) {
       now_.reserve(drawn.size());  // nothing fails from here on
       recomputation_active = true;
       for (const auto& [random, state] : drawn) {
@@ -147,12 +149,14 @@ class Repeatable {
    private:
     bool recomputation_;
     Composite composite_;
+    PrecisionScope precision_;
     std::vector<RandomJournal::Entry> now_;
   };
 
   Function f_;
   std::vector<Tensor> xs_;
   bool composite_;
+  Precision precision_;
   std::uint64_t changed_computation_;
   std::vector<RandomJournal::Entry> drawn_;  // from these, in these states
   std::vector<std::pair<Parameter, std::uint64_t>> read_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tapegrad/core/parallel.h"
+#include "tapegrad/core/precision.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/flags.h"
 
@@ -21,14 +22,18 @@ struct SaveInterval {
 /// Example: `parse_save_interval("5m")->seconds`
 std::optional<SaveInterval> parse_save_interval(std::string text);
 
-/// The flags of every training program. Of them, only --shards affects its result.
+/// The flags of every training program. Of them, only --shards and --precision affect its result.
 /// Example: `RunFlags own; Flags program("copy", "Copies."); own.add_to(program)`
 struct RunFlags {
   Index shards = 0;  ///< 0: as many as there are processes
+  std::string precision = "float";
   int threads = tapegrad::threads();
   std::string log_dir, save, save_every, resume;
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false, tensorboard = false;
+
+  /// That of --precision.
+  Precision products() const { return precision == "bf16" ? Precision::bfloat16 : Precision::full; }
 
   void add_to(Flags& flags) {
     flags
@@ -36,6 +41,11 @@ struct RunFlags {
                   "Parts of each batch, which several processes share out; results depend on it, "
                   "not on their number (default: one for each process)")
         ->check(between(0, 1 << 16));
+    flags
+        .training("--precision", precision,
+                  "Matrix products in float, or in bf16, which rounds their operands to bfloat16: "
+                  "faster on processors with AVX512_BF16 or AMX; weights and sums stay in float")
+        ->check(CLI::IsMember({"float", "bf16"}));
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
         ->check(between(1, 1024));
     flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")

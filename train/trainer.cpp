@@ -159,6 +159,7 @@ void Trainer::expect_trainable(const Task& task) const {
 
 int Trainer::train(const Task& task) const {
   expect_trainable(task);
+  const PrecisionScope products(run_.products());
   Training updates(optimizer_, run_, task.net, task.steps.total);
   updates.after_updates(task.project);
   const RunState state =

@@ -2,11 +2,13 @@
 """tapegrad and its peers side by side: compare.py BENCH [ROW...] [--with PEERS] [--rounds N] [--json FILE] ...
 
 Each round of a row measures tapegrad and then each peer, so that all see the same machine; figures are medians over the
-rounds. PYTHON names the interpreters in which peers are looked for, separated by colons."""
+rounds. A row is ahead of a peer when the whole interval of the ratio is above 1. PYTHON names the interpreters in which
+peers are looked for, separated by colons."""
 
 import argparse
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import re
@@ -22,6 +24,8 @@ debian_python, debian_packages = "/usr/bin/python3", "/usr/lib/python3/dist-pack
 debian_libraries = pathlib.Path("/usr/lib") / f"{os.uname().machine}-linux-gnu"
 # glibc keeps what is freed instead of giving it back to the system and asking for fresh pages in every step.
 page_reuse = {"MALLOC_TRIM_THRESHOLD_": str(2**40), "MALLOC_TOP_PAD_": str(2**26), "MALLOC_MMAP_MAX_": "0"}
+# MKL asks this function whether the processor is Intel's; on others it takes its kernels for AVX2.
+mkl_everywhere = "int mkl_serv_intel_cpu_true(void) { return 1; }\n"
 
 
 @dataclasses.dataclass
@@ -34,6 +38,7 @@ class Peer:
     flags: tuple = ()
     environment: dict = dataclasses.field(default_factory=dict)
     debian: bool = False
+    mkl: bool = False
 
     def command(self, build_folder):
         """The command that runs it, or None if it is not installed."""
@@ -65,13 +70,15 @@ def kernels():
 
 openmp, openblas = blas("openmp", "LD_LIBRARY_PATH"), blas("pthread", "LD_PRELOAD")
 peers = {
-    "pytorch": Peer("pytorch.py", "torch", "pip install torch numpy", "eager, pages reused", environment=page_reuse),
+    "pytorch": Peer("pytorch.py", "torch", "pip install torch numpy", "eager, pages reused",
+                    environment=page_reuse, mkl=True),
     "pytorch_compiled": Peer("pytorch.py", "torch", "pip install torch numpy", "torch.compile, pages reused",
-                             flags=("--compiled",), environment=page_reuse),
+                             flags=("--compiled",), environment=page_reuse, mkl=True),
     "pytorch_debian": Peer("pytorch.py", "torch", "apt install python3-torch libopenblas0-openmp",
                            f"eager, {'OpenBLAS with OpenMP' if openmp else 'the BLAS of the system'}, pages reused",
                            environment=page_reuse | openmp | kernels(), debian=True),
-    "libtorch": Peer("libtorch.cpp", "torch", "pip install torch numpy", "C++, pages reused", environment=page_reuse),
+    "libtorch": Peer("libtorch.cpp", "torch", "pip install torch numpy", "C++, pages reused",
+                     environment=page_reuse, mkl=True),
     "jax": Peer("jax_rows.py", "jax", "pip install jax", "jit, pinned to as many processors as threads"),
     "mlx": Peer("mlx_rows.py", "mlx.core", "pip install 'mlx[cpu]'",
                 f"compiled, {'OpenBLAS in the place of' if openblas else 'with'} its reference BLAS, pages reused, "
@@ -107,6 +114,14 @@ def built(source, torch, python, build_folder):
     return program
 
 
+def preloaded(source, name, build_folder):
+    """The environment that puts the function of this C source before a library's own."""
+    library = pathlib.Path(build_folder).resolve() / f"{name}.so"
+    subprocess.run([os.environ.get("CC", "cc"), "-x", "c", "-shared", "-fPIC", "-o", library, "-"], input=source,
+                   text=True, check=True)
+    return {"LD_PRELOAD": str(library)}
+
+
 class Failure(Exception):
     """A measurement that failed. expected: the peer cannot do the row."""
 
@@ -127,14 +142,17 @@ def measure(command, environment, row, threads):
         return json.loads(file.read_text().splitlines()[-1])
 
 
-def find(chosen, bench, threads):
+def find(chosen, bench, threads, mkl_as_installed):
     """Command and environment of each implementation that is installed; prints the others."""
-    found = {"tapegrad": ([bench], None)}
+    found, build_folder = {"tapegrad": ([bench], None)}, pathlib.Path(bench).parent
     for name in chosen:
         peer = peers[name]
         try:
-            command = peer.command(pathlib.Path(bench).parent)
-        except subprocess.CalledProcessError as error:
+            command = peer.command(build_folder)
+            if command and peer.mkl and not mkl_as_installed:
+                peer.environment = peer.environment | preloaded(mkl_everywhere, "mkl_everywhere", build_folder)
+                peer.settings += ", MKL's kernels for Intel on every processor"
+        except (subprocess.CalledProcessError, FileNotFoundError) as error:
             print(f"bench: {name} is skipped: {error}", file=sys.stderr)
             continue
         if command:
@@ -142,6 +160,23 @@ def find(chosen, bench, threads):
         else:
             print(f"bench: {name} is skipped: it is not installed; install it with: {peer.install}", file=sys.stderr)
     return found
+
+
+def interval(ratios):
+    """An interval that holds the median of ratios in 95 of 100 cases, by the sign test, which assumes no distribution;
+    None for fewer than six."""
+    ordered, outside, tail = sorted(ratios), 0, 0.0
+    while (tail := tail + math.comb(len(ordered), outside) / 2 ** len(ordered)) <= 0.025:
+        outside += 1
+    return (ordered[outside - 1], ordered[-outside]) if outside else None
+
+
+def judged(ratios):
+    """The interval of ratios and what it says, in words."""
+    if (between := interval(ratios)) is None:
+        return "-"
+    least, most = between
+    return f"{least:.2f} to {most:.2f}" + (" ahead" if least > 1 else " behind" if most < 1 else "")
 
 
 def compare(row, found, rounds, threads):
@@ -191,7 +226,9 @@ def main():
     parser.add_argument("--with", dest="peers", metavar="PEERS",
                         help=f"peers, separated by commas, of {', '.join(peers)} (all that are installed)")
     parser.add_argument("--threads", type=int, default=min(2, os.cpu_count() or 1))
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=7, help="of each row; six or more for an interval (7)")
+    parser.add_argument("--mkl-as-installed", action="store_true",
+                        help="leave MKL, in PyTorch, its slower kernels on processors of other makers than Intel")
     parser.add_argument("--json", help="also write one JSON object per row and implementation to this file")
     parser.add_argument("--check", action="store_true", help="measure nothing; check that the loss of each peer falls")
     flags = parser.parse_intermixed_args()
@@ -206,7 +243,7 @@ def main():
             parser.error(f"unknown peer {name}; available: {', '.join(peers)}")
     if flags.rounds < 1 or flags.threads < 1:
         parser.error("--rounds and --threads must be at least 1")
-    found = find(chosen, flags.bench, flags.threads)
+    found = find(chosen, flags.bench, flags.threads, flags.mkl_as_installed)
     if len(found) == 1:
         sys.exit("bench: no peer is installed")
 
@@ -222,23 +259,26 @@ def main():
 
     lines, notes, where = [], {}, place()
     save(lines, flags.json)  # fails before anything is measured if the file cannot be written
-    print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}")
+    print(f"{'row':<28} {'implementation':<17} {'ms':>10} {'spread':>7} {'ratio':>7} {'peak MB':>8}  95 %")
     for row in flags.rows or listed:
         measured, fine = compare(row, found, flags.rounds, flags.threads)
-        good, own = good and fine, None
+        good, own, own_rounds = good and fine, None, []
         for name, rounds in measured.items():
             if not rounds:
                 print(f"{row:<28} {name:<17} {'-':>10} {'-':>7} {'-':>7} {'-':>8}")
                 continue
             times = [line["ms"] for line in rounds]
             ms, peak = statistics.median(times), max(line["peak_rss_mb"] for line in rounds)
-            own = ms if name == "tapegrad" else own
+            if name == "tapegrad":
+                own, own_rounds = ms, times
             ratio = ms / own if own else None
+            ratios = [time / mine for time, mine in zip(times, own_rounds)] if name != "tapegrad" else []
             print(f"{row:<28} {name:<17} {ms:>10.3f} {(max(times) - min(times)) / ms:>7.0%} "
-                  f"{'-' if ratio is None else format(ratio, '.2f'):>7} {peak:>8.0f}", flush=True)
+                  f"{'-' if ratio is None else format(ratio, '.2f'):>7} {peak:>8.0f}  {judged(ratios)}", flush=True)
             if rounds[0].get("note"):
                 notes[f"{name} {row}"] = rounds[0]["note"]
-            line = rounds[0] | {"implementation": name, "ms": ms, "rounds": times, "ratio": ratio, "peak_rss_mb": peak}
+            line = rounds[0] | {"implementation": name, "ms": ms, "rounds": times, "ratio": ratio,
+                                "interval": interval(ratios), "peak_rss_mb": peak}
             if "us_per_op" in line:
                 line["us_per_op"] = statistics.median(each["us_per_op"] for each in rounds)
             lines.append(line | where | ({"settings": peers[name].settings} if name in peers else {}))

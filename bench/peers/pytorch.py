@@ -27,8 +27,8 @@ def graph_breaks():
     return "not compiled as a whole: " + "; ".join(sorted(reasons)) if reasons else ""
 
 
-def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None):
-    """A step: forward, backward, optimizer."""
+def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None, bf16=False):
+    """A step: forward, backward, optimizer. bf16: products in bfloat16, as autocast chooses them."""
     try:
         optimizer = optimizer(net.parameters(), lr=1e-3, fused=True)
     except (RuntimeError, TypeError):  # before 2.4 there are no fused optimizers for processors
@@ -37,7 +37,8 @@ def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None):
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of()
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            loss = loss_of()
         loss.backward()
         if clip:
             nn.utils.clip_grad_norm_(net.parameters(), clip)
@@ -47,20 +48,20 @@ def minimizing(net, loss_of, optimizer=torch.optim.Adam, clip=None):
     return step
 
 
-def training(net, inputs, targets, optimizer=torch.optim.Adam, clip=None):
+def training(net, inputs, targets, **options):
     """The same for the cross entropy over the last dimension."""
-    return minimizing(net, lambda: F.cross_entropy(net(inputs).flatten(0, -2), targets.flatten()), optimizer, clip)
+    return minimizing(net, lambda: F.cross_entropy(net(inputs).flatten(0, -2), targets.flatten()), **options)
 
 
-def on_images(net, batch):
-    return training(net, torch.rand(batch, 1, 28, 28), torch.full((batch,), 3))
+def on_images(net, batch, **options):
+    return training(net, torch.rand(batch, 1, 28, 28), torch.full((batch,), 3), **options)
 
 
-def mlp(batch, norm=nn.LayerNorm):
+def mlp(batch, norm=nn.LayerNorm, **options):
     layers = [nn.Flatten()]
     for size_in, size_out in ((784, 1024), (1024, 1024)):
         layers += [nn.Linear(size_in, size_out)] + ([norm(size_out)] if norm else []) + [nn.ReLU()]
-    return on_images(nn.Sequential(*layers, nn.Linear(1024, 10)), batch)
+    return on_images(nn.Sequential(*layers, nn.Linear(1024, 10)), batch, **options)
 
 
 def cnn():
@@ -195,9 +196,10 @@ class Transformer(nn.Module):
         return self.norm(self.blocks(x)) @ self.tokens.weight.T
 
 
-def transformer(layers, channels, heads, length, batch, dropout=0.0):
+def transformer(layers, channels, heads, length, batch, dropout=0.0, **options):
     net = Transformer(layers, channels, heads, length, dropout)
-    return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)), torch.optim.AdamW)
+    return training(net, torch.randint(65, (batch, length)), torch.randint(65, (batch, length)),
+                    optimizer=torch.optim.AdamW, **options)
 
 
 class Draw(nn.Module):
@@ -302,13 +304,14 @@ def layernorm(rows, columns, composite):
     return sweep(normalized, torch.randn(rows, columns), x)
 
 
-rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None),
+rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_nonorm": lambda: mlp(128, None),
         "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "mlp_b32": lambda: mlp(32), "cnn": cnn,
         "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
         "handwriting": handwriting, "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
-        "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "draw": draw, "overhead": overhead,
+        "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
+        "transformer_m_bf16": lambda: transformer(6, 384, 6, 256, 4, bf16=True), "draw": draw, "overhead": overhead,
         "matmul1024": matmul1024, "attention4096": attention4096}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)

@@ -11,21 +11,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-const Metric rise{.value = "rise", .worst = 100, .of_items = true};
-
-// By how much small batches raise the test errors of a system, seed by seed and image by image.
-Results rises(const Results& large, const Results& small) {
-  Results results = small;
-  for (std::size_t seed = 0; seed < results.trainings.size(); ++seed) {
-    Outcome& outcome = results.trainings[seed];
-    const Outcome& before = large.trainings[seed];
-    outcome.values[rise.value] = test_error.of(outcome) - test_error.of(before);
-    std::transform(outcome.items.begin(), outcome.items.end(), before.items.begin(),
-                   outcome.items.begin(), std::minus<>());
-  }
-  return results;
-}
-
 // The claim that `a` ends better than `b`, and what both end with.
 PublishedClaim ahead(const std::string& statement, const Metric& metric, const Results& a,
                      const Results& b) {
@@ -51,7 +36,6 @@ PublishedClaim level(const std::string& statement, const std::vector<Results>& r
 
 }  // namespace
 
-const Metric test_error{.value = "test_error", .worst = 100, .of_items = true};
 const Metric test_accuracy{
     .value = "test_accuracy", .higher_is_better = true, .worst = 0, .of_items = true};
 const Metric first_epoch_loss{.value = "first_epoch_loss"};
@@ -61,28 +45,6 @@ const Results& of_system(const std::vector<Results>& results, const std::string&
                                   [&](const Results& each) { return each.system == system; });
   expect<DataError>(found != results.end(), "{}: no such system has been trained", system);
   return *found;
-}
-
-std::vector<PublishedClaim> batch_size_claims(const std::vector<Results>& large,
-                                              const std::vector<Results>& small) {
-  std::vector<PublishedClaim> claims{
-      ahead("With batches of 128 layer normalization has a lower test error than none.", test_error,
-            of_system(large, "layer"), of_system(large, "none"))};
-  for (const std::string rival : {"batch", "batch_hidden"}) {
-    const std::string who = rival == "batch" ? "batch normalization of all layers"
-                                             : "batch normalization of the hidden layers only, a "
-                                               "control that the paper does not have";
-    claims.push_back(ahead(
-        fmt::format("With batches of 4 layer normalization has a lower test error than {}.", who),
-        test_error, of_system(small, "layer"), of_system(small, rival)));
-    claims.push_back(ahead(
-        fmt::format("From batches of 128 to batches of 4, on equally many images, the test error "
-                    "of layer normalization rises less than that of {}.",
-                    who),
-        rise, rises(of_system(large, "layer"), of_system(small, "layer")),
-        rises(of_system(large, rival), of_system(small, rival))));
-  }
-  return claims;
 }
 
 std::vector<PublishedClaim> system_claims(const std::vector<Results>& results) {

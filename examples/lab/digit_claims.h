@@ -6,21 +6,15 @@
 #include "lab/claim.h"
 #include "tapegrad/core/indices.h"
 
-/// What Ba et al. 2016 and Xu et al. 2019 say about networks that read digits.
+/// What Ba et al. 2016 and Xu et al. 2019 say about convolutional networks that read digits, and
+/// the floor under losses of normalized logits.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-extern const Metric test_error;        ///< of the mlp, in percent
 extern const Metric test_accuracy;     ///< of the cnn, in percent
 extern const Metric first_epoch_loss;  ///< of the cnn, while training
 
 /// The results of a system. Throws DataError if it is not among them.
 const Results& of_system(const std::vector<Results>& results, const std::string& system);
-
-/// Ba et al. 2016, section 6.6 and figure 6, judged by test errors, and the same against
-/// `batch_hidden` as a control. Both lists have the systems none, layer, batch and batch_hidden.
-///   large, small: trainings with batches of 128 and of 4, on equally many images
-std::vector<PublishedClaim> batch_size_claims(const std::vector<Results>& large,
-                                              const std::vector<Results>& small);
 
 /// Points of accuracy within which systems are called level. It was fixed before any training.
 inline constexpr double level_margin = 2;

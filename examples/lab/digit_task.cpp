@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/tapegrad.h"
@@ -94,7 +95,7 @@ MatrixTask digit_task(const support::ImageSets& sets, const DigitTaskOptions& o)
           .seconds = o.seconds,
           .train =
               [data](const TaskTrial& trial) {
-                return train_conv_net(paper_task("mnist"), *data, trial);
+                return train_conv_net(xu2019().task("mnist"), *data, trial);
               },
           .baselines = {{"majority", [data] { return majority_of_digits(*data); }}}};
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "lab/detaching.h"
-
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
@@ -75,12 +73,21 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
     column.optimizer = stated(any.configuration, "optimizer");
     column.initial = stated(any.configuration, "initial values");
   }
-  for (const std::string& system : paper_norms)
+  for (const std::string& system : task.systems)
     if (!best_setting(task, system, records).empty())
       column.cells.emplace(system, make_cell(task, system, records, first, count));
   if (const auto bar = column.baselines.find(task.bar); bar != column.baselines.end())
     column.task.metric.baseline = bar->second;
   return column;
+}
+
+Matrix read_matrix(const Paper& paper, Ledger& ledger, std::uint64_t first, Index count) {
+  Matrix matrix;
+  for (const PaperTask& task : paper.tasks) {
+    ledger.begin(fmt::format("{}/{}", paper.name, task.name), "");
+    matrix.push_back(make_column(task, ledger.records(), first, count));
+  }
+  return matrix;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

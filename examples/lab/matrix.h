@@ -12,7 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// What each system may choose on the validation set: a form of its norm, and the learning rate.
 struct NormSetting {
-  std::string norm;  ///< for `NormSpec`: "ada:c=2"
+  std::string norm;  ///< for `NormSpec`: "ada:c=2"; or a system that the task knows
   double rate;
 
   /// "ada:c=2@0.003": its folder in the ledger
@@ -44,7 +44,7 @@ struct MatrixColumn {
   const Results* of(const std::string& system) const;
 };
 
-/// Systems times tasks, in the order of `paper_tasks`.
+/// Systems times tasks, in the order of the paper.
 using Matrix = std::vector<MatrixColumn>;
 
 /// The column of a task from its records. Records without an "@" in the name of their system are
@@ -52,6 +52,9 @@ using Matrix = std::vector<MatrixColumn>;
 ///   first, count: of the seeds that a complete cell has
 MatrixColumn make_column(const PaperTask& task, const Records& records, std::uint64_t first,
                          Index count);
+
+/// What the ledger has of all tasks of a paper. Throws what `Ledger::records` throws.
+Matrix read_matrix(const Paper& paper, Ledger& ledger, std::uint64_t first, Index count);
 
 /// Of these settings, as named in the records of one system, the one with the best validation; ""
 /// if none was tried.

@@ -8,23 +8,11 @@
 
 #include "lab/detaching.h"
 #include "lab/matrix_picture.h"
+#include "lab/matrix_tables.h"
+#include "lab/paper_xu2019.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
-
-// A row of a table, with a cell for each task.
-using RowOfCells = std::function<std::string(const MatrixColumn&)>;
-
-std::vector<std::string> row(const std::string& name, const Matrix& matrix,
-                             const RowOfCells& cell) {
-  std::vector<std::string> cells{name};
-  for (const MatrixColumn& column : matrix) cells.push_back(cell(column));
-  return cells;
-}
-
-std::vector<std::string> header(const std::string& first, const Matrix& matrix) {
-  return row(first, matrix, [](const MatrixColumn& column) { return column.task.title; });
-}
 
 std::string name_of(const SystemPair& pair) { return fmt::format("{} - {}", pair.a, pair.b); }
 
@@ -49,14 +37,6 @@ double published_advantage(const PaperTask& task, const SystemPair& pair) {
   return task.metric.advantage(value(pair.a), value(pair.b));
 }
 
-std::string measured(const PaperTask& task, const Results& results) {
-  const auto diverged = std::count_if(results.trainings.begin(), results.trainings.end(),
-                                      [](const Outcome& training) { return training.diverged(); });
-  const std::size_t count = results.trainings.size();
-  if (diverged > 0) return fmt::format("{} of {} diverged", diverged, count);
-  return fmt::format("{} ({})", results.spread(task.metric).to_string(task.decimals), count);
-}
-
 std::string system_cell(const MatrixColumn& column, const std::string& system) {
   const PaperTask& task = column.task;
   const std::string below = published(task, system);
@@ -66,15 +46,8 @@ std::string system_cell(const MatrixColumn& column, const std::string& system) {
   const std::size_t trained = results.trainings.size();
   if (!missing.empty())
     return fmt::format("{} of {} seeds\n{}", trained, trained + missing.size(), below);
-  return fmt::format("{}\n{}{}", measured(task, results), below,
+  return fmt::format("{}\n{}{}", measured(task.metric, results, task.decimals), below,
                      has_learned(task.metric, results) ? "" : ": not learned");
-}
-
-const char* mark(const std::optional<Verdict>& verdict) {
-  if (!verdict) return "not learned";
-  return *verdict == Verdict::borne_out      ? "borne out"
-         : *verdict == Verdict::contradicted ? "contradicted"
-                                             : "not seen";
 }
 
 // What is published of a difference, in words: "+1.5", or who diverged.
@@ -110,21 +83,22 @@ std::string difference_cell(const MatrixColumn& column, const SystemPair& pair) 
 }
 
 void table(Report& report, const Matrix& matrix, const PaperTable& of_paper) {
-  Table table{
-      fmt::format("Table {}: {}", of_paper.number, of_paper.title), header("system", matrix), {}};
+  Table table{fmt::format("Table {}: {}", of_paper.number, of_paper.title),
+              matrix_header("system", matrix),
+              {}};
   for (const std::string& system : of_paper.systems)
-    table.rows.push_back(row(
+    table.rows.push_back(matrix_row(
         system, matrix, [&](const MatrixColumn& column) { return system_cell(column, system); }));
   for (const SystemPair& pair : of_paper.differences)
-    table.rows.push_back(row(name_of(pair), matrix, [&](const MatrixColumn& column) {
+    table.rows.push_back(matrix_row(name_of(pair), matrix, [&](const MatrixColumn& column) {
       return difference_cell(column, pair);
     }));
   table.rows.push_back(
-      row("optimizer", matrix, [](const MatrixColumn& column) { return column.optimizer; }));
+      matrix_row("optimizer", matrix, [](const MatrixColumn& column) { return column.optimizer; }));
+  table.rows.push_back(matrix_row("initial values", matrix,
+                                  [](const MatrixColumn& column) { return column.initial; }));
   table.rows.push_back(
-      row("initial values", matrix, [](const MatrixColumn& column) { return column.initial; }));
-  table.rows.push_back(
-      row("unit", matrix, [](const MatrixColumn& column) { return column.task.unit; }));
+      matrix_row("unit", matrix, [](const MatrixColumn& column) { return column.task.unit; }));
   report.table(table);
 }
 
@@ -154,12 +128,12 @@ void sign_grid(Report& report, const Matrix& matrix) {
   for (const MatrixColumn& column : matrix)
     if (column.task.absent.empty()) with_data.push_back(column);
   Table grid{"Signs of the differences, measured and published; + is better",
-             header("difference", with_data),
+             matrix_header("difference", with_data),
              {}};
   SignCount count;
   for (const PaperTable& of_paper : paper_tables)
     for (const SystemPair& pair : of_paper.differences)
-      grid.rows.push_back(row(name_of(pair), with_data, [&](const MatrixColumn& column) {
+      grid.rows.push_back(matrix_row(name_of(pair), with_data, [&](const MatrixColumn& column) {
         return sign_cell(column, pair, count);
       }));
   report.table(grid);
@@ -168,50 +142,6 @@ void sign_grid(Report& report, const Matrix& matrix) {
       "many "
       "would recur with probability {:.2g}.",
       count.compared, count.recurring, binomial_chance(count.recurring, count.compared)));
-}
-
-void baselines(Report& report, const Matrix& matrix) {
-  Table table{"Baselines, which need no net, on the same test data",
-              {"task", "baseline", "value", "unit"},
-              {}};
-  for (const MatrixColumn& column : matrix)
-    for (const auto& [name, value] : column.baselines)
-      table.rows.push_back({column.task.title, name,
-                            fmt::format("{:.{}f}", value, column.task.decimals), column.task.unit});
-  report.table(table);
-}
-
-void settings(Report& report, const Matrix& matrix) {
-  Table table{
-      "Settings, the best of those tried on the validation set with seed 101: norm@learning rate",
-      header("system", matrix),
-      {}};
-  for (const std::string& system : paper_norms)
-    table.rows.push_back(row(system, matrix, [&](const MatrixColumn& column) {
-      const auto found = column.cells.find(system);
-      if (found == column.cells.end()) return std::string("not run");
-      return fmt::format("{}\nof {}", found->second.setting, found->second.tried);
-    }));
-  report.table(table);
-}
-
-void data(Report& report, const Matrix& matrix) {
-  Table table{"Data, by their digest", {"task", "stands for", "data"}, {}};
-  for (const MatrixColumn& column : matrix)
-    if (!column.data.empty())
-      table.rows.push_back({column.task.title, column.task.of_paper, column.data});
-  report.table(table);
-}
-
-// Names the seeds that a cell lacks.
-void missing_trainings(Report& report, const Matrix& matrix) {
-  std::string lacks;
-  for (const MatrixColumn& column : matrix)
-    for (const auto& [system, cell] : column.cells)
-      for (const std::uint64_t seed : cell.missing)
-        lacks += fmt::format("{}{} {} seed {}", lacks.empty() ? "" : ", ", column.task.name,
-                             cell.setting, seed);
-  if (!lacks.empty()) report.paragraph(fmt::format("Missing trainings: {}.", lacks));
 }
 
 void figure(Report& report, const PaperFigure& of_paper, const MatrixColumn& column) {
@@ -250,8 +180,8 @@ std::string statement(const PaperTask& task, const PaperClaim& claim) {
 
 // "layer 76.10 +- 0.50, none 75.20 +- 0.31", and with items the discordant ones of each seed.
 std::string both(const PaperTask& task, const Results& a, const Results& b) {
-  std::string text =
-      fmt::format("{} {}, {} {}", a.system, measured(task, a), b.system, measured(task, b));
+  std::string text = fmt::format("{} {}, {} {}", a.system, measured(task.metric, a, task.decimals),
+                                 b.system, measured(task.metric, b, task.decimals));
   if (!task.metric.of_items) return text;
   text += "; items ahead:behind, seed by seed,";
   for (const auto& [ahead, behind] : discordant_items(task.metric, a, b))
@@ -281,15 +211,15 @@ void overfitting(Report& report, const Matrix& matrix) {
     if (std::count(tasks.begin(), tasks.end(), column.task.name) == 0 || layer == nullptr ||
         simple == nullptr)
       continue;
-    const Judgement learned = better(column.task.metric, *layer, *simple);
+    const auto none = not_learned(column.task.metric, *layer, *simple);
     report.published(
         fmt::format("{}: layer overfits (figure 1): it ends with a lower training loss than "
                     "layer_simple and a higher validation loss.",
                     column.task.title),
         "how far layer is ahead in training, and layer_simple in validation",
-        !learned.verdict ? learned
-                         : all_of({{"training", better(training, *layer, *simple)},
-                                   {"validation", better(validation, *simple, *layer)}}));
+        none ? *none
+             : all_of({{"training", better(training, *layer, *simple)},
+                       {"validation", better(validation, *simple, *layer)}}));
   }
 }
 
@@ -302,23 +232,14 @@ void attached_throughout(Report& report, const Matrix& matrix) {
     if (std::count(of_paper.tasks.begin(), of_paper.tasks.end(), column.task.name) == 0 ||
         attached == nullptr || detached == nullptr)
       continue;
-    const Judgement learned = better(column.task.metric, *attached, *detached);
+    const auto none = not_learned(column.task.metric, *attached, *detached);
     report.published(
         fmt::format("{}: layer_simple has a lower validation loss than detach at every point "
                     "(figure 2).",
                     column.task.title),
         "validations of all seeds",
-        !learned.verdict ? learned
-                         : ahead_throughout({.value = "validation_loss"}, *attached, *detached));
+        none ? *none : ahead_throughout({.value = "validation_loss"}, *attached, *detached));
   }
-}
-
-// How far a test value is from the mean of its items: infinitely, if there are none. Nothing is
-// said of a value that is not finite.
-double distance_from_items(const Metric& metric, const Outcome& training) {
-  const double value = training.values.at(metric.value);
-  const double distance = std::abs(mean_of_items(training) - value);
-  return std::isfinite(distance) ? distance : std::isfinite(value) ? INFINITY : 0;
 }
 
 void costs(Report& report, const Matrix& matrix) {
@@ -332,21 +253,15 @@ void costs(Report& report, const Matrix& matrix) {
 
 void claim_mechanics(Report& report, const Matrix& matrix) {
   std::vector<ByNorm> whole;
-  double apart = 0;
   for (const MatrixColumn& column : matrix) {
     ByNorm results;
     for (const std::string& system : paper_norms)
       if (const Results* found = column.of(system)) results[system] = *found;
     if (results.size() == paper_norms.size()) whole.push_back(results);
-    if (!column.task.metric.of_items) continue;
-    for (const auto& [system, of_system] : results)
-      for (const Outcome& training : of_system.trainings)
-        apart = std::max(apart, distance_from_items(column.task.metric, training));
   }
   if (!whole.empty())
     for (const Claim& claim : detaching_claims(whole)) report.claim(claim);
-  report.claim("Test values are the means of their items.", fmt::format("{:.1e} apart", apart),
-               apart < 1e-9, "below 1e-9");
+  claim_items(report, matrix);
 }
 
 double binomial_chance(Index heads, Index count) {
@@ -361,10 +276,10 @@ double binomial_chance(Index heads, Index count) {
 void report_matrix(Report& report, const Matrix& matrix, int only) {
   for (const PaperTable& of_paper : paper_tables)
     if (only == 0 || only == of_paper.number) table(report, matrix, of_paper);
-  missing_trainings(report, matrix);
-  baselines(report, matrix);
-  settings(report, matrix);
-  data(report, matrix);
+  report_missing(report, matrix);
+  report_baselines(report, matrix);
+  report_settings(report, matrix);
+  report_data(report, matrix);
   if (only != 0) return;
   costs(report, matrix);
   sign_grid(report, matrix);

@@ -36,8 +36,8 @@ struct MatrixTask {
   std::vector<std::string> systems = paper_norms;                  ///< to train here
 };
 
-/// The settings that these systems try: AdaNorm with c of 0.5, 1 and 2, each system with both
-/// learning rates.
+/// The settings that these systems try, or all systems of the task if none are named: AdaNorm with
+/// c of 0.5, 1 and 2, each system with both learning rates.
 std::vector<NormSetting> settings_to_try(const MatrixTask& task,
                                          const std::vector<std::string>& systems);
 

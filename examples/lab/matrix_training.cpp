@@ -20,9 +20,9 @@ Json configuration_of(const MatrixTask& task, const NormSetting& setting) {
 MatrixTraining::MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options)
     : cluster_(cluster), ledger_(ledger), options_(options) {}
 
-Matrix MatrixTraining::train(const std::string& experiment, const std::vector<MatrixTask>& tasks) {
+Matrix MatrixTraining::train(const Paper& paper, const std::vector<MatrixTask>& tasks) {
   const auto begin = [&](const MatrixTask& task) {
-    ledger_.begin(fmt::format("{}/{}", experiment, task.name), task.data);
+    ledger_.begin(fmt::format("{}/{}", paper.name, task.name), task.data);
   };
   for (const MatrixTask& task : tasks) {
     begin(task);
@@ -31,16 +31,16 @@ Matrix MatrixTraining::train(const std::string& experiment, const std::vector<Ma
   std::map<std::string, Records> trained;
   for (const MatrixTask& task : tasks) {
     begin(task);
-    trained[task.name] = train_column(task);
+    trained[task.name] = train_column(paper.task(task.name), task);
   }
   Matrix matrix;
-  for (const PaperTask& task : paper_tasks())
+  for (const PaperTask& task : paper.tasks)
     matrix.push_back(
         make_column(task, trained[task.name], options_.comparison.seed, options_.comparison.seeds));
   return matrix;
 }
 
-Records MatrixTraining::train_column(const MatrixTask& task) {
+Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask& task) {
   std::vector<System> tried, baselines, chosen;
   const std::vector<NormSetting> settings = settings_to_try(task, options_.systems);
   for (const NormSetting& setting : settings) tried.push_back(system_of(task, setting, false));
@@ -49,7 +49,7 @@ Records MatrixTraining::train_column(const MatrixTask& task) {
   once.seed = choosing_seed;
   Records records = train_systems(task, once, tried);
   for (const NormSetting& setting : settings)
-    if (best_setting(paper_task(task.name), setting.system(), records) == setting.name())
+    if (best_setting(of_paper, setting.system(), records) == setting.name())
       chosen.push_back(system_of(task, setting, true));
   for (auto& [name, by_seed] : train_systems(task, options_.comparison, chosen))
     records[name].merge(by_seed);

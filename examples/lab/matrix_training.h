@@ -5,11 +5,11 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// Trains what the ledger lacks of the tasks of Xu et al. 2019.
+/// Trains what the ledger lacks of the tasks of a paper.
 class MatrixTraining {
  public:
   struct Options {
-    std::vector<std::string> systems = paper_norms;
+    std::vector<std::string> systems = {};  ///< to train; empty: all of each task
     ComparisonFlags comparison;
     bool quiet = false;
   };
@@ -19,11 +19,11 @@ class MatrixTraining {
   /// The columns of the tasks: the settings of all systems are tried, then the best of each is
   /// trained with every seed, and the baselines are computed. After each training a line on
   /// standard error says how long the others will take. Throws what `Comparison::train` throws.
-  ///   experiment: the folder of the tasks in the ledger
-  Matrix train(const std::string& experiment, const std::vector<MatrixTask>& tasks);
+  ///   tasks: some of the paper's
+  Matrix train(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
  private:
-  Records train_column(const MatrixTask& task);
+  Records train_column(const PaperTask& of_paper, const MatrixTask& task);
   /// The records of these systems, trained or from the ledger.
   Records train_systems(const MatrixTask& task, const ComparisonFlags& flags,
                         const std::vector<System>& systems);

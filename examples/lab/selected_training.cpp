@@ -37,8 +37,10 @@ class Updates {
   double next() {
     const Tape tape;
     const Tensor loss = training_.loss(step_);
+    const std::vector<Tensor> gradients = grad(loss, parameters_);
+    if (training_.gradients) training_.gradients(gradients);
     optimizer_->set_learning_rate(schedule_(step_++));
-    optimizer_->step(training_.optimizer.clipped(grad(loss, parameters_)));
+    optimizer_->step(training_.optimizer.clipped(gradients));
     return loss.item();
   }
 
@@ -70,6 +72,7 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
     if (step % stretch != 0) continue;
     const Validation found = training.validate();
     outcome.curve.push_back({step, mean.value(), found.loss});
+    for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
     mean = {};
     if (best && !(metric.advantage(found.value, outcome.values[metric.value]) > 0)) continue;
     outcome.values[metric.value] = found.value;

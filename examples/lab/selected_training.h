@@ -10,8 +10,9 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// What a net is worth on the validation set.
 struct Validation {
-  double value;  ///< by which states are chosen
-  double loss;   ///< for curves
+  double value;                               ///< by which states are chosen
+  double loss;                                ///< for curves
+  std::map<std::string, double> traced = {};  ///< what else is to be shown, by name
 };
 
 /// A net in training. Of its states after each stretch the one with the best validation is tested.
@@ -23,11 +24,14 @@ struct SelectedTraining {
   std::function<Tensor(Index step)> loss;  ///< of a batch, in the unit of curves; from step 0
   std::function<Validation()> validate;
   std::function<void(Outcome&)> test;  ///< enters the value "test", and items
+  /// Called in each step with the gradients as they are before they are clipped.
+  std::function<void(const std::vector<Tensor>& gradients)> gradients = {};
 };
 
 /// Trains. The curve has the loss of the first batch, then after each stretch its mean training
-/// loss and the validation loss. Values: "validation", the best one; "training_loss" and
-/// "validation_loss" at the end; with `tested` those of `test`, in the best state.
+/// loss and the validation loss; traces have what is traced then. Values: "validation", the best
+/// one; "training_loss" and "validation_loss" at the end; with `tested` those of `test`, in the
+/// best state.
 ///   metric: of validations   seen: called after each step
 /// Throws ArgumentError if the stretch does not divide the steps.
 Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
 #include "support/naive_bayes.h"
 #include "support/shuffled_epochs.h"
@@ -118,7 +119,7 @@ MatrixTask sentence_task(const std::string& name, const SentenceSets& sets,
           .rate = options.rate,
           .steps = options.epochs * static_cast<Index>(data->batches(sets.train).size()),
           .seconds = options.seconds,
-          .train = [data, &task = paper_task(name)](
+          .train = [data, &task = xu2019().task(name)](
                        const TaskTrial& trial) { return train_classifier(task, *data, trial); },
           .baselines = {{"majority",
                          [data] {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "lab/char_models.h"
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
 #include "support/ngrams.h"
 #include "tapegrad/tapegrad.h"
@@ -154,7 +155,7 @@ MatrixTask text_task(const std::string& source, const support::CharText& text,
           .seconds = o.seconds,
           .train =
               [data](const TaskTrial& trial) {
-                return train_reader(paper_task("enwik8"), *data, trial);
+                return train_reader(xu2019().task("enwik8"), *data, trial);
               },
           .baselines = {
               {"unigram",

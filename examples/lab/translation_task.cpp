@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
 #include "support/shuffled_epochs.h"
 #include "support/translation.h"
@@ -195,7 +196,7 @@ MatrixTask translation_task(const std::string& name, const TranslationSets& sets
       .rate = o.rate,
       .steps = data->steps(),
       .seconds = o.seconds,
-      .train = [data, &task = paper_task(name)](
+      .train = [data, &task = xu2019().task(name)](
                    const TaskTrial& trial) { return train_translator(task, *data, trial); },
       .baselines = {{"source_copied", [data, tested] { return tested(data->test().source); }},
                     {"nearest_source", [data, tested] { return tested(nearest_targets(*data)); }}},

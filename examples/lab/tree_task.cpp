@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
+#include "support/head_rules.h"
 #include "support/parsing_task.h"
 #include "tapegrad/tapegrad.h"
 
@@ -68,6 +70,22 @@ void enter_scores(Outcome& outcome, const std::vector<ParsingScore>& scores) {
   outcome.values["test_with_punctuation"] = 100 * sum_of(scores, &ParsingScore::all).uas();
 }
 
+// What a rule scores, sentence by sentence.
+Outcome ruled(const TreeData& data, const HeadRule& rule) {
+  std::vector<ParsingScore> scores(data.test.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const DependencyTree& tree = data.bank.test[i];
+    std::vector<Arc> guesses;
+    for (Index word = 1; word <= static_cast<Index>(tree.size()); ++word)
+      guesses.push_back({rule(tree, word), 0});
+    scores[i].add(data.test[i], guesses);
+  }
+  Outcome outcome;
+  enter_scores(outcome, scores);
+  outcome.values.erase("test_las");  // it guesses no relations
+  return outcome;
+}
+
 Outcome train_parser(const PaperTask& task, const TreeData& data, const TaskTrial& trial) {
   Random random = trial.trial.weights();
   const TreeTaskOptions& o = data.options;
@@ -117,9 +135,14 @@ MatrixTask tree_task(const Treebank& bank, const TreeTaskOptions& o) {
           .rate = o.rate,
           .steps = o.epochs * ((data->train.count() + o.batch_size - 1) / o.batch_size),
           .seconds = o.seconds,
-          .train = [data](const TaskTrial& trial) {
-            return train_parser(paper_task("ud_ewt"), *data, trial);
-          }};
+          .train =
+              [data](const TaskTrial& trial) {
+                return train_parser(xu2019().task("ud_ewt"), *data, trial);
+              },
+          .baselines = {{"next_word", [data] { return ruled(*data, next_word()); }},
+                        {"previous_word", [data] { return ruled(*data, previous_word()); }},
+                        {"commonest_distance",
+                         [data] { return ruled(*data, commonest_distance(data->bank.train)); }}}};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

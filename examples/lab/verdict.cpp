@@ -65,16 +65,6 @@ Judgement judged(const Advantage& found, bool for_it, bool against_it) {
           fmt::format("{:+.3g} +- {:.2g} ({} seeds)", found.mean, found.half_width, found.seeds)};
 }
 
-// Reports a system that is no better than a rule without a net: it has not learnt its task.
-std::optional<Judgement> not_learnt(const Metric& metric, const Results& a, const Results& b) {
-  for (const Results& each : {a, b})
-    if (!has_learned(metric, each))
-      return Judgement{{},
-                       fmt::format("{} has not learned at this size: {:.3g}; without a net {:.3g}",
-                                   each.system, each.spread(metric).mean, *metric.baseline)};
-  return {};
-}
-
 // By their steps.
 std::vector<std::pair<double, double>> validations(const Outcome& training) {
   std::vector<std::pair<double, double>> points;
@@ -99,11 +89,10 @@ std::vector<std::pair<double, double>> windows(const Results& of, const Outcome&
   return result;
 }
 
-// The time that a takes to reach b's best value, divided by the time that b takes.
-double time_ratio(const Metric& metric, const Results& a, const Results& b, std::size_t seed,
-                  Clock clock) {
-  if (a.trainings[seed].diverged()) return INFINITY;
-  if (b.trainings[seed].diverged()) return 0;
+TimesToBest times_of_seed(const Metric& metric, const Results& a, const Results& b,
+                          std::size_t seed, Clock clock) {
+  if (a.trainings[seed].diverged()) return {INFINITY, INFINITY};
+  if (b.trainings[seed].diverged()) return {0, INFINITY};
   const auto of_a = windows(a, a.trainings[seed], clock),
              of_b = windows(b, b.trainings[seed], clock);
   const auto best = std::max_element(of_b.begin(), of_b.end(), [&](const auto& x, const auto& y) {
@@ -112,7 +101,7 @@ double time_ratio(const Metric& metric, const Results& a, const Results& b, std:
   const auto reached = std::find_if(of_a.begin(), of_a.end(), [&](const auto& x) {
     return metric.advantage(x.second, best->second) >= 0;
   });
-  return reached == of_a.end() ? INFINITY : reached->first / best->first;
+  return {reached == of_a.end() ? INFINITY : reached->first, best->first};
 }
 
 }  // namespace
@@ -138,6 +127,15 @@ bool has_learned(const Metric& metric, const Results& results) {
   return !metric.baseline || metric.advantage(results.spread(metric).mean, *metric.baseline) > 0;
 }
 
+std::optional<Judgement> not_learned(const Metric& metric, const Results& a, const Results& b) {
+  for (const Results& each : {a, b})
+    if (!has_learned(metric, each))
+      return Judgement{{},
+                       fmt::format("{} has not learned at this size: {:.3g}; without a net {:.3g}",
+                                   each.system, each.spread(metric).mean, *metric.baseline)};
+  return {};
+}
+
 std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, const Results& a,
                                                       const Results& b) {
   std::vector<std::pair<Index, Index>> counts;
@@ -153,13 +151,13 @@ std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, cons
 }
 
 Judgement better(const Metric& metric, const Results& a, const Results& b) {
-  if (const auto none = not_learnt(metric, a, b)) return *none;
+  if (const auto none = not_learned(metric, a, b)) return *none;
   const Advantage found = advantage(metric, a, b);
   return judged(found, found.mean > found.half_width, found.mean < -found.half_width);
 }
 
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin) {
-  if (const auto none = not_learnt(metric, a, b)) return *none;
+  if (const auto none = not_learned(metric, a, b)) return *none;
   const Advantage found = advantage(metric, a, b);
   const double distance = std::abs(found.mean);
   const bool within = distance + found.half_width < margin;
@@ -167,16 +165,30 @@ Judgement equal(const Metric& metric, const Results& a, const Results& b, double
   return judged(found, within, beyond);
 }
 
-Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock) {
-  if (const auto none = not_learnt(metric, a, b)) return *none;
-  const std::size_t seeds = advantages(metric, a, b).size();
-  std::vector<double> ratios;
+std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, const Results& b,
+                                       Clock clock) {
+  std::vector<TimesToBest> times;
+  for (std::size_t seed = 0; seed < advantages(metric, a, b).size(); ++seed)
+    times.push_back(times_of_seed(metric, a, b, seed, clock));
+  return times;
+}
+
+double mean_ratio(const std::vector<TimesToBest>& times) {
   double logarithms = 0;
-  for (std::size_t seed = 0; seed < seeds; ++seed) {
-    ratios.push_back(time_ratio(metric, a, b, seed, clock));
-    logarithms += std::log(ratios.back()) / static_cast<double>(seeds);
+  for (const TimesToBest& each : times) {
+    if (std::isinf(each.ratio())) return INFINITY;
+    logarithms += std::log(each.ratio()) / static_cast<double>(times.size());
   }
-  const double mean = std::exp(logarithms);
+  return std::exp(logarithms);
+}
+
+Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock) {
+  if (const auto none = not_learned(metric, a, b)) return *none;
+  const std::vector<TimesToBest> times = times_to_best(metric, a, b, clock);
+  const std::size_t seeds = times.size();
+  std::vector<double> ratios;
+  for (const TimesToBest& each : times) ratios.push_back(each.ratio());
+  const double mean = mean_ratio(times);
   const auto [least, greatest] = std::minmax_element(ratios.begin(), ratios.end());
   const std::string measured =
       fmt::format("{:.3g} of its {} in the geometric mean, from {:.3g} to {:.3g}", mean,
@@ -190,7 +202,7 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
 }
 
 Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b) {
-  if (const auto none = not_learnt(metric, a, b)) return *none;
+  if (const auto none = not_learned(metric, a, b)) return *none;
   const std::size_t seeds = advantages(metric, a, b).size();
   Index points = 0, ahead = 0, behind = 0;
   for (std::size_t seed = 0; seed < seeds; ++seed) {

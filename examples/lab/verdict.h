@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,10 @@ Advantage advantage(const Metric& metric, const Results& a, const Results& b);
 /// task.
 bool has_learned(const Metric& metric, const Results& results);
 
+/// The judgement on two systems of which one has not learned its task: no verdict. None if both
+/// have.
+std::optional<Judgement> not_learned(const Metric& metric, const Results& a, const Results& b);
+
 /// On how many test items `a` is ahead of `b`, and on how many behind, seed by seed: the discordant
 /// pairs of McNemar's test. Throws DataError for results that do not pair.
 std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, const Results& a,
@@ -54,11 +59,26 @@ Judgement equal(const Metric& metric, const Results& a, const Results& b, double
 /// The unit of training time.
 enum class Clock { updates, seconds };
 
-/// The claim that `a` learns faster than `b`. Averages validation curves over windows of three. For
-/// each seed, q is the time until a reaches the best value of b, divided by the time until b
-/// reaches it; infinite if a never does. Borne out if every q < 1 and their geometric mean is at
-/// most 0.8, contradicted if every q > 1.25. metric: the validation metric. Throws DataError for
-/// curves with fewer than three points of it.
+/// When two systems reach the best value of the second, in validation curves averaged over windows
+/// of three.
+struct TimesToBest {
+  double of_a;  ///< infinite if a never does or diverged
+  double of_b;  ///< infinite if it diverged
+
+  double ratio() const { return std::isinf(of_a) ? of_a : of_a / of_b; }
+};
+/// Seed by seed. Throws DataError for results that do not pair, and for curves with fewer than
+/// three validations.
+std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, const Results& b,
+                                       Clock clock);
+
+/// Their geometric mean; infinite if one of them is.
+double mean_ratio(const std::vector<TimesToBest>& times);
+
+/// The claim that `a` learns faster than `b`. For each seed, q is the ratio of `times_to_best`.
+/// Borne out if every q < 1 and their geometric mean is at
+/// most 0.8, contradicted if every q > 1.25. metric: the validation metric. Throws what
+/// `times_to_best` throws.
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock);
 
 /// The claim that `a` is ahead of `b` all along: borne out if the curve of `a` is better at every

@@ -81,27 +81,72 @@ Tensor feature_rows(const std::vector<std::vector<DescriptionFeatures::Feature>>
   return Tensor({static_cast<Index>(images.size()), features}, rows);
 }
 
-Tensor all_costs(const OrderEmbedding& net, const Vocabulary& vocabulary,
-                 const DescriptionFeatures& features, const std::vector<DescribedImage>& images,
-                 Cluster& cluster) {
+CaptionData::CaptionData(CaptionSets all)
+    : sets(std::move(all)),
+      vocabulary(caption_vocabulary(sets.train, 5)),
+      features(sets.train, 4096) {
+  for (const DescribedImage& image : sets.train) train.push_back(features.of(image));
+}
+
+std::vector<std::vector<CaptionPair>> caption_pairs(const CaptionSets& sets, Index batch_size,
+                                                    Random& order) {
+  std::vector<std::vector<CaptionPair>> batches;
+  for (const Index image : order.permutation(static_cast<Index>(sets.train.size())).values()) {
+    if (batches.empty() || static_cast<Index>(batches.back().size()) == batch_size)
+      batches.emplace_back();
+    batches.back().push_back({image, order.below(sets.captions_of_each())});
+  }
+  return batches;
+}
+
+Tensor pair_costs(const OrderEmbedding& net, const CaptionData& data,
+                  std::span<const CaptionPair> pairs) {
+  std::vector<std::string> captions;
+  std::vector<std::vector<DescriptionFeatures::Feature>> images;
+  for (const auto& [image, caption] : pairs) {
+    captions.push_back(data.sets.train[static_cast<std::size_t>(image)]
+                           .captions[static_cast<std::size_t>(caption)]);
+    images.push_back(data.train[static_cast<std::size_t>(image)]);
+  }
+  const SentenceBatch batch = caption_batch(data.vocabulary, captions);
+  return net.costs(net.caption(batch.words, batch.lengths),
+                   net.image(feature_rows(images, data.features.count())));
+}
+
+Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
+                 const std::vector<DescribedImage>& images, Index begin, Index end) {
   std::vector<std::vector<DescriptionFeatures::Feature>> rows;
   std::vector<std::string> captions;
   for (const DescribedImage& image : images) {
-    rows.push_back(features.of(image));
+    rows.push_back(data.features.of(image));
     captions.insert(captions.end(), image.captions.begin(), image.captions.end());
   }
-  const Tensor points = net.image(feature_rows(rows, features.count()));
+  const Tensor points = net.image(feature_rows(rows, data.features.count()));
   std::vector<Tensor> costs;
-  for (const Shard& shard : cluster.shards_of_batch(static_cast<Index>(captions.size()))) {
-    constexpr Index most = 50;  // at a time, since their costs need captions x images x D values
-    for (Index begin = shard.begin; begin < shard.end; begin += most) {
-      const auto count = static_cast<std::size_t>(std::min(most, shard.end - begin));
-      const SentenceBatch batch = caption_batch(
-          vocabulary, std::span(captions).subspan(static_cast<std::size_t>(begin), count));
-      costs.push_back(net.costs(net.caption(batch.words, batch.lengths), points));
-    }
+  constexpr Index most = 50;  // at a time, since their costs need captions x images x D values
+  for (; begin < end; begin += most) {
+    const auto count = static_cast<std::size_t>(std::min(most, end - begin));
+    const SentenceBatch batch = caption_batch(
+        data.vocabulary, std::span(captions).subspan(static_cast<std::size_t>(begin), count));
+    costs.push_back(net.costs(net.caption(batch.words, batch.lengths), points));
   }
+  return concat(costs);
+}
+
+Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
+                 const std::vector<DescribedImage>& images, Cluster& cluster) {
+  const auto of_each = static_cast<Index>(images.front().captions.size());
+  std::vector<Tensor> costs;
+  for (const Shard& shard : cluster.shards_of_batch(static_cast<Index>(images.size()) * of_each))
+    if (shard.count() > 0) costs.push_back(all_costs(net, data, images, shard.begin, shard.end));
   return cluster.gather(concat(costs));
+}
+
+Indices image_ranks(const Tensor& costs) {
+  const Index captions = costs.shape()[0], of_each = captions / costs.shape()[1];
+  Indices right = Indices::uninitialized({captions});
+  for (Index i = 0; i < captions; ++i) right.mutable_data()[i] = i / of_each;
+  return ranks(costs, right);
 }
 
 Retrieval::Retrieval(const Indices& ranks)
@@ -112,13 +157,7 @@ Retrieval::Retrieval(const Indices& ranks)
       mean(mean_rank(ranks)) {}
 
 BothRetrievals::BothRetrievals(const Tensor& costs)
-    : image([&] {
-        const Index captions = costs.shape()[0], of_each = captions / costs.shape()[1];
-        Indices right = Indices::uninitialized({captions});
-        for (Index i = 0; i < captions; ++i) right.mutable_data()[i] = i / of_each;
-        return Retrieval(ranks(costs, right));
-      }()),
-      caption([&] {
+    : image(image_ranks(costs)), caption([&] {
         const Index images = costs.shape()[1], of_each = costs.shape()[0] / images;
         Indices right = Indices::uninitialized({images, of_each});
         for (Index i = 0; i < right.size(); ++i) right.mutable_data()[i] = i;

@@ -38,15 +38,39 @@ Vocabulary caption_vocabulary(const std::vector<DescribedImage>& images, Index l
 /// Captions side by side, each with a 0 at its end.
 SentenceBatch caption_batch(const Vocabulary& vocabulary, std::span<const std::string> captions);
 
+/// Described images, and what a net knows of their words.
+struct CaptionData {
+  CaptionSets sets;
+  Vocabulary vocabulary;         ///< of captions: words that occur five times to train on
+  DescriptionFeatures features;  ///< the 4,096 most frequent words to train on
+  std::vector<std::vector<DescriptionFeatures::Feature>> train;  ///< of each image
+
+  explicit CaptionData(CaptionSets all);
+};
+
+/// An image to train on and one of its captions, by their numbers.
+struct CaptionPair {
+  Index image, caption;
+};
+/// The batches of an epoch: every image once, with one of its captions, so that no batch has two
+/// captions of an image.
+std::vector<std::vector<CaptionPair>> caption_pairs(const CaptionSets& sets, Index batch_size,
+                                                    Random& order);
+/// The costs of the captions of these pairs with their images: (B, B)
+Tensor pair_costs(const OrderEmbedding& net, const CaptionData& data,
+                  std::span<const CaptionPair> pairs);
+
 /// The features of images, side by side: (B, features)
 Tensor feature_rows(const std::vector<std::vector<DescriptionFeatures::Feature>>& images,
                     Index features);
 
-/// The costs of all captions of these images with all of them: (captions, images), image by image.
-/// The processes of a cluster share the captions.
-Tensor all_costs(const OrderEmbedding& net, const Vocabulary& vocabulary,
-                 const DescriptionFeatures& features, const std::vector<DescribedImage>& images,
-                 Cluster& cluster);
+/// The costs of the captions [begin, end) of these images with all of them: (captions, images),
+/// image by image.
+Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
+                 const std::vector<DescribedImage>& images, Index begin, Index end);
+/// The same of all captions; the processes of a cluster share them.
+Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
+                 const std::vector<DescribedImage>& images, Cluster& cluster);
 
 /// What ranks say about a search.
 struct Retrieval {
@@ -62,6 +86,8 @@ struct BothRetrievals {
 
   explicit BothRetrievals(const Tensor& costs);
 };
+/// The rank of the image of each caption: (captions)   costs: as for `BothRetrievals`
+Indices image_ranks(const Tensor& costs);
 
 /// The costs of captions and images by the words that both languages share: minus the sum of the
 /// image's features that are words of the caption. A baseline that learns nothing.

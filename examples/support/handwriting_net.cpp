@@ -51,6 +51,25 @@ HandwritingBatch handwriting_batch(std::span<const WrittenLine> lines) {
   return batch;
 }
 
+std::vector<std::vector<WrittenLine>> line_batches(const std::vector<WrittenLine>& lines,
+                                                   Index size) {
+  std::vector<std::vector<WrittenLine>> batches;
+  for (auto next = lines.begin(); lines.end() - next >= size; next += size)
+    batches.emplace_back(next, next + size);
+  return batches;
+}
+
+std::vector<WrittenLine> without_text(std::vector<WrittenLine> lines) {
+  for (WrittenLine& line : lines) line.digits.clear();
+  return lines;
+}
+
+double moves_of(std::span<const WrittenLine> lines) {
+  double moves = 0;
+  for (const WrittenLine& line : lines) moves += static_cast<double>(line.moves.size());
+  return moves;
+}
+
 Tensor text_of(const std::vector<Index>& digits) {
   return texts_of(std::vector<WrittenLine>{{{}, digits}});
 }
@@ -67,6 +86,17 @@ Tensor HandwritingNet::nll(const HandwritingBatch& batch, Mode mode) const {
                              ? (*synthesis)(before, batch.text, mode).numbers
                              : std::get<HandwritingPredictor>(net)(before, {}, mode).numbers;
   return mixture_nll(numbers, moves, {.counted = batch.counted()});
+}
+
+double HandwritingNet::cost(std::span<const WrittenLine> lines) const {
+  constexpr std::size_t most = 16;  // lines at a time
+  double nats = 0;
+  for (std::size_t begin = 0; begin < lines.size(); begin += most) {
+    const HandwritingBatch batch =
+        handwriting_batch(lines.subspan(begin, std::min(most, lines.size() - begin)));
+    nats += nll(batch).item() * batch.moves();
+  }
+  return nats;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

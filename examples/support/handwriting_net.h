@@ -25,6 +25,14 @@ struct HandwritingBatch {
 /// Throws ArgumentError without lines.
 HandwritingBatch handwriting_batch(std::span<const WrittenLine> lines);
 
+/// Lines in batches of `size`, in their order; those that fill none are left out.
+std::vector<std::vector<WrittenLine>> line_batches(const std::vector<WrittenLine>& lines,
+                                                   Index size);
+/// Lines that say nothing.
+std::vector<WrittenLine> without_text(std::vector<WrittenLine> lines);
+/// The moves of all lines.
+double moves_of(std::span<const WrittenLine> lines);
+
 /// Digits as a net reads them, (1, U, 10).
 Tensor text_of(const std::vector<Index>& digits);
 
@@ -36,6 +44,8 @@ struct HandwritingNet {
   HandwritingNet(bool with_text, Random& random, const HandwritingSynthesisOptions& options);
   /// The mean of -log p of the moves in nats, without padding.
   Tensor nll(const HandwritingBatch& batch, Mode mode = {}) const;
+  /// -log p of all moves of these lines, in nats.
+  double cost(std::span<const WrittenLine> lines) const;
   void visit(Fields& field) const {
     std::visit([&](const auto& one) { one.visit(field); }, net);
   }

@@ -10,7 +10,6 @@
 #include "support/readable.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/examples.h"
-#include "tapegrad/nn/metrics.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -124,18 +123,26 @@ AttentiveReader::Result read(const AttentiveReader& net, const StoryBatch& batch
   return net(batch.passages, {}, batch.questions, batch.question_lengths, mode);
 }
 
+std::vector<double> wrong_answers(const AttentiveReader& net, std::span<const StoryBatch> batches) {
+  std::vector<double> wrong;
+  for (const StoryBatch& batch : batches) {
+    const Indices given = argmax(read(net, batch).logits);
+    for (Index i = 0; i < given.size(); ++i)
+      wrong.push_back(given.data()[i] == batch.answers.data()[i] ? 0 : 1);
+  }
+  return wrong;
+}
+
 double error_rate(const AttentiveReader& net, const std::vector<StoryBatch>& batches,
                   Cluster& cluster) {
   const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
-    double right = 0, all = 0;
-    for (Index i = shard.begin; i < shard.end; ++i) {
-      const StoryBatch& batch = batches[static_cast<std::size_t>(i)];
-      right += static_cast<double>(count_equal(argmax(read(net, batch).logits), batch.answers));
-      all += static_cast<double>(batch.rows());
-    }
-    return std::vector{right, all};
+    const std::vector<double> wrong =
+        wrong_answers(net, std::span(batches).subspan(static_cast<std::size_t>(shard.begin),
+                                                      static_cast<std::size_t>(shard.count())));
+    return std::vector{std::accumulate(wrong.begin(), wrong.end(), 0.0),
+                       static_cast<double>(wrong.size())};
   });
-  return 1 - sums[0] / sums[1];
+  return sums[0] / sums[1];
 }
 
 ReadStory::ReadStory(const AttentiveReader& net, const StoryVocabulary& vocabulary,

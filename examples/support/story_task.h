@@ -65,6 +65,8 @@ std::vector<StoryBatch> story_batches(const std::vector<Story>& stories,
 
 AttentiveReader::Result read(const AttentiveReader& net, const StoryBatch& batch, Mode mode = {});
 
+/// 1 for each story whose answer is wrong, 0 for the others.
+std::vector<double> wrong_answers(const AttentiveReader& net, std::span<const StoryBatch> batches);
 /// The share of stories whose answer is wrong. The processes of a cluster share the batches.
 double error_rate(const AttentiveReader& net, const std::vector<StoryBatch>& batches,
                   Cluster& cluster);

@@ -1,9 +1,8 @@
 // Trains DRAW (Gregor et al. 2015) to draw handwritten digits glimpse by glimpse, as in Ba et al.
 // 2016, section 6.4, and draws digits with it.
 
-#include <numeric>
-
 #include "support/glimpse_picture.h"
+#include "support/image_bounds.h"
 #include "support/image_sets.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
@@ -60,30 +59,20 @@ struct DrawFlags : TrainingFlags {
   }
 };
 
-/// (B, 1, height, width) without the channel.
-Tensor plain(const Tensor& images) { return select(images, 0, 1); }
-
-/// The bound of -log p and its parts, in nats an image.
+/// The mean bound of -log p and a part of it, in nats an image.
 struct Bound {
   double total = 0, divergence = 0;
 };
 
-/// With one draw of the latent variables for each image.
-Bound bound(Cluster& cluster, const Draw& net, const ImageSet& set, const Random& noise) {
-  constexpr Index most = 500;  // images at a time
-  const Index groups = (set.count() + most - 1) / most;
-  const auto sums = cluster.sums(groups, 2, [&](const Shard& shard) {
-    double total = 0, divergence = 0;
-    for (Index group = shard.begin; group < shard.end; ++group) {
-      std::vector<Index> chosen(
-          static_cast<std::size_t>(std::min(most, set.count() - group * most)));
-      std::iota(chosen.begin(), chosen.end(), group * most);
-      Random own = noise.stream(static_cast<std::uint64_t>(group));
-      const Draw::Result result = net(plain(set.images(chosen)), own);
-      total += sum(result.bound()).item();
-      divergence += sum(result.divergence).item();
+Bound mean_bound(Cluster& cluster, const Draw& net, const ImageSet& set, const Random& noise) {
+  const auto sums = cluster.sums(bound_groups(set), 2, [&](const Shard& groups) {
+    std::vector<double> sum{0, 0};
+    for (const auto& [total, divergence] :
+         image_bounds(net, set, noise, groups.begin, groups.end)) {
+      sum[0] += total;
+      sum[1] += divergence;
     }
-    return std::vector{total, divergence};
+    return sum;
   });
   const auto count = static_cast<double>(set.count());
   return {sums[0] / count, sums[1] / count};
@@ -95,7 +84,7 @@ void write_picture(const std::string& file, const Draw& net, const ImageSets& se
   constexpr Index shown = 5;
   std::vector<Index> chosen;  // from the whole set, which may be sorted
   for (Index i = 0; i < shown; ++i) chosen.push_back(i * sets.test.count() / shown);
-  const Tensor originals = plain(sets.test.images(chosen));
+  const Tensor originals = plain_images(sets.test.images(chosen));
   Random again = noise.stream(1), samples = noise.stream(2);
   const std::string svg = glimpse_picture({{"Images of the test set, drawn again: it reads within "
                                             "the red frames, writes within the blue",
@@ -120,7 +109,7 @@ int run_training(DrawFlags& flags) {
   EpochBatches batches(sets.train, flags.batch_size, flags.seed);
   const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
   const auto measure = [&](const std::string& name, const ImageSet& set, std::uint64_t stream) {
-    const Bound found = bound(trainer.cluster(), net, set, noise.stream(stream));
+    const Bound found = mean_bound(trainer.cluster(), net, set, noise.stream(stream));
     return Json{{name + "_bound", found.total}, {name + "_divergence", found.divergence}};
   };
   return trainer.train(
@@ -129,7 +118,7 @@ int run_training(DrawFlags& flags) {
        .loss = {[&](Index step) { return batches.at(step).labels.size(); },
                 [&](Index step, const Shard& shard, Random& own) {
                   const Tensor images = part(batches.at(step).images, shard.begin, shard.end);
-                  return mean(net(plain(images), own, training(own)).bound());
+                  return mean(net(plain_images(images), own, training(own)).bound());
                 }},
        .seed = flags.seed,
        .description =

@@ -82,10 +82,9 @@ struct HandwritingFlags : TrainingFlags {
 // ---- Training ----
 
 /// The lines of a set without their texts, unless the net is to write them.
-std::vector<WrittenLine> lines_for(const HandwritingFlags& flags, std::vector<WrittenLine> lines) {
-  if (!flags.with_text())
-    for (WrittenLine& line : lines) line.digits.clear();
-  return lines;
+std::vector<WrittenLine> lines_for(const HandwritingFlags& flags,
+                                   const std::vector<WrittenLine>& lines) {
+  return flags.with_text() ? lines : without_text(lines);
 }
 
 /// A net in training.
@@ -111,15 +110,10 @@ struct HandwritingTraining {
   /// The batches of an epoch, of equal size; lines that fill none are left out.
   std::vector<std::vector<WrittenLine>> epoch(Random& order) const {
     const std::vector<WrittenLine> lines = lines_for(flags, sets.train(order));
-    const auto size = static_cast<std::size_t>(flags.batch_size);
-    if (lines.size() < size)
+    if (static_cast<Index>(lines.size()) < flags.batch_size)
       throw CLI::ValidationError("--batch-size",
                                  fmt::format("there are only {} lines to train on", lines.size()));
-    std::vector<std::vector<WrittenLine>> found;
-    for (auto next = lines.begin(); lines.end() - next >= flags.batch_size;
-         next += flags.batch_size)
-      found.emplace_back(next, next + flags.batch_size);
-    return found;
+    return line_batches(lines, flags.batch_size);
   }
 
   /// The mean over the moves of a shard, weighted so that the mean over the lines of all shards is
@@ -133,9 +127,7 @@ struct HandwritingTraining {
   }
 
   static double moves_a_line(std::span<const WrittenLine> lines) {
-    double moves = 0;
-    for (const WrittenLine& line : lines) moves += static_cast<double>(line.moves.size());
-    return moves / static_cast<double>(lines.size());
+    return moves_of(lines) / static_cast<double>(lines.size());
   }
 
   /// In nats a move.
@@ -143,16 +135,10 @@ struct HandwritingTraining {
     constexpr Index most = 16;  // lines at a time
     const auto count = static_cast<Index>(lines.size());
     const auto sums = cluster.sums((count + most - 1) / most, 2, [&](const Shard& groups) {
-      double loss = 0, moves = 0;
-      for (Index begin = groups.begin * most; begin < std::min(groups.end * most, count);
-           begin += most) {
-        const auto size = static_cast<std::size_t>(std::min(most, count - begin));
-        const HandwritingBatch batch =
-            handwriting_batch(std::span(lines).subspan(static_cast<std::size_t>(begin), size));
-        loss += net.nll(batch).item() * batch.moves();
-        moves += batch.moves();
-      }
-      return std::vector{loss, moves};
+      const Index begin = groups.begin * most, end = std::min(groups.end * most, count);
+      const auto own = std::span(lines).subspan(static_cast<std::size_t>(begin),
+                                                static_cast<std::size_t>(end - begin));
+      return std::vector{net.cost(own), moves_of(own)};
     });
     return sums[0] / sums[1];
   }

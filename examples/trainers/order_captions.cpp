@@ -17,30 +17,10 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-/// An image and one of its captions, by their numbers.
-struct CaptionPair {
-  Index image, caption;
-};
-
-OrderEmbedding make_net(const OrderFlags& flags, const Vocabulary& vocabulary,
-                        const DescriptionFeatures& features) {
+OrderEmbedding make_net(const OrderFlags& flags, const CaptionData& data) {
   Random random(flags.seed);
-  return OrderEmbedding(vocabulary.count(), features.count(), random, flags.model());
+  return OrderEmbedding(data.vocabulary.count(), data.features.count(), random, flags.model());
 }
-
-/// The data and what a net knows of them.
-struct CaptionData {
-  static constexpr Index most_features = 4096, least_occurrences = 5;
-
-  CaptionSets sets;
-  Vocabulary vocabulary;
-  DescriptionFeatures features;
-
-  explicit CaptionData(CaptionSets all)
-      : sets(std::move(all)),
-        vocabulary(caption_vocabulary(sets.train, least_occurrences)),
-        features(sets.train, most_features) {}
-};
 
 std::string to_string(const BothRetrievals& found) {
   const auto line = [](const char* what, const Retrieval& r) {
@@ -72,12 +52,11 @@ class CaptionTraining {
       : flags_(flags),
         data_(data),
         cluster_(cluster),
-        net_(make_net(flags, data.vocabulary, data.features)),
-        best_net_(make_net(flags, data.vocabulary, data.features)),
-        batches_(flags.seed, [this](Random& order) { return draw_epoch(order); }) {
-    for (const DescribedImage& image : data.sets.train)
-      features_.push_back(data.features.of(image));
-  }
+        net_(make_net(flags, data)),
+        best_net_(make_net(flags, data)),
+        batches_(flags.seed, [this](Random& order) {
+          return caption_pairs(data_.sets, flags_.batch_size, order);
+        }) {}
   CaptionTraining(const CaptionTraining&) = delete;  // the batches refer to it
   CaptionTraining& operator=(const CaptionTraining&) = delete;
 
@@ -104,39 +83,20 @@ class CaptionTraining {
   }
 
  private:
-  /// Every image once, with one of its captions, so that no batch has two captions of an image.
-  std::vector<std::vector<CaptionPair>> draw_epoch(Random& order) const {
-    std::vector<std::vector<CaptionPair>> batches;
-    for (const Index image :
-         order.permutation(static_cast<Index>(data_.sets.train.size())).values()) {
-      if (batches.empty() || static_cast<Index>(batches.back().size()) == flags_.batch_size)
-        batches.emplace_back();
-      batches.back().push_back({image, order.below(data_.sets.captions_of_each())});
-    }
-    return batches;
-  }
-
   /// The mean over the pairs of a shard is that of the batch: contrastive sums do not depend on
   /// the number of pairs, so each shard counts as much as it has of all.
   Tensor loss(Index step, const Shard& shard) {
     const std::vector<CaptionPair>& all = batches_.at(step);
-    std::vector<std::string> captions;
-    std::vector<std::vector<DescriptionFeatures::Feature>> images;
-    for (Index i = shard.begin; i < shard.end; ++i) {
-      const auto [image, caption] = all[static_cast<std::size_t>(i)];
-      captions.push_back(data_.sets.train[static_cast<std::size_t>(image)]
-                             .captions[static_cast<std::size_t>(caption)]);
-      images.push_back(features_[static_cast<std::size_t>(image)]);
-    }
-    const SentenceBatch batch = caption_batch(data_.vocabulary, captions);
-    const Tensor costs = net_.costs(net_.caption(batch.words, batch.lengths),
-                                    net_.image(feature_rows(images, data_.features.count())));
+    const Tensor costs =
+        pair_costs(net_, data_,
+                   std::span(all).subspan(static_cast<std::size_t>(shard.begin),
+                                          static_cast<std::size_t>(shard.count())));
     return contrastive_sum(costs, flags_.margin) *
            (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
   }
 
   BothRetrievals search(const OrderEmbedding& net, const std::vector<DescribedImage>& images) {
-    return BothRetrievals(all_costs(net, data_.vocabulary, data_.features, images, cluster_));
+    return BothRetrievals(all_costs(net, data_, images, cluster_));
   }
 
   Json evaluate() {
@@ -162,13 +122,11 @@ class CaptionTraining {
   Cluster& cluster_;
   OrderEmbedding net_, best_net_;  // the second as after the best epoch
   BestEpoch<0> best_;
-  std::vector<std::vector<DescriptionFeatures::Feature>> features_;  // of the images to train on
   ShuffledEpochs<std::vector<CaptionPair>> batches_;
 };
 
 int answer(const OrderFlags& flags, const CaptionData& data) {
-  const OrderEmbedding last = make_net(flags, data.vocabulary, data.features),
-                       net = make_net(flags, data.vocabulary, data.features);
+  const OrderEmbedding last = make_net(flags, data), net = make_net(flags, data);
   load_best(flags.run_flags.resume, last, net);
   std::vector<std::vector<DescriptionFeatures::Feature>> images;
   for (const DescribedImage& image : data.sets.test) images.push_back(data.features.of(image));

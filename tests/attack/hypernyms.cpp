@@ -14,8 +14,9 @@ void attack(std::string_view input) {
   refuses([&] {
     std::string text;
     const std::vector<std::string> concepts = support::read_concepts(names.path());
+    // With CR LF, since a name may end in a CR.
     for (std::size_t i = 0; i < concepts.size(); ++i)
-      text += fmt::format("{}\t{}\n", i, concepts[i]);
+      text += fmt::format("{}\t{}\r\n", i, concepts[i]);
     const File again(text);
     expect_property(support::read_concepts(again.path()) == concepts, "concepts survive writing");
   });

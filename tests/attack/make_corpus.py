@@ -222,6 +222,7 @@ write("pairs", "not_utf8", pairs.encode().replace(b"dog", b"d\xff\x00g"))
 
 write("hypernyms", "good", "0\t1\n1\t2\n0\t2\n3\t2\n")
 write("hypernyms", "names", "0\tdog.n.01\n1\tanimal.n.01\n")
+write("hypernyms", "name_ends_in_cr", "0\tdog\r\r\n")
 write("hypernyms", "empty", "")
 write("hypernyms", "cut", "0\t1\n1\t")
 write("hypernyms", "cycle", "0\t1\n1\t2\n2\t0\n")

@@ -1,18 +1,32 @@
-"""The tables of docs/tables.md have the numbers of the ledger: ledger_test.py ROOT [--write]
+"""What pages show of the ledger is what is in it: ledger_test.py LAB ROOT [--write]
 
-Below each line `<!-- ledger: EXPERIMENT/TASK -->` stands a table of the test values of all systems, seed by seed. With
---write the tables are written anew."""
+Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
+    xu2019/rt          the test values of all systems on a task, seed by seed
+    xu2019 table1      a table of the laboratory's report, turned: a row for each task; published values in italics
+    xu2019 verdicts    what was published, with the verdict and what was measured
+Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
+import csv
 import json
 import pathlib
 import re
 import statistics
+import subprocess
 import sys
+import tempfile
 
-root = pathlib.Path(sys.argv[1])
-page = root / "docs/tables.md"
+MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
-MARK = re.compile(r"(<!-- ledger: (\S+) -->\n\n)((?:\|.*\n)*)")
+VERDICT = re.compile(r"^published, ([^:]+): (.*)\n  measured: (.*)$", re.M)
+
+lab, root = sys.argv[1], pathlib.Path(sys.argv[2])
+ledger = root / "examples/lab/ledger"
+
+
+def markdown(rows):
+    numbers = "---" if rows[0][0] == "published" else "---:"
+    sides = [["---"] + [numbers] * (len(rows[0]) - 1)]
+    return "".join("| " + " | ".join(row) + " |\n" for row in rows[:1] + sides + rows[1:])
 
 
 def test_values(folder, system):
@@ -24,19 +38,68 @@ def test_values(folder, system):
     return [values[seed] for seed in (1, 2, 3)]
 
 
-def table(task):
-    folder = root / "examples/lab/ledger" / task
-    columns = [test_values(folder, system) for system in SYSTEMS]
-    rows = [["seed", *SYSTEMS], ["---"] + ["---:"] * len(SYSTEMS)]
+def seeds_of(task):
+    columns = [test_values(ledger / task, system) for system in SYSTEMS]
+    rows = [["seed", *SYSTEMS]]
     rows += [[str(seed + 1), *(f"{values[seed]:.2f}" for values in columns)] for seed in range(3)]
-    rows.append(["mean", *(f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}" for values in columns)])
-    return "".join("| " + " | ".join(row) + " |\n" for row in rows)
+    return rows + [["mean", *(f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}" for values in columns)]]
 
 
-text = page.read_text()
-written = MARK.sub(lambda mark: mark[1] + table(mark[2]) + ("" if mark[3] else "\n"), text)
-assert MARK.search(text)
-if "--write" in sys.argv:
-    page.write_text(written)
-else:
-    assert text == written, f"{page}: the ledger has other numbers; python3 {sys.argv[0]} . --write enters them"
+def cell(text):
+    """A measured value, the published one and a verdict, one below the other."""
+    measured, _, rest = re.sub(r" \(\d+\)", "", text.replace("+-", "±")).partition(" / ")
+    published, _, verdict = rest.partition(": ")
+    return "<br>".join(part for part in (measured, published and f"*{published}*", verdict) if part)
+
+
+def turned(file):
+    with file.open(newline="") as opened:
+        table = list(csv.reader(opened))
+    tasks = [[name, unit] for name, unit in zip(table[0], table[-1])][1:]
+    shown = [row for row in table[1:] if row[0] not in ("unit", "optimizer", "initial values")]
+    return [["task"] + [row[0].replace(" - ", " − ") for row in shown]] + [
+        [f"{name}<br>{unit}"] + [cell(row[column + 1]) for row in shown] for column, (name, unit) in enumerate(tasks)]
+
+
+class Report:
+    """What the laboratory makes of an experiment's ledger."""
+
+    def __init__(self, experiment, folder):
+        self.folder, self.name = pathlib.Path(folder), experiment
+        self.text = subprocess.run([lab, experiment, "--from-ledger", "--runs", ledger, "--report", folder], check=True,
+                                   capture_output=True, text=True).stdout
+
+    def table(self, what):
+        if what == "verdicts":
+            return [["published", "here", "measured"]] + [
+                [claim, verdict, measured] for verdict, claim, measured in VERDICT.findall(self.text)]
+        return turned(self.folder / f"{self.name}_{what}.csv")
+
+
+def main():
+    write = "--write" in sys.argv
+    with tempfile.TemporaryDirectory() as folder:
+        reports = {name.name: Report(name.name, folder) for name in ledger.iterdir() if name.is_dir()}
+
+        def table(mark):
+            experiment, _, what = mark.partition(" ")
+            return markdown(reports[experiment].table(what) if what else seeds_of(mark))
+
+        entered = "python3 tests/docs/ledger_test.py LAB . --write enters what the ledger has"
+        marks = 0
+        for page in sorted((root / "docs").glob("*.md")):
+            text = page.read_text()
+            written = MARK.sub(lambda mark: mark[1] + table(mark[2]) + ("" if mark[3] else "\n"), text)
+            marks += len(MARK.findall(text))
+            if write:
+                page.write_text(written)
+            assert text == written or write, f"{page}: {entered}"
+        assert marks
+        for drawn in pathlib.Path(folder).glob("*.svg"):
+            kept = root / "docs/pictures" / drawn.name
+            if kept.exists() and write:
+                kept.write_text(drawn.read_text())
+            assert not kept.exists() or kept.read_text() == drawn.read_text(), f"{kept}: {entered}"
+
+
+main()

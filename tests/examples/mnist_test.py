@@ -129,7 +129,7 @@ class Mnist(ImagesTest):
              ("schedule", "warmup"), ("schedule", "step"), ("schedule", "exponential"),
              ("final-lr", "1e-4"), ("warmup", "20"), ("beta2", "0.9"), ("weight-decay", "0.1"),
              ("clip-norm", "0.1"), ("clip-each", "0.1"), ("dropout", "0.2"), ("seed", "2"), ("batch-size", "25"),
-             ("epochs", "3")))
+             ("epochs", "3"), ("precision", "bf16")))
 
     def test_overfit_batch(self):
         result = run(*self.train, "--overfit-batch", "--lr", "1e-2", "--epochs", "9")

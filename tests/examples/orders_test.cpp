@@ -73,12 +73,12 @@ TEST_CASE("both searches take the right pairs from the order of captions") {
 TEST_CASE("all costs are those of each caption with each image") {
   const CaptionSets sets = draw_caption_sets(3);
   const std::vector<DescribedImage> some(sets.test.begin(), sets.test.begin() + 40);
-  const Vocabulary vocabulary = caption_vocabulary(sets.train, 5);
-  const DescriptionFeatures features(sets.train, 4096);
+  const CaptionData data(sets);
+  const auto& [all, vocabulary, features, train] = data;
   Random random(4);
   const OrderEmbedding net(vocabulary.count(), features.count(), random, {.words = 4, .hidden = 6});
   Cluster cluster;
-  const Tensor costs = all_costs(net, vocabulary, features, some, cluster);
+  const Tensor costs = all_costs(net, data, some, cluster);
   REQUIRE(costs.shape() == Shape{120, 40});
   for (const auto& [image, caption, other] : {std::array{0, 0, 0}, {17, 2, 39}, {39, 1, 3}}) {
     const SentenceBatch batch = caption_batch(vocabulary, {&some[image].captions[caption], 1});

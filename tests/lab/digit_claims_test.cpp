@@ -25,9 +25,6 @@ std::vector<Results> systems(const Metric& metric, const Values& values) {
   return all;
 }
 
-const Values with_128{{"none", 5}, {"layer", 4}, {"batch", 4}, {"batch_hidden", 4}};
-const Values with_4{{"none", 6}, {"layer", 4.5}, {"batch", 9}, {"batch_hidden", 7}};
-
 Values with(Values values, const std::string& system, double value) {
   values[system] = value;
   return values;
@@ -39,23 +36,9 @@ std::vector<Verdict> verdicts(const std::vector<PublishedClaim>& claims) {
   return verdicts;
 }
 
-std::vector<Verdict> of_batch_sizes(const Values& large, const Values& small) {
-  return verdicts(batch_size_claims(systems(test_error, large), systems(test_error, small)));
-}
-
 constexpr Verdict yes = Verdict::borne_out, no = Verdict::contradicted;
 
 }  // namespace
-
-TEST_CASE("each claim about batch sizes is contradicted by what it denies") {
-  CHECK(of_batch_sizes(with_128, with_4) == std::vector{yes, yes, yes, yes, yes});
-  CHECK(of_batch_sizes(with(with_128, "none", 3), with_4)[0] == no);
-  CHECK(of_batch_sizes(with_128, with(with_4, "batch", 4))[1] == no);
-  CHECK(of_batch_sizes(with(with_128, "batch", 8.9), with_4)[2] == no);
-  CHECK(of_batch_sizes(with_128, with(with_4, "batch_hidden", 4))[3] == no);
-  CHECK(of_batch_sizes(with(with_128, "batch_hidden", 6.9), with_4)[4] == no);
-  CHECK_THROWS_AS(batch_size_claims({}, {}), DataError);
-}
 
 TEST_CASE("each claim about the systems of the cnn is contradicted by one that falls behind") {
   Values level{{"none", 97}, {"layer", 98}, {"layer_simple", 98}, {"ada", 98.5}};

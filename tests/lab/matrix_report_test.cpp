@@ -2,11 +2,10 @@
 
 #include <catch2/catch.hpp>
 
-#include "support/scratch.h"
+#include "lab/paper_xu2019.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/output.h"
+#include "written_ledger.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
@@ -16,10 +15,10 @@ namespace {
 
 Json golden() { return *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/paper_tables.json"), 6); }
 
-/// A folder with the ledger that was written by hand, and a page of it.
-class Written {
+/// The ledger that was written by hand, and a page of it.
+class Written : public testing::WrittenLedger {
  public:
-  Written() {
+  Written() : WrittenLedger(xu2019()) {
     const Json by_hand = golden();
     for (const auto& [task, settings] : by_hand["ledger"].items())
       for (const auto& [setting, trainings] : settings.items()) {
@@ -34,60 +33,24 @@ class Written {
 
   void keep(const std::string& task, const std::string& system, std::uint64_t seed, double test,
             double validation, const std::string& data = "the data of ") {
-    const auto folder = folder_ / "runs" / "xu2019" / task / system;
-    std::filesystem::create_directories(folder);
     const Outcome outcome{.curve = {{1, 3}, {10, 2 - test / 1000, 2.5 + test / 1000}},
                           .values = {{"test", test},
                                      {"validation", validation},
                                      {"training_loss", 2 - test / 1000},
                                      {"validation_loss", 2.5 + test / 1000}}};
-    const std::string record =
-        to_string({{{"optimizer", "Adam\nfast"}, {"initial values", "small\nnone"}},
-                   data + task,
-                   "1",
-                   outcome});
-    write_file(folder / fmt::format("seed_{}.json", seed), std::as_bytes(std::span(record)));
-  }
-
-  Matrix read() const {
-    Flags flags("xu2019", "");
-    Ledger ledger;
-    ledger.add_to(flags);
-    std::string words[] = {"xu2019", "--runs=" + (folder_ / "runs").string()};
-    char* arguments[] = {words[0].data(), words[1].data()};
-    flags.run(2, arguments, [] { return 0; });
-    Matrix matrix;
-    for (const PaperTask& task : paper_tasks()) {
-      ledger.begin("xu2019/" + task.name, "");
-      matrix.push_back(make_column(task, ledger.records(), 1, 3));
-    }
-    return matrix;
+    WrittenLedger::keep(task, system, seed,
+                        to_string({{{"optimizer", "Adam\nfast"}, {"initial values", "small\nnone"}},
+                                   data + task,
+                                   "1",
+                                   outcome}));
   }
 
   /// Makes the page from the ledger.
   void report(int only = 0) const {
-    silence_results();
-    Flags flags("xu2019", "");
-    Report report;
-    report.add_to(flags);
-    std::string words[] = {"xu2019", "--report=" + (folder_ / "page").string()};
-    char* arguments[] = {words[0].data(), words[1].data()};
-    const int code = flags.run(2, arguments, [&] {
-      report.begin("xu2019", "Tables", "lab xu2019");
-      report_matrix(report, read(), only);
-      return report.finish();
-    });
-    REQUIRE(code == 0);
+    REQUIRE(WrittenLedger::report([only](Report& report, const Matrix& matrix) {
+              report_matrix(report, matrix, only);
+            }) == 0);
   }
-
-  bool has(const std::string& name) const {
-    return std::filesystem::exists(folder_ / "page" / name);
-  }
-  std::string file(const std::string& name) const { return read_text(folder_ / "page" / name); }
-
- private:
-  const testing::Scratch scratch_;
-  const std::filesystem::path folder_ = scratch_.path;
 };
 
 }  // namespace
@@ -149,7 +112,7 @@ TEST_CASE("the chance of heads is binomial") {
 
 TEST_CASE("a test value must be the mean of its items, and have some") {
   const auto code = [](const std::vector<double>& items) {
-    MatrixColumn column{.task = paper_task("rt")};
+    MatrixColumn column{.task = xu2019().task("rt")};
     column.cells["layer"].results = {
         "layer", {{.curve = {{1, 2}, {2, 1}}, .values = {{"test", 50}}, .items = items}}};
     Report report;

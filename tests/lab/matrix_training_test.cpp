@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "lab/paper_xu2019.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
@@ -50,7 +51,7 @@ const MatrixTraining::Options two_systems{
 
 Matrix train(Toy& toy, Ledger& ledger, const MatrixTraining::Options& options = two_systems) {
   Cluster cluster;
-  return MatrixTraining(cluster, ledger, options).train("toys", {toy.task()});
+  return MatrixTraining(cluster, ledger, options).train({"toys", xu2019().tasks}, {toy.task()});
 }
 
 const MatrixColumn& rt(const Matrix& matrix) {
@@ -87,7 +88,14 @@ TEST_CASE("settings are chosen with a seed of their own, without the test set") 
   CHECK_FALSE(column.cells.contains("layer"));
   CHECK(column.task.metric.baseline == 50.0);
   CHECK(column.optimizer == "Adam");
-  CHECK(matrix.size() == paper_tasks().size());
+  CHECK(matrix.size() == xu2019().tasks.size());
+}
+
+TEST_CASE("without a choice, all systems of a task are trained") {
+  Toy toy;
+  Ledger none;
+  const Matrix matrix = train(toy, none, {.comparison = {.seeds = 1, .seed = 5}, .quiet = true});
+  CHECK(rt(matrix).cells.size() == paper_norms.size());
 }
 
 TEST_CASE("a matrix that was interrupted anywhere is completed, and nothing is repeated") {
@@ -107,9 +115,9 @@ TEST_CASE("a matrix that was interrupted anywhere is completed, and nothing is r
     CHECK(toy.trained.size() == before);
     // What was trained stands in the ledger.
     ledger.begin("toys/rt", "");
-    const MatrixColumn read = make_column(paper_task("rt"), ledger.records(), 5, 2);
+    const MatrixColumn read = make_column(xu2019().task("rt"), ledger.records(), 5, 2);
     CHECK(read.cells.at("none").results.values(read.task.metric) == std::vector<double>{65, 66});
-    CHECK(make_column(paper_task("rt"), ledger.records(), 5, 3).cells.at("none").missing ==
+    CHECK(make_column(xu2019().task("rt"), ledger.records(), 5, 3).cells.at("none").missing ==
           std::vector<std::uint64_t>{7});
   }
 }

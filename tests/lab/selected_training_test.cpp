@@ -33,7 +33,8 @@ struct Toy {
             .validate =
                 [&] {
                   numbers.push_back(point.x.value().item());
-                  return Validation{validations[validated++], 7};
+                  const double value = validations[validated++];
+                  return Validation{value, 7, {{"value", value}}};
                 },
             .test = [&](Outcome& outcome) { outcome.values["test"] = point.x.value().item(); }};
   }
@@ -65,6 +66,21 @@ TEST_CASE("a curve begins with the first batch and has a point for each stretch"
   CHECK(outcome.values.at("training_loss") == outcome.curve[2].training);
   CHECK(outcome.values.at("validation_loss") == 7);
   CHECK_FALSE(outcome.values.contains("test"));
+}
+
+TEST_CASE("what is traced stands at the steps of validations, and gradients are seen unclipped") {
+  Toy toy{.validations = {1, 2}};
+  SelectedTraining training = toy.training();
+  training.optimizer.clip_norm = 0.1;
+  std::vector<double> norms;
+  training.gradients = [&](const std::vector<Tensor>& gradients) {
+    norms.push_back(global_norm(gradients));
+  };
+  const Outcome outcome = train_selected(training, by_validation, false, {});
+  CHECK(outcome.traces.at("value") == Trace{{2, 1}, {4, 2}});
+  REQUIRE(norms.size() == 4);
+  CHECK(norms[0] == Approx(8));
+  CHECK(norms[1] == Approx(7.98));  // the first step was 0.1 * 0.1 long
 }
 
 TEST_CASE("stretches must divide the steps") {

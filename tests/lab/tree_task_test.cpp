@@ -29,3 +29,21 @@ TEST_CASE("the items of sentences have the UAS as their mean, and what is learne
                   .train({{"layer", 1e-2}, {1}, false})
                   .values.contains("test"));
 }
+
+TEST_CASE("a parser's baselines look at no words") {
+  Treebank bank = draw_treebank(1);
+  bank.train.resize(200);
+  bank.validation.resize(30);
+  // The second of three words is the root, the others depend on it.
+  DependencyTree tree(3, {.form = "a", .upos = "X", .xpos = "unseen", .relation = "dep"});
+  for (std::size_t i = 0; const Index head : {2, 0, 2}) tree[i++].head = head;
+  bank.test = {tree};
+  const auto test = [&](const char* baseline) {
+    return tree_task(bank, {.embedding = 8, .hidden = 8, .batch_size = 64, .epochs = 1})
+        .baselines.at(baseline)()
+        .values.at("test");
+  };
+  CHECK(test("next_word") == Approx(100. / 3));
+  CHECK(test("previous_word") == Approx(100. / 3));
+  CHECK(test("commonest_distance") == Approx(100. / 3));  // as next_word, for tags never seen
+}

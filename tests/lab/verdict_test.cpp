@@ -204,6 +204,22 @@ TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.2
                     Contains("2 validations are too few"));
 }
 
+TEST_CASE("times are those until both reach the best value of the second") {
+  const Results base = validated("base", std::vector(3, std::vector<double>{8, 6, 4, 2, 3, 4}));
+  const Results a = validated("a", {{6, 3, 0, 3, 3, 3}, {9, 9, 9, 9, 9, 9}, {NAN}});
+  const std::vector<TimesToBest> times = times_to_best(by_loss, a, base, Clock::updates);
+  REQUIRE(times.size() == 3);
+  CHECK(times[0].of_a == 30);
+  CHECK(times[0].of_b == 50);
+  CHECK(times[0].ratio() == 0.6);
+  CHECK(std::isinf(times[1].of_a));
+  CHECK(times[1].of_b == 50);
+  CHECK(std::isinf(times[2].ratio()));  // it diverged
+  CHECK(times_to_best(by_loss, base, a, Clock::updates)[2].ratio() == 0);
+  CHECK(mean_ratio({{1, 2}, {2, 1}}) == Approx(1));
+  CHECK(std::isinf(mean_ratio({times[1], {0, INFINITY}})));
+}
+
 TEST_CASE("a system that no more than matches a rule without a net gets no verdict") {
   Metric metric = by_accuracy;
   metric.baseline = 0.5;

@@ -40,6 +40,7 @@ if row == "broken":
 if row == "foreign":
     print("torch: foreign: there is no such operation", file=sys.stderr)
     sys.exit(3)
+pathlib.Path(__file__).with_name("preloaded").write_text(os.environ.get("LD_PRELOAD", ""))
 counter = pathlib.Path(__file__).with_name("calls")
 calls = len(counter.read_text()) if counter.exists() else 0
 counter.write_text("x" * (calls + 1))
@@ -58,16 +59,26 @@ with tempfile.TemporaryDirectory() as folder:
         return subprocess.run([sys.executable, peers / "compare.py", folder / "bench", *arguments], capture_output=True,
                               text=True, env=os.environ | {"PYTHON": f"{folder / 'no_such'}:{python}"})
 
-    # A peer that is there and one that is not; medians, spread and ratio of three rounds.
-    result = compare("fast", "--with", "pytorch,jax", "--json", folder / "lines.json")
+    # A peer that is there and one that is not; medians, spread and ratio of three rounds, too few for an interval.
+    result = compare("fast", "--with", "pytorch,jax", "--rounds", "3", "--json", folder / "lines.json")
     assert result.returncode == 0, result
     assert "jax is skipped: it is not installed; install it with: pip install jax" in result.stderr, result.stderr
     row = next(line for line in result.stdout.splitlines() if line.startswith("fast") and "pytorch" in line)
-    assert row.split() == ["fast", "pytorch", "4.000", "125%", "2.00", "30"], row
+    assert row.split() == ["fast", "pytorch", "4.000", "125%", "2.00", "30", "-"], row
     assert "pytorch 2 (eager" in result.stdout and "pytorch fast: a note" in result.stdout, result.stdout
     lines = [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
     assert [line["implementation"] for line in lines] == ["tapegrad", "pytorch"], lines
     assert lines[1]["rounds"] == [3.0, 8.0, 4.0] and lines[1]["ratio"] == 2.0 and "eager" in lines[1]["settings"], lines
+
+    # An interval of the ratio from seven rounds; with MKL at its best unless it is refused.
+    result = compare("fast", "--with", "pytorch")
+    row = next(line for line in result.stdout.splitlines() if line.startswith("fast") and "pytorch" in line)
+    assert row.split()[4:] == ["2.00", "30", "1.50", "to", "4.00", "ahead"], row
+    assert "MKL's kernels for Intel" in result.stdout, result.stdout
+    assert "mkl_everywhere" in (folder / "preloaded").read_text(), "no preloaded function"
+    result = compare("fast", "--with", "pytorch", "--rounds", "1", "--mkl-as-installed")
+    assert result.returncode == 0 and "MKL" not in result.stdout, result
+    assert "mkl_everywhere" not in (folder / "preloaded").read_text()
 
     # Rows that were measured before a failure are kept; a file that cannot be written fails at once.
     result = compare("slow", "fatal", "--with", "pytorch", "--rounds", "1", "--json", folder / "lines.json")
@@ -97,6 +108,15 @@ with tempfile.TemporaryDirectory() as folder:
     result = compare("fast", "--with", "pytorch", "--check")
     assert result.returncode == 0 and "checked fast" in result.stdout, result
     assert compare("broken", "--with", "pytorch", "--check").returncode == 1
+
+    # The median of 6 lies between the least and the greatest in 97 of 100 cases, that of 9 between the second and the last
+    # but one in 96; a ratio of rounds on both sides of 1 is neither ahead nor behind.
+    sys.path.insert(0, str(peers))
+    import compare as program
+    assert program.interval([1, 2, 3, 4, 5]) is None and program.interval([3, 1, 2, 6, 4, 5]) == (1, 6)
+    assert program.interval(range(1, 10)) == (2, 8) and program.interval(range(1, 101)) == (40, 61)
+    assert [program.judged([ratio] * 5 + [1.1]) for ratio in (1.2, 0.9)] == ["1.10 to 1.20 ahead", "0.90 to 1.10"]
+    assert program.judged([0.9] * 6) == "0.90 to 0.90 behind"
 
     # What the peers in Python share.
     peer = folder / "peer.py"

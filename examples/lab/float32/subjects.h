@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "lab/digit_claims.h"
 #include "lab/report.h"
 #include "tapegrad/nn/layers/norm.h"
 
@@ -24,5 +25,16 @@ struct TrainingsOfPaper {
 };
 /// Trains all systems once on a few sentences.
 void measure_matrix(Report& report, const TrainingsOfPaper& subject);
+
+/// What trainings of tasks of Ba et al. 2016 return, and the least loss of normalized logits.
+struct TrainingsOfBa {
+  std::function<void(const std::string& task, Outcome& outcome)> change = [](const std::string&,
+                                                                             Outcome&) {};
+  std::function<double(const Indices& labels)> floor = [](const Indices& labels) {
+    return batch_norm_floor(labels, 10);
+  };
+};
+/// Trains two tasks on a few examples.
+void measure_ba2016(Report& report, const TrainingsOfBa& subject);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

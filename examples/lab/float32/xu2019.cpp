@@ -7,7 +7,8 @@
 #include "lab/digit_task.h"
 #include "lab/float32/subjects.h"
 #include "lab/matrix_report.h"
-#include "lab/matrix_training.h"
+#include "lab/paper_flags.h"
+#include "lab/paper_xu2019.h"
 #include "lab/registry.h"
 #include "lab/sentence_task.h"
 #include "lab/text_task.h"
@@ -24,50 +25,19 @@ using namespace tapegrad::support;
 
 namespace {
 
-struct MatrixFlags {
-  std::string size = "smoke";
+struct XuFlags : PaperFlags {
   std::vector<std::string> tasks{"enwik8", "rt", "sst5", "mnist", "ud_ewt"};
-  std::string only;
-  std::string data;
-  bool from_ledger = false;
-  MatrixTraining::Options training{.comparison = {.seeds = least_seeds}};
 
   void add_to(Flags& flags) {
-    flags
-        .setting(
-            "--size", size,
-            "smoke: small nets, in seconds; report: nets and trainings for the tables, in hours")
-        ->check(CLI::IsMember({"smoke", "report"}));
+    PaperFlags::add_to(flags, "table", {"table1", "table2", "table3", "table4"});
     flags.setting("--tasks", tasks, "Columns to train; en_de and de_en need SentencePiece")
         ->check(CLI::IsMember({"enwik8", "rt", "sst5", "mnist", "ud_ewt", "en_de", "de_en"}));
-    flags.setting("--only", only, "Train and show the systems of one table only")
-        ->check(CLI::IsMember({"table1", "table2", "table3", "table4"}));
-    flags
-        .setting("--data", data,
-                 "Directory with the data sets in folders; without it, the program draws its own")
-        ->check(file_name());
-    flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
-    training.comparison.add_to(flags, 1);
-    flags.setting("--quiet", training.quiet, "No progress on standard error");
   }
 
-  /// Throws CLI::ValidationError for flags that conflict.
-  void check(const Flags& given) const {
-    const auto& [seeds, seed, threads] = training.comparison;
-    if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
-      throw CLI::ValidationError(
-          "--seed", fmt::format("{} is the seed by which settings are chosen", choosing_seed));
-    if (from_ledger && !given.given("--runs"))
-      throw CLI::ValidationError("--from-ledger", "needs --runs");
-  }
-
-  bool is_small() const { return size == "smoke"; }
-  /// The number of the table to show; 0: all.
-  int table() const { return only.empty() ? 0 : only.back() - '0'; }
   /// Reduces the systems to those of the table.
   void choose_systems() {
     for (const PaperTable& of_paper : paper_tables)
-      if (of_paper.number == table()) training.systems = of_paper.systems;
+      if (of_paper.number == number()) training.systems = of_paper.systems;
   }
 };
 
@@ -87,7 +57,7 @@ SentenceTaskOptions small_sentences() {
 }
 
 /// RT or SST-5, or other sentences for each that are drawn.
-MatrixTask make_sentence_task(const std::string& name, const MatrixFlags& flags) {
+MatrixTask make_sentence_task(const std::string& name, const XuFlags& flags) {
   const SentenceTaskOptions options = flags.is_small() ? small_sentences() : SentenceTaskOptions();
   const std::uint64_t seed = flags.training.comparison.seed + (name == "rt" ? 0 : 1);
   SentenceSets sets = flags.data.empty()
@@ -109,7 +79,7 @@ MatrixTask make_sentence_task(const std::string& name, const MatrixFlags& flags)
   return task;
 }
 
-MatrixTask make_text_task(const MatrixFlags& flags) {
+MatrixTask make_text_task(const XuFlags& flags) {
   const TextTaskOptions small{.layers = 2,
                               .heads = 2,
                               .channels = 16,
@@ -132,7 +102,7 @@ MatrixTask make_text_task(const MatrixFlags& flags) {
   return text_task(source, text, flags.is_small() ? small : TextTaskOptions());
 }
 
-MatrixTask make_digit_task(const MatrixFlags& flags) {
+MatrixTask make_digit_task(const XuFlags& flags) {
   const DigitTaskOptions small{.limit = 128, .epochs = 2, .tested = 100, .seconds = 0.2};
   const bool drawn = flags.data.empty();
   return digit_task(drawn ? draw_image_sets(flags.training.comparison.seed)
@@ -141,7 +111,7 @@ MatrixTask make_digit_task(const MatrixFlags& flags) {
 }
 
 /// Multi30k, or a pair of languages that are drawn, in either direction.
-MatrixTask make_translation_task(const std::string& name, const MatrixFlags& flags) {
+MatrixTask make_translation_task(const std::string& name, const XuFlags& flags) {
   TranslationTaskOptions options;
   if (flags.is_small())
     options = {.stack = {.layers = 1,
@@ -167,7 +137,7 @@ MatrixTask make_translation_task(const std::string& name, const MatrixFlags& fla
   return translation_task(name, sets, options);
 }
 
-MatrixTask make_tree_task(const MatrixFlags& flags) {
+MatrixTask make_tree_task(const XuFlags& flags) {
   const TreeTaskOptions small{
       .embedding = 8, .hidden = 16, .batch_size = 128, .epochs = 2, .seconds = 0.2};
   Treebank bank = flags.data.empty() ? draw_treebank(flags.training.comparison.seed)
@@ -178,7 +148,7 @@ MatrixTask make_tree_task(const MatrixFlags& flags) {
   return tree_task(bank, flags.is_small() ? small : TreeTaskOptions());
 }
 
-std::vector<MatrixTask> make_tasks(const MatrixFlags& flags) {
+std::vector<MatrixTask> make_tasks(const XuFlags& flags) {
   std::vector<MatrixTask> tasks;
   for (const std::string& name : flags.tasks)
     tasks.push_back(name == "enwik8"                     ? make_text_task(flags)
@@ -189,17 +159,7 @@ std::vector<MatrixTask> make_tasks(const MatrixFlags& flags) {
   return tasks;
 }
 
-/// What the ledger has of all tasks.
-Matrix read_matrix(const std::string& experiment, Ledger& ledger, const ComparisonFlags& flags) {
-  Matrix matrix;
-  for (const PaperTask& task : paper_tasks()) {
-    ledger.begin(fmt::format("{}/{}", experiment, task.name), "");
-    matrix.push_back(make_column(task, ledger.records(), flags.seed, flags.seeds));
-  }
-  return matrix;
-}
-
-void introduce(Report& report, const MatrixFlags& flags, const std::vector<MatrixTask>& tasks) {
+void introduce(Report& report, const XuFlags& flags, const std::vector<MatrixTask>& tasks) {
   report.paragraph(fmt::format(
       "Seven systems are trained on each task; those of one seed start from the same weights and "
       "see the same batches. Each system tries two learning rates, and AdaNorm three values of C, "
@@ -223,28 +183,25 @@ void introduce(Report& report, const MatrixFlags& flags, const std::vector<Matri
 
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
-  MatrixFlags matrix;
+  XuFlags given;
   Report report;
   Ledger ledger;
-  matrix.add_to(flags);
+  given.add_to(flags);
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
-    matrix.check(flags);
-    matrix.choose_systems();
-    set_threads(matrix.training.comparison.threads);
+    given.check(flags);
+    given.choose_systems();
+    set_threads(given.training.comparison.threads);
     Cluster cluster;
     report.begin(self.name, "The tables of Xu et al. 2019", command_line(argc, argv),
                  cluster.is_first());
     const std::vector<MatrixTask> tasks =
-        matrix.from_ledger ? std::vector<MatrixTask>() : make_tasks(matrix);
-    const Matrix found =
-        matrix.from_ledger
-            ? read_matrix(self.name, ledger, matrix.training.comparison)
-            : MatrixTraining(cluster, ledger, matrix.training).train(self.name, tasks);
-    introduce(report, matrix, tasks);
-    report_matrix(report, found, matrix.table());
-    claim_mechanics(report, found);
+        given.from_ledger ? std::vector<MatrixTask>() : make_tasks(given);
+    const Matrix matrix = given.matrix(xu2019(), cluster, ledger, tasks);
+    introduce(report, given, tasks);
+    report_matrix(report, matrix, given.number());
+    claim_mechanics(report, matrix);
     return report.finish();
   });
 }
@@ -266,7 +223,7 @@ void measure_matrix(Report& report, const TrainingsOfPaper& subject) {
   Cluster cluster;
   Ledger ledger;
   const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
-  claim_mechanics(report, MatrixTraining(cluster, ledger, options).train("xu2019", {task}));
+  claim_mechanics(report, MatrixTraining(cluster, ledger, options).train(xu2019(), {task}));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -5,6 +5,7 @@
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/ops/kernels/product/bfloat16.h"
 #include "tapegrad/ops/kernels/product/panels.h"
 #include "tapegrad/ops/kernels/product/thin.h"
 
@@ -38,17 +39,24 @@ void count_products(Index count, Index m, Index n, Index k) {
              all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
 }
 
-bool is_thin(Index m, Index k, const MatrixView& a, const MatrixView& b) {
-  return m <= thin && k > 0 && !a.transposed && b.transposed;
-}
+// Computes a tile on the calling thread.
+using Multiply = void (*)(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start,
+                          real* c, Index c_stride);
 
-void multiply(bool thin_rows, Index m, Index n, Index k, MatrixView a, MatrixView b, Start start,
-              real* c, Index c_stride) {
-  if (!thin_rows) return panel_loops().multiply(m, n, k, a, b, start, c, c_stride);
+void multiply_thin(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
+                   Index c_stride) {
   const bool accumulate = start.values != nullptr;
   for (Index i = 0; i < m && accumulate && start.values != c; ++i)
     std::copy_n(start.values + i * start.stride, n, c + i * c_stride);
   thin_loops().dots(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
+}
+
+// How the tiles of a product are computed. Its whole shape decides.
+Multiply multiply_for(Index m, Index k, const MatrixView& a, const MatrixView& b,
+                      Precision precision) {
+  if (precision == Precision::bfloat16) return bfloat16_product();
+  return m <= thin && k > 0 && !a.transposed && b.transposed ? &multiply_thin
+                                                             : panel_loops().multiply;
 }
 
 }  // namespace
@@ -56,32 +64,33 @@ void multiply(bool thin_rows, Index m, Index n, Index k, MatrixView a, MatrixVie
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                  Index c_stride) {
   if (m == 0 || n == 0) return;
-  multiply(is_thin(m, k, a, b), m, n, k, a, b, start, c, c_stride);
+  multiply_for(m, k, a, b, Precision::full)(m, n, k, a, b, start, c, c_stride);
 }
 
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
-          Index c_stride) {
+          Index c_stride, Precision precision) {
   count_products(1, m, n, k);
   if (m == 0 || n == 0) return;
-  const bool thin_rows = is_thin(m, k, a, b);
+  const Multiply multiply = multiply_for(m, k, a, b, precision);
   const Tiles tiles = tiles_for(m, n, k);
   parallel_for(tiles.down * tiles.across, [&](Index tile) {
     const Index row = tile % tiles.down * tiles.rows, column = tile / tiles.down * tiles.columns;
-    multiply(thin_rows, std::min(tiles.rows, m - row), std::min(tiles.columns, n - column), k,
-             a.from(row, 0), b.from(0, column), start.from(row, column),
-             c + row * c_stride + column, c_stride);
+    multiply(std::min(tiles.rows, m - row), std::min(tiles.columns, n - column), k, a.from(row, 0),
+             b.from(0, column), start.from(row, column), c + row * c_stride + column, c_stride);
   });
 }
 
 void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> a_offsets,
-                MatrixView b, std::span<const Index> b_offsets, real* c) {
+                MatrixView b, std::span<const Index> b_offsets, real* c, Precision precision) {
+  if (m == 0 || n == 0) return;
   const auto count = static_cast<Index>(a_offsets.size());
   count_products(count, m, n, k);
+  const Multiply multiply = multiply_for(m, k, a, b, precision);
   const Index grain = std::max<Index>(1, smallest_tile / std::max<Index>(1, m * n * k));
   parallel_ranges(count, grain, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
-      gemm_serial(m, n, k, {a.values + a_offsets[i], a.stride, a.transposed},
-                  {b.values + b_offsets[i], b.stride, b.transposed}, {}, c + i * m * n, n);
+      multiply(m, n, k, {a.values + a_offsets[i], a.stride, a.transposed},
+               {b.values + b_offsets[i], b.stride, b.transposed}, {}, c + i * m * n, n);
   });
 }
 

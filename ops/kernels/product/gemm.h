@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/core/precision.h"
 
 // How the product c (m, n) = start + a (m, k) b (k, n) is blocked, and why.
 //
@@ -52,6 +52,7 @@
 //
 // Where to look: gemm.cpp makes tiles, panels.cpp panels and blocks. packed.h is a matrix whose
 // panels are copied once for many products. thin.h is for so few rows that a copy never pays.
+// bfloat16.h is for operands that count as rounded, which have blocks and panels of their own.
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
@@ -85,11 +86,11 @@ void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start st
 
 /// The same in tiles of c on all threads, with the same bits for any number of threads.
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
-          Index c_stride);
+          Index c_stride, Precision precision = Precision::full);
 
 /// c (count, m, n) = many products of one shape: product i reads its matrix of a from element
 /// a_offsets[i] on, and that of b from b_offsets[i] on. A task takes one product or several.
 void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> a_offsets,
-                MatrixView b, std::span<const Index> b_offsets, real* c);
+                MatrixView b, std::span<const Index> b_offsets, real* c, Precision precision);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tapegrad/core/scoped.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+
+/// How matrix products see their operands: as they are, or rounded to bfloat16, which has the range
+/// of a float and 8 significant bits. Sums are not rounded further.
+/// Example: `const PrecisionScope faster(Precision::bfloat16); matmul(x, y)`
+enum class Precision { full, bfloat16 };
+
+/// While in scope, `matmul` and `linear` on this thread, and what is composed of them, multiply in
+/// this precision. So do their derivatives of every order, wherever these are computed: the
+/// derivative of rounding counts as 1. Convolutions, recurrent layers and fused attention multiply
+/// in full precision. Results do not depend on the number of threads. They are the same on all
+/// processors except those with AMX, which adds in another order; without AVX512_BF16 or AMX,
+/// products are no faster.
+/// Example: `const PrecisionScope scope(Precision::bfloat16); linear(x, y, zeros({2}))`
+class PrecisionScope {
+ public:
+  explicit PrecisionScope(Precision precision);
+  static Precision active();
+
+ private:
+  Scoped<Precision> precision_;
+};
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,0 +1,40 @@
+#include "lab/paper_flags.h"
+
+#include "tapegrad/train/file_flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+void PaperFlags::add_to(Flags& flags, const std::string& kind,
+                        const std::vector<std::string>& parts) {
+  flags
+      .setting("--size", size,
+               "smoke: small nets, in seconds; report: nets and trainings for the page, in hours")
+      ->check(CLI::IsMember({"smoke", "report"}));
+  flags.setting("--only", only, fmt::format("Train and show the systems of one {} only", kind))
+      ->check(CLI::IsMember(parts));
+  flags
+      .setting("--data", data,
+               "Directory with the data sets in folders; without it, the program draws its own")
+      ->check(file_name());
+  flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
+  training.comparison.add_to(flags, 1);
+  flags.setting("--quiet", training.quiet, "No progress on standard error");
+}
+
+void PaperFlags::check(const Flags& given) const {
+  const auto& [seeds, seed, threads] = training.comparison;
+  if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
+    throw CLI::ValidationError(
+        "--seed", fmt::format("{} is the seed by which settings are chosen", choosing_seed));
+  if (from_ledger && !given.given("--runs"))
+    throw CLI::ValidationError("--from-ledger", "needs --runs");
+}
+
+Matrix PaperFlags::matrix(const Paper& paper, Cluster& cluster, Ledger& ledger,
+                          const std::vector<MatrixTask>& tasks) const {
+  if (from_ledger)
+    return read_matrix(paper, ledger, training.comparison.seed, training.comparison.seeds);
+  return MatrixTraining(cluster, ledger, training).train(paper, tasks);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,283 @@
+#include <hwy/detect_targets.h>
+
+#include "tapegrad/ops/kernels/product/bfloat16.h"
+
+#if HWY_ARCH_X86_64 && defined(__linux__) && !defined(TAPEGRAD_DOUBLE)
+
+#include <cpuid.h>
+#include <immintrin.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/ops/kernels/blocks.h"
+#include "tapegrad/ops/kernels/scratch.h"
+
+// Highway has no operations for AMX, and those for AVX512_BF16 emulate it: so intrinsics.
+
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
+namespace {
+
+// Both matrices are cut into blocks of 16 lines, rows of a or columns of b, by 32 terms. A pair is
+// two successive terms of a line in 32 bits, the first one in the high half, since the processor
+// adds the product of the high halves first. A block is 1 KiB: 16 x 16 pairs, line by line for a,
+// and term by term for b.
+using Pair = std::uint32_t;
+constexpr Index block_lines = 16, block_terms = 32, block_pairs = block_lines * block_terms / 2;
+
+// A block of c is 32 by 32: two blocks of a times two of b, whose sums stay in registers.
+constexpr Index square = 2 * block_lines;
+
+// Pieces of a and b that fit the second-level cache together.
+constexpr Index most_terms = 1024, rows_at_a_time = 256, columns_at_a_time = 512;
+
+constexpr Index blocks_of(Index count, Index size) { return (count + size - 1) / size; }
+
+// The lines of a matrix in memory.
+struct Lines {
+  const real* values;
+  Index count, line_stride, term_stride;
+};
+Lines rows_of(Index m, MatrixView a) {
+  return {a.values, m, a.transposed ? 1 : a.stride, a.transposed ? a.stride : 1};
+}
+Lines columns_of(Index n, MatrixView b) {
+  return {b.values, n, b.transposed ? b.stride : 1, b.transposed ? 1 : b.stride};
+}
+
+constexpr auto first_lanes(Index count) {
+  return static_cast<__mmask16>((1u << std::clamp<Index>(count, 0, 16)) - 1);
+}
+
+// Transposes 16 x 16 pairs: swaps halves, then quarters, and so on.
+[[gnu::target("avx512f")]] void transpose_pairs(__m512i (&rows)[16]) {
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (int size = 8; size > 0; size /= 2) {
+    const __m512i step = _mm512_set1_epi32(size);
+    const __mmask16 upper = _mm512_test_epi32_mask(lane, step);
+    // From 16 on, lanes are those of the second operand.
+    const __m512i low =
+        _mm512_mask_add_epi32(lane, upper, _mm512_sub_epi32(lane, step), _mm512_set1_epi32(16));
+    const __m512i high =
+        _mm512_mask_add_epi32(_mm512_add_epi32(lane, step), upper, lane, _mm512_set1_epi32(16));
+    for (int i = 0; i < 16; ++i) {
+      if ((i & size) != 0) continue;
+      const __m512i first = rows[i], second = rows[i + size];
+      rows[i] = _mm512_permutex2var_epi32(first, low, second);
+      rows[i + size] = _mm512_permutex2var_epi32(first, high, second);
+    }
+  }
+}
+
+// Rounds a block of lines, line by line or term by term, with zeros beyond `lines` and `terms`.
+[[gnu::target("avx512f,avx512bw,avx512bf16")]] void pack_block(const real* from, const Lines& all,
+                                                               Index lines, Index terms,
+                                                               bool by_terms, Pair* to) {
+  __m512i rows[16];
+  const bool lines_are_rows = all.term_stride == 1;
+  const Index count = lines_are_rows ? lines : (terms + 1) / 2;
+  for (Index i = 0; i < 16; ++i) {
+    if (i >= count) {
+      rows[i] = _mm512_setzero_si512();
+    } else if (lines_are_rows) {
+      const real* line = from + i * all.line_stride;
+      const __m512 low = _mm512_maskz_loadu_ps(first_lanes(terms), line);
+      const __m512 high = _mm512_maskz_loadu_ps(first_lanes(terms - 16), line + 16);
+      rows[i] = _mm512_rol_epi32((__m512i)_mm512_cvtne2ps_pbh(high, low), 16);
+    } else {
+      const real* term = from + 2 * i * all.term_stride;
+      const __m512 first = _mm512_maskz_loadu_ps(first_lanes(lines), term);
+      const __mmask16 there = first_lanes(2 * i + 1 < terms ? lines : 0);
+      const __m512 second = _mm512_maskz_loadu_ps(there, term + all.term_stride);
+      const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(first, second);
+      rows[i] = _mm512_or_si512(
+          _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(both, 1)), 16),
+          _mm512_cvtepu16_epi32(_mm512_castsi512_si256(both)));
+    }
+  }
+  if (lines_are_rows == by_terms) transpose_pairs(rows);
+  for (Index i = 0; i < 16; ++i) _mm512_store_si512(to + i * 16, rows[i]);
+}
+
+// All blocks of some terms of a matrix, those of the same lines one after the other.
+void pack(const Lines& lines, Index first_term, Index terms, bool by_terms, Pair* to) {
+  for (Index line = 0; line < lines.count; line += block_lines)
+    for (Index term = 0; term < terms; term += block_terms, to += block_pairs)
+      pack_block(lines.values + line * lines.line_stride + (first_term + term) * lines.term_stride,
+                 lines, std::min(lines.count - line, block_lines),
+                 std::min(terms - term, block_terms), by_terms, to);
+}
+
+// c (32, 32) = start + a b, both packed, for `depth` blocks of terms.
+using Square = void (*)(Index depth, const Pair* a, const Pair* b, Start start, real* c,
+                        Index c_stride);
+
+[[gnu::target("avx512f,avx512bf16")]] void square_by_avx512(Index depth, const Pair* a,
+                                                            const Pair* b, Start start, real* c,
+                                                            Index c_stride) {
+  constexpr Index rows = 8;
+  for (Index row = 0; row < square; row += rows) {
+    const Pair* left = a + row / block_lines * depth * block_pairs + row % block_lines * 16;
+    __m512 sums[rows][2];
+    for (Index r = 0; r < rows; ++r)
+      for (Index half = 0; half < 2; ++half)
+        sums[r][half] = start.values
+                            ? _mm512_loadu_ps(start.from(row + r, half * block_lines).values)
+                            : _mm512_setzero_ps();
+    for (Index block = 0; block < depth; ++block, left += block_pairs) {
+      const Pair* right = b + block * block_pairs;
+      for (Index pair = 0; pair < 16; ++pair) {
+        const auto first = (__m512bh)_mm512_load_si512(right + pair * 16);
+        const auto second = (__m512bh)_mm512_load_si512(right + depth * block_pairs + pair * 16);
+        for (Index r = 0; r < rows; ++r) {
+          const auto factor = (__m512bh)_mm512_set1_epi32(static_cast<int>(left[r * 16 + pair]));
+          sums[r][0] = _mm512_dpbf16_ps(sums[r][0], factor, first);
+          sums[r][1] = _mm512_dpbf16_ps(sums[r][1], factor, second);
+        }
+      }
+    }
+    for (Index r = 0; r < rows; ++r)
+      for (Index half = 0; half < 2; ++half)
+        _mm512_storeu_ps(c + (row + r) * c_stride + half * block_lines, sums[r][half]);
+  }
+}
+
+// Tiles 0 to 3 hold the sums, 4 and 5 blocks of a, 6 and 7 blocks of b: 16 rows of 64 bytes each.
+struct alignas(64) TileSizes {
+  std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
+  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+};
+
+[[gnu::target("amx-tile,amx-bf16")]] void square_by_amx(Index depth, const Pair* a, const Pair* b,
+                                                        Start start, real* c, Index c_stride) {
+  static constexpr TileSizes sizes;
+  _tile_loadconfig(&sizes);
+  const Index bytes = c_stride * static_cast<Index>(sizeof(real));
+  const Index start_bytes = start.stride * static_cast<Index>(sizeof(real));
+  if (start.values) {
+    _tile_loadd(0, start.values, start_bytes);
+    _tile_loadd(1, start.from(0, block_lines).values, start_bytes);
+    _tile_loadd(2, start.from(block_lines, 0).values, start_bytes);
+    _tile_loadd(3, start.from(block_lines, block_lines).values, start_bytes);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+  const Index next = depth * block_pairs;
+  for (Index block = 0; block < depth; ++block, a += block_pairs, b += block_pairs) {
+    _tile_loadd(4, a, 64);
+    _tile_loadd(6, b, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, b + next, 64);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, a + next, 64);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
+  }
+  _tile_stored(0, c, bytes);
+  _tile_stored(1, c + block_lines, bytes);
+  _tile_stored(2, c + block_lines * c_stride, bytes);
+  _tile_stored(3, c + block_lines * c_stride + block_lines, bytes);
+  _tile_release();
+}
+
+// The same at the end of rows or columns, by way of a whole square.
+void part_of_square(Square multiply_square, Index rows, Index columns, Index depth, const Pair* a,
+                    const Pair* b, Start start, real* c, Index c_stride) {
+  alignas(64) real whole[square * square] = {};
+  if (start.values) blocks().copy(rows, columns, start.values, start.stride, whole, square);
+  multiply_square(depth, a, b, {whole, square}, whole, square);
+  blocks().copy(rows, columns, whole, square, c, c_stride);
+}
+
+// A piece of c from packed pieces of a and b.
+void multiply_packed(Square multiply_square, Index m, Index n, Index depth, const Pair* a,
+                     const Pair* b, Start start, real* c, Index c_stride) {
+  for (Index column = 0; column < n; column += square)
+    for (Index row = 0; row < m; row += square) {
+      const Pair* left = a + row / block_lines * depth * block_pairs;
+      const Pair* right = b + column / block_lines * depth * block_pairs;
+      const Index rows = std::min(m - row, square), columns = std::min(n - column, square);
+      const Start from = start.from(row, column);
+      real* to = c + row * c_stride + column;
+      if (rows == square && columns == square)
+        multiply_square(depth, left, right, from, to, c_stride);
+      else
+        part_of_square(multiply_square, rows, columns, depth, left, right, from, to, c_stride);
+    }
+}
+
+// Memory for the blocks of so many lines, in whole squares. What is beyond the last block has any
+// values: no element that is kept depends on them.
+Index packed_size(Index lines, Index terms) {
+  return blocks_of(lines, square) * 2 * blocks_of(terms, block_terms) * block_pairs;
+}
+
+template <Square multiply_square>
+void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
+              Index c_stride) {
+  static_assert(sizeof(Pair) == sizeof(real));
+  const Index most = std::min(k, most_terms);
+  const Scratch left(packed_size(std::min(m, rows_at_a_time), most));
+  const Scratch right(packed_size(std::min(n, columns_at_a_time), most));
+  auto* const a_packed = reinterpret_cast<Pair*>(left.data());
+  auto* const b_packed = reinterpret_cast<Pair*>(right.data());
+  Index term = 0;
+  do {  // even without terms: then c is the start
+    const Index terms = std::min(k - term, most_terms), depth = blocks_of(terms, block_terms);
+    for (Index column = 0; column < n; column += columns_at_a_time) {
+      const Index columns = std::min(n - column, columns_at_a_time);
+      pack(columns_of(columns, b.from(0, column)), term, terms, true, b_packed);
+      for (Index row = 0; row < m; row += rows_at_a_time) {
+        const Index rows = std::min(m - row, rows_at_a_time);
+        pack(rows_of(rows, a.from(row, 0)), term, terms, false, a_packed);
+        multiply_packed(multiply_square, rows, columns, depth, a_packed, b_packed,
+                        start.from(row, column), c + row * c_stride + column, c_stride);
+      }
+    }
+    term += terms;
+    start = {c, c_stride};
+  } while (term < k);
+}
+
+struct Found {
+  bool avx512_bf16 = false, amx_bf16 = false;
+};
+Found find() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (instruction_set() != "avx512" || !__get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx)) return {};
+  const bool avx512_bf16 = (eax >> 5 & 1) != 0;
+  __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx);
+  const bool amx_bf16 = (edx >> 22 & 1) != 0 && (edx >> 24 & 1) != 0;
+  // Linux keeps the tiles of a process only after it has asked for them.
+  constexpr long request = 0x1023, tile_data = 18;
+  return {avx512_bf16, avx512_bf16 && amx_bf16 && syscall(SYS_arch_prctl, request, tile_data) == 0};
+}
+const Found& found() {
+  static const Found here = find();
+  return here;
+}
+
+}  // namespace
+
+Bfloat16Product avx512_bfloat16() {
+  return found().avx512_bf16 ? &multiply<square_by_avx512> : nullptr;
+}
+Bfloat16Product amx_bfloat16() { return found().amx_bf16 ? &multiply<square_by_amx> : nullptr; }
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
+
+#else
+
+namespace tapegrad::TAPEGRAD_SCALAR::kernels {
+Bfloat16Product avx512_bfloat16() { return nullptr; }
+Bfloat16Product amx_bfloat16() { return nullptr; }
+}  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
+
+#endif

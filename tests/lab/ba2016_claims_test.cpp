@@ -1,0 +1,125 @@
+#include "lab/ba2016_claims.h"
+
+#include <catch2/catch.hpp>
+
+#include "lab/paper_ba2016.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+
+namespace {
+
+/// How bad systems are, from 1 on.
+using Levels = std::map<std::string, double>;
+
+/// As the paper says: layer is the best, and none is better than all others.
+const Levels as_published{{"layer", 1},
+                          {"none", 2},
+                          {"symmetric", 3},
+                          {"bag_of_words", 3},
+                          {"batch", 3},
+                          {"batch_hidden", 3},
+                          {"batch_biased", 3},
+                          {"batch_everywhere", 3},
+                          {"layer_small_gain", 3},
+                          {"layer_everywhere", 3}};
+
+Levels reversed() {
+  Levels levels = as_published;
+  for (auto& [system, level] : levels) level = 4 - level;
+  return levels;
+}
+
+/// A training that ends the worse and learns the later, the greater its level.
+Outcome training(const PaperTask& task, double level) {
+  Outcome outcome;
+  for (Index i = 1; i <= 12; ++i)
+    outcome.curve.push_back(
+        {i, 10 * level / static_cast<double>(i), 20 * level / static_cast<double>(i)});
+  const bool searches = task.name == "retrieval";
+  const double test = searches ? 100 - 10 * level : task.name == "mnist_4" ? 2 * level : level;
+  outcome.values = {{"test", test},
+                    {"validation_loss", level},
+                    {"largest_gradient", level},
+                    {"test_image_recall_1", 100 - 10 * level},
+                    {"test_divergence", test / 4},
+                    {"test_reconstruction", 3 * test / 4}};
+  outcome.items = std::vector<double>(4, test);
+  for (Index caption = 0; caption < 8; ++caption)
+    outcome.traces["ranks"].emplace_back(caption, level);
+  return outcome;
+}
+
+Matrix matrix_of(const Levels& levels) {
+  Matrix matrix;
+  for (const PaperTask& task : ba2016().tasks) {
+    MatrixColumn& column = matrix.emplace_back(MatrixColumn{.task = task});
+    for (const std::string& system : task.systems)
+      column.cells[system].results = {system,
+                                      std::vector<Outcome>(3, training(task, levels.at(system)))};
+  }
+  return matrix;
+}
+
+bool is_of_level(const PublishedClaim& claim) {
+  return claim.statement.find("they end level") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("each claim of Ba et al. is borne out by its order and contradicted by the other") {
+  const auto published = ba2016_claims(matrix_of(as_published)),
+             other = ba2016_claims(matrix_of(reversed()));
+  REQUIRE(published.size() == 26);
+  REQUIRE(other.size() == published.size());
+  for (std::size_t i = 0; i < published.size(); ++i) {
+    CAPTURE(published[i].statement, published[i].judgement.reason, other[i].judgement.reason);
+    if (is_of_level(published[i])) continue;
+    CHECK(published[i].judgement.verdict == Verdict::borne_out);
+    CHECK(other[i].judgement.verdict == Verdict::contradicted);
+  }
+}
+
+TEST_CASE("handwriting ends level if the systems do") {
+  Levels level = as_published;
+  for (const double none : {1.0, 1.03, 1.1}) {
+    level["none"] = none;
+    for (const PublishedClaim& claim : ba2016_claims(matrix_of(level)))
+      if (is_of_level(claim))
+        CHECK(claim.judgement.verdict ==
+              (none < 1.05 ? Verdict::borne_out : Verdict::contradicted));
+  }
+}
+
+TEST_CASE("nothing is claimed of systems that have not been trained") {
+  Matrix matrix = matrix_of(as_published);
+  for (MatrixColumn& column : matrix) column.cells.erase("none");
+  for (const PublishedClaim& claim : ba2016_claims(matrix))
+    CHECK(claim.statement.find("none") == std::string::npos);
+  CHECK(ba2016_claims({}).empty());
+}
+
+TEST_CASE("mechanics fail for wrong recalls and for bounds that are no sums") {
+  Matrix matrix = matrix_of(as_published);
+  const auto holds = [&] {
+    std::vector<bool> all;
+    for (const Claim& claim : ba2016_mechanics(matrix)) all.push_back(claim.holds);
+    return all;
+  };
+  const auto outcome = [&](std::size_t task) -> Outcome& {
+    return matrix[task].cells.at("layer").results.trainings.front();
+  };
+  for (MatrixColumn& column : matrix)  // recalls as their ranks say
+    for (auto& [system, cell] : column.cells)
+      for (Outcome& each : cell.results.trainings)
+        for (const int k : {1, 5, 10})
+          each.values[fmt::format("test_image_recall_{}", k)] =
+              each.traces["ranks"].front().second <= k ? 100 : 0;
+  CHECK(holds() == std::vector<bool>{true, true});
+  outcome(0).values["test_image_recall_5"] = 99;
+  CHECK(holds() == std::vector<bool>{false, true});
+  outcome(3).values["test_divergence"] = 0;
+  CHECK(holds() == std::vector<bool>{false, false});
+  CHECK(ba2016_mechanics({}).empty());
+}

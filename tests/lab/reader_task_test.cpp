@@ -1,0 +1,53 @@
+#include "lab/reader_task.h"
+
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::support;
+
+namespace {
+
+StorySets few_stories() {
+  StorySets sets = draw_story_sets(1);
+  sets.train.resize(200);
+  sets.validation.resize(30);
+  sets.test.resize(40);
+  return sets;
+}
+
+Outcome trained(const std::string& system) {
+  const ReaderTaskOptions small{
+      .hidden = 8, .dropout = 0, .batch_size = 20, .steps = 4, .stretch = 2};
+  return reader_task(few_stories(), small).train({{system, 1e-2}, {1}, true});
+}
+
+}  // namespace
+
+TEST_CASE("errors of the reader are the mean over questions") {
+  const Outcome outcome = trained("layer");
+  CHECK(outcome.items.size() == 40);
+  for (const double item : outcome.items) CHECK((item == 0 || item == 100));
+  CHECK(outcome.values.at("test") == Approx(mean_of_items(outcome)));
+  CHECK(outcome.values.at("validation") <= *outcome.curve.back().validation);
+}
+
+TEST_CASE("all systems of the reader train, and differ") {
+  std::set<double> losses;
+  const std::vector<std::string> systems{
+      "none", "layer", "layer_small_gain", "layer_everywhere", "batch", "batch_everywhere"};
+  for (const std::string& system : systems) losses.insert(trained(system).curve.back().training);
+  CHECK(losses.size() == systems.size());
+}
+
+TEST_CASE("rules without a net err as often as their accuracies say") {
+  const StorySets sets = few_stories();
+  const auto baselines = reader_task(sets).baselines;
+  const StoryBaselines accuracy(sets.test);
+  CHECK(baselines.at("last_entity")().values.at("test") == Approx(100 - 100 * accuracy.last));
+  CHECK(baselines.at("most_frequent_entity")().values.at("test") ==
+        Approx(100 - 100 * accuracy.most_frequent));
+}
