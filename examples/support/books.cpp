@@ -14,7 +14,6 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/data/lines.h"
 #include "tapegrad/nn/data/sentences.h"
-#include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
@@ -54,12 +53,12 @@ std::vector<Triplet> triplets_of_all(const std::vector<Book>& books, const std::
   return result;
 }
 
+}  // namespace
+
 void add_line(Digest& digest, const Words& words) {
   for (const std::string& word : words) digest.add(word + " ");
   digest.add("\n");
 }
-
-}  // namespace
 
 std::string TripletSets::digest() const {
   Digest digest;

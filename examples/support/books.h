@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "tapegrad/core/real.h"
+#include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 using Words = std::vector<std::string>;
+
+/// Adds words and the end of their line.
+void add_line(Digest& digest, const Words& words);
 
 /// The sentences of a book, in lower case and in order. Marks of punctuation are words.
 struct Book {

@@ -1,5 +1,8 @@
 #include "support/probe_sets.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -47,7 +50,37 @@ ClassifiedSentences read_classified(const std::string& directory, const std::str
   return set;
 }
 
+// As many sentences with a word as without it.
+ClassifiedSentences sentences_with(const std::string& name, const std::string& word,
+                                   const std::vector<Triplet>& stories) {
+  constexpr Index of_each = 16;
+  std::array<Index, 2> left{of_each, of_each};
+  ClassifiedSentences set{name, {}};
+  for (const Triplet& triplet : stories) {
+    const Index label = std::ranges::count(triplet.current, word) > 0 ? 1 : 0;
+    if (left[static_cast<std::size_t>(label)]-- > 0)
+      set.sentences.push_back({label, triplet.current});
+  }
+  return set;
+}
+
 }  // namespace
+
+std::string ProbeSets::digest() const {
+  Digest digest;
+  for (const std::vector<SentencePair>* part : {&train, &validation, &test})
+    for (const auto& [first, second, score] : *part) {
+      add_line(digest, first);
+      add_line(digest, second);
+      digest.add(fmt::format("{}\n", score));
+    }
+  for (const auto& [name, sentences] : classified)
+    for (const Sentence& sentence : sentences) {
+      digest.add(fmt::format("{} {} ", name, sentence.label));
+      add_line(digest, sentence.words);
+    }
+  return digest.to_string();
+}
 
 std::vector<SentencePair> read_pairs(const std::filesystem::path& path) {
   std::vector<SentencePair> pairs;
@@ -70,6 +103,22 @@ ProbeSets read_probe_sets(const std::string& directory) {
                                                            {"SUBJ", "subj.all"},
                                                            {"MPQA", "mpqa.all"}}})
     sets.classified.push_back(read_classified(directory, name, file));
+  return sets;
+}
+
+ProbeSets draw_probe_sets(std::uint64_t seed) {
+  const std::vector<Triplet> stories = draw_triplet_sets(seed).train;
+  ProbeSets sets;
+  auto story = stories.begin();
+  for (const auto& [part, count] :
+       {std::pair{&sets.train, 60}, {&sets.validation, 20}, {&sets.test, 20}})
+    for (int i = 0; i < count; ++i) {
+      const Words &first = (story++)->current, &second = (story++)->current;
+      part->push_back({first, second, first.size() == second.size() ? 5.0 : 1.0});
+    }
+  for (const auto& [name, word] :
+       {std::pair{"MR", "saw"}, {"CR", "took"}, {"SUBJ", "said"}, {"MPQA", "asked"}})
+    sets.classified.push_back(sentences_with(name, word, stories));
   return sets;
 }
 

@@ -25,6 +25,9 @@ struct ClassifiedSentences {
 struct ProbeSets {
   std::vector<SentencePair> train, validation, test;  ///< SICK
   std::vector<ClassifiedSentences> classified;        ///< MR, CR, SUBJ and MPQA
+
+  /// A text that differs for other sentences, scores or labels.
+  std::string digest() const;
 };
 
 /// Reads pairs in the format of SICK (Marelli et al. 2014): a line that names five columns, then on
@@ -38,5 +41,9 @@ std::vector<SentencePair> read_pairs(const std::filesystem::path& path);
 /// sentence-classification; all plain or gzipped. A label without words is an empty sentence.
 /// Throws DataError as `read_pairs` and `read_sentences` do, and for labels other than 0 and 1.
 ProbeSets read_probe_sets(const std::string& directory);
+
+/// Small sets of sentences of drawn stories, under the same names. Pairs are related if both have
+/// equally many words; each classification asks whether a certain word is there.
+ProbeSets draw_probe_sets(std::uint64_t seed);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support
