@@ -24,6 +24,7 @@ constexpr const char* style = R"(<style>
   .small { font-size: 12px } .strong { font-weight: bold } .title { font-size: 17px; font-weight: bold }
   .line { fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round }
   .thick { stroke-width: 3 } .dashed { stroke-dasharray: 5 4 }
+  .pixels { fill: none; stroke: currentColor; shape-rendering: crispEdges }
   .area { fill: currentColor; fill-opacity: 0.25 } .head { fill: currentColor }
 </style>
 )";
@@ -60,23 +61,25 @@ void Drawing::box(Spot corner, double width, double height, const std::string& c
 }
 
 void Drawing::image(Spot corner, Index columns, std::span<const real> ink, double side) {
-  constexpr long shades = 8;  // a path for each
+  constexpr long shades = 8;
   const auto shade = [&](Index i) {
     return std::lround(shades * std::clamp<real>(ink[static_cast<std::size_t>(i)], 0, 1));
   };
+  // The pixels of each shade, neighbors in a row together: lines as wide as a pixel.
   std::array<std::string, shades + 1> pixels;
   const auto count = static_cast<Index>(ink.size());
-  for (Index i = 0, end; i < count; i = end) {  // neighbors of one shade in a row together
+  for (Index i = 0, end; i < count; i = end) {
     for (end = i + 1; end < count && end % columns != 0 && shade(end) == shade(i);) ++end;
-    pixels[static_cast<std::size_t>(shade(i))] += fmt::format(
-        "M{0:g} {1:g}h{2:g}v{3:g}H{0:g}z", corner.x + side * static_cast<double>(i % columns),
-        corner.y + side * static_cast<double>(i / columns), side * static_cast<double>(end - i),
-        side);
+    pixels[static_cast<std::size_t>(shade(i))] +=
+        fmt::format("M{} {}h{}", i % columns, i / columns, end - i);
   }
+  body_ += fmt::format("<g class=\"pixels\" transform=\"translate({:g} {:g}) scale({:g})\">\n",
+                       corner.x, corner.y + side / 2, side);
   for (std::size_t level = 1; level < pixels.size(); ++level)
     if (!pixels[level].empty())
-      body_ += fmt::format("<path class=\"head\" fill-opacity=\"{:g}\" d=\"{}\"/>\n",
+      body_ += fmt::format("<path opacity=\"{:g}\" d=\"{}\"/>\n",
                            static_cast<double>(level) / shades, pixels[level]);
+  body_ += "</g>\n";
 }
 
 void Drawing::arrow(Spot from, Spot to, const std::string& classes) {

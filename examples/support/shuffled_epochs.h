@@ -10,13 +10,16 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// The batches of a training, by step, where they are made anew for each epoch, in an order of its
-/// own. It depends on the seed and the number of the epoch. The number of batches does not.
+/// own. It depends on the seed and the number of the epoch. The number of batches does not. Cannot
+/// be copied, and so neither can what holds one: `make` may refer to it.
 template <class Batch>
 class ShuffledEpochs {
  public:
   using Make = std::function<std::vector<Batch>(Random& order)>;
   ShuffledEpochs(std::uint64_t seed, Make make)
       : seed_(seed), make_(std::move(make)), batches_(epoch(0)) {}
+  ShuffledEpochs(const ShuffledEpochs&) = delete;
+  ShuffledEpochs& operator=(const ShuffledEpochs&) = delete;
 
   Index per_epoch() const { return static_cast<Index>(batches_.size()); }
   /// The batch of a step, counted from 0. Valid until the next call.

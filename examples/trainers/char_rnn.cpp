@@ -2,6 +2,7 @@
 
 #include "tapegrad/tapegrad.h"
 #include "trainers/char_trainer.h"
+#include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -25,11 +26,7 @@ struct CharRnnFlags {
     flags.training("--hidden", hidden, "Channels of the state")->check(between(1, 1 << 16));
     flags.training("--embedding", embedding, "Channels of the embedding")
         ->check(between(1, 1 << 16));
-    flags
-        .training("--norm-wiring", wiring,
-                  "Where an lstm normalizes: both products and the cell as in the paper, the cell "
-                  "only, the sum and the cell, or each gate's sum and the cell")
-        ->check(CLI::IsMember({"paper", "cell", "sum", "per_gate"}));
+    add_wiring_flag(flags, "--norm-wiring", wiring);
     shared.add_to(flags);
   }
 
@@ -37,14 +34,10 @@ struct CharRnnFlags {
     return model == "lstm" ? Cell::lstm : model == "gru" ? Cell::gru : Cell::rnn_tanh;
   }
   RecurrentOptions recurrent() const {
-    const std::map<std::string, NormWiring> wirings{{"paper", NormWiring::paper},
-                                                    {"cell", NormWiring::cell},
-                                                    {"sum", NormWiring::sum},
-                                                    {"per_gate", NormWiring::per_gate}};
     return {.layers = shared.layers,
             .dropout = shared.layers > 1 ? shared.dropout : 0,
             .norm = NormSpec(shared.norm),
-            .wiring = wirings.at(wiring)};
+            .wiring = norm_wiring(wiring)};
   }
 };
 

@@ -54,8 +54,6 @@ struct Classifier {
         batches(seed, [this](Random& order) {
           return sentence_batches(sets.train, vocabulary, flags.batch_tokens, &order);
         }) {}
-  Classifier(const Classifier&) = delete;  // the batches refer to it
-  Classifier& operator=(const Classifier&) = delete;
 
   Tensor loss(Index step, const Shard& shard, Random& masks) {
     const auto of_shard = [&](const Indices& all) { return part(all, shard.begin, shard.end); };

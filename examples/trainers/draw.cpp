@@ -11,6 +11,7 @@
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
 #include "trainers/saved_net.h"
+#include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -18,7 +19,8 @@ using namespace tapegrad::support;
 namespace {
 
 struct DrawFlags : TrainingFlags {
-  std::string data, norm = "none", wiring = "cell", svg;
+  std::string data, norm = "none", svg;
+  std::string wiring = "cell";  // as Ba et al. do here
   bool only_svg = false;
   DrawOptions model;
 
@@ -38,9 +40,7 @@ struct DrawFlags : TrainingFlags {
         ->needs("--resume")
         ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
     add_norm_flag(*this, norm, "Normalization of both LSTMs");
-    training("--wiring", wiring,
-             "Where LSTMs normalize: the cell alone, as Ba et al. do here, or all of their places")
-        ->check(CLI::IsMember({"cell", "paper"}));
+    add_wiring_flag(*this, "--wiring", wiring);
     training("--glimpses", model.glimpses, "Steps of an image")->check(between(1, 1000));
     training("--hidden", model.hidden, "Units of each LSTM")->check(between(1, 1 << 16));
     training("--latent", model.latent, "Variables drawn in a step")->check(between(1, 1 << 16));
@@ -51,9 +51,7 @@ struct DrawFlags : TrainingFlags {
 
   Draw make_net(const ImageSets& sets) const {
     DrawOptions options = model;
-    options.recurrent.norm = NormSpec(norm);
-    if (options.recurrent.norm.kind != NormKind::none)
-      options.recurrent.wiring = wiring == "cell" ? NormWiring::cell : NormWiring::paper;
+    options.recurrent = recurrent_options(norm, wiring);
     Random random(seed);
     return Draw(sets.train.height, sets.train.width, random, options);
   }

@@ -12,6 +12,7 @@
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
 #include "trainers/saved_net.h"
+#include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -41,8 +42,7 @@ struct HandwritingFlags : TrainingFlags {
     setting("--bias", bias, "How neatly to write, beside lines without a bias")
         ->check(between(0.0, 100.0));
     add_norm_flag(*this, norm, "Normalization of the LSTMs");
-    training("--wiring", wiring, "Where LSTMs normalize: both products and the cell, or the cell")
-        ->check(CLI::IsMember({"paper", "cell"}));
+    add_wiring_flag(*this, "--wiring", wiring);
     training("--layers", model.net.layers, "LSTMs")->check(between(1, 100));
     training("--hidden", model.net.hidden, "Units of each")->check(between(1, 1 << 16));
     training("--components", model.net.components, "Normal distributions in a mixture")
@@ -71,9 +71,7 @@ struct HandwritingFlags : TrainingFlags {
   }
   HandwritingNet make_net() const {
     HandwritingSynthesisOptions options = model;
-    options.net.recurrent.norm = NormSpec(norm);
-    if (options.net.recurrent.norm.kind != NormKind::none)
-      options.net.recurrent.wiring = wiring == "cell" ? NormWiring::cell : NormWiring::paper;
+    options.net.recurrent = recurrent_options(norm, wiring);
     Random random(seed);
     return HandwritingNet(with_text(), random, options);
   }
@@ -104,8 +102,6 @@ struct HandwritingTraining {
         validation(lines_for(flags, sets.validation)),
         test(lines_for(flags, sets.test)),
         batches(flags.seed, [this](Random& order) { return epoch(order); }) {}
-  HandwritingTraining(const HandwritingTraining&) = delete;  // the batches refer to it
-  HandwritingTraining& operator=(const HandwritingTraining&) = delete;
 
   /// The batches of an epoch, of equal size; lines that fill none are left out.
   std::vector<std::vector<WrittenLine>> epoch(Random& order) const {
@@ -172,13 +168,15 @@ PenLine write_line(const HandwritingFlags& flags, const HandwritingNet& net, dou
           select(written.weights, 0, 1)};
 }
 
-/// Two lines without a bias, two with it, and the first of the test set, if there is one.
+/// Lines without a bias, as many with it, and the first of the test set, if there is one. One of
+/// each says a text, two show more of what the net draws.
 std::vector<PenLine> written_lines(const HandwritingFlags& flags, const HandwritingNet& net,
                                    const std::vector<WrittenLine>& test) {
   std::vector<PenLine> lines;
   for (const double bias : {0.0, flags.bias}) {
     Random random = Random(flags.seed).stream(2);
-    for (int i = 0; i < 2; ++i) lines.push_back(write_line(flags, net, bias, random));
+    for (int i = 0; i < (flags.with_text() ? 1 : 2); ++i)
+      lines.push_back(write_line(flags, net, bias, random));
   }
   if (test.empty()) return lines;
   const std::vector<Strokes> real{test.front().moves};

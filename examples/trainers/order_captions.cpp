@@ -57,8 +57,6 @@ class CaptionTraining {
         batches_(flags.seed, [this](Random& order) {
           return caption_pairs(data_.sets, flags_.batch_size, order);
         }) {}
-  CaptionTraining(const CaptionTraining&) = delete;  // the batches refer to it
-  CaptionTraining& operator=(const CaptionTraining&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);

@@ -35,8 +35,6 @@ class HypernymTraining {
         net_(make_net(flags, count_)),
         best_net_(make_net(flags, count_)),
         batches_(flags.seed, [this](Random& order) { return draw_epoch(order); }) {}
-  HypernymTraining(const HypernymTraining&) = delete;  // the batches refer to it
-  HypernymTraining& operator=(const HypernymTraining&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);

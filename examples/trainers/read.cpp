@@ -87,8 +87,6 @@ class Reading {
         batches_(flags.seed, [this](Random& order) {
           return story_batches(sets_.train, vocabulary_, flags_.batch_size, order, true);
         }) {}
-  Reading(const Reading&) = delete;  // the batches refer to it
-  Reading& operator=(const Reading&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) {

@@ -80,8 +80,6 @@ class SkipTraining {
         batches_(flags.seed, [this, &sets](Random& order) {
           return triplet_batches(sets.train, vocabulary_, flags_.batch_size, &order);
         }) {}
-  SkipTraining(const SkipTraining&) = delete;  // the batches refer to it
-  SkipTraining& operator=(const SkipTraining&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);

@@ -58,8 +58,6 @@ class Translation {
                         sets.source, i + 1, longest, flags.batch_tokens);
     }
   }
-  Translation(const Translation&) = delete;  // the batches refer to it
-  Translation& operator=(const Translation&) = delete;
 
   int train(const Trainer& trainer) {
     if (trainer.resumes()) best_ = trainer.resumed_note("best", Best::parse);

@@ -2,12 +2,11 @@
 
 import json
 import random
-import signal
 import unittest
 import xml.etree.ElementTree
 
 from images import write_idx
-from program import TrainerTest, run
+from program import EpochTests, TrainerTest, run
 
 SMALL = ["--glimpses", "3", "--hidden", "16", "--latent", "2", "--read", "2", "--write", "3", "--batch-size", "20",
          "--lr", "1e-2"]
@@ -26,7 +25,7 @@ def write_binary_images(directory):
         write_idx(directory / f"{part}-images-idx3-ubyte.gz", (count, 8, 8), pixels)
 
 
-class DrawTest(TrainerTest):
+class DrawTest(EpochTests, TrainerTest):
     def setUp(self):
         super().setUp()
         self.data = self.path / "images"
@@ -92,16 +91,6 @@ class DrawTest(TrainerTest):
 
     def test_instruction_sets(self):
         self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--lr", "1e-4", "--epochs", "1")
-
-    def test_interrupt(self):
-        self.check_interrupts([*self.train, "--epochs", "200"], ("epoch 5/", signal.SIGINT),
-                              ("epoch 9/", signal.SIGTERM))
-
-    def test_dry_run(self):
-        self.check_dry_run()
-
-    def test_extension(self):
-        self.check_extension("--epochs", 1, 3)
 
 
 if __name__ == "__main__":

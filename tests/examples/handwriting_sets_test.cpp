@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "support/digits.h"
+#include "support/find_all.h"
 #include "support/handwriting_net.h"
 #include "support/handwriting_picture.h"
 #include "support/scratch.h"
@@ -14,19 +15,13 @@
 
 using namespace tapegrad;
 using namespace tapegrad::support;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
 
 double length(PenPlace a, PenPlace b) { return std::hypot(b.x - a.x, b.y - a.y); }
 double length(const PenMove& move) { return std::hypot(move.dx, move.dy); }
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t times = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++times;
-  return times;
-}
 
 }  // namespace
 

@@ -3,11 +3,10 @@
 import json
 import os
 import random
-import signal
 import unittest
 import xml.etree.ElementTree
 
-from program import TrainerTest, run
+from program import EpochTests, TrainerTest, run
 
 SMALL = ["--layers", "2", "--hidden", "12", "--components", "2", "--batch-size", "4", "--lr", "1e-2"]
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,7 +30,7 @@ def paths(file, kind):
     return sum(path.get("class").split() == ["line", *kind] for path in found)
 
 
-class HandwritingTest(TrainerTest):
+class HandwritingTest(EpochTests, TrainerTest):
     def setUp(self):
         super().setUp()
         self.data = self.path / "drawings"
@@ -100,8 +99,8 @@ class HandwritingTest(TrainerTest):
         run(*SMALL, "--batch-size", "100", "--epochs", "1", "--save", checkpoint)
         for text in "7", "2718":
             run("--resume", checkpoint, "--only-svg", "--svg", self.picture, "--text", text)
-            self.assertEqual(paths(self.picture, ["faint"]), 4)  # of the window, twice with each bias
-            self.assertGreaterEqual(paths(self.picture, ["blue"]), 4)
+            self.assertEqual(paths(self.picture, ["faint"]), 2)  # of the window, once with each bias
+            self.assertGreaterEqual(paths(self.picture, ["blue"]), 2)
             self.assertIn(f"{text}, bias 1<", self.picture.read_text())
 
     def test_shards_of_lines_of_different_lengths(self):
@@ -122,16 +121,6 @@ class HandwritingTest(TrainerTest):
 
     def test_instruction_sets(self):
         self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--lr", "1e-3", "--epochs", "1")
-
-    def test_interrupt(self):
-        self.check_interrupts([*self.train, "--epochs", "200"], ("epoch 5/", signal.SIGINT),
-                              ("epoch 9/", signal.SIGTERM))
-
-    def test_dry_run(self):
-        self.check_dry_run()
-
-    def test_extension(self):
-        self.check_extension("--epochs", 1, 3)
 
     @unittest.skipUnless("TAPEGRAD_DATA" in os.environ, "needs TAPEGRAD_DATA")
     def test_real_drawings(self):

@@ -295,3 +295,17 @@ class TrainerTest(unittest.TestCase):
         rows, seconds = logged(self.path / "part_log")
         self.assertEqual(rows, logged(self.path / "whole_log")[0])
         self.assertEqual(seconds, sorted(seconds))
+
+
+class EpochTests:
+    """Tests of a trainer that counts epochs, for a TrainerTest to inherit."""
+
+    def test_interrupt(self):
+        self.check_interrupts([*self.train, "--epochs", "200"], ("epoch 5/", signal.SIGINT),
+                              ("epoch 9/", signal.SIGTERM))
+
+    def test_dry_run(self):
+        self.check_dry_run()
+
+    def test_extension(self):
+        self.check_extension("--epochs", 1, 3)

@@ -8,6 +8,7 @@
 
 using namespace tapegrad;
 using namespace tapegrad::support;
+using namespace tapegrad::testing;
 using Catch::Contains;
 
 namespace {
@@ -17,13 +18,6 @@ const DependencyTree sentence{
     {"that", "PRON", "WDT", 5, "obj"}, {"cats", "NOUN", "NNS", 5, "nsubj"},
     {"see", "VERB", "VBP", 2, "acl"},  {"run", "VERB", "VBP", 0, "root"},
     {".", "PUNCT", ".", 6, "punct"}};
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t times = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-    ++times;
-  return times;
-}
 
 }  // namespace
 

@@ -15,4 +15,12 @@ inline std::vector<std::string> find_all(const std::string& text, const std::str
   return found;
 }
 
+/// How often a text has a part.
+inline std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t times = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++times;
+  return times;
+}
+
 }  // namespace tapegrad::testing
