@@ -66,12 +66,13 @@ BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
   return {
       name, [=]() -> Step {
         Random random(1);
+        const auto drawn = std::make_shared<Random>(2);
         const CharRnn net(65, random, {.cell = cell, .recurrent = {.norm = norm}});
         auto adam = std::make_shared<Adam>(parameters(net));
         const Indices ids = random_ids({64, 32}, random), targets = random_ids({64, 32}, random);
         return [=] {
           const Tape tape;
-          const Tensor loss = cross_entropy(net(ids).logits, targets);
+          const Tensor loss = cross_entropy(net(ids, {}, training(*drawn)).logits, targets);
           std::vector<Tensor> gradients = grad(loss, adam->parameters());
           clip_by_global_norm(gradients, 1);
           adam->step(gradients);
@@ -228,6 +229,7 @@ std::vector<BenchRow> rows() {
                              char_rnn("lstm", Cell::lstm, "none"),
                              char_rnn("gru", Cell::gru, "none"),
                              char_rnn("lnlstm", Cell::lstm, "layer"),
+                             char_rnn("bnlstm", Cell::lstm, "batch:steps=64,gain=0.1"),
                              handwriting(),
                              transformer("transformer", {}, 128, 16),
                              transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),

@@ -100,6 +100,31 @@ class LayerNormLstm(nn.Module):
         return torch.stack(outputs), None
 
 
+class BatchNormLstm(nn.Module):
+    """Cooijmans et al. 2017, eq. 6 to 8: each step has statistics of its own."""
+
+    def __init__(self, inputs, hidden, steps):
+        super().__init__()
+        sizes = 4 * hidden, 4 * hidden, hidden
+        self.w_x, self.w_h = nn.Linear(inputs, 4 * hidden, False), nn.Parameter(torch.randn(hidden, 4 * hidden) * 0.04)
+        self.gains = nn.ParameterList(torch.full((n,), 0.1) for n in sizes)
+        self.bias, self.bias_c = (nn.Parameter(torch.zeros(n)) for n in sizes[1:])
+        self.averages = [[(torch.zeros(n), torch.ones(n)) for n in sizes] for _ in range(steps)]
+
+    def forward(self, x):
+        h = c = torch.zeros(x.shape[1], self.w_h.shape[0])
+        outputs = []
+        for step, averages in zip(self.w_x(x), self.averages):
+            def norm(rows, which, bias=None):
+                return F.batch_norm(rows, *averages[which], self.gains[which], bias, training=True)
+
+            i, f, g, o = (norm(step, 0) + norm(h @ self.w_h, 1, self.bias)).chunk(4, -1)
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(norm(c, 2, self.bias_c))
+            outputs.append(h)
+        return torch.stack(outputs), None
+
+
 def char_rnn(recurrent):
     return training(CharRnn(recurrent), torch.randint(65, (64, 32)), torch.randint(65, (64, 32)), clip=1.0)
 
@@ -308,6 +333,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_n
         "mlp_bn": lambda: mlp(128, nn.BatchNorm1d), "mlp_b4": lambda: mlp(4), "mlp_b32": lambda: mlp(32), "cnn": cnn,
         "rnn": lambda: char_rnn(nn.RNN(128, 512)), "lstm": lambda: char_rnn(nn.LSTM(128, 512)),
         "gru": lambda: char_rnn(nn.GRU(128, 512)), "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)),
+        "bnlstm": lambda: char_rnn(BatchNormLstm(128, 512, 64)),
         "handwriting": handwriting, "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
