@@ -61,15 +61,17 @@ MatrixTask make_reader_task(const BaFlags& flags) {
   return reader_task(sets, options);
 }
 
+/// The small size has probes of drawn sentences, whatever the books are.
 MatrixTask make_skip_thoughts_task(const BaFlags& flags) {
   const bool drawn = flags.data.empty();
   TripletSets sets = drawn ? draw_triplet_sets(flags.seed()) : read_triplet_sets(flags.data);
-  if (!flags.is_small())
-    return skip_thoughts_task(sets,
-                              drawn ? draw_probe_sets(flags.seed()) : read_probe_sets(flags.data));
+  const ProbeSets probes = drawn || flags.is_small() ? draw_probe_sets(flags.seed())
+                                                     : read_probe_sets(flags.data);
+  if (!flags.is_small()) return skip_thoughts_task(sets, probes);
+  sets.source += ", judged by drawn sentences";
   sets.train.resize(200);
   sets.validation.resize(40);
-  return skip_thoughts_task(sets, draw_probe_sets(flags.seed()),
+  return skip_thoughts_task(sets, probes,
                             {.vocabulary = 60,
                              .words = 8,
                              .hidden = 16,
