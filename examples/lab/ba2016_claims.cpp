@@ -70,6 +70,18 @@ Judgement more_found_first(const Results& a, const Results& b) {
   return better(image_recall(1), with_recall_items(a, 1), with_recall_items(b, 1));
 }
 
+// Probes judge trainings only if those raise what they find.
+Judgement probes_find_more(const Results& a, const Results& b) {
+  const Metric found{.value = "test", .higher_is_better = true, .worst = 0};
+  Results untrained = b;
+  for (Outcome& outcome : untrained.trainings)
+    outcome.values["test"] = outcome.values.at("untrained");
+  const Judgement risen = better(found, b, untrained);
+  if (risen.verdict == Verdict::borne_out) return better(found, a, b);
+  return {Verdict::not_seen,
+          fmt::format("{} finds no more than before its training: {}", b.system, risen.reason)};
+}
+
 // What the paper says of two systems of a task. Without a judge: that `a` ends better on the test.
 struct ClaimOfPaper {
   const char *task, *a, *b, *statement;
@@ -87,6 +99,10 @@ const std::vector<ClaimOfPaper> claims_of_paper{
     {"reader", "layer", "batch", "it ends with a lower validation error.", ends_lower},
     {"reader", "layer", "batch_everywhere", "it ends with a lower validation error.", ends_lower},
     {"reader", "layer", "layer_small_gain", "it ends with a lower validation error.", ends_lower},
+    {"skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
+     ends_lower},
+    {"skip_thoughts", "layer", "none", reaches, sooner},
+    {"skip_thoughts", "layer", "none", "its probes find more.", probes_find_more},
     {"draw", "layer", "none", "its bound is lower throughout the first half.",
      ahead_in_the_first_half},
     {"draw", "layer", "none", reaches, sooner},

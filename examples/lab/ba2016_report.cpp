@@ -53,6 +53,14 @@ void tasks(Report& report, const Matrix& matrix) {
   report.table(table);
 }
 
+// What has been measured, above what is published.
+std::string beside(const Results* results, const std::string& value, int decimals,
+                   const char* published) {
+  return fmt::format(
+      "{}\n{}", results == nullptr ? "not run" : measured({.value = value}, *results, decimals),
+      published);
+}
+
 // A row of table 2: what is published of R@1, R@5, R@10 and the mean rank, for captions, then for
 // images.
 struct RowOfTable2 {
@@ -76,10 +84,8 @@ void retrieval_table(Report& report, const MatrixColumn& column) {
     std::size_t place = 0;
     for (const char* search : {"caption", "image"})
       for (const char* value : {"recall_1", "recall_5", "recall_10", "mean_rank"}) {
-        const Metric metric{.value = fmt::format("test_{}_{}", search, value)};
-        row.push_back(fmt::format("{}\n{}",
-                                  results == nullptr ? "not run" : measured(metric, *results, 1),
-                                  published[place++]));
+        row.push_back(
+            beside(results, fmt::format("test_{}_{}", search, value), 1, published[place++]));
       }
     table.rows.push_back(row);
   }
@@ -87,6 +93,39 @@ void retrieval_table(Report& report, const MatrixColumn& column) {
   report.paragraph(
       "Published figures are of MS COCO with five captions for each of 1,000 images; here "
       "descriptions in another language stand for images, so only differences compare.");
+}
+
+// A row of table 3: a system, trained ("test") or not, and what is published of it.
+struct RowOfTable3 {
+  const char *system, *state, *name;
+  std::array<const char*, 7> published;
+};
+constexpr RowOfTable3 table3[] = {
+    {"none", "untrained", "before training", {"-", "-", "-", "-", "-", "-", "-"}},
+    {"none", "test", "skip-thoughts", {".842", ".767", ".298", "77.3", "81.8", "92.6", "87.9"}},
+    {"layer", "untrained", "LN, before training", {"-", "-", "-", "-", "-", "-", "-"}},
+    {"layer",
+     "test",
+     "skip-thoughts + LN",
+     {".854", ".785", ".277", "79.5", "82.6", "93.4", "89.0"}}};
+
+void probes_table(Report& report, const MatrixColumn& column) {
+  constexpr std::array probes{"r", "rho", "MSE", "MR", "CR", "SUBJ", "MPQA"};
+  constexpr std::size_t of_pairs = 3;
+  Table table{"Table 3: what probes find in vectors of sentences", {"system"}, {}};
+  table.columns.insert(table.columns.end(), probes.begin(), probes.end());
+  for (const auto& [system, state, name, published] : table3) {
+    std::vector<std::string> row{name};
+    for (std::size_t i = 0; i < probes.size(); ++i)
+      row.push_back(beside(column.of(system), fmt::format("{}_{}", state, probes[i]),
+                           i < of_pairs ? 3 : 1, published[i]));
+    table.rows.push_back(row);
+  }
+  report.table(table);
+  report.paragraph(
+      "r, rho and MSE are those of SICK; the others are accuracies in percent. Published figures "
+      "are of nets that have read a billion words and know 20,000 of them, so only differences "
+      "compare.");
 }
 
 // ---- Curves ----
@@ -111,6 +150,8 @@ const std::vector<CurvesOfPaper> all_curves{
      "The paper's axes: iterations in steps of 300, recall of images for validation."},
     {2, "reader", "reader", "validation error", "%", mean_validation_curve,
      "The paper's axes: training steps in thousands, validation error rate."},
+    {3, "skip_thoughts", "skip_thoughts", "validation loss", "nats a word", mean_validation_curve,
+     "The paper's axes: iterations, what each probe finds."},
     {4, "draw", "draw", "test bound", "nats an image",
      [](const Results& of) { return mean_trace(of, "test_bound"); },
      "The paper's axes: epochs, variational bound on the test set in nats."},
@@ -227,7 +268,10 @@ void report_ba2016(Report& report, const Matrix& all, int only, bool seconds) {
   const Matrix matrix = columns_of(all, only);
   test_values(report, matrix);
   tasks(report, matrix);
-  if (only <= 1) retrieval_table(report, matrix.front());
+  for (const MatrixColumn& column : matrix) {
+    if (column.task.name == "retrieval") retrieval_table(report, column);
+    if (column.task.name == "skip_thoughts") probes_table(report, column);
+  }
   report_missing(report, matrix);
   not_run(report, matrix);
   report_baselines(report, matrix);

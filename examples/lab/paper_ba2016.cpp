@@ -39,13 +39,14 @@ PaperTask skip_thoughts() {
   return {.name = "skip_thoughts",
           .title = "Sentences",
           .of_paper = "BookCorpus",
-          .unit = "nats a word",
+          .unit = "%, mean of five probes",
           .loss = "nats a word",
-          .metric = {.value = "test"},
-          .decimals = 3,
+          .metric = {.value = "test", .higher_is_better = true, .worst = 0},
+          .decimals = 1,
           .published_decimals = 1,
           .published = {},
-          .systems = {"none", "layer"}};
+          .systems = {"none", "layer"},
+          .chosen_by_loss = true};
 }
 
 PaperTask drawing() {

@@ -21,17 +21,10 @@ std::map<std::string, Index> counted(const std::vector<DescribedImage>& images,
   return counts;
 }
 
-// The most frequent words; of equally frequent ones, the first by the alphabet.
-Vocabulary most_frequent(const std::map<std::string, Index>& counts, Index most) {
-  std::vector<std::string> words = Vocabulary(counts, 1).words();
-  if (static_cast<Index>(words.size()) > most) words.resize(static_cast<std::size_t>(most));
-  return Vocabulary::of(std::move(words));
-}
-
 }  // namespace
 
 DescriptionFeatures::DescriptionFeatures(const std::vector<DescribedImage>& images, Index most)
-    : vocabulary_(most_frequent(counted(images, &DescribedImage::descriptions), most)),
+    : vocabulary_(Vocabulary::most_frequent(counted(images, &DescribedImage::descriptions), most)),
       rarity_(vocabulary_.words().size(), 0) {
   for (const DescribedImage& image : images) {
     std::set<Index> present;
@@ -72,21 +65,10 @@ Vocabulary caption_vocabulary(const std::vector<DescribedImage>& images, Index l
   return Vocabulary(counted(images, &DescribedImage::captions), least);
 }
 
-CaptionBatch::CaptionBatch(const Vocabulary& vocabulary, std::span<const std::string> captions)
-    : lengths(Indices::uninitialized({static_cast<Index>(captions.size())})) {
-  std::vector<std::vector<std::string>> lines;
-  for (const std::string& caption : captions) lines.push_back(words_of(caption));
-  Index longest = 0;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    const auto length = static_cast<Index>(lines[i].size()) + 1;
-    lengths.mutable_data()[i] = length;
-    longest = std::max(longest, length);
-  }
-  std::vector<Index> numbers(lines.size() * static_cast<std::size_t>(longest), 0);
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    std::ranges::transform(lines[i], numbers.begin() + static_cast<Index>(i) * longest,
-                           [&](const std::string& word) { return vocabulary.number(word); });
-  words = Indices({lengths.size(), longest}, numbers);
+SentenceBatch caption_batch(const Vocabulary& vocabulary, std::span<const std::string> captions) {
+  std::vector<std::vector<std::string>> words;
+  for (const std::string& caption : captions) words.push_back(words_of(caption));
+  return ended_batch(vocabulary, words);
 }
 
 Tensor feature_rows(const std::vector<std::vector<DescriptionFeatures::Feature>>& images,
@@ -126,7 +108,7 @@ Tensor pair_costs(const OrderEmbedding& net, const CaptionData& data,
                            .captions[static_cast<std::size_t>(caption)]);
     images.push_back(data.train[static_cast<std::size_t>(image)]);
   }
-  const CaptionBatch batch(data.vocabulary, captions);
+  const SentenceBatch batch = caption_batch(data.vocabulary, captions);
   return net.costs(net.caption(batch.words, batch.lengths),
                    net.image(feature_rows(images, data.features.count())));
 }
@@ -144,8 +126,8 @@ Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
   constexpr Index most = 50;  // at a time, since their costs need captions x images x D values
   for (; begin < end; begin += most) {
     const auto count = static_cast<std::size_t>(std::min(most, end - begin));
-    const CaptionBatch batch(data.vocabulary,
-                             std::span(captions).subspan(static_cast<std::size_t>(begin), count));
+    const SentenceBatch batch = caption_batch(
+        data.vocabulary, std::span(captions).subspan(static_cast<std::size_t>(begin), count));
     costs.push_back(net.costs(net.caption(batch.words, batch.lengths), points));
   }
   return concat(costs);

@@ -35,13 +35,8 @@ class DescriptionFeatures {
 /// The words of all captions that occur at least `least` times.
 Vocabulary caption_vocabulary(const std::vector<DescribedImage>& images, Index least);
 
-/// Captions side by side: their words and a 0 that ends each, then padding with 0.
-struct CaptionBatch {
-  Indices words;    ///< (B, T)
-  Indices lengths;  ///< (B), the ends included
-
-  CaptionBatch(const Vocabulary& vocabulary, std::span<const std::string> captions);
-};
+/// Captions side by side, each with a 0 at its end.
+SentenceBatch caption_batch(const Vocabulary& vocabulary, std::span<const std::string> captions);
 
 /// Described images, and what a net knows of their words.
 struct CaptionData {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "support/plain_text.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/loss.h"
 
@@ -14,12 +15,6 @@ namespace {
 constexpr Index side_by_side = 256;      // sentences that are parsed at a time
 constexpr Index configurations = 1000;   // that are evaluated at a time
 constexpr Index first_label_number = 2;  // of a Vocabulary's own words
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if ('A' <= c && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
 
 template <class Field>
 std::vector<std::string> frequent(const std::vector<DependencyTree>& trees, Index least,

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "support/data_files.h"
+#include "support/plain_text.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/lines.h"
@@ -20,23 +21,6 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr Index persons = 7, things = 3;  // the first of the entities
-
-// Lower-case words; a mark at the end of a word is one of its own.
-Words words_of_sentence(std::string_view text) {
-  Words words;
-  for (std::string word : words_of(text)) {
-    for (char& letter : word)
-      if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    std::string mark;
-    if (word.size() > 1 && (word.ends_with('.') || word.ends_with('?'))) {
-      mark = word.back();
-      word.pop_back();
-    }
-    words.push_back(word);
-    if (!mark.empty()) words.push_back(mark);
-  }
-  return words;
-}
 
 // A line of a file: its number within the text, and the rest, in fields.
 struct StoryLine {

@@ -128,7 +128,7 @@ int answer(const OrderFlags& flags, const CaptionData& data) {
   load_best(flags.run_flags.resume, last, net);
   std::vector<std::vector<DescriptionFeatures::Feature>> images;
   for (const DescribedImage& image : data.sets.test) images.push_back(data.features.of(image));
-  const CaptionBatch query(data.vocabulary, {&flags.query, 1});
+  const SentenceBatch query = caption_batch(data.vocabulary, {&flags.query, 1});
   const Tensor costs = net.costs(net.caption(query.words, query.lengths),
                                  net.image(feature_rows(images, data.features.count())));
   const Indices order = argsort(costs);

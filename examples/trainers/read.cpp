@@ -14,6 +14,7 @@
 #include "tapegrad/train/training_flags.h"
 #include "trainers/best_epoch.h"
 #include "trainers/best_net.h"
+#include "trainers/saved_words.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -171,15 +172,7 @@ int run_training(const ReadFlags& flags, Trainer& trainer) {
 }
 
 StoryVocabulary saved_vocabulary(const ReadFlags& flags, const Trainer& trainer) {
-  return trainer.resumed_note("words", [&](const Json& note) -> std::optional<StoryVocabulary> {
-    const auto is_text = [](const Json& each) { return each.is_string(); };
-    if (!note.is_array() || !std::ranges::all_of(note, is_text)) return {};
-    try {
-      return StoryVocabulary(note.get<std::vector<std::string>>(), flags.entities());
-    } catch (const DataError&) {
-      return {};
-    }
-  });
+  return {trainer.resumed_note("words", saved_words), flags.entities()};
 }
 
 int answer(const ReadFlags& flags, const Trainer& trainer) {

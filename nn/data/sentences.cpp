@@ -12,19 +12,28 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-Sentence parse(std::string_view line, const std::string& file, Index number) {
+Sentence parse(std::string_view line, Index least_words, const std::string& file, Index number) {
   Sentence sentence{-1, words_of(line)};
-  const bool several = sentence.words.size() >= 2;
-  if (several) {
+  if (!sentence.words.empty()) {
     const std::string& first = sentence.words.front();
     const auto [end, error] =
         std::from_chars(first.data(), first.data() + first.size(), sentence.label);
     if (error != std::errc() || end != first.data() + first.size()) sentence.label = -1;
   }
-  expect<DataError>(several && sentence.label >= 0 && sentence.label < 1000,
+  const auto words = static_cast<Index>(sentence.words.size()) - 1;  // the first is the label
+  expect<DataError>(words >= least_words && sentence.label >= 0 && sentence.label < 1000,
                     "{}: line {} is not a label from 0 to 999 followed by words", file, number);
   sentence.words.erase(sentence.words.begin());
   return sentence;
+}
+
+Indices zero_indices(const Shape& shape) {
+  return Indices(shape, std::vector<Index>(static_cast<std::size_t>(shape.size()), 0));
+}
+
+// Writes the numbers of words from `row` on.
+void number(const std::vector<std::string>& words, const Vocabulary& vocabulary, Index* row) {
+  for (const std::string& word : words) *row++ = vocabulary.number(word);
 }
 
 // The sentences at these positions, of which the last is the longest.
@@ -35,15 +44,13 @@ SentenceBatch make_batch(const std::vector<Sentence>& sentences, const std::vect
   };
   const auto count = static_cast<Index>(chosen.size());
   const auto longest = static_cast<Index>(at(chosen.back()).words.size());
-  SentenceBatch batch{
-      Indices({count, longest}, std::vector<Index>(static_cast<std::size_t>(count * longest), 0)),
-      Indices::uninitialized({count}), Indices::uninitialized({count})};
+  SentenceBatch batch{zero_indices({count, longest}), Indices::uninitialized({count}),
+                      Indices::uninitialized({count})};
   for (Index i = 0; i < count; ++i) {
     const Sentence& sentence = at(chosen[static_cast<std::size_t>(i)]);
     batch.lengths.mutable_data()[i] = static_cast<Index>(sentence.words.size());
     batch.labels.mutable_data()[i] = sentence.label;
-    Index* row = batch.words.mutable_data() + i * longest;
-    for (const std::string& word : sentence.words) *row++ = vocabulary.number(word);
+    number(sentence.words, vocabulary, batch.words.mutable_data() + i * longest);
   }
   return batch;
 }
@@ -79,10 +86,12 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-std::vector<Sentence> read_sentences(const std::filesystem::path& path) {
+std::vector<Sentence> read_sentences(const std::filesystem::path& path, Index least_words) {
+  expect_not_negative("read_sentences", "least_words", least_words);
   std::vector<Sentence> sentences;
   for (const std::string& line : read_lines(path))
-    sentences.push_back(parse(line, path.string(), static_cast<Index>(sentences.size()) + 1));
+    sentences.push_back(
+        parse(line, least_words, path.string(), static_cast<Index>(sentences.size()) + 1));
   expect<DataError>(!sentences.empty(), "{}: it has no sentences", path.string());
   return sentences;
 }
@@ -103,9 +112,32 @@ Vocabulary Vocabulary::of(std::vector<std::string> words) {
   return vocabulary;
 }
 
+Vocabulary Vocabulary::most_frequent(const std::map<std::string, Index>& counts, Index most) {
+  expect_positive("vocabulary", "most", most);
+  std::vector<std::string> words = frequent(counts, 1);
+  if (static_cast<Index>(words.size()) > most) words.resize(static_cast<std::size_t>(most));
+  return of(std::move(words));
+}
+
 Index Vocabulary::number(const std::string& word) const {
   const auto found = numbers_.find(word);
   return found == numbers_.end() ? 1 : found->second;
+}
+
+SentenceBatch ended_batch(const Vocabulary& vocabulary,
+                          const std::vector<std::vector<std::string>>& sentences) {
+  const auto count = static_cast<Index>(sentences.size());
+  SentenceBatch batch{{}, Indices::uninitialized({count}), {}};
+  Index longest = 0;
+  for (Index i = 0; i < count; ++i) {
+    const auto words = static_cast<Index>(sentences[static_cast<std::size_t>(i)].size());
+    longest = std::max(longest, batch.lengths.mutable_data()[i] = words + 1);
+  }
+  batch.words = zero_indices({count, longest});
+  for (Index i = 0; i < count; ++i)
+    number(sentences[static_cast<std::size_t>(i)], vocabulary,
+           batch.words.mutable_data() + i * longest);
+  return batch;
 }
 
 std::vector<SentenceBatch> sentence_batches(const std::vector<Sentence>& sentences,

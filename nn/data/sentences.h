@@ -23,9 +23,9 @@ std::vector<std::string> words_of(std::string_view line);
 
 /// Reads a file, plain or gzipped, whose lines are a label (from 0), a blank and words separated by
 /// blanks. Bytes are kept as they are. Throws DataError, naming file and line, for a line without
-/// label or words.
+/// label or with fewer than `least_words` words.
 /// Example: `const std::vector<Sentence> sentences = read_sentences("sentences.txt")`
-std::vector<Sentence> read_sentences(const std::filesystem::path& path);
+std::vector<Sentence> read_sentences(const std::filesystem::path& path, Index least_words = 1);
 
 /// Numbers the words: 0 is padding, 1 any unknown word.
 /// Example: `Vocabulary(read_sentences("sentences.txt"), 1).number("dogs")`
@@ -38,6 +38,9 @@ class Vocabulary {
   Vocabulary(const std::map<std::string, Index>& counts, Index least);
   /// Of these words, in their order. Throws DataError for a word that is there twice.
   static Vocabulary of(std::vector<std::string> words);
+  /// The `most` most frequent words; of equally frequent ones, the first by the alphabet. Throws
+  /// ArgumentError if `most` is below 1.
+  static Vocabulary most_frequent(const std::map<std::string, Index>& counts, Index most);
 
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
   Index number(const std::string& word) const;
@@ -57,6 +60,12 @@ struct SentenceBatch {
   Indices lengths;  ///< (B)
   Indices labels;   ///< (B)
 };
+
+/// Sentences side by side, in their order, each with a 0 at its end, which counts as a word. There
+/// are no labels.
+/// Example: `ended_batch(Vocabulary::of({"the", "dogs"}), {{"the", "dogs"}, {}}).lengths`
+SentenceBatch ended_batch(const Vocabulary& vocabulary,
+                          const std::vector<std::vector<std::string>>& sentences);
 
 /// Batches of sentences of similar length. Each has at most `tokens` words, including padding, but
 /// at least one sentence. `random` shuffles sentences of equal length and the batches. Throws

@@ -5,6 +5,7 @@ import pathlib
 import classify_test
 import order_embeddings_test
 import read_test
+import skip_thoughts_test
 import translate_test
 from draw_test import write_binary_images
 from handwriting_test import write_drawings
@@ -26,6 +27,7 @@ SIZES = {
     "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "20", "--schedule", "cosine"],
     "parse": ["--embedding", "8", "--hidden", "16", "--batch-size", "64"],
     "read": ["--hidden", "8", "--batch-size", "20", "--schedule", "cosine"],
+    "skip_thoughts": ["--embedding", "6", "--hidden", "8", "--batch-size", "20", "--schedule", "cosine"],
     "translate": ["--channels", "16", "--heads", "2", "--hidden", "16", "--layers", "1", "--batch-tokens", "96",
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
@@ -53,6 +55,8 @@ def write_data(path):
         write_treebank(path)
     elif NAME == "read":
         read_test.write_stories(path)
+    elif NAME == "skip_thoughts":
+        skip_thoughts_test.write_books(path)
     elif NAME == "translate":
         translate_test.write_task(path)
     else:

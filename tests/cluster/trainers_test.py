@@ -32,6 +32,7 @@ TRAININGS = {
     "order_embeddings wordnet": ["--task", "wordnet", "--hidden", "8", "--epochs", "1"],
     "parse": ["--embedding", "8", "--hidden", "16", "--epochs", "1"],
     "read": ["--hidden", "8", "--norm", "layer", "--epochs", "1"],
+    "skip_thoughts": ["--embedding", "6", "--hidden", "8", "--norm", "layer", "--epochs", "1"],
 }
 
 

@@ -50,7 +50,7 @@ TEST_CASE("features of images are weighed by count and rarity") {
 TEST_CASE("captions end with a 0 that their lengths count") {
   const Vocabulary vocabulary = Vocabulary::of({"a", "dog"});
   const std::vector<std::string> lines{"a dog", "a red dog runs", ""};
-  const CaptionBatch batch(vocabulary, lines);
+  const SentenceBatch batch = caption_batch(vocabulary, lines);
   CHECK(batch.words.shape() == Shape{3, 5});
   const std::vector<Index> expected{2, 3, 0, 0, 0, 2, 1, 3, 1, 0, 0, 0, 0, 0, 0};
   CHECK(std::ranges::equal(batch.words.values(), expected));
@@ -81,7 +81,7 @@ TEST_CASE("all costs are those of each caption with each image") {
   const Tensor costs = all_costs(net, data, some, cluster);
   REQUIRE(costs.shape() == Shape{120, 40});
   for (const auto& [image, caption, other] : {std::array{0, 0, 0}, {17, 2, 39}, {39, 1, 3}}) {
-    const CaptionBatch batch(vocabulary, {&some[image].captions[caption], 1});
+    const SentenceBatch batch = caption_batch(vocabulary, {&some[image].captions[caption], 1});
     const Tensor alone = net.costs(net.caption(batch.words, batch.lengths),
                                    net.image(feature_rows({features.of(some[other])}, 40)));
     CHECK(costs.data()[(3 * image + caption) * 40 + other] == Approx(alone.item()).margin(1e-6));

@@ -1,5 +1,6 @@
 #include "tapegrad/nn/data/sentences.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -39,6 +40,34 @@ TEST_CASE("labelled sentences", "[text]") {
   }
   CHECK_THROWS_WITH(read_sentences(TemporaryFile("1 a\nx b\n").path()),
                     Contains("sentences.txt") && Contains("line 2"));
+}
+
+TEST_CASE("a label without words is a sentence where that is allowed", "[text]") {
+  const auto sentences = read_sentences(TemporaryFile("1 a\n0 \n2\n").path(), 0);
+  REQUIRE(sentences.size() == 3);
+  CHECK(sentences[1].label == 0);
+  CHECK(sentences[1].words.empty());
+  CHECK(sentences[2].label == 2);
+  for (const char* wrong : {"", "\n", "1 a\n\n", "x\n"})
+    CHECK_THROWS_AS(read_sentences(TemporaryFile(wrong).path(), 0), DataError);
+  CHECK_THROWS_AS(read_sentences(TemporaryFile("1 a\n").path(), -1), ArgumentError);
+}
+
+TEST_CASE("sentences with ends", "[text]") {
+  const Vocabulary vocabulary = Vocabulary::of({"a", "dog"});
+  const auto [words, lengths, labels] = ended_batch(vocabulary, {{"a", "dog", "ran"}, {}, {"dog"}});
+  CHECK(words.shape() == Shape{3, 4});
+  CHECK(std::ranges::equal(words.values(), std::vector<Index>{2, 3, 1, 0, 0, 0, 0, 0, 3, 0, 0, 0}));
+  CHECK(std::ranges::equal(lengths.values(), std::vector<Index>{4, 1, 2}));
+  CHECK_FALSE(labels.defined());
+}
+
+TEST_CASE("the most frequent words", "[text]") {
+  const std::map<std::string, Index> counts{{"dog", 3}, {"a", 5}, {"cat", 3}, {"once", 1}};
+  using Words = std::vector<std::string>;
+  CHECK(Vocabulary::most_frequent(counts, 2).words() == Words{"a", "cat"});
+  CHECK(Vocabulary::most_frequent(counts, 9).words() == Words{"a", "cat", "dog", "once"});
+  CHECK_THROWS_AS(Vocabulary::most_frequent(counts, 0), ArgumentError);
 }
 
 TEST_CASE("vocabulary and batches of sentences", "[text]") {

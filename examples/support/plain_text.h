@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tapegrad/core/real.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::support {
+
+/// The letters A to Z in lower case; other bytes are kept as they are.
+std::string lower_case(std::string text);
+
+/// The words of a plain sentence in lower case. Marks of punctuation at the end of a word are words
+/// of their own.
+std::vector<std::string> words_of_sentence(std::string_view text);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -1,0 +1,214 @@
+// Trains skip-thought vectors (Kiros et al. 2015), as in Ba et al. 2016, section 6.3: a sentence's
+// vector tells what stands before and after it. Finds similar sentences, and judges the vectors.
+
+#include <cmath>
+#include <optional>
+
+#include "support/plain_text.h"
+#include "support/probes.h"
+#include "support/shuffled_epochs.h"
+#include "support/triplet_task.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
+#include "tapegrad/train/norm_flag.h"
+#include "tapegrad/train/output.h"
+#include "tapegrad/train/trainer.h"
+#include "tapegrad/train/training_flags.h"
+#include "trainers/best_epoch.h"
+#include "trainers/best_net.h"
+#include "trainers/saved_words.h"
+
+using namespace tapegrad;
+using namespace tapegrad::support;
+
+namespace {
+
+struct SkipFlags : TrainingFlags {
+  std::string data, query, evaluate, norm = "none", condition = "start";
+  Index vocabulary = 4000, embedding = 100, hidden = 256;
+
+  SkipFlags()
+      : TrainingFlags("skip_thoughts",
+                      "Learns vectors of sentences by telling what stands before and after them.",
+                      {.epochs = 4,
+                       .batch_size = 64,
+                       .optimizer = {.schedule = "constant", .clip_norm = 5}}) {
+    setting("--data", data, "Directory with the books of cbt-books; without it, draws stories")
+        ->check(file_name());
+    setting("--query", query,
+            "Show the sentences of the books that the net of --resume finds nearest to this one, "
+            "without training")
+        ->needs("--resume")
+        ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+    setting("--evaluate", evaluate,
+            "Judge the vectors of the net of --resume by the sets sick and sentence-classification "
+            "in this directory, without training")
+        ->needs("--resume")
+        ->excludes("--data", "--query", "--save", "--log-dir", "--dry-run", "--profile",
+                   "--check-nan")
+        ->check(file_name());
+    add_norm_flag(*this, norm, "Normalization of all three GRUs");
+    training("--condition", condition,
+             "Where decoders see the vector: as the state at the start, or at every-step, too")
+        ->check(CLI::IsMember({"start", "every-step"}));
+    training("--vocabulary", vocabulary, "Most frequent words to know")->check(between(1, 1 << 20));
+    training("--embedding", embedding, "Channels of the words")->check(between(1, 1 << 16));
+    training("--hidden", hidden, "Channels of a sentence's vector")->check(between(1, 1 << 16));
+  }
+};
+
+SkipThoughts make_net(const SkipFlags& flags, const Vocabulary& vocabulary) {
+  Random random(flags.seed);
+  return SkipThoughts(vocabulary.count(), random,
+                      {.words = flags.embedding,
+                       .hidden = flags.hidden,
+                       .norm = flags.norm,
+                       .every_step = flags.condition == "every-step"});
+}
+
+/// A net in training.
+class SkipTraining {
+ public:
+  SkipTraining(const SkipFlags& flags, const TripletSets& sets, const Vocabulary& vocabulary,
+               Cluster& cluster)
+      : flags_(flags),
+        cluster_(cluster),
+        vocabulary_(vocabulary),
+        net_(make_net(flags, vocabulary)),
+        best_net_(make_net(flags, vocabulary)),
+        validation_(triplet_batches(sets.validation, vocabulary, flags.batch_size)),
+        batches_(flags.seed, [this, &sets](Random& order) {
+          return triplet_batches(sets.train, vocabulary_, flags_.batch_size, &order);
+        }) {}
+
+  int train(const Trainer& trainer) {
+    if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
+    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
+    return trainer.train(
+        {.net = fields(net_),
+         .steps = steps,
+         .loss = {[&](Index step) { return batches_.at(step).rows(); },
+                  [&](Index step, const Shard& shard, Random&) {
+                    return triplet_loss(net_, batches_.at(step), shard);
+                  }},
+         .seed = flags_.seed,
+         .description = fmt::format(
+             "model: {} words, {} parameters; {} steps of up to {} sentences\n",
+             vocabulary_.words().size(), parameter_count(net_), steps.total, flags_.batch_size),
+         .evaluate = [&] { return evaluate(); },
+         .finish = [&](const Run&) { return finish(); },
+         .carried = [&](Fields& field) { field(best_field, best_net_); },
+         .notes =
+             [&] {
+               return std::map<std::string, std::string>{
+                   {"best", best_.to_string()}, {"words", Json(vocabulary_.words()).dump()}};
+             }});
+  }
+
+ private:
+  Json evaluate() {
+    const double loss = word_nll(net_, validation_, cluster_);
+    if (std::exp(-loss) > best_.validation) {
+      best_ = {std::exp(-loss), {}};
+      copy_weights(net_, best_net_);
+    }
+    return {{"validation_loss", loss}};
+  }
+
+  Json finish() {
+    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
+    const double loss = word_nll(best_net_, validation_, cluster_),
+                 strange = strange_nll(best_net_, validation_, cluster_);
+    write_result(fmt::format(
+        "after the epoch with the least validation loss: {:.4f} nats a word; {:.4f} with the "
+        "vectors of other sentences\n",
+        loss, strange));
+    return {{"validation_loss", loss}, {"validation_loss_of_other_vectors", strange}};
+  }
+
+  const SkipFlags& flags_;
+  Cluster& cluster_;
+  const Vocabulary& vocabulary_;
+  SkipThoughts net_, best_net_;  // the second as after the best epoch
+  BestEpoch<0> best_;            // by the geometric mean of the probabilities of words
+  std::vector<TripletBatch> validation_;
+  ShuffledEpochs<TripletBatch> batches_;
+};
+
+TripletSets read_sets(const SkipFlags& flags) {
+  return flags.data.empty() ? draw_triplet_sets(flags.seed) : read_triplet_sets(flags.data);
+}
+
+Vocabulary saved_vocabulary(const Trainer& trainer) {
+  return Vocabulary::of(trainer.resumed_note("words", saved_words));
+}
+
+int run_training(const SkipFlags& flags, Trainer& trainer) {
+  const TripletSets sets = read_sets(flags);
+  trainer.uses_data(sets.source, sets.digest());
+  const Vocabulary vocabulary = trainer.resumes()
+                                    ? saved_vocabulary(trainer)
+                                    : Vocabulary::most_frequent(sets.counts, flags.vocabulary);
+  write_result(fmt::format(
+      "data: {}; {} sentences with neighbours to train on, {} for validation\n"
+      "validation loss by the frequencies of words: {:.4f} nats a word\n",
+      sets.source, sets.train.size(), sets.validation.size(), frequency_nll(sets, vocabulary)));
+  return SkipTraining(flags, sets, vocabulary, trainer.cluster()).train(trainer);
+}
+
+SkipThoughts load_net(const SkipFlags& flags, const Vocabulary& vocabulary) {
+  SkipThoughts net = make_net(flags, vocabulary);
+  load_best(flags.run_flags.resume, make_net(flags, vocabulary), net);
+  return net;
+}
+
+std::string joined(const Words& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+int answer(const SkipFlags& flags, const Trainer& trainer) {
+  const Vocabulary vocabulary = saved_vocabulary(trainer);
+  const SkipThoughts net = load_net(flags, vocabulary);
+  const TripletSets sets = read_sets(flags);
+  std::vector<Words> sentences;
+  for (const Triplet& triplet : sets.train) sentences.push_back(triplet.current);
+  const Tensor vectors = sentence_vectors(net, vocabulary, sentences),
+               query = sentence_vectors(net, vocabulary, {words_of_sentence(flags.query)});
+  for (const auto& [sentence, cosine] : nearest(vectors, select(query, 0), 5)) {
+    const Triplet& found = sets.train[static_cast<std::size_t>(sentence)];
+    write_result(fmt::format("{:.4f}  {}\n          before: {}\n          after: {}\n", cosine,
+                             joined(found.current), joined(found.previous), joined(found.next)));
+  }
+  return 0;
+}
+
+int evaluate(const SkipFlags& flags, const Trainer& trainer) {
+  const ProbeSets sets = read_probe_sets(flags.evaluate);
+  const Vocabulary vocabulary = saved_vocabulary(trainer);
+  const SkipThoughts untrained = make_net(flags, vocabulary), net = load_net(flags, vocabulary);
+  const auto vectors_of = [&](const SkipThoughts& encoder) {
+    return [&](const std::vector<Words>& sentences) {
+      return sentence_vectors(encoder, vocabulary, sentences);
+    };
+  };
+  const auto show = [](const ProbeResults& results) { write_result(probe_line(results)); };
+  write_result(probe_heading(sets));
+  show(majority_baseline(sets));
+  show(overlap_baseline(sets));
+  show(naive_bayes_baseline(sets));
+  show(naive_bayes_baseline(sets, &vocabulary));
+  show(probe("mean of the net's words", sets, mean_of_words(net, vocabulary)));
+  show(probe("the net, untrained", sets, vectors_of(untrained)));
+  show(probe("the net", sets, vectors_of(net)));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  SkipFlags flags;
+  return flags.run(argc, argv, [&] {
+    Trainer trainer(flags);
+    if (!flags.query.empty()) return answer(flags, trainer);
+    if (!flags.evaluate.empty()) return evaluate(flags, trainer);
+    return run_training(flags, trainer);
+  });
+}
