@@ -65,8 +65,8 @@ MatrixTask make_reader_task(const BaFlags& flags) {
 MatrixTask make_skip_thoughts_task(const BaFlags& flags) {
   const bool drawn = flags.data.empty();
   TripletSets sets = drawn ? draw_triplet_sets(flags.seed()) : read_triplet_sets(flags.data);
-  const ProbeSets probes = drawn || flags.is_small() ? draw_probe_sets(flags.seed())
-                                                     : read_probe_sets(flags.data);
+  const ProbeSets probes =
+      drawn || flags.is_small() ? draw_probe_sets(flags.seed()) : read_probe_sets(flags.data);
   if (!flags.is_small()) return skip_thoughts_task(sets, probes);
   sets.source += ", judged by drawn sentences";
   sets.train.resize(200);
