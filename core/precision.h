@@ -6,7 +6,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// How matrix products see their operands: as they are, or rounded to bfloat16, which has the range
 /// of a float and 8 significant bits. Sums are not rounded further.
-/// Example: `const PrecisionScope faster(Precision::bfloat16); matmul(x, y)`
+/// Example: `const PrecisionScope faster(Precision::bfloat16); matmul(x, y, {.b = true})`
 enum class Precision { full, bfloat16 };
 
 /// While in scope, `matmul` and `linear` on this thread, and what is composed of them, multiply in
@@ -15,7 +15,7 @@ enum class Precision { full, bfloat16 };
 /// in full precision. Results do not depend on the number of threads. They are the same on all
 /// processors except those with AMX, which adds in another order; without AVX512_BF16 or AMX,
 /// products are no faster.
-/// Example: `const PrecisionScope scope(Precision::bfloat16); linear(x, y, zeros({2}))`
+/// Example: `const PrecisionScope scope(Precision::bfloat16); linear(x, transpose(y), zeros({4}))`
 class PrecisionScope {
  public:
   explicit PrecisionScope(Precision precision);
