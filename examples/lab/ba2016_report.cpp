@@ -151,10 +151,13 @@ const std::vector<CurvesOfPaper> all_curves{
     {2, "reader", "reader", "validation error", "%", mean_validation_curve,
      "The paper's axes: training steps in thousands, validation error rate."},
     {3, "skip_thoughts", "skip_thoughts", "validation loss", "nats a word", mean_validation_curve,
-     "The paper's axes: iterations, what each probe finds."},
+     "The paper's axes: iterations, what each probe finds. Here probes judge the best state alone, "
+     "in "
+     "table 3."},
     {4, "draw", "draw", "test bound", "nats an image",
      [](const Results& of) { return mean_trace(of, "test_bound"); },
-     "The paper's axes: epochs, variational bound on the test set in nats."},
+     "On the first images of the test set. The paper's axes: epochs, variational bound on the test "
+     "set in nats."},
     {5, "omniglot", "omniglot", "validation loss", "nats a move", mean_validation_curve,
      "The paper's axes: updates, negative log likelihood of a line."},
     {5, "kanji", "kanji", "validation loss", "nats a move", mean_validation_curve,
@@ -215,9 +218,12 @@ std::string times(const Results& a, const Results& b, Clock clock) {
 }
 
 void speed(Report& report, const Matrix& matrix, bool seconds) {
-  Table table{"When systems reach the best validation of none, and when none does, seed by seed",
-              {"task", "system", "updates"},
-              {}};
+  Table table{
+      "When systems reach the best validation of none, and when none does, seed by seed; seconds "
+      "are "
+      "those of whole trainings, validations and tests included",
+      {"task", "system", "updates"},
+      {}};
   if (seconds) table.columns.insert(table.columns.end(), {"seconds", "seconds of a training"});
   for (const MatrixColumn& column : matrix) {
     const Results* base = column.of("none");

@@ -147,7 +147,7 @@ Series mean_validation_curve(const Results& results) {
 
 Series mean_trace(const Results& results, const std::string& trace) {
   return mean_over_seeds(results,
-                         [&](const Outcome& training) { return training.traces.at(trace); });
+                         [&](const Outcome& training) { return trace_of(training, trace); });
 }
 
 Series thinned(const Series& curve) {

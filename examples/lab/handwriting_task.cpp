@@ -89,7 +89,7 @@ MatrixTask handwriting_task(const std::string& name, const HandwritingSets& sets
       std::make_shared<const HandwritingData>(HandwritingData{sets, name == "written_digits", o});
   return {.name = name,
           .source = sets.source,
-          .data = sets.digest,
+          .data = fmt::format("{}, test {}", sets.digest, sets.test_digest()),
           .configuration = {{"optimizer", "Adam\nconstant rate\nclipped to 10"},
                             {"initial values", "U(+-1/sqrt(inputs))"},
                             {"layers", o.model.net.layers},

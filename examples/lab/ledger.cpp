@@ -141,6 +141,12 @@ bool Outcome::diverged() const {
   return !(sum(curve.size() - tenth) <= sum(0));
 }
 
+const Trace& trace_of(const Outcome& outcome, const std::string& name) {
+  const auto found = outcome.traces.find(name);
+  expect<DataError>(found != outcome.traces.end(), "{}: no training has such a trace", name);
+  return found->second;
+}
+
 double mean_of_items(const Outcome& outcome) {
   return std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
          static_cast<double>(outcome.items.size());

@@ -38,6 +38,9 @@ struct Outcome {
   bool diverged() const;
 };
 
+/// Throws DataError if the outcome has no such trace.
+const Trace& trace_of(const Outcome& outcome, const std::string& name);
+
 /// NaN without items.
 double mean_of_items(const Outcome& outcome);
 

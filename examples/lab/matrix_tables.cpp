@@ -68,9 +68,7 @@ void report_missing(Report& report, const Matrix& matrix) {
 }
 
 void report_baselines(Report& report, const Matrix& matrix) {
-  Table table{"Baselines, which need no net, on the same test data",
-              {"task", "baseline", "value", "unit"},
-              {}};
+  Table table{"Baselines on the same test data", {"task", "baseline", "value", "unit"}, {}};
   for (const MatrixColumn& column : matrix)
     for (const auto& [name, value] : column.baselines)
       table.rows.push_back({column.task.title, name,

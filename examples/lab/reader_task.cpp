@@ -106,7 +106,7 @@ MatrixTask reader_task(const StorySets& sets, const ReaderTaskOptions& o) {
   };
   return {.name = "reader",
           .source = sets.source,
-          .data = sets.digest(),
+          .data = fmt::format("{}, test {}", sets.digest(), sets.test_digest()),
           .configuration = {{"optimizer", "Adam\nconstant rate\nclipped to 10"},
                             {"initial values", "U(+-1/sqrt(inputs))\nembeddings N(0, 1)"},
                             {"hidden", o.hidden},

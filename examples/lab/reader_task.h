@@ -14,7 +14,7 @@ struct ReaderTaskOptions {
   Index batch_size = 64;
   Index steps = 1500;
   Index stretch = 75;  ///< steps between two validations; divides `steps`
-  double rate = 1e-3;
+  double rate = 3e-4;
   double seconds = 15;
 };
 

@@ -45,7 +45,11 @@ Validation validate_order(const Retrieval& found) {
 
 // For each image the share of its captions whose rank is at most k, in percent.
 std::vector<double> recall_items(const Trace& ranks, Index images, Index k) {
-  const std::size_t of_each = ranks.size() / static_cast<std::size_t>(images);
+  const auto count = static_cast<std::size_t>(images);
+  expect<DataError>(count > 0 && !ranks.empty() && ranks.size() % count == 0,
+                    "retrieval: {} ranks are not those of the captions of {} images", ranks.size(),
+                    images);
+  const std::size_t of_each = ranks.size() / count;
   std::vector<double> items(static_cast<std::size_t>(images), 0);
   for (std::size_t i = 0; i < ranks.size(); ++i)
     if (ranks[i].second <= static_cast<double>(k))
@@ -114,7 +118,7 @@ MatrixTask retrieval_task(const CaptionSets& sets, const RetrievalTaskOptions& o
   return {
       .name = "retrieval",
       .source = sets.source,
-      .data = sets.digest(),
+      .data = fmt::format("{}, test {}", sets.digest(), sets.test_digest()),
       .configuration = {{"optimizer", "Adam\nconstant rate\neach gradient clipped to 2"},
                         {"initial values", "words U(+-0.1)\nGlorot"},
                         {"words", o.words},
@@ -140,7 +144,7 @@ Metric image_recall(Index k) {
 Results with_recall_items(const Results& results, Index k) {
   Results changed = results;
   for (Outcome& training : changed.trainings)
-    training.items = recall_items(training.traces.at("ranks"), std::ssize(training.items), k);
+    training.items = recall_items(trace_of(training, "ranks"), std::ssize(training.items), k);
   return changed;
 }
 

@@ -131,7 +131,7 @@ std::optional<Judgement> not_learned(const Metric& metric, const Results& a, con
   for (const Results& each : {a, b})
     if (!has_learned(metric, each))
       return Judgement{{},
-                       fmt::format("{} has not learned at this size: {:.3g}; without a net {:.3g}",
+                       fmt::format("{} has not learned at this size: {:.3g}; its baseline {:.3g}",
                                    each.system, each.spread(metric).mean, *metric.baseline)};
   return {};
 }
@@ -214,7 +214,11 @@ Judgement ahead_throughout(const Metric& metric, const Results& a, const Results
       expect<DataError>(of_a[i].first == of_b[i].first,
                         "{} and {}: validations after {} and {} steps cannot be paired", a.system,
                         b.system, of_a[i].first, of_b[i].first);
-      const double advantage = metric.advantage(of_a[i].second, of_b[i].second);
+      const auto value = [&](const Outcome& training, const auto& point) {
+        return training.diverged() ? metric.worst : point.second;
+      };
+      const double advantage =
+          metric.advantage(value(a.trainings[seed], of_a[i]), value(b.trainings[seed], of_b[i]));
       ++points;
       ahead += advantage > 0 ? 1 : 0;
       behind += advantage < 0 ? 1 : 0;

@@ -15,7 +15,7 @@ enum class Verdict { borne_out, contradicted, not_seen };
 
 /// A verdict and its reason.
 struct Judgement {
-  std::optional<Verdict> verdict;  ///< none if a system has not learnt its task
+  std::optional<Verdict> verdict;  ///< none if a system has not learned its task
   std::string reason;
 };
 
@@ -82,7 +82,8 @@ double mean_ratio(const std::vector<TimesToBest>& times);
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock);
 
 /// The claim that `a` is ahead of `b` all along: borne out if the curve of `a` is better at every
-/// validation with every seed, contradicted if it is worse everywhere, otherwise not seen.
+/// validation with every seed, contradicted if it is worse everywhere, otherwise not seen. The
+/// curve of a diverged training counts as the worst.
 ///   metric: the validation metric
 /// Throws DataError for curves without validations, or at other steps.
 Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b);

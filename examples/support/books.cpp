@@ -66,6 +66,7 @@ std::string TripletSets::digest() const {
     for (const Triplet& triplet : *set)
       for (const Words* words : {&triplet.previous, &triplet.current, &triplet.next})
         add_line(digest, *words);
+  digest.add(fmt::format("{} {}\n", train.size(), validation.size()));
   for (const auto& [word, count] : counts) add_line(digest, {word, std::to_string(count)});
   return fmt::format("{} triplets, {}", train.size() + validation.size(), digest.to_string());
 }

@@ -79,6 +79,12 @@ std::vector<DescribedImage> draw_images(Index count, Random random) {
   return images;
 }
 
+void add_images(Digest& digest, const std::vector<DescribedImage>& images) {
+  for (const DescribedImage& image : images)
+    for (const auto* lines : {&image.descriptions, &image.captions})
+      for (const std::string& line : *lines) digest.add(line + "\n");
+}
+
 }  // namespace
 
 Index CaptionSets::captions_of_each() const {
@@ -87,11 +93,14 @@ Index CaptionSets::captions_of_each() const {
 
 std::string CaptionSets::digest() const {
   Digest digest;
-  for (const auto* set : {&train, &validation})
-    for (const DescribedImage& image : *set)
-      for (const auto* lines : {&image.descriptions, &image.captions})
-        for (const std::string& line : *lines) digest.add(line + "\n");
+  for (const auto* set : {&train, &validation}) add_images(digest, *set);
   return fmt::format("{} images, {}", train.size() + validation.size(), digest.to_string());
+}
+
+std::string CaptionSets::test_digest() const {
+  Digest digest;
+  add_images(digest, test);
+  return digest.to_string();
 }
 
 CaptionSets read_caption_sets(const std::string& directory) {

@@ -23,6 +23,8 @@ struct CaptionSets {
   Index captions_of_each() const;
   /// A text that differs for other descriptions or captions for training or validation.
   std::string digest() const;
+  /// The same for the test set.
+  std::string test_digest() const;
 };
 
 /// Reads {train,val,test_2016}.lc.norm.tok.{1..5}.{de,en}, plain or gzipped, from a directory or

@@ -19,12 +19,15 @@ std::vector<WrittenLine> without_text(std::vector<Strokes> lines) {
   return written;
 }
 
+void add_moves(Digest& digest, const Strokes& drawing) {
+  for (const auto& [dx, dy, lifts] : drawing)
+    digest.add(fmt::format("{:.5g},{:.5g},{:d} ", dx, dy, lifts));
+}
+
 std::string digest_of(const std::vector<Strokes>& train, const std::vector<Strokes>& validation) {
   Digest digest;
   for (const auto* drawings : {&train, &validation})
-    for (const Strokes& drawing : *drawings)
-      for (const auto& [dx, dy, lifts] : drawing)
-        digest.add(fmt::format("{:.5g},{:.5g},{:d} ", dx, dy, lifts));
+    for (const Strokes& drawing : *drawings) add_moves(digest, drawing);
   return fmt::format("{} drawings, {}", train.size() + validation.size(), digest.to_string());
 }
 
@@ -77,6 +80,15 @@ std::vector<WrittenLine> HandwritingSets::train(Random& random) const {
   constexpr Index written_lines = 800;
   return drawings.empty() ? write_lines(written_lines, random)
                           : without_text(stroke_lines(drawings, lines, random));
+}
+
+std::string HandwritingSets::test_digest() const {
+  Digest all;
+  for (const WrittenLine& line : test) {
+    add_moves(all, line.moves);
+    all.add("\n");
+  }
+  return all.to_string();
 }
 
 HandwritingSets read_handwriting_sets(const std::string& task, const std::string& directory,

@@ -15,6 +15,8 @@ struct HandwritingSets {
   /// The lines of an epoch: the drawings joined anew, in random order and with new noise, or 800
   /// lines of digits.
   std::vector<WrittenLine> train(Random& random) const;
+  /// A text that differs for other lines for the test.
+  std::string test_digest() const;
 };
 
 /// Reads the drawings of `omniglot` or `kanji` from a directory that holds the files

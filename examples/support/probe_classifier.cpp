@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/examples.h"
@@ -72,14 +73,15 @@ Tensor newton_step(const Objective& objective, const Tensor& w, const Tensor& gr
   return step;
 }
 
-// w with the share of a step that lessens the objective; w itself if rounding leaves none.
-Tensor after_step(const Objective& objective, const Tensor& w, const Tensor& step) {
+// w with the share of a step that lessens the objective. None does if rounding hides it, or if
+// numbers are not finite.
+std::optional<Tensor> after_step(const Objective& objective, const Tensor& w, const Tensor& step) {
   const double before = objective.value(w);
   const double rounding = 4 * std::numeric_limits<real>::epsilon() * std::abs(before);
   for (double share = 1; share > 1e-3; share /= 2)
     if (const Tensor next = w + step * share; objective.value(next) <= before + rounding)
       return next;
-  return w;
+  return {};
 }
 
 constexpr std::array strengths{0x1p-6, 0x1p-4, 0x1p-2, 0x1p0, 0x1p2};  // C
@@ -137,7 +139,9 @@ LogisticRegression::LogisticRegression(const Tensor& x, const Indices& labels, d
     const Tensor gradient = objective.gradient(solution_);
     residual_ = largest(gradient);
     if (residual_ < tolerance) break;
-    solution_ = after_step(objective, solution_, newton_step(objective, solution_, gradient));
+    const auto next = after_step(objective, solution_, newton_step(objective, solution_, gradient));
+    if (!next) break;
+    solution_ = *next;
   }
 }
 

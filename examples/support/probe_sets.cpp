@@ -68,12 +68,14 @@ ClassifiedSentences sentences_with(const std::string& name, const std::string& w
 
 std::string ProbeSets::digest() const {
   Digest digest;
-  for (const std::vector<SentencePair>* part : {&train, &validation, &test})
+  for (const std::vector<SentencePair>* part : {&train, &validation, &test}) {
+    digest.add(fmt::format("{} pairs\n", part->size()));
     for (const auto& [first, second, score] : *part) {
       add_line(digest, first);
       add_line(digest, second);
       digest.add(fmt::format("{}\n", score));
     }
+  }
   for (const auto& [name, sentences] : classified)
     for (const Sentence& sentence : sentences) {
       digest.add(fmt::format("{} {} ", name, sentence.label));

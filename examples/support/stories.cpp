@@ -124,6 +124,14 @@ std::vector<Story> draw_stories(Index count, Random random) {
   return stories;
 }
 
+void add_stories(Digest& digest, const std::vector<Story>& stories) {
+  for (const Story& story : stories) {
+    for (const auto* words : {&story.passage, &story.question})
+      for (const std::string& word : *words) digest.add(word + " ");
+    digest.add(story.answer + "\n");
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& entity_names() {
@@ -149,13 +157,14 @@ std::vector<Index> entities_of(const std::vector<std::string>& words) {
 
 std::string StorySets::digest() const {
   Digest digest;
-  for (const auto* set : {&train, &validation})
-    for (const Story& story : *set) {
-      for (const auto* words : {&story.passage, &story.question})
-        for (const std::string& word : *words) digest.add(word + " ");
-      digest.add(story.answer + "\n");
-    }
+  for (const auto* set : {&train, &validation}) add_stories(digest, *set);
   return fmt::format("{} stories, {}", train.size() + validation.size(), digest.to_string());
+}
+
+std::string StorySets::test_digest() const {
+  Digest digest;
+  add_stories(digest, test);
+  return digest.to_string();
 }
 
 std::vector<Story> read_stories(const std::filesystem::path& path, const PassageLimits& limits,

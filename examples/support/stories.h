@@ -36,6 +36,8 @@ struct StorySets {
 
   /// A text that differs for other stories for training or validation.
   std::string digest() const;
+  /// The same for the test set.
+  std::string test_digest() const;
 };
 
 /// Reads questions in the format of bAbI (Weston et al. 2016): numbered lines, which begin anew at

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "support/ngrams.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
@@ -136,6 +137,11 @@ double frequency_nll(const TripletSets& sets, const Vocabulary& vocabulary) {
 Tensor sentence_vectors(const SkipThoughts& net, const Vocabulary& vocabulary,
                         const std::vector<Words>& sentences) {
   constexpr std::size_t most = 64;  // at a time
+  constexpr std::size_t most_words = 1000;
+  for (const Words& sentence : sentences)
+    expect<DataError>(sentence.size() <= most_words,
+                      "a sentence has {} words; vectors are made of at most {}", sentence.size(),
+                      most_words);
   std::vector<std::size_t> order(sentences.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return sentences[i].size(); });

@@ -45,7 +45,8 @@ double strange_nll(const SkipThoughts& net, const std::vector<TripletBatch>& bat
 /// baseline that sees no sentence.
 double frequency_nll(const TripletSets& sets, const Vocabulary& vocabulary);
 
-/// The vectors of sentences, in their order: (N, H)
+/// The vectors of sentences, in their order: (N, H). Throws DataError for one of more than 1,000
+/// words.
 Tensor sentence_vectors(const SkipThoughts& net, const Vocabulary& vocabulary,
                         const std::vector<Words>& sentences);
 

@@ -2,6 +2,7 @@
 
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
+#include "trainers/query_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
@@ -19,10 +20,9 @@ OrderFlags::OrderFlags()
       ->check(CLI::IsMember({"captions", wordnet}));
   setting("--data", data, "Directory of the task's files; without it, draws data")
       ->check(file_name());
-  setting("--query", query,
-          "Show what the net of --resume finds for this caption or concept, without training")
-      ->needs("--resume")
-      ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+  add_query_flag(
+      *this, query,
+      "Show what the net of --resume finds for this caption or concept, without training");
   add_norm_flag(*this, norm, "Normalization of the GRU");
   training("--encoder", encoder, "What reads captions: a GRU, or a bag_of_words")
       ->check(CLI::IsMember({"gru", "bag_of_words"}));

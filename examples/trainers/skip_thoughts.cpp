@@ -16,6 +16,7 @@
 #include "tapegrad/train/training_flags.h"
 #include "trainers/best_epoch.h"
 #include "trainers/best_net.h"
+#include "trainers/query_flag.h"
 #include "trainers/saved_words.h"
 
 using namespace tapegrad;
@@ -35,11 +36,9 @@ struct SkipFlags : TrainingFlags {
                        .optimizer = {.schedule = "constant", .clip_norm = 5}}) {
     setting("--data", data, "Directory with the books of cbt-books; without it, draws stories")
         ->check(file_name());
-    setting("--query", query,
-            "Show the sentences of the books that the net of --resume finds nearest to this one, "
-            "without training")
-        ->needs("--resume")
-        ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+    add_query_flag(*this, query,
+                   "Show the sentences of the books that the net of --resume finds nearest to this "
+                   "one, without training");
     setting("--evaluate", evaluate,
             "Judge the vectors of the net of --resume by the sets sick and sentence-classification "
             "in this directory, without training")

@@ -2,7 +2,7 @@
 
 Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of all systems on a task, seed by seed
-    xu2019 table1      a table of the laboratory's report, turned: a row for each task; published values in italics
+    xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
     xu2019 verdicts    what was published, with the verdict and what was measured
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
@@ -55,7 +55,10 @@ def cell(text):
     return "<br>".join(part for part in (measured, published and f"*{published}*", verdict) if part)
 
 
-def turned(table):
+def by_task(table):
+    """Tables 1 to 4 of Xu et al. have tasks as columns, and units in the last row."""
+    if table[-1][0] != "unit":
+        return [[cell(text) for text in row] for row in table]
     tasks = [[name, unit] for name, unit in zip(table[0], table[-1])][1:]
     shown = [row for row in table[1:] if row[0] not in ("unit", "optimizer", "initial values")]
     return [["task"] + [row[0].replace(" - ", " − ") for row in shown]] + [
@@ -86,7 +89,7 @@ class Report:
         if what == "verdicts":
             return [["published", "here", "measured"]] + [
                 [claim, verdict, measured] for verdict, claim, measured in self.verdicts()]
-        return turned(self.rows(what))
+        return by_task(self.rows(what))
 
 
 def main():

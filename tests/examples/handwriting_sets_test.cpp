@@ -70,6 +70,7 @@ TEST_CASE("an epoch has 800 lines of 8 to 12 digits, others in the next") {
   const HandwritingSets sets = write_handwriting_sets(3);
   CHECK(sets.digest == write_handwriting_sets(3).digest);
   CHECK(sets.digest != write_handwriting_sets(4).digest);
+  CHECK(sets.test_digest() != write_handwriting_sets(4).test_digest());
   Random random(5);
   const auto first = sets.train(random), second = sets.train(random);
   REQUIRE(first.size() == 800);

@@ -61,6 +61,7 @@ class OrderEmbeddings(TrainerTest):
         for flag in ["--norm", "layer"], ["--cost", "cosine"], ["--embedding", "9"]:
             self.assertIn(f"{flag[0]}: has no effect", run("--task", "wordnet", *flag, code=2).stderr)
         self.assertIn("--resume", run("--query", "x", code=2).stderr)
+        self.assertIn("blank", run("--resume", "x", "--query", " ", code=2).stderr)
         for flag in ["--save", "x"], ["--log-dir", "x"], ["--dry-run"]:
             self.assertIn(flag[0], run("--resume", "x", "--query", "x", *flag, code=2).stderr)
 

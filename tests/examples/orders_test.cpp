@@ -95,6 +95,7 @@ TEST_CASE("drawn captions share no words with descriptions") {
   CHECK(features.count() == 40);
   CHECK(min(equal(costs_by_shared_words(features, sets.test), 0)).item() == 1);
   CHECK(sets.digest() != draw_caption_sets(2).digest());
+  CHECK(sets.test_digest() != draw_caption_sets(2).test_digest());
 }
 
 TEST_CASE("the closure is that of Floyd and Warshall") {

@@ -90,6 +90,7 @@ TEST_CASE("drawn stories have one answer, which must be read") {
   CHECK(baselines.last < 0.7);
   CHECK(baselines.most_frequent < 0.7);
   CHECK(sets.digest() != draw_story_sets(2).digest());
+  CHECK(sets.test_digest() != draw_story_sets(2).test_digest());
 }
 
 TEST_CASE("entities have numbers of their own in each story and each time") {

@@ -75,6 +75,10 @@ TEST_CASE("a triplet has three short sentences of one book") {
   CHECK(sets.train.size() == 2);
   CHECK(sets.counts.at("dog") == 2);  // sentences without a triplet count, too
   CHECK(sets.digest() != triplet_sets("here", {books[1]}, {books[1]}).digest());
+  TripletSets other = sets;
+  other.train.push_back(other.validation.front());
+  other.validation.erase(other.validation.begin());
+  CHECK(sets.digest() != other.digest());
 }
 
 TEST_CASE("the neighbours of drawn sentences are about the same person") {
@@ -160,6 +164,7 @@ TEST_CASE("vectors of sentences stand in their order") {
   std::vector<Words> sentences;
   for (std::size_t i = 0; i < 150; ++i) sentences.push_back(sets.train[i].current);
   sentences[7] = {};
+  CHECK_THROWS_AS(sentence_vectors(net, vocabulary, {Words(1001, "a")}), DataError);
   const Tensor vectors = sentence_vectors(net, vocabulary, sentences);
   CHECK(vectors.shape() == Shape{150, 6});
   for (const Index i : {0, 7, 149}) {

@@ -72,7 +72,7 @@ bool is_of_level(const PublishedClaim& claim) {
 TEST_CASE("each claim of Ba et al. is borne out by its order and contradicted by the other") {
   const auto published = ba2016_claims(matrix_of(as_published)),
              other = ba2016_claims(matrix_of(reversed()));
-  REQUIRE(published.size() == 29);
+  REQUIRE(published.size() == 30);
   REQUIRE(other.size() == published.size());
   for (std::size_t i = 0; i < published.size(); ++i) {
     CAPTURE(published[i].statement, published[i].judgement.reason, other[i].judgement.reason);
@@ -90,6 +90,55 @@ TEST_CASE("handwriting ends level if the systems do") {
       if (is_of_level(claim))
         CHECK(claim.judgement.verdict ==
               (none < 1.05 ? Verdict::borne_out : Verdict::contradicted));
+  }
+}
+
+TEST_CASE("a system that diverges in large batches has the worst rise in small ones") {
+  Matrix matrix = matrix_of(as_published);
+  const auto judged = [&] {
+    std::vector<std::optional<Verdict>> verdicts;
+    for (const PublishedClaim& claim : ba2016_claims(matrix))
+      if (claim.statement.find("rises less") != std::string::npos)
+        verdicts.push_back(claim.judgement.verdict);
+    return verdicts;
+  };
+  const auto trainings = [&](const char* task, const char* system) -> std::vector<Outcome>& {
+    return std::ranges::find(matrix, task,
+                             [](const MatrixColumn& column) { return column.task.name; })
+        ->cells.at(system)
+        .results.trainings;
+  };
+  using Verdicts = std::vector<std::optional<Verdict>>;
+  CHECK(judged() == Verdicts{Verdict::borne_out, Verdict::borne_out});
+  for (Outcome& each : trainings("mnist_128", "batch")) each.curve.back().training = NAN;
+  CHECK(judged() == Verdicts{Verdict::borne_out, Verdict::borne_out});
+  for (Outcome& each : trainings("mnist_128", "layer")) each.curve.back().training = NAN;
+  CHECK(judged().back() == Verdict::contradicted);
+  trainings("mnist_4", "batch").front().items.pop_back();
+  CHECK_THROWS_AS(ba2016_claims(matrix), DataError);
+}
+
+TEST_CASE("a training that diverged is behind all along") {
+  Matrix matrix = matrix_of(as_published);
+  for (MatrixColumn& column : matrix)
+    for (Outcome& each : column.cells.at("layer").results.trainings)
+      each.curve.back().training = NAN;
+  int count = 0;
+  for (const PublishedClaim& claim : ba2016_claims(matrix))
+    if (claim.statement.find("each of the last ten") != std::string::npos) {
+      CHECK(claim.judgement.verdict == Verdict::contradicted);
+      ++count;
+    }
+  CHECK(count == 2);
+}
+
+TEST_CASE("ranks that are not those of the images' captions are refused") {
+  for (const std::size_t images : {0, 3, 9}) {
+    Matrix matrix = matrix_of(as_published);
+    for (auto& [system, cell] : matrix.front().cells)
+      for (Outcome& each : cell.results.trainings) each.items.assign(images, 0);
+    CHECK_THROWS_AS(ba2016_claims(matrix), DataError);
+    CHECK_THROWS_AS(ba2016_mechanics(matrix), DataError);
   }
 }
 

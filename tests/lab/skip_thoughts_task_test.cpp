@@ -74,4 +74,8 @@ TEST_CASE("drawn sets for probes have two classes of one size, and other seeds o
   ProbeSets other = sets;
   other.classified[3].sentences[0].label = 1 - other.classified[3].sentences[0].label;
   CHECK(sets.digest() != other.digest());
+  other = sets;  // a pair of the test set is trained on
+  other.train.push_back(other.validation.front());
+  other.validation.erase(other.validation.begin());
+  CHECK(sets.digest() != other.digest());
 }

@@ -227,7 +227,7 @@ TEST_CASE("a system that no more than matches a rule without a net gets no verdi
   const Results good = results("good", metric, {0.8, 0.8, 0.8});
   const Judgement judgement = better(metric, good, weak);
   CHECK_FALSE(judgement.verdict);
-  CHECK(judgement.reason == "weak has not learned at this size: 0.5; without a net 0.5");
+  CHECK(judgement.reason == "weak has not learned at this size: 0.5; its baseline 0.5");
   CHECK_FALSE(equal(metric, weak, good, 1).verdict);
   CHECK_FALSE(faster(metric, weak, good, Clock::updates).verdict);
   CHECK(better(metric, good, results("fair", metric, {0.6, 0.6, 0.6})).verdict ==

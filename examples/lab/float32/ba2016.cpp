@@ -120,7 +120,7 @@ MatrixTask make_perceptron_task(Index batch_size, const BaFlags& flags) {
   if (flags.is_small())
     return perceptron_task(sets, {.batch_size = batch_size,
                                   .limit = 512,
-                                  .images = tiny ? 48 : 512,
+                                  .images = 512,
                                   .points = 4,
                                   .tested = 40,
                                   .seconds = 0.1});
