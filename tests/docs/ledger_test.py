@@ -52,7 +52,7 @@ def cell(text):
     """A measured value, the published one and a verdict, one below the other."""
     measured, _, rest = re.sub(r" \(\d+\)", "", text.replace("+-", "±")).partition(" / ")
     published, _, verdict = rest.partition(": ")
-    return "<br>".join(part for part in (measured, published and f"*{published}*", verdict) if part)
+    return "<br>".join(part for part in (measured, published not in ("", "-") and f"*{published}*", verdict) if part)
 
 
 def by_task(table):
