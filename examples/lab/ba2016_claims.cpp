@@ -41,18 +41,10 @@ const Judge sooner_in_training{"updates to the best training loss of the baselin
                                  return reached_sooner(by_training(a), by_training(b));
                                }};
 
-// With no more of their curves than the last `points`.
-Results latest(Results results, Index points) {
-  for (Outcome& outcome : results.trainings)
-    outcome.curve.erase(outcome.curve.begin(),
-                        outcome.curve.end() - std::min(points, std::ssize(outcome.curve)));
-  return results;
-}
-
 const Judge lower_at_last{"training losses of all seeds", [](const Results& a, const Results& b) {
                             constexpr Index points = 10;
-                            return ahead_throughout(by_curve, by_training(latest(a, points)),
-                                                    by_training(latest(b, points)));
+                            return ahead_throughout(by_curve, by_training(a), by_training(b),
+                                                    points);
                           }};
 
 // In the mean over seeds, at every validation of the first half.
@@ -129,9 +121,8 @@ const std::vector<ClaimOfPaper> claims_of_paper{
      "its training loss reaches the best one of the baseline in fewer updates.",
      &sooner_in_training},
     {"mnist_4", "layer", "batch",
-     "its training loss is lower at each of the last ten points. (Normalized logits keep the loss "
-     "of "
-     "the rival above a floor.)",
+     "its training loss is lower at each of the last ten points. (Normalized logits keep the "
+     "loss of the rival above a floor.)",
      &lower_at_last},
     {"mnist_4", "layer", "batch_hidden",
      "its training loss is lower at each of the last ten points. (The paper does not have this "

@@ -201,7 +201,8 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
           fmt::format("{} ({} seeds)", measured, seeds)};
 }
 
-Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b) {
+Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b,
+                           std::optional<Index> last) {
   if (const auto none = not_learned(metric, a, b)) return *none;
   const std::size_t seeds = advantages(metric, a, b).size();
   Index points = 0, ahead = 0, behind = 0;
@@ -210,7 +211,9 @@ Judgement ahead_throughout(const Metric& metric, const Results& a, const Results
     expect<DataError>(!of_a.empty() && of_a.size() == of_b.size(),
                       "{} and {}: {} and {} validations cannot be paired", a.system, b.system,
                       of_a.size(), of_b.size());
-    for (std::size_t i = 0; i < of_a.size(); ++i) {
+    const std::size_t compared =
+        std::min(of_a.size(), last ? static_cast<std::size_t>(*last) : of_a.size());
+    for (std::size_t i = of_a.size() - compared; i < of_a.size(); ++i) {
       expect<DataError>(of_a[i].first == of_b[i].first,
                         "{} and {}: validations after {} and {} steps cannot be paired", a.system,
                         b.system, of_a[i].first, of_b[i].first);

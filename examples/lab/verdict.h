@@ -84,9 +84,10 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
 /// The claim that `a` is ahead of `b` all along: borne out if the curve of `a` is better at every
 /// validation with every seed, contradicted if it is worse everywhere, otherwise not seen. The
 /// curve of a diverged training counts as the worst.
-///   metric: the validation metric
+///   metric: the validation metric   last: compares no more than so many validations, the last ones
 /// Throws DataError for curves without validations, or at other steps.
-Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b);
+Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b,
+                           std::optional<Index> last = {});
 
 /// A claim with several named parts: borne out if all are, contradicted if one is, and without a
 /// verdict if one has none.

@@ -166,6 +166,10 @@ TEST_CASE("ahead throughout: at every validation with every seed") {
   CHECK(ahead_throughout(by_loss, once, base).verdict == Verdict::not_seen);
   CHECK(ahead_throughout(by_loss, once, base).reason ==
         "ahead at 8 of 9 validations, behind at 1 (3 seeds)");
+  const Results late = three("a", {9.5, 7.5, 6});
+  CHECK(ahead_throughout(by_loss, late, base).verdict == Verdict::not_seen);
+  CHECK(ahead_throughout(by_loss, late, base, 2).verdict == Verdict::borne_out);
+  CHECK(ahead_throughout(by_loss, late, base, 9).verdict == Verdict::not_seen);
   CHECK(ahead_throughout(by_loss, validated("a", {{8}, {8}}), validated("b", {{9}, {9}})).verdict ==
         Verdict::not_seen);
   CHECK_THROWS_WITH(ahead_throughout(by_loss, three("a", {8, 7}), base),
