@@ -84,8 +84,7 @@ def retrieval_record(ranks, curve, seed):
 def task_record(task, test, curve, seed):
     steps = [[10 * (i + 1), y] for i, y in enumerate(curve)]
     if task == "draw":
-        return record(task, test, curve, seed, {"test_divergence": 20, "test_reconstruction": test - 20},
-                      {"test_bound": steps})
+        return record(task, test, curve, seed, {"test_divergence": 20, "test_reconstruction": test - 20})
     if task == "skip_thoughts":
         values = {f"{state}_{probe}": round(mean / 100 + 0.01 * i, 4) if i < 3 else mean + i
                   for state, mean in (("test", test), ("untrained", test - 5)) for i, probe in enumerate(PROBES)}
