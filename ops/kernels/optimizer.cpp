@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
@@ -41,12 +42,25 @@ void for_vectors(Index count, real* w, const real* g, std::array<real*, N> momen
   for (std::size_t n = 0; n < N; ++n) std::copy_n(copies[n], left, moments[n]);
 }
 
+constexpr double least_normal = std::numeric_limits<real>::min();
+
+// What is left of a moment. Without gradients it decays until it is subnormal and then for good
+// stays so, since 0.9 times the least number is rounded to that number again. A processor takes
+// some hundred cycles for each of these, so they count as 0.
+Vector decayed(Vector moment, double least = least_normal) {
+  return hn::IfThenZeroElse(hn::Lt(hn::Abs(moment), constant(least)), moment);
+}
+
+// The same for mean squares, which must not vanish beside an epsilon of 0.
+double least_square(double epsilon) { return epsilon > 0 ? least_normal : 0; }
+
 void adam(const Adam& o, Index count, real* w, const real* g, real* m, real* v) {
   const Tag d;
   const Vector beta1 = constant(o.beta1), beta2 = constant(o.beta2), decay = constant(o.decay),
                rest1 = constant(1 - o.beta1), rest2 = constant(1 - o.beta2),
                epsilon = constant(o.epsilon), step = constant(o.step_size),
                correction = constant(o.root_correction), shrink = constant(o.shrink);
+  const double least = least_square(o.epsilon);
   for_vectors(count, w, g, std::array{m, v}, [&](real* pw, const real* pg, const auto& moments) {
     const auto [pm, pv] = moments;
     const Vector weight = hn::LoadU(d, pw);
@@ -56,8 +70,8 @@ void adam(const Adam& o, Index count, real* w, const real* g, real* m, real* v) 
         hn::MulAdd(beta2, hn::LoadU(d, pv), hn::Mul(rest2, hn::Mul(gradient, gradient)));
     const Vector root = hn::MulAdd(hn::Sqrt(square), correction, epsilon);
     const Vector moved = hn::Sub(hn::Mul(weight, shrink), hn::Div(hn::Mul(step, mean), root));
-    hn::StoreU(mean, d, pm);
-    hn::StoreU(square, d, pv);
+    hn::StoreU(decayed(mean), d, pm);
+    hn::StoreU(decayed(square, least), d, pv);
     hn::StoreU(moved, d, pw);
   });
 }
@@ -67,6 +81,7 @@ void rms_prop(const RmsProp& o, Index count, real* w, const real* g, real* v, re
   const Vector alpha = constant(o.alpha), rest = constant(1 - o.alpha), decay = constant(o.decay),
                epsilon = constant(o.epsilon), momentum = constant(o.momentum),
                rate = constant(o.rate);
+  const double least = least_square(o.epsilon);
   for_vectors(count, w, g, std::array{m, v}, [&](real* pw, const real* pg, const auto& moments) {
     const auto [pm, pv] = moments;
     const Vector weight = hn::LoadU(d, pw);
@@ -75,8 +90,8 @@ void rms_prop(const RmsProp& o, Index count, real* w, const real* g, real* v, re
         hn::MulAdd(alpha, hn::LoadU(d, pv), hn::Mul(rest, hn::Mul(gradient, gradient)));
     const Vector direction = hn::Div(gradient, hn::Add(hn::Sqrt(square), epsilon));
     const Vector velocity = hn::MulAdd(momentum, hn::LoadU(d, pm), direction);
-    hn::StoreU(square, d, pv);
-    hn::StoreU(velocity, d, pm);
+    hn::StoreU(decayed(square, least), d, pv);
+    hn::StoreU(decayed(velocity), d, pm);
     hn::StoreU(hn::NegMulAdd(rate, velocity, weight), d, pw);
   });
 }
@@ -91,7 +106,7 @@ void sgd(const Sgd& o, Index count, real* w, const real* g, real* m) {
     const Vector gradient = hn::MulAdd(decay, weight, hn::LoadU(d, pg));
     const Vector velocity = hn::MulAdd(carried, hn::LoadU(d, pm), gradient);
     const Vector direction = o.nesterov ? hn::MulAdd(momentum, velocity, gradient) : velocity;
-    hn::StoreU(velocity, d, pm);
+    hn::StoreU(decayed(velocity), d, pm);
     hn::StoreU(hn::NegMulAdd(rate, direction, weight), d, pw);
   });
 }
@@ -114,6 +129,7 @@ void adadelta(const Adadelta& o, Index count, real* w, const real* g, real* v, r
   const Tag d;
   const Vector rate = constant(o.rate), rho = constant(o.rho), rest = constant(1 - o.rho),
                decay = constant(o.decay), epsilon = constant(o.epsilon);
+  const double least = least_square(o.epsilon);
   for_vectors(count, w, g, std::array{v, u}, [&](real* pw, const real* pg, const auto& moments) {
     const auto [pv, pu] = moments;
     const Vector weight = hn::LoadU(d, pw), changes = hn::LoadU(d, pu);
@@ -123,8 +139,9 @@ void adadelta(const Adadelta& o, Index count, real* w, const real* g, real* v, r
     const Vector scale =
         hn::Div(hn::Sqrt(hn::Add(changes, epsilon)), hn::Sqrt(hn::Add(square, epsilon)));
     const Vector change = hn::Mul(scale, gradient);
-    hn::StoreU(square, d, pv);
-    hn::StoreU(hn::MulAdd(rho, changes, hn::Mul(rest, hn::Mul(change, change))), d, pu);
+    hn::StoreU(decayed(square, least), d, pv);
+    hn::StoreU(decayed(hn::MulAdd(rho, changes, hn::Mul(rest, hn::Mul(change, change))), least), d,
+               pu);
     hn::StoreU(hn::NegMulAdd(rate, change, weight), d, pw);
   });
 }
@@ -140,7 +157,7 @@ void lion(const Lion& o, Index count, real* w, const real* g, real* m) {
     const Vector mixed = hn::MulAdd(beta1, mean, hn::Mul(rest1, gradient));
     // The quotient is exactly 1 or -1, and NaN for NaN.
     const Vector sign = hn::IfThenZeroElse(hn::Eq(mixed, zero), hn::Div(mixed, hn::Abs(mixed)));
-    hn::StoreU(hn::MulAdd(beta2, mean, hn::Mul(rest2, gradient)), d, pm);
+    hn::StoreU(decayed(hn::MulAdd(beta2, mean, hn::Mul(rest2, gradient))), d, pm);
     hn::StoreU(hn::NegMulAdd(rate, sign, hn::Mul(shrink, hn::LoadU(d, pw))), d, pw);
   });
 }

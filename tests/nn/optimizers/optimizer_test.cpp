@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "nn/optimizers/golden_steps.h"
 #include "tapegrad/core/error.h"
@@ -99,6 +100,42 @@ TEST_CASE("moments that were read do not change in a later step", "[nn]") {
   adam.step({ones({2})});
   CHECK(kept[0].values[0].data()[0] == mean);
   CHECK(adam.moments()[0].values[0].data()[0] != mean);
+}
+
+TEST_CASE("moments without gradients decay to 0, past subnormal numbers", "[nn]") {
+  const auto check = [](const char* name, Optimizer&& optimizer) {
+    CAPTURE(name);
+    bool subnormal = false;
+    for (int step = 0; step < 7500; ++step) {
+      optimizer.step({full({3}, step == 0 ? 1 : 0)});
+      for (const Moments& each : optimizer.moments())
+        for (const Tensor& moment : each.values)
+          subnormal |= std::fpclassify(moment.data()[2]) == FP_SUBNORMAL;
+    }
+    CHECK_FALSE(subnormal);
+    for (const Moments& each : optimizer.moments())
+      for (const Tensor& moment : each.values) CHECK(moment.data()[2] == 0);
+  };
+  const std::vector<Parameter> w{Parameter(ones({3}))};
+  check("Adam", Adam(w, {.beta1 = 0.9, .beta2 = 0.8}));
+  check("Sgd", Sgd(w, {.momentum = 0.9}));
+  check("RmsProp", RmsProp(w, {.alpha = 0.8, .momentum = 0.9}));
+  check("Adadelta", Adadelta(w, {.rho = 0.8}));
+  check("Lion", Lion(w, {.beta2 = 0.9}));
+}
+
+TEST_CASE("a mean square that is subnormal still counts beside an epsilon of 0", "[nn]") {
+  const real tiny = std::sqrt(std::numeric_limits<real>::min()) / 4;
+  Parameter w(ones({1}));
+  Adam adam({w}, {.learning_rate = 0.25, .epsilon = 0});
+  for (int step = 0; step < 2; ++step) adam.step({full({1}, tiny)});
+  CHECK(w.value().item() == Approx(0.5).epsilon(1e-3));
+}
+
+TEST_CASE("moments keep NaN", "[nn]") {
+  Adam adam({Parameter(ones({1}))});
+  adam.step({full({1}, std::nan(""))});
+  for (const Tensor& moment : adam.moments()[0].values) CHECK(std::isnan(moment.item()));
 }
 
 TEST_CASE("long parameters are updated in tiles like short ones", "[nn]") {
