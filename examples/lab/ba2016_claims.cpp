@@ -1,12 +1,16 @@
 #include "lab/ba2016_claims.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "lab/matrix_tables.h"
 #include "lab/retrieval_task.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/metrics.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -25,8 +29,10 @@ Judgement reached_sooner(const Results& a, const Results& b) {
 }
 
 const Judge sooner{"updates to the best validation of the baseline", reached_sooner};
-const Judge ends_lower{"last validations",
-                       [](const Results& a, const Results& b) { return better(by_curve, a, b); }};
+
+Judgement lower_at_end(const Results& a, const Results& b) { return better(by_curve, a, b); }
+
+const Judge ends_lower{"last validations", lower_at_end};
 
 // The same trainings with their training losses in place of the validations.
 Results by_training(Results results) {
@@ -75,20 +81,68 @@ const Judge more_found_first{"% R@1 of images", [](const Results& a, const Resul
                                              with_recall_items(b, 1));
                              }};
 
-// Probes judge trainings only if those raise what they find.
-Judgement more_found_by_probes(const Results& a, const Results& b) {
-  const Metric found{.value = "test", .higher_is_better = true, .worst = 0};
-  const Metric before{.value = "untrained", .higher_is_better = true, .worst = 0};
-  Results untrained = b;
-  for (Outcome& outcome : untrained.trainings) outcome.values["test"] = before.of(outcome);
-  const Judgement risen = better(found, b, untrained);
-  if (risen.verdict == Verdict::borne_out) return better(found, a, b);
-  return {Verdict::not_seen,
-          fmt::format("that {} finds more than before its training is not borne out: {}", b.system,
-                      risen.reason)};
+// The same trainings, which must have learned more of words than how frequent they are.
+template <Judgement (*judge)(const Results& a, const Results& b)>
+Judgement beyond_frequencies(const Results& a, const Results& b) {
+  Metric loss = by_curve;
+  loss.baseline = Metric{.value = "frequencies"}.of(b.trainings.front());
+  const auto none = not_learned(loss, a, b);
+  return none ? *none : judge(a, b);
 }
 
-const Judge probes_find_more{"% found, mean of five probes", more_found_by_probes};
+const Judge words_sooner{sooner.quantity, beyond_frequencies<reached_sooner>};
+const Judge words_lower{ends_lower.quantity, beyond_frequencies<lower_at_end>};
+
+// When probes look at a net: before its training, while it learns for the first time, in its best
+// state.
+enum class Look { untrained, first, tested };
+
+constexpr std::array probe_names{"r", "MR", "CR", "SUBJ", "MPQA"};
+
+// What a probe finds, in percent.
+double found_by(const std::string& probe, const Outcome& training, Look look) {
+  const double unit = probe == "r" ? 100 : 1;
+  if (look == Look::first) {
+    const Trace& looks = trace_of(training, "probed_" + probe);
+    expect<DataError>(looks.size() > 1, "skip_thoughts: no probe looked at a training");
+    return unit * looks[1].second;  // after the one before the training
+  }
+  const char* state = look == Look::tested ? "test" : "untrained";
+  return unit * Metric{.value = fmt::format("{}_{}", state, probe)}.of(training);
+}
+
+const Metric found_mean{.value = "found", .higher_is_better = true, .worst = 0};
+
+// The same trainings with what these probes find, in the mean, as value.
+Results with_found(Results results, const std::vector<std::string>& probes, Look look) {
+  for (Outcome& training : results.trainings) {
+    RunningMean mean;
+    for (const std::string& probe : probes) mean.add(found_by(probe, training, look));
+    training.values[found_mean.value] = mean.value();
+  }
+  return results;
+}
+
+// A probe judges trainings only if that of the baseline has raised what it finds.
+template <Look look>
+Judgement more_found(const Results& a, const Results& b) {
+  std::vector<std::string> raised;
+  for (const std::string probe : probe_names)
+    if (better(found_mean, with_found(b, {probe}, Look::tested),
+               with_found(b, {probe}, Look::untrained))
+            .verdict == Verdict::borne_out)
+      raised.push_back(probe);
+  if (raised.empty())
+    return {Verdict::not_seen,
+            fmt::format("training raises what {} finds by none of the five probes", b.system)};
+  const Judgement judged =
+      better(found_mean, with_found(a, raised, look), with_found(b, raised, look));
+  return {judged.verdict,
+          fmt::format("by {}, which training raises: {}", fmt::join(raised, ", "), judged.reason)};
+}
+
+const Judge more_found_at_end{"% found, mean of probes", more_found<Look::tested>};
+const Judge more_found_early{"% found, mean of probes", more_found<Look::first>};
 
 // What the paper says of two systems of a task. Without a judge: that `a` ends better on the test.
 struct ClaimOfPaper {
@@ -108,9 +162,11 @@ const std::vector<ClaimOfPaper> claims_of_paper{
     {"reader", "layer", "batch_everywhere", "it ends with a lower validation error.", &ends_lower},
     {"reader", "layer", "layer_small_gain", "it ends with a lower validation error.", &ends_lower},
     {"skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
-     &ends_lower},
-    {"skip_thoughts", "layer", "none", reaches, &sooner},
-    {"skip_thoughts", "layer", "none", "its probes find more.", &probes_find_more},
+     &words_lower},
+    {"skip_thoughts", "layer", "none", reaches, &words_sooner},
+    {"skip_thoughts", "layer", "none", "its probes find more at the end.", &more_found_at_end},
+    {"skip_thoughts", "layer", "none", "its probes find more when they look for the first time.",
+     &more_found_early},
     {"draw", "layer", "none", "its bound is lower throughout the first half.", &ahead_early},
     {"draw", "layer", "none", reaches, &sooner},
     {"draw", "layer", "none", "its bound is lower at the end."},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "lab/ba2016_claims.h"
 #include "lab/matrix_tables.h"
@@ -130,30 +131,40 @@ void probes_table(Report& report, const MatrixColumn& column) {
 
 // ---- Curves ----
 
+using CurveOf = std::function<Series(const Results& results)>;
+
+CurveOf traced(const char* name) {
+  return [name](const Results& results) { return mean_trace(results, name); };
+}
+
 // A curve of each system of a task.
 struct CurvesOfPaper {
   int figure;
   const char *task, *name, *title, *unit;
-  Series (*curve)(const Results& results);
+  CurveOf curve;
   const char* axes;  // of the paper, in words
 };
 
+constexpr const char* axes_of_figure3 = "The paper's axes: iterations, what the probe finds.";
+
 const std::vector<CurvesOfPaper> all_curves{
-    {1, "retrieval", "recall_1", "R@1 of images", "%",
-     [](const Results& of) { return mean_trace(of, "recall_1"); },
+    {1, "retrieval", "recall_1", "R@1 of images", "%", traced("recall_1"),
      "The paper's axes: iterations in steps of 300, recall of images for validation."},
-    {1, "retrieval", "recall_5", "R@5 of images", "%",
-     [](const Results& of) { return mean_trace(of, "recall_5"); },
+    {1, "retrieval", "recall_5", "R@5 of images", "%", traced("recall_5"),
      "The paper's axes: iterations in steps of 300, recall of images for validation."},
-    {1, "retrieval", "recall_10", "R@10 of images", "%",
-     [](const Results& of) { return mean_trace(of, "recall_10"); },
+    {1, "retrieval", "recall_10", "R@10 of images", "%", traced("recall_10"),
      "The paper's axes: iterations in steps of 300, recall of images for validation."},
     {2, "reader", "reader", "validation error", "%", mean_validation_curve,
      "The paper's axes: training steps in thousands, validation error rate."},
     {3, "skip_thoughts", "skip_thoughts", "validation loss", "nats a word", mean_validation_curve,
-     "The paper's axes: iterations, what each probe finds. Here probes judge the best state alone, "
-     "in "
-     "table 3."},
+     "The paper does not show it."},
+    {3, "skip_thoughts", "SICK_r", "SICK, r", "Pearson's r", traced("probed_r"), axes_of_figure3},
+    {3, "skip_thoughts", "SICK_MSE", "SICK, MSE", "squared points", traced("probed_MSE"),
+     axes_of_figure3},
+    {3, "skip_thoughts", "MR", "MR", "% right", traced("probed_MR"), axes_of_figure3},
+    {3, "skip_thoughts", "CR", "CR", "% right", traced("probed_CR"), axes_of_figure3},
+    {3, "skip_thoughts", "SUBJ", "SUBJ", "% right", traced("probed_SUBJ"), axes_of_figure3},
+    {3, "skip_thoughts", "MPQA", "MPQA", "% right", traced("probed_MPQA"), axes_of_figure3},
     {4, "draw", "draw", "validation bound", "nats an image", mean_validation_curve,
      "The paper's axes: epochs, variational bound on the test set in nats."},
     {5, "omniglot", "omniglot", "validation loss", "nats a move", mean_validation_curve,
@@ -165,14 +176,12 @@ const std::vector<CurvesOfPaper> all_curves{
     {6, "mnist_128", "loss_128", "training loss", "nats", mean_training_curve,
      "The paper's axes: epochs, training loss. Normalized logits of \"batch\" keep its loss above "
      "a floor."},
-    {6, "mnist_128", "error_128", "test error", "%",
-     [](const Results& of) { return mean_trace(of, "test_error"); },
+    {6, "mnist_128", "error_128", "test error", "%", traced("test_error"),
      "The paper's axes: epochs, test error."},
     {6, "mnist_4", "loss_4", "training loss", "nats", mean_training_curve,
      "The paper's axes: epochs, training loss. Normalized logits of \"batch\" keep its loss above "
      "a floor."},
-    {6, "mnist_4", "error_4", "test error", "%",
-     [](const Results& of) { return mean_trace(of, "test_error"); },
+    {6, "mnist_4", "error_4", "test error", "%", traced("test_error"),
      "The paper's axes: epochs, test error."}};
 
 void report_curve(Report& report, const CurvesOfPaper& of_paper, const MatrixColumn& column) {
@@ -218,8 +227,7 @@ std::string times(const Results& a, const Results& b, Clock clock) {
 void speed(Report& report, const Matrix& matrix, bool seconds) {
   Table table{
       "When systems reach the best validation of none, and when none does, seed by seed; seconds "
-      "are "
-      "those of whole trainings, validations and tests included",
+      "are those of whole trainings, validations and tests included",
       {"task", "system", "updates"},
       {}};
   if (seconds) table.columns.insert(table.columns.end(), {"seconds", "seconds of a training"});

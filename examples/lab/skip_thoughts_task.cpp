@@ -14,12 +14,15 @@ namespace {
 
 using namespace support;
 
+using Values = std::map<std::string, double>;
+
 // What all trainings on these books share.
 struct SkipThoughtsData {
   TripletSets sets;
   ProbeSets probes;
   Vocabulary vocabulary;
   std::vector<TripletBatch> validation;
+  double frequencies;  // the validation loss of the frequencies of words
   SkipThoughtsTaskOptions options;
 
   SkipThoughtsData(const TripletSets& books, const ProbeSets& judges,
@@ -28,6 +31,7 @@ struct SkipThoughtsData {
         probes(judges),
         vocabulary(Vocabulary::most_frequent(sets.counts, o.vocabulary)),
         validation(triplet_batches(sets.validation, vocabulary, o.batch_size)),
+        frequencies(frequency_nll(sets, vocabulary)),
         options(o) {}
 };
 
@@ -39,19 +43,32 @@ SkipThoughts make_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& t
                        .norm = NormSpec(trial.setting.norm)});
 }
 
-// Enters what probes find, with the mean of r and the accuracies as `name`.
-void enter_probes(Outcome& outcome, const std::string& name, const ProbeResults& found) {
+// What probes find, each under a name that begins with `prefix`, and the mean of 100 r and the
+// accuracies as `prefix`.
+Values named(const std::string& prefix, const ProbeResults& found) {
   const Relatedness& pairs = *found.relatedness;
-  outcome.values[name + "_r"] = pairs.pearson;
-  outcome.values[name + "_rho"] = pairs.spearman;
-  outcome.values[name + "_MSE"] = pairs.mean_squared_error;
+  Values values{{prefix + "_r", pairs.pearson},
+                {prefix + "_rho", pairs.spearman},
+                {prefix + "_MSE", pairs.mean_squared_error}};
   RunningMean mean;
   mean.add(100 * pairs.pearson);
   for (const Classification& each : found.classified) {
-    outcome.values[fmt::format("{}_{}", name, each.name)] = 100 * each.accuracy();
+    values[fmt::format("{}_{}", prefix, each.name)] = 100 * each.accuracy();
     mean.add(100 * each.accuracy());
   }
-  outcome.values[name] = mean.value();
+  values[prefix] = mean.value();
+  return values;
+}
+
+// Enters what probes find in the tested state, and before the training as the first points of what
+// they found while it went on.
+void enter_probes(Outcome& outcome, const ProbeResults& tested, const ProbeResults& untrained) {
+  outcome.values.merge(named("test", tested));
+  outcome.values.merge(named("untrained", untrained));
+  for (const auto& [name, value] : named("probed", untrained)) {
+    Trace& trace = outcome.traces[name];
+    trace.emplace(trace.begin(), 0, value);
+  }
 }
 
 Outcome train_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& trial) {
@@ -63,6 +80,7 @@ Outcome train_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& trial
     });
   };
   Cluster alone;
+  Index steps = 0;
   ShuffledEpochs<TripletBatch> batches(trial.trial.seed, [&](Random& order) {
     return triplet_batches(data.sets.train, data.vocabulary, o.batch_size, &order);
   });
@@ -78,13 +96,15 @@ Outcome train_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& trial
            },
        .validate =
            [&] {
+             steps += o.stretch;
              const double loss = word_nll(net, data.validation, alone);
-             return Validation{loss, loss};
+             const bool looks = trial.tested && steps % o.look == 0;
+             return Validation{loss, loss, looks ? named("probed", probed(net)) : Values()};
            },
        .test =
            [&](Outcome& outcome) {
-             enter_probes(outcome, "test", probed(net));
-             enter_probes(outcome, "untrained", probed(make_skip_thoughts(data, trial)));
+             enter_probes(outcome, probed(net), probed(make_skip_thoughts(data, trial)));
+             outcome.values["frequencies"] = data.frequencies;
            }},
       ba2016().task("skip_thoughts").validation(), trial.tested, trial.seen);
 }
@@ -93,9 +113,7 @@ Outcome train_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& trial
 Outcome judge_by_words(const SkipThoughtsData& data) {
   ProbeResults found = naive_bayes_baseline(data.probes, &data.vocabulary);
   found.relatedness = overlap_baseline(data.probes).relatedness;
-  Outcome outcome;
-  enter_probes(outcome, "test", found);
-  return outcome;
+  return {.values = named("test", found)};
 }
 
 }  // namespace
@@ -113,7 +131,8 @@ MatrixTask skip_thoughts_task(const TripletSets& sets, const ProbeSets& probes,
                             {"hidden", o.hidden},
                             {"batch_size", o.batch_size},
                             {"steps", o.steps},
-                            {"stretch", o.stretch}},
+                            {"stretch", o.stretch},
+                            {"look", o.look}},
           .rate = o.rate,
           .steps = o.steps,
           .seconds = o.seconds,

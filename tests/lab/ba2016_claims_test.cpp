@@ -42,11 +42,18 @@ Outcome training(const PaperTask& task, double level) {
   outcome.values = {{"test", test},
                     {"validation_loss", level},
                     {"largest_gradient", level},
-                    {"untrained", 50},
+                    {"frequencies", 5},
                     {"test_image_recall_1", 100 - 10 * level},
                     {"test_divergence", test / 4},
                     {"test_reconstruction", 3 * test / 4}};
   outcome.items = std::vector<double>(4, test);
+  for (const std::string probe : {"r", "MR", "CR", "SUBJ", "MPQA"}) {
+    const double unit = probe == "r" ? 100 : 1;
+    outcome.values["test_" + probe] = test / unit;
+    outcome.values["untrained_" + probe] = 50 / unit;
+    outcome.traces["probed_" + probe] = {
+        {0, 50 / unit}, {6, (test - 10) / unit}, {12, test / unit}};
+  }
   for (Index caption = 0; caption < 8; ++caption)
     outcome.traces["ranks"].emplace_back(caption, level);
   return outcome;
@@ -72,7 +79,7 @@ bool is_of_level(const PublishedClaim& claim) {
 TEST_CASE("each claim of Ba et al. is borne out by its order and contradicted by the other") {
   const auto published = ba2016_claims(matrix_of(as_published)),
              other = ba2016_claims(matrix_of(reversed()));
-  REQUIRE(published.size() == 30);
+  REQUIRE(published.size() == 31);
   REQUIRE(other.size() == published.size());
   for (std::size_t i = 0; i < published.size(); ++i) {
     CAPTURE(published[i].statement, published[i].judgement.reason, other[i].judgement.reason);
@@ -154,16 +161,52 @@ TEST_CASE("ranks that are not those of the images' captions are refused") {
   }
 }
 
-TEST_CASE("probes say nothing of a training that has not raised what they find") {
-  for (const double untrained : {79, 80, 81}) {
-    Matrix matrix = matrix_of(as_published);
-    for (MatrixColumn& column : matrix)
-      if (column.task.name == "skip_thoughts")
-        for (Outcome& each : column.cells.at("none").results.trainings)
-          each.values["untrained"] = untrained;  // and 80 after its training
+TEST_CASE("probes judge only if training has raised what they find") {
+  Matrix matrix = matrix_of(as_published);
+  const auto trainings = [&](const std::string& system) -> std::vector<Outcome>& {
+    return std::ranges::find(matrix, "skip_thoughts",
+                             [](const MatrixColumn& column) { return column.task.name; })
+        ->cells.at(system)
+        .results.trainings;
+  };
+  const auto judged = [&] {
+    std::vector<Judgement> judgements;
     for (const PublishedClaim& claim : ba2016_claims(matrix))
       if (claim.statement.find("its probes find more") != std::string::npos)
-        CHECK(claim.judgement.verdict == (untrained < 80 ? Verdict::borne_out : Verdict::not_seen));
+        judgements.push_back(claim.judgement);
+    REQUIRE(judgements.size() == 2);
+    return judgements;
+  };
+  for (Outcome& each : trainings("layer"))  // layer finds nothing of CR
+    each.values["test_CR"] = each.traces["probed_CR"][1].second = 0;
+  CHECK(judged()[0].verdict == Verdict::contradicted);
+  CHECK(judged()[1].verdict == Verdict::contradicted);
+  for (Outcome& each : trainings("none")) each.values["untrained_CR"] = 80;  // as after training
+  for (const Judgement& each : judged()) {
+    CHECK(each.verdict == Verdict::borne_out);
+    CHECK_THAT(each.reason, Catch::StartsWith("by r, MR, SUBJ, MPQA, which training raises: +10"));
+  }
+  for (Outcome& each : trainings("none"))
+    for (const std::string probe : {"r", "MR", "SUBJ", "MPQA"})
+      each.values["untrained_" + probe] = 90;
+  for (const Judgement& each : judged()) CHECK(each.verdict == Verdict::not_seen);
+  for (Outcome& each : trainings("none")) {
+    each.values["untrained_MR"] = 50;
+    each.traces["probed_MR"].resize(1);
+  }
+  CHECK_THROWS_AS(ba2016_claims(matrix), DataError);
+}
+
+TEST_CASE("skip-thoughts that know no more than frequencies have no verdict on their losses") {
+  for (const double frequencies : {1.5, 2.5}) {  // none ends with 2, layer with 1
+    Matrix matrix = matrix_of(as_published);
+    int judged = 0;
+    for (MatrixColumn& column : matrix)
+      for (auto& [system, cell] : column.cells)
+        for (Outcome& each : cell.results.trainings) each.values["frequencies"] = frequencies;
+    for (const PublishedClaim& claim : ba2016_claims(matrix))
+      if (claim.statement.starts_with("Sentences")) judged += claim.judgement.verdict ? 1 : 0;
+    CHECK(judged == (frequencies < 2 ? 2 : 4));
   }
 }
 

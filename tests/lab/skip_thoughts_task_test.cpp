@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "support/triplet_task.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -17,11 +18,17 @@ TripletSets few_triplets() {
   return sets;
 }
 
-Outcome trained(const std::string& system, Index steps, std::uint64_t seed = 1) {
-  const SkipThoughtsTaskOptions small{
-      .vocabulary = 60, .words = 8, .hidden = 12, .batch_size = 20, .steps = steps, .stretch = 2};
+Outcome trained(const std::string& system, Index steps, std::uint64_t seed = 1,
+                bool tested = true) {
+  const SkipThoughtsTaskOptions small{.vocabulary = 60,
+                                      .words = 8,
+                                      .hidden = 12,
+                                      .batch_size = 20,
+                                      .steps = steps,
+                                      .stretch = 1,
+                                      .look = 2};
   return skip_thoughts_task(few_triplets(), draw_probe_sets(1), small)
-      .train({{system, 1e-2}, {seed}, true});
+      .train({{system, 1e-2}, {seed}, tested});
 }
 
 }  // namespace
@@ -38,6 +45,21 @@ TEST_CASE("the test of skip-thoughts is the mean of five probes") {
   }
   CHECK(outcome.values.at("test") != outcome.values.at("untrained"));
   CHECK(outcome.values.at("validation") <= *outcome.curve.back().validation);
+}
+
+TEST_CASE("probes look at skip-thoughts before, in and at the end of their training") {
+  const Outcome outcome = trained("layer", 6);
+  const Trace& looks = trace_of(outcome, "probed_MSE");
+  REQUIRE(looks.size() == 4);
+  for (Index i = 0; i < 4; ++i) CHECK(looks[static_cast<std::size_t>(i)].first == 2 * i);
+  CHECK(looks.front().second == outcome.values.at("untrained_MSE"));
+  REQUIRE(outcome.values.at("validation") == *outcome.curve.back().validation);
+  CHECK(looks.back().second == outcome.values.at("test_MSE"));  // the best state is the last
+  CHECK(looks[1].second == trace_of(trained("layer", 4), "probed_MSE")[1].second);
+  CHECK(trained("layer", 2, 1, false).traces.empty());
+  const TripletSets sets = few_triplets();
+  CHECK(outcome.values.at("frequencies") ==
+        frequency_nll(sets, Vocabulary::most_frequent(sets.counts, 60)));
 }
 
 TEST_CASE("before their training, systems depend on seed and norm, not on the steps") {

@@ -78,6 +78,7 @@ MatrixTask make_skip_thoughts_task(const BaFlags& flags) {
                              .batch_size = 16,
                              .steps = 12,
                              .stretch = 3,
+                             .look = 6,
                              .seconds = 1});
 }
 
