@@ -56,6 +56,24 @@ AttentiveReader make_attentive_reader(const ReaderData& data, const std::string&
   return AttentiveReader(data.vocabulary.count(), data.vocabulary.entities(), random, options);
 }
 
+// A baseline: of each passage it sees the last mark of punctuation only.
+constexpr const char* question_only = "question_only";
+
+StoryBatch seen_by(const std::string& system, StoryBatch batch) {
+  if (system != question_only) return batch;
+  const Index length = batch.passages.shape()[1];
+  Indices last = Indices::uninitialized({batch.rows(), 1});
+  for (Index row = 0; row < batch.rows(); ++row)
+    last.mutable_data()[row] = batch.passages.data()[(row + 1) * length - 1];
+  batch.passages = last;
+  return batch;
+}
+
+std::vector<StoryBatch> all_seen_by(const std::string& system, std::vector<StoryBatch> batches) {
+  for (StoryBatch& batch : batches) batch = seen_by(system, batch);
+  return batches;
+}
+
 Outcome wrong_in_percent(const AttentiveReader& net, const std::vector<StoryBatch>& batches) {
   Outcome outcome{.items = wrong_answers(net, batches)};
   for (double& each : outcome.items) each *= 100;
@@ -65,7 +83,9 @@ Outcome wrong_in_percent(const AttentiveReader& net, const std::vector<StoryBatc
 Outcome train_attentive_reader(const ReaderData& data, const TaskTrial& trial) {
   const ReaderTaskOptions& o = data.options;
   Random random = trial.trial.weights();
-  const AttentiveReader net = make_attentive_reader(data, trial.setting.norm, random);
+  const std::string& system = trial.setting.norm;
+  const AttentiveReader net = make_attentive_reader(data, system, random);
+  const std::vector<StoryBatch> validation = all_seen_by(system, data.validation);
   ShuffledEpochs<StoryBatch> batches(trial.trial.seed, [&](Random& order) {
     return story_batches(data.sets.train, data.vocabulary, o.batch_size, order, true);
   });
@@ -76,18 +96,18 @@ Outcome train_attentive_reader(const ReaderData& data, const TaskTrial& trial) {
        .stretch = o.stretch,
        .loss =
            [&](Index step) {
-             const StoryBatch& batch = batches.at(step);
+             const StoryBatch batch = seen_by(system, batches.at(step));
              return cross_entropy(support::read(net, batch, training(random)).logits,
                                   batch.answers);
            },
        .validate =
            [&] {
-             const double error = mean_of_items(wrong_in_percent(net, data.validation));
+             const double error = mean_of_items(wrong_in_percent(net, validation));
              return Validation{error, error};
            },
        .test =
            [&](Outcome& outcome) {
-             outcome.items = wrong_in_percent(net, data.test).items;
+             outcome.items = wrong_in_percent(net, all_seen_by(system, data.test)).items;
              outcome.values["test"] = mean_of_items(outcome);
            }},
       ba2016().task("reader").validation(), trial.tested, trial.seen);
@@ -121,7 +141,12 @@ MatrixTask reader_task(const StorySets& sets, const ReaderTaskOptions& o) {
           .train = [data](const TaskTrial& trial) { return train_attentive_reader(*data, trial); },
           .baselines = {{"any_entity", rule(&StoryBaselines::uniform)},
                         {"last_entity", rule(&StoryBaselines::last)},
-                        {"most_frequent_entity", rule(&StoryBaselines::most_frequent)}},
+                        {"most_frequent_entity", rule(&StoryBaselines::most_frequent)},
+                        {question_only,
+                         [data] {
+                           const TaskTrial once{{question_only, data->options.rate}, {1}, true};
+                           return train_attentive_reader(*data, once);
+                         }}},
           .systems = ba2016().task("reader").systems};
 }
 

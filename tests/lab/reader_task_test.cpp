@@ -51,3 +51,21 @@ TEST_CASE("rules without a net err as often as their accuracies say") {
   CHECK(baselines.at("most_frequent_entity")().values.at("test") ==
         Approx(100 - 100 * accuracy.most_frequent));
 }
+
+TEST_CASE("a net that sees the question only does not see the words of passages") {
+  const ReaderTaskOptions small{
+      .hidden = 8, .dropout = 0, .batch_size = 20, .steps = 60, .stretch = 20, .rate = 1e-2};
+  StorySets sets = few_stories(), other = sets;
+  for (std::vector<Story>* part : {&other.validation, &other.test})
+    for (Story& story : *part)  // other words, the same entities
+      for (std::string& word : story.passage)
+        if (entity(word) < 0 && word != ".") word = "the";
+  const auto baseline = [&](const StorySets& of) {
+    return reader_task(of, small).baselines.at("question_only")().items;
+  };
+  const auto reader = [&](const StorySets& of) {
+    return reader_task(of, small).train({{"none", 1e-2}, {1}, true}).items;
+  };
+  CHECK(baseline(other) == baseline(sets));
+  CHECK(reader(other) != reader(sets));
+}
