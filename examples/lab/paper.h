@@ -19,15 +19,15 @@ struct PaperClaim {
 
 /// A task of a paper, a column of its tables, and the task that stands for it here.
 struct PaperTask {
-  std::string name;        ///< in the ledger and on the command line
-  std::string title;       ///< of its column here
-  std::string of_paper;    ///< what the paper calls its task
-  std::string unit;        ///< of the metric, in words
-  std::string loss;        ///< of the curves: its unit
-  Metric metric;           ///< of the test; its name among the values of an outcome is "test"
-  int decimals;            ///< of what is measured here
-  int published_decimals;  ///< of what is published
-  std::vector<double> published;  ///< of each system; infinite: it diverged
+  std::string name;            ///< in the ledger and on the command line
+  std::string title;           ///< of its column here
+  std::string of_paper;        ///< what the paper calls its task
+  std::string unit;            ///< of the metric, in words
+  std::string loss;            ///< of the curves: its unit
+  Metric metric;               ///< of the test; its name among the values of an outcome is "test"
+  int decimals;                ///< of what is measured here
+  int published_decimals = 0;  ///< of what is published
+  std::vector<double> published = {};  ///< of each system, if of all; infinite: it diverged
   std::vector<std::string> systems = paper_norms;
   std::string bar = {};         ///< the baseline that a system must beat to have learned the task
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss

@@ -15,8 +15,6 @@ PaperTask retrieval() {
                      .of_items = true,
                      .baseline = 20},  // below, a net has not learned to search
           .decimals = 1,
-          .published_decimals = 1,
-          .published = {},
           .systems = {"none", "layer", "symmetric", "bag_of_words"}};
 }
 
@@ -28,8 +26,6 @@ PaperTask reader() {
           .loss = "% error",
           .metric = {.value = "test", .worst = 100, .of_items = true},
           .decimals = 1,
-          .published_decimals = 1,
-          .published = {},
           .systems = {"none", "layer", "layer_small_gain", "layer_everywhere", "batch",
                       "batch_everywhere"},
           .bar = "most_frequent_entity"};
@@ -43,8 +39,6 @@ PaperTask skip_thoughts() {
           .loss = "nats a word",
           .metric = {.value = "test", .higher_is_better = true, .worst = 0},
           .decimals = 1,
-          .published_decimals = 1,
-          .published = {},
           .systems = {"none", "layer"},
           .chosen_by_loss = true};
 }
@@ -70,8 +64,6 @@ PaperTask handwriting(const std::string& name, const std::string& title) {
           .loss = "nats a move",
           .metric = {.value = "test", .of_items = true},
           .decimals = 3,
-          .published_decimals = 1,
-          .published = {},
           .systems = {"none", "layer"},
           .bar = "by_pen"};
 }
@@ -84,8 +76,6 @@ PaperTask digits(Index batch_size, const std::vector<std::string>& systems) {
           .loss = "% error",
           .metric = {.value = "test", .worst = 100, .of_items = true},
           .decimals = 2,
-          .published_decimals = 1,
-          .published = {},
           .systems = systems,
           .bar = "linear_softmax"};
 }

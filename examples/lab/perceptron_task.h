@@ -21,7 +21,7 @@ struct PerceptronTaskOptions {
 /// The net 784-1000-1000-10 of a system. `linear_softmax` has no hidden layers.
 Layer make_perceptron(const std::string& system, Random& random);
 
-/// MNIST: a net 784-1000-1000-10 does not know which pixels are neighbors. Its systems normalize
+/// MNIST: a net 784-1000-1000-10 does not know which pixels are neighbours. Its systems normalize
 /// both hidden layers, but `batch` the logits, too, as in the paper; `batch_hidden` does not, and
 /// `batch_biased` is `batch` with the biased variance. Values: "test", the
 /// error in percent; the trace "test_error". Items are 100 for a wrong answer, 0 for a right one.

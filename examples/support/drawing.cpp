@@ -65,7 +65,7 @@ void Drawing::image(Spot corner, Index columns, std::span<const real> ink, doubl
   const auto shade = [&](Index i) {
     return std::lround(shades * std::clamp<real>(ink[static_cast<std::size_t>(i)], 0, 1));
   };
-  // The pixels of each shade, neighbors in a row together: lines as wide as a pixel.
+  // The pixels of each shade, neighbours in a row together: lines as wide as a pixel.
   std::array<std::string, shades + 1> pixels;
   const auto count = static_cast<Index>(ink.size());
   for (Index i = 0, end; i < count; i = end) {

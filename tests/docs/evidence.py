@@ -8,10 +8,10 @@ import re
 ROWS = [
     ("Ba, table 1", "what normalizations are invariant to", "claims of `./dev run invariance`"),
     ("Ba, table 2", "retrieval", r"^Retrieval: .* is higher"),
-    ("Ba, table 3", "probes of skip-thoughts", r"^Sentences: .*probes"),
+    ("Ba, table 3", "probes of skip-thoughts", r"^Sentences: .*at the end"),
     ("Ba, figure 1", "retrieval while it is learned", r"^Retrieval: .*updates"),
     ("Ba, figure 2", "the attentive reader", r"^bAbI: "),
-    ("Ba, figure 3", "skip-thoughts while they are learned", r"^Sentences: (?!.*probes)"),
+    ("Ba, figure 3", "skip-thoughts while they are learned", r"^Sentences: (?!.*at the end)"),
     ("Ba, figure 4", "DRAW", r"^Binarized MNIST: "),
     ("Ba, figure 5", "handwriting", r"^(Omniglot|Kanji|Written digits): "),
     ("Ba, figure 6", "MNIST in batches of 128 and of 4", r"^MNIST, batches "),
