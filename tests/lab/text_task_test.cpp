@@ -70,6 +70,23 @@ TEST_CASE("bits do not depend on the segments if the memory covers all that is b
   CHECK(total(segment_bits(small_net(5, 5), text, 1, 5)) != Approx(whole).epsilon(1e-5));
 }
 
+TEST_CASE("in training, each segment has the memory of those before") {
+  const auto losses = [](Index length, Index steps) {
+    TextTaskOptions still = small;
+    still.length = length;
+    still.rows = 1;
+    still.dropout = 0;
+    still.steps = still.stretch = steps;
+    std::vector<double> found;
+    TaskTrial trial{{"layer", 1e-12}, {1}, false};
+    trial.seen = [&](Index, double loss) { found.push_back(loss); };
+    text_task("drawn", drawn_text(), still).train(trial);
+    return found;
+  };
+  const std::vector<double> halves = losses(8, 2);
+  CHECK((halves[0] + halves[1]) / 2 == Approx(losses(16, 1)[0]).epsilon(1e-6));
+}
+
 TEST_CASE("the last twentieth of a text is for the test, with either memory") {
   const CharText text = drawn_text();
   const MatrixTask task = text_task("drawn", text, small);
