@@ -170,17 +170,17 @@ BenchRow matmul1024() {
           }};
 }
 
-// Causal attention alone, four heads of 64 channels.
-BenchRow attention4096() {
-  return {"attention4096", []() -> Step {
+// Causal attention alone, with heads of 64 channels.
+BenchRow attention4096(const char* name, Index heads) {
+  return {name, [=]() -> Step {
             Random random(1);
-            const Shape shape{1, 4096, 256};
+            const Shape shape{1, 4096, 64 * heads};
             const Tensor q = random.normal(shape), k = random.normal(shape),
                          v = random.normal(shape), seed = random.normal(shape);
             return [=] {
               const Tape tape;
               const Tensor queries = watch(q), keys = watch(k), values = watch(v);
-              grad(attention(queries, keys, values, {.heads = 4, .causal = true}),
+              grad(attention(queries, keys, values, {.heads = heads, .causal = true}),
                    {queries, keys, values}, {.seed = seed});
             };
           }};
@@ -238,7 +238,8 @@ std::vector<BenchRow> rows() {
                              draw(),
                              overhead(),
                              matmul1024(),
-                             attention4096()};
+                             attention4096("attention4096", 4),
+                             attention4096("attention4096_h1", 1)};
   for (const auto& [r, c] : {std::pair<Index, Index>{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool readable : {false, true}) list.push_back(layernorm(r, c, readable));
   return list;

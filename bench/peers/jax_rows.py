@@ -252,9 +252,9 @@ def matmul1024():
     return sweep(lambda x, w, b: x @ w + b, normal(1024, 1024), normal(1024, 1024), weight, bias)
 
 
-def attention4096():
+def attention4096(heads):
     function = functools.partial(jax.nn.dot_product_attention, is_causal=True)
-    return sweep(function, *(normal(1, 4096, 4, 64) for _ in range(4)))
+    return sweep(function, *(normal(1, 4096, heads, 64) for _ in range(4)))
 
 
 def layernorm(rows, columns, composite):
@@ -267,7 +267,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None), "mlp_bn":
         "lstm": lambda: char_rnn(lstm_cell, 4), "gru": lambda: char_rnn(gru_cell, 3),
         "lnlstm": lambda: char_rnn(normalized_lstm_cell, 4), "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024,
-        "attention4096": attention4096}
+        "attention4096": lambda: attention4096(4), "attention4096_h1": lambda: attention4096(1)}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)

@@ -202,13 +202,13 @@ Step matmul1024() {
                {x, linear->weight, linear->bias});
 }
 
-Step attention4096() {
-  const auto drawn = [] { return torch::randn({1, 4, 4096, 64}).requires_grad_(); };
+Step attention4096(int64_t heads) {
+  const auto drawn = [=] { return torch::randn({1, heads, 4096, 64}).requires_grad_(); };
   const Tensor q = drawn(), k = drawn(), v = drawn();
   const auto attention = [=] {
     return at::scaled_dot_product_attention(q, k, v, {}, 0.0, /*is_causal=*/true);
   };
-  return sweep(attention, torch::randn({1, 4, 4096, 64}), {q, k, v});
+  return sweep(attention, torch::randn({1, heads, 4096, 64}), {q, k, v});
 }
 
 Step layernorm(int64_t rows, int64_t columns, bool composite) {
@@ -241,7 +241,8 @@ std::vector<Row> all_rows() {
                         {"transformer_m", [] { return transformer(6, 384, 6, 256, 4); }},
                         {"overhead", overhead},
                         {"matmul1024", matmul1024},
-                        {"attention4096", attention4096}};
+                        {"attention4096", [] { return attention4096(4); }},
+                        {"attention4096_h1", [] { return attention4096(1); }}};
   for (const auto& [r, c] : {std::pair{4096, 512}, {128, 1024}, {64, 2048}})
     for (const bool composite : {false, true})
       rows.push_back({"layernorm_" + std::to_string(r) + "x" + std::to_string(c) +

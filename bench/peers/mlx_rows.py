@@ -165,11 +165,11 @@ def matmul1024():
     return sweep(lambda x, w, b: mx.addmm(b, x, w), seed, x, weight, mx.zeros(1024))
 
 
-def attention4096():
+def attention4096(heads):
     def attention(q, k, v):
         return mx.fast.scaled_dot_product_attention(q, k, v, scale=1 / 8, mask="causal")
 
-    return sweep(attention, *(mx.random.normal((1, 4, 4096, 64)) for _ in range(4)))
+    return sweep(attention, *(mx.random.normal((1, heads, 4096, 64)) for _ in range(4)))
 
 
 def layernorm(rows, columns, composite):
@@ -186,7 +186,7 @@ rows = {"mlp": lambda: mlp(128), "mlp_nonorm": lambda: mlp(128, None), "mlp_bn":
         "lstm": lambda: char_rnn(nn.LSTM(128, 512)), "gru": lambda: char_rnn(nn.GRU(128, 512)),
         "lnlstm": lambda: char_rnn(LayerNormLstm(128, 512)), "transformer": lambda: transformer(4, 128, 4, 128, 16),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4), "overhead": overhead, "matmul1024": matmul1024,
-        "attention4096": attention4096}
+        "attention4096": lambda: attention4096(4), "attention4096_h1": lambda: attention4096(1)}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)

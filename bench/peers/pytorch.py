@@ -312,9 +312,9 @@ def matmul1024():
     return sweep(lambda: linear(x), torch.randn(1024, 1024), x, *linear.parameters())
 
 
-def attention4096():
-    q, k, v = (torch.randn(1, 4, 4096, 64, requires_grad=True) for _ in range(3))
-    return sweep(lambda: causal_attention(q, k, v), torch.randn(1, 4, 4096, 64), q, k, v)
+def attention4096(heads):
+    q, k, v = (torch.randn(1, heads, 4096, 64, requires_grad=True) for _ in range(3))
+    return sweep(lambda: causal_attention(q, k, v), torch.randn(1, heads, 4096, 64), q, k, v)
 
 
 def layernorm(rows, columns, composite):
@@ -338,7 +338,8 @@ rows = {"mlp": lambda: mlp(128), "mlp_bf16": lambda: mlp(128, bf16=True), "mlp_n
         "transformer_dropout": lambda: transformer(4, 128, 4, 128, 16, 0.1),
         "transformer_m": lambda: transformer(6, 384, 6, 256, 4),
         "transformer_m_bf16": lambda: transformer(6, 384, 6, 256, 4, bf16=True), "draw": draw, "overhead": overhead,
-        "matmul1024": matmul1024, "attention4096": attention4096}
+        "matmul1024": matmul1024, "attention4096": lambda: attention4096(4),
+        "attention4096_h1": lambda: attention4096(1)}
 for r, c in ((4096, 512), (128, 1024), (64, 2048)):
     rows[f"layernorm_{r}x{c}"] = lambda r=r, c=c: layernorm(r, c, False)
     rows[f"layernorm_{r}x{c}_composite"] = lambda r=r, c=c: layernorm(r, c, True)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "tapegrad/core/parallel.h"
 #include "tapegrad/core/profile.h"
@@ -191,8 +192,8 @@ void count_attention(const Attention& a, double products, double passes) {
              heads * passes * static_cast<double>(a.queries + a.keys) * width * sizeof(real));
 }
 
-void clear(const Head& head, Heads<real> x, Index length) {
-  for (Index t = 0; t < length; ++t) std::fill_n(head.at(x, length, t), head.a.width, real{0});
+void clear(const Head& head, Heads<real> x, Index length, Index begin, Index end) {
+  for (Index t = begin; t < end; ++t) std::fill_n(head.at(x, length, t), head.a.width, real{0});
 }
 
 // Calls body(head) for every head of every sequence.
@@ -203,16 +204,24 @@ void for_heads(const Attention& a, const Body& body) {
   });
 }
 
+Index blocks_of(Index length, Index block) { return (length + block - 1) / block; }
+
+// The blocks [begin, end) of a part, where `parts` of about one size have all of them.
+std::pair<Index, Index> range_of(Index part, Index parts, Index blocks) {
+  return {part * blocks / parts, (part + 1) * blocks / parts};
+}
+
 }  // namespace
 
 void attention_forward(const Attention& a, Heads<const real> q, Heads<const real> k,
                        Heads<const real> v, Heads<real> out, SoftmaxRow* rows) {
   count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
-    const Scratch scores(block_queries * head.stride()), factors(head.stride());
-    clear(head, out, a.queries);
-    for (Index begin = 0; begin < a.queries; begin += block_queries)
+    parallel_ranges(a.queries, block_queries, [&](Index begin, Index end) {
+      const Scratch scores(block_queries * head.stride()), factors(head.stride());
+      clear(head, out, a.queries, begin, end);
       forward_queries(head, q, k, v, out, rows, begin, scores.data(), factors.data());
+    });
   });
 }
 
@@ -221,17 +230,26 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv) {
   count_attention(a, 5, 4);  // q, k, v, out, g and three gradients
   const Gradients all{q, k, v, out, g, rows, dq, dk, dv};
+  const Index of_queries = blocks_of(a.queries, block_queries),
+              of_keys = blocks_of(a.keys, block_keys);
+  const Index parts = std::min(of_queries, of_keys);
   for_heads(a, [&](const Head& head) {
-    const Scratch p(block_queries * head.stride()), ds(block_queries * head.stride());
-    const Scratch factors(head.stride());
-    clear(head, dq, a.queries);
-    clear(head, dk, a.keys);
-    clear(head, dv, a.keys);
-    for (Index first = 0; first < a.keys; first += block_keys)
-      for (Index begin = 0; begin < a.queries; begin += block_queries) {
-        const Block block = block_at(head, begin, first);
-        if (block.keys() > 0) backward_block(block, all, p.data(), ds.data(), factors.data());
-      }
+    clear(head, dq, a.queries, 0, a.queries);
+    clear(head, dk, a.keys, 0, a.keys);
+    clear(head, dv, a.keys, 0, a.keys);
+    for (Index round = 0; round < parts; ++round)
+      parallel_for(parts, [&](Index part) {
+        const Scratch p(block_queries * head.stride()), ds(block_queries * head.stride());
+        const Scratch factors(head.stride());
+        const auto [first_keys, end_keys] = range_of(part, parts, of_keys);
+        const auto [first_queries, end_queries] =
+            range_of((part + round) % parts, parts, of_queries);
+        for (Index keys = first_keys; keys < end_keys; ++keys)
+          for (Index queries = first_queries; queries < end_queries; ++queries) {
+            const Block block = block_at(head, queries * block_queries, keys * block_keys);
+            if (block.keys() > 0) backward_block(block, all, p.data(), ds.data(), factors.data());
+          }
+      });
   });
 }
 

@@ -31,7 +31,9 @@ struct Attention {
   real kept_factor;             ///< multiplies the kept weights
 };
 
-// A task computes one head of one sequence, forward and backward.
+// In the forward pass, a task computes a block of queries of one head. In the backward pass it
+// computes the pairs of some queries and some keys, and adds to their gradients. The tasks of a
+// round have no queries and no keys in common, and rounds follow each other in a fixed order.
 
 /// out = dropped(softmax(q k^T scale + bias)) v for each head; a query without keys gets 0. rows
 /// (batch, heads, queries) are kept for the backward pass.

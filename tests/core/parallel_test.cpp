@@ -112,6 +112,10 @@ TEST_CASE("results are the same bits for any number of threads", "[threads]") {
     check_bits([](In x) { return self_attention(gelu(x[0]), {.heads = 3, .causal = true}); },
                {random.normal({5, 70, 3 * 48})});
   }
+  SECTION("attention of one head") {
+    check_bits([](In x) { return self_attention(gelu(x[0]), {.heads = 1, .causal = true}); },
+               {random.normal({1, 900, 3 * 16})});
+  }
   SECTION("random numbers") {
     const RestoreThreads restore;
     set_threads(1);
