@@ -79,7 +79,6 @@ Outcome train_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& trial
       return sentence_vectors(encoder, data.vocabulary, sentences);
     });
   };
-  Cluster alone;
   Index steps = 0;
   ShuffledEpochs<TripletBatch> batches(trial.trial.seed, [&](Random& order) {
     return triplet_batches(data.sets.train, data.vocabulary, o.batch_size, &order);
@@ -97,7 +96,7 @@ Outcome train_skip_thoughts(const SkipThoughtsData& data, const TaskTrial& trial
        .validate =
            [&] {
              steps += o.stretch;
-             const double loss = word_nll(net, data.validation, alone);
+             const double loss = word_nll(net, data.validation);
              const bool looks = trial.tested && steps % o.look == 0;
              return Validation{loss, loss, looks ? named("probed", probed(net)) : Values()};
            },

@@ -32,21 +32,34 @@ Index sum_of(const Indices& lengths) {
   return std::accumulate(lengths.values().begin(), lengths.values().end(), Index{0});
 }
 
-// The mean over the words of all batches of a loss that is a mean over the words of one.
+// The sum over the words of some batches of a loss that is a mean over the words of one, and the
+// number of these words.
+template <class Loss>
+std::vector<double> sum_over_words(std::span<const TripletBatch> batches, const Loss& loss) {
+  double total = 0, words = 0;
+  for (const TripletBatch& batch : batches) {
+    const auto count = static_cast<double>(batch.words());
+    total += count * static_cast<double>(loss(batch).item());
+    words += count;
+  }
+  return {total, words};
+}
+
 template <class Loss>
 double mean_over_words(const std::vector<TripletBatch>& batches, Cluster& cluster,
                        const Loss& loss) {
   const auto sums = cluster.sums(static_cast<Index>(batches.size()), 2, [&](const Shard& shard) {
-    double total = 0, words = 0;
-    for (Index i = shard.begin; i < shard.end; ++i) {
-      const TripletBatch& batch = batches[static_cast<std::size_t>(i)];
-      const auto count = static_cast<double>(batch.words());
-      total += count * static_cast<double>(loss(batch).item());
-      words += count;
-    }
-    return std::vector{total, words};
+    return sum_over_words(std::span(batches).subspan(static_cast<std::size_t>(shard.begin),
+                                                     static_cast<std::size_t>(shard.count())),
+                          loss);
   });
   return sums[0] / sums[1];
+}
+
+auto loss_of(const SkipThoughts& net) {
+  return [&](const TripletBatch& batch) {
+    return net.loss(batch.previous, batch.current, batch.next);
+  };
 }
 
 // Each sentence in the place of the one before it, and the first behind the last.
@@ -117,9 +130,12 @@ Tensor triplet_loss(const SkipThoughts& net, const TripletBatch& batch, const Sh
 
 double word_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches,
                 Cluster& cluster) {
-  return mean_over_words(batches, cluster, [&](const TripletBatch& batch) {
-    return net.loss(batch.previous, batch.current, batch.next);
-  });
+  return mean_over_words(batches, cluster, loss_of(net));
+}
+
+double word_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches) {
+  const std::vector<double> sums = sum_over_words(std::span(batches), loss_of(net));
+  return sums[0] / sums[1];
 }
 
 double strange_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches,

@@ -37,6 +37,8 @@ Tensor triplet_loss(const SkipThoughts& net, const TripletBatch& batch, const Sh
 /// the batches.
 double word_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches,
                 Cluster& cluster);
+/// The same by one process alone.
+double word_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches);
 /// The same where each decoder begins with the vector of another sentence of its batch. What it
 /// loses is what vectors tell about neighbours.
 double strange_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches,

@@ -52,6 +52,12 @@ class Processes(unittest.TestCase):
             self.assertEqual(self.made(count)[2], (kept, written))  # no training is repeated
 
     @unittest.skipUnless(launcher, "there is no MPI")
+    def test_each_task_of_the_papers_trains_in_processes(self):
+        for paper in "ba2016", "xu2019":
+            result = processes.run(launcher, 2, lab, paper, "--seeds", "1", "--quiet")
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+
+    @unittest.skipUnless(launcher, "there is no MPI")
     def test_an_experiment_without_trainings_to_divide_is_refused_once(self):
         result = processes.run(launcher, 2, lab, "adanorm")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
