@@ -73,6 +73,14 @@ def number(value):
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
+def cell(line):
+    """The time, and the interval of the ratio to tapegrad's where there is one."""
+    if line is None:
+        return "-"
+    interval = line.get("interval")
+    return number(line["ms"]) + (f"<br>*{interval[0]:.2f} to {interval[1]:.2f}*" if interval else "")
+
+
 def table(rows, names):
     lines = ["| row, ms | tapegrad | of the limit | " + " | ".join(f"`{name}`" for name in names) +
              " | MB, tapegrad / pytorch |", "|" + "---|" * (len(names) + 4)]
@@ -81,7 +89,7 @@ def table(rows, names):
         limit = own["ms"] / own["limit_ms"]
         memory = cells.get("pytorch", {}).get("peak_rss_mb")
         lines.append(f"| `{row}` | {number(own['ms'])} | {'-' if limit > 10 else format(limit, '.2f')} | " +
-                     " | ".join(number(cells[name]["ms"]) if name in cells else "-" for name in names) +
+                     " | ".join(cell(cells.get(name)) for name in names) +
                      f" | {own['peak_rss_mb']:.0f} / {'-' if memory is None else format(memory, '.0f')} |")
     return lines
 
@@ -96,7 +104,7 @@ def page_and_picture(figures):
     for machine, rows in machines.items():
         first = next(iter(rows.values()))["tapegrad"]
         tables += [f"{machine}, {first['threads']} threads, single precision, commit {first['commit']}:", "",
-                   *table(rows, [name for name in colors if name in named]), ""]
+                   *table(rows, [name for name in colors if any(name in cells for cells in rows.values())]), ""]
     text = re.sub(r"(?<=<!-- figures -->\n).*(?=\n<!-- end of figures -->)",
                   lambda _: "\n".join(tables[:-1]), page.read_text(), flags=re.S)
     return text, drawn(machines, [name for name in colors if name == "limit" or name in named])
