@@ -102,6 +102,31 @@ void table(Report& report, const Matrix& matrix, const PaperTable& of_paper) {
   report.table(table);
 }
 
+Matrix with_data(const Matrix& matrix) {
+  Matrix columns;
+  std::ranges::copy_if(matrix, std::back_inserter(columns),
+                       [](const MatrixColumn& column) { return column.task.absent.empty(); });
+  return columns;
+}
+
+void other_tests(Report& report, const Matrix& matrix) {
+  Table table{"Other tests of the same trainings", {"test"}, {}};
+  table.columns.insert(table.columns.end(), paper_norms.begin(), paper_norms.end());
+  for (const MatrixColumn& column : with_data(matrix))
+    for (const auto& [value, title] : column.task.other_tests) {
+      Metric metric = column.task.metric;
+      metric.value = value;
+      std::vector<std::string> row{fmt::format("{}, {}", column.task.title, title)};
+      for (const std::string& system : paper_norms) {
+        const Results* results = column.of(system);
+        row.push_back(results == nullptr ? "not run"
+                                         : measured(metric, *results, column.task.decimals));
+      }
+      table.rows.push_back(row);
+    }
+  report.table(table);
+}
+
 char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
 
 // Signs that are measured and published, and how many of them agree.
@@ -124,16 +149,14 @@ std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCo
 }
 
 void sign_grid(Report& report, const Matrix& matrix) {
-  Matrix with_data;
-  for (const MatrixColumn& column : matrix)
-    if (column.task.absent.empty()) with_data.push_back(column);
+  const Matrix columns = with_data(matrix);
   Table grid{"Signs of the differences, measured and published; + is better",
-             matrix_header("difference", with_data),
+             matrix_header("difference", columns),
              {}};
   SignCount count;
   for (const PaperTable& of_paper : paper_tables)
     for (const SystemPair& pair : of_paper.differences)
-      grid.rows.push_back(matrix_row(name_of(pair), with_data, [&](const MatrixColumn& column) {
+      grid.rows.push_back(matrix_row(name_of(pair), columns, [&](const MatrixColumn& column) {
         return sign_cell(column, pair, count);
       }));
   report.table(grid);
@@ -281,6 +304,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   report_settings(report, matrix);
   report_data(report, matrix);
   if (only != 0) return;
+  other_tests(report, matrix);
   costs(report, matrix);
   sign_grid(report, matrix);
   figures(report, matrix);

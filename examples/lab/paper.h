@@ -17,6 +17,12 @@ struct PaperClaim {
   std::optional<double> margin = {};
 };
 
+/// What the same trainings come to on another test than that of the tables.
+struct OtherTest {
+  std::string value;  ///< its name among the values of an outcome
+  std::string title;
+};
+
 /// A task of a paper, a column of its tables, and the task that stands for it here.
 struct PaperTask {
   std::string name;            ///< in the ledger and on the command line
@@ -33,6 +39,7 @@ struct PaperTask {
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss
   std::string absent = {};      ///< why there are no data
   std::vector<PaperClaim> claims = {};
+  std::vector<OtherTest> other_tests = {};
 
   /// The metric of the validation, by which settings are chosen.
   Metric validation() const;

@@ -60,7 +60,8 @@ PaperTask translation(const std::string& name, const std::string& title,
           .published_decimals = 1,
           .published = published,
           .bar = "nearest_source",
-          .chosen_by_loss = true};
+          .chosen_by_loss = true,
+          .other_tests = {{"test_2017_flickr", "the test set of 2017"}}};
 }
 
 PaperTask english_to_german() {
@@ -95,7 +96,8 @@ PaperTask text() {
           .published_decimals = 2,
           .published = {1.04, 1.07, 1.07, 1.12, 1.07, 1.10, 1.07},
           .bar = "bigram",
-          .claims = text_claims()};
+          .claims = text_claims(),
+          .other_tests = {{"test_long", "with a memory of 256 bytes"}}};
 }
 
 PaperTask classification(const std::string& name, const std::string& title,

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 
 #include "lab/paper_xu2019.h"
 #include "lab/selected_training.h"
@@ -94,7 +95,12 @@ Outcome train_translator(const PaperTask& task, const TranslationData& data,
            },
        .test =
            [&](Outcome& outcome) {
-             score(outcome, translate(net, data.subwords, data.test().source, o.beam), data);
+             const auto translated = [&](const ParallelLines& lines) {
+               return translate(net, data.subwords, lines.source, o.beam);
+             };
+             score(outcome, translated(data.test()), data);
+             for (const auto& [name, lines] : std::span(data.sets.tests).subspan(1))
+               outcome.values[name] = bleu(translated(lines), lines.target);
            }},
       task.validation(), trial.tested, trial.seen);
 }
@@ -132,7 +138,8 @@ std::vector<std::string> nearest_targets(const TranslationData& data) {
 
 std::string digest_of(const TranslationSets& sets) {
   Digest test;
-  for (const std::string& line : both_sides(sets.tests.front().lines)) test.add(line + "\n");
+  for (const TranslationSets::Test& each : sets.tests)
+    for (const std::string& line : both_sides(each.lines)) test.add(line + "\n");
   return fmt::format("{}, test {}", sets.digest(), test.to_string());
 }
 

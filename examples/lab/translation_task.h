@@ -35,7 +35,8 @@ std::vector<double> bleu_shares(const std::vector<std::string>& translations,
                                 const std::vector<std::string>& references);
 
 /// Multi30k: a Transformer translates. The value "test" is BLEU on the first test set; items are
-/// the shares of its sentences. Subwords are learned from both sides of the training set.
+/// the shares of its sentences. BLEU on each further test set has the name of the set. Subwords are
+/// learned from both sides of the training set.
 ///   name: of the `PaperTask`
 MatrixTask translation_task(const std::string& name, const support::TranslationSets& sets,
                             const TranslationTaskOptions& options = {});

@@ -35,6 +35,7 @@ class Written : public testing::WrittenLedger {
             double validation, const std::string& data = "the data of ") {
     const Outcome outcome{.curve = {{1, 3}, {10, 2 - test / 1000, 2.5 + test / 1000}},
                           .values = {{"test", test},
+                                     {"test_long", test / 2},
                                      {"validation", validation},
                                      {"training_loss", 2 - test / 1000},
                                      {"validation_loss", 2.5 + test / 1000}}};

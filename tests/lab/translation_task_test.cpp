@@ -19,6 +19,7 @@ TranslationSets few_pairs() {
     lines->source.resize(60);
     lines->target.resize(60);
   }
+  sets.tests.push_back({"copied", {sets.train.target, sets.train.source}});
   return sets;
 }
 
@@ -37,7 +38,8 @@ TEST_CASE("a translation is judged by BLEU, and its states are chosen by the val
       translation_task("de_en", few_pairs(), small).train({{"layer", 1e-2}, {1}, true});
   CHECK(outcome.values.at("test") >= 0);
   CHECK(outcome.items.size() == 60);
-  REQUIRE(outcome.curve.size() == 5);  // the first batch, and four halves of epochs
+  CHECK(outcome.values.contains("copied"));  // the second test set
+  REQUIRE(outcome.curve.size() == 5);        // the first batch, and four halves of epochs
   double least = INFINITY;
   for (const CurvePoint& point : std::span(outcome.curve).subspan(1))
     least = std::min(least, *point.validation);
