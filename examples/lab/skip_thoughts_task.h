@@ -21,9 +21,10 @@ struct SkipThoughtsTaskOptions {
 /// Skip-thoughts on books, judged by probes. Curves and validations are in nats a word. "test" is
 /// the mean of what the probes find, in percent: 100 r of SICK, and the accuracies of four
 /// classifications. "test_r", "test_rho" and "test_MSE" are those of SICK, and "test_MR" and so on
-/// the accuracies. "untrained" and "untrained_r" ... are the same of the net before its training,
-/// and the traces "probed" and "probed_r" ... what probes find in it at step 0 and at each look.
-/// "frequencies" is the validation loss of the frequencies of words alone.
+/// the accuracies. "test_MPQA_together" is that of MPQA with equal phrases in one fold. "untrained"
+/// and "untrained_r" ... are the same of the net before its training, and the traces "probed" and
+/// "probed_r" ... what probes find in it at step 0 and at each look. "frequencies" is the
+/// validation loss of the frequencies of words alone.
 MatrixTask skip_thoughts_task(const support::TripletSets& sets, const support::ProbeSets& probes,
                               const SkipThoughtsTaskOptions& options = {});
 

@@ -168,6 +168,25 @@ std::vector<Fold> make_folds(Index count, Index parts, Random random) {
   return folds;
 }
 
+std::vector<Fold> make_folds_of_groups(const Indices& groups, Index parts, Random random) {
+  std::vector<std::vector<Index>> members;
+  for (Index i = 0; i < groups.size(); ++i) {
+    const auto group = static_cast<std::size_t>(groups.data()[i]);
+    if (group >= members.size()) members.resize(group + 1);
+    members[group].push_back(i);
+  }
+  const auto all_of = [&](const Indices& chosen) {
+    std::vector<Index> examples;
+    for (const Index group : chosen.values())
+      std::ranges::copy(members[static_cast<std::size_t>(group)], std::back_inserter(examples));
+    return Indices({static_cast<Index>(examples.size())}, examples);
+  };
+  std::vector<Fold> folds;
+  for (const Fold& fold : make_folds(static_cast<Index>(members.size()), parts, random))
+    folds.push_back({all_of(fold.train), all_of(fold.test)});
+  return folds;
+}
+
 Indices cross_validated(const std::vector<Fold>& folds, const Guess& guess) {
   Index count = 0;
   for (const Fold& fold : folds) count += fold.test.size();

@@ -54,6 +54,11 @@ struct Fold {
 /// more. Throws ArgumentError unless 2 <= parts <= count.
 std::vector<Fold> make_folds(Index count, Index parts, Random random);
 
+/// The same, but the examples of a group are all in the test of one fold. Each fold has as many
+/// groups, or one group more.
+///   groups: (count), the group of each example: 0, 1 ... without a gap
+std::vector<Fold> make_folds_of_groups(const Indices& groups, Index parts, Random random);
+
 /// Guesses the labels of the test examples after training on others, all given by their numbers.
 using Guess = std::function<Indices(const Indices& train, const Indices& test)>;
 /// The guesses for all examples, each by the fold in which it is tested: (count)

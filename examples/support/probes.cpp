@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -26,8 +27,21 @@ namespace {
 constexpr Index score_count = 5;
 constexpr int name_width = 32;
 
-std::vector<Fold> ten_folds(const ClassifiedSentences& set) {
-  return make_folds(static_cast<Index>(set.sentences.size()), 10, Random(1).stream(78));
+// The same number for equal sentences.
+Indices numbered(const std::vector<Sentence>& sentences) {
+  std::map<Words, Index> numbers;
+  std::vector<Index> result;
+  for (const Sentence& sentence : sentences)
+    result.push_back(
+        numbers.try_emplace(sentence.words, static_cast<Index>(numbers.size())).first->second);
+  return Indices({static_cast<Index>(result.size())}, result);
+}
+
+std::vector<Fold> ten_folds(const ClassifiedSentences& set, Copies copies = Copies::apart) {
+  const Random random = Random(1).stream(78);
+  return copies == Copies::together
+             ? make_folds_of_groups(numbered(set.sentences), 10, random)
+             : make_folds(static_cast<Index>(set.sentences.size()), 10, random);
 }
 
 Indices labels_of(const ClassifiedSentences& set) {
@@ -158,12 +172,13 @@ Relatedness probe_relatedness(const ProbeSets& sets, const SentenceEncoder& enco
   return {guesses, sets.test};
 }
 
-Classification probe_classes(const ClassifiedSentences& set, const SentenceEncoder& encode) {
+Classification probe_classes(const ClassifiedSentences& set, const SentenceEncoder& encode,
+                             Copies copies) {
   std::vector<Words> sentences;
   for (const Sentence& sentence : set.sentences) sentences.push_back(sentence.words);
   const Tensor vectors = encode(sentences);
   const Indices labels = labels_of(set);
-  return judged(set, cross_validated(ten_folds(set), logistic_guess(vectors, labels)));
+  return judged(set, cross_validated(ten_folds(set, copies), logistic_guess(vectors, labels)));
 }
 
 ProbeResults probe(const std::string& system, const ProbeSets& sets,

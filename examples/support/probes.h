@@ -45,8 +45,13 @@ std::vector<double> soft_label(double score);
 /// by the pairs to train on. Adam stops when Pearson's correlation on the validation pairs has not
 /// risen for five epochs.
 Relatedness probe_relatedness(const ProbeSets& sets, const SentenceEncoder& encode);
+/// Whether sentences that are equal may be in different folds, as published, or are all in one, so
+/// that none is tested after training on a copy of it.
+enum class Copies { apart, together };
+
 /// Logistic regression of the vectors in ten folds: the same for all encoders.
-Classification probe_classes(const ClassifiedSentences& set, const SentenceEncoder& encode);
+Classification probe_classes(const ClassifiedSentences& set, const SentenceEncoder& encode,
+                             Copies copies = Copies::apart);
 /// Both kinds of probes for all sets.
 ProbeResults probe(const std::string& system, const ProbeSets& sets, const SentenceEncoder& encode);
 

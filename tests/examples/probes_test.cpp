@@ -101,6 +101,21 @@ TEST_CASE("folds are a partition") {
   }
 }
 
+TEST_CASE("folds of groups are a partition in which no group is divided") {
+  const Indices groups({12}, {0, 1, 2, 0, 3, 4, 1, 1, 5, 2, 6, 0});
+  std::set<Index> seen;
+  for (const Fold& fold : make_folds_of_groups(groups, 3, Random(1))) {
+    CHECK(fold.train.size() + fold.test.size() == groups.size());
+    for (const Index tested : fold.test.values()) {
+      CHECK(seen.insert(tested).second);
+      for (const Index known : fold.train.values())
+        CHECK(groups.data()[tested] != groups.data()[known]);
+    }
+  }
+  CHECK(static_cast<Index>(seen.size()) == groups.size());
+  CHECK_THROWS_AS(make_folds_of_groups(groups, 8, Random(1)), ArgumentError);
+}
+
 TEST_CASE("a label that is linear in the vector is found, a random one is not") {
   constexpr Index count = 3000, features = 8;
   Random random(1);
@@ -179,6 +194,18 @@ TEST_CASE("classes that the vectors show are found") {
   CHECK(found.name == "signs");
   CHECK(found.right.size() == 300);
   CHECK(found.accuracy() > 0.95);
+}
+
+TEST_CASE("what is only learned by heart is not found once copies are together") {
+  ClassifiedSentences set{"coins", {}};
+  Random random(5);
+  for (Index i = 0; i < 12; ++i) {
+    const Index label = random.below(2);
+    for (Index copy = 0; copy < 8; ++copy) set.sentences.push_back(numbered(label, i));
+  }
+  const double together = probe_classes(set, random_vectors, Copies::together).accuracy();
+  CHECK(together < 0.6);
+  CHECK(probe_classes(set, random_vectors).accuracy() > together + 0.2);
 }
 
 TEST_CASE("the baselines of probes") {

@@ -55,7 +55,7 @@ RANKS = {"none": [(1, 20), (1, 20), (1, 3)], "layer": [(1, 3), (1, 9), (1, 10)],
 FOUND = {"none": [60, 50, 40, 38, 37, 36], "layer": [50, 38, 36, 34, 33, 32], "symmetric": [70, 60, 50, 48, 47, 46]}
 
 
-PROBES = ["r", "rho", "MSE", "MR", "CR", "SUBJ", "MPQA"]
+PROBES = ["r", "rho", "MSE", "MR", "CR", "SUBJ", "MPQA", "MPQA_together"]
 
 
 def record(task, test, curve, seed, values=(), traces=(), items=None):
@@ -292,13 +292,13 @@ for system, name, published in PUBLISHED:
         row.append(f"{here} / {below}")
     table2.append(row)
 
-UNKNOWN = "- - - - - - -"
+UNKNOWN = "- - - - - - - -"
 table3 = [["system", *PROBES]]
 for system, state, name, published in (
         ("none", "untrained", "before training", UNKNOWN),
-        ("none", "test", "skip-thoughts", ".842 .767 .298 77.3 81.8 92.6 87.9"),
+        ("none", "test", "skip-thoughts", ".842 .767 .298 77.3 81.8 92.6 87.9 -"),
         ("layer", "untrained", "LN, before training", UNKNOWN),
-        ("layer", "test", "skip-thoughts + LN", ".854 .785 .277 79.5 82.6 93.4 89.0")):
+        ("layer", "test", "skip-thoughts + LN", ".854 .785 .277 79.5 82.6 93.4 89.0 -")):
     row = [name]
     for i, (probe, below) in enumerate(zip(PROBES, published.split())):
         row.append(f"{spread(tests('skip_thoughts', system, f'{state}_{probe}'), 3 if i < 3 else 1)} (3) / {below}")

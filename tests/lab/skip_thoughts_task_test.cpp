@@ -41,6 +41,7 @@ TEST_CASE("the test of skip-thoughts is the mean of five probes") {
                                value("_MPQA")) /
                               5));
     CHECK(value("_MSE") > 0);
+    CHECK(value("_MPQA_together") != value("_MPQA"));  // drawn stories have copies
     CHECK(std::abs(value("_rho")) <= 1);
   }
   CHECK(outcome.values.at("test") != outcome.values.at("untrained"));
