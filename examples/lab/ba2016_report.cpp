@@ -118,6 +118,7 @@ void probes_table(Report& report, const MatrixColumn& column) {
   constexpr std::size_t of_pairs = 3;
   Table table{"Table 3: what probes find in vectors of sentences", {"system"}, {}};
   table.columns.insert(table.columns.end(), probes.begin(), probes.end());
+  table.columns.back() = "MPQA, copies together";
   for (const auto& [system, state, name, published] : table3) {
     std::vector<std::string> row{name};
     for (std::size_t i = 0; i < probes.size(); ++i)
