@@ -75,7 +75,7 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
   }
   for (const std::string& system : task.systems)
     if (!best_setting(task, system, records).empty())
-      column.cells.emplace(system, make_cell(task, system, records, first, count));
+      column.cells.emplace(system, make_cell(task, system, records, first, task.seeds(count)));
   if (const auto bar = column.baselines.find(task.bar); bar != column.baselines.end())
     column.task.metric.baseline = bar->second;
   return column;

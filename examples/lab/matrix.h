@@ -49,7 +49,7 @@ using Matrix = std::vector<MatrixColumn>;
 
 /// The column of a task from its records. Records without an "@" in the name of their system are
 /// baselines. A setting is chosen by its training with `choosing_seed`.
-///   first, count: of the seeds that a complete cell has
+///   first, count: of the seeds that a complete cell has, unless the task needs more
 MatrixColumn make_column(const PaperTask& task, const Records& records, std::uint64_t first,
                          Index count);
 

@@ -16,6 +16,14 @@ namespace {
 
 std::string name_of(const SystemPair& pair) { return fmt::format("{} - {}", pair.a, pair.b); }
 
+// The tasks of the paper, without those beside its tables.
+Matrix columns_of_tables(const Matrix& matrix) {
+  Matrix columns;
+  for (const MatrixColumn& column : matrix)
+    if (!column.task.published.empty()) columns.push_back(column);
+  return columns;
+}
+
 // "not run" with what is published below.
 std::string nothing(const MatrixColumn& column, const std::string& published) {
   return fmt::format("{}\n{}", column.task.absent.empty() ? "not run" : column.task.absent,
@@ -297,8 +305,9 @@ double binomial_chance(Index heads, Index count) {
 }
 
 void report_matrix(Report& report, const Matrix& matrix, int only) {
+  const Matrix columns = columns_of_tables(matrix);
   for (const PaperTable& of_paper : paper_tables)
-    if (only == 0 || only == of_paper.number) table(report, matrix, of_paper);
+    if (only == 0 || only == of_paper.number) table(report, columns, of_paper);
   report_missing(report, matrix);
   report_baselines(report, matrix);
   report_settings(report, matrix);
@@ -306,7 +315,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   if (only != 0) return;
   other_tests(report, matrix);
   costs(report, matrix);
-  sign_grid(report, matrix);
+  sign_grid(report, columns);
   figures(report, matrix);
   verdicts(report, matrix);
   overfitting(report, matrix);

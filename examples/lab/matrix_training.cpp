@@ -26,7 +26,7 @@ Matrix MatrixTraining::train(const Paper& paper, const std::vector<MatrixTask>& 
   };
   for (const MatrixTask& task : tasks) {
     begin(task);
-    left_.expect(task.name, lacking(task), task.seconds);
+    left_.expect(task.name, lacking(paper.task(task.name), task), task.seconds);
   }
   std::map<std::string, Records> trained;
   for (const MatrixTask& task : tasks) {
@@ -51,7 +51,7 @@ Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask
   for (const NormSetting& setting : settings)
     if (best_setting(of_paper, setting.system(), records) == setting.name())
       chosen.push_back(system_of(task, setting, true));
-  for (auto& [name, by_seed] : train_systems(task, options_.comparison, chosen))
+  for (auto& [name, by_seed] : train_systems(task, flags_of(of_paper), chosen))
     records[name].merge(by_seed);
   for (const auto& [name, measure] : task.baselines)
     baselines.push_back(
@@ -94,20 +94,25 @@ Outcome MatrixTraining::train_one(const MatrixTask& task, const TaskTrial& trial
   return outcome;
 }
 
-Index MatrixTraining::lacking(const MatrixTask& task) const {
+ComparisonFlags MatrixTraining::flags_of(const PaperTask& of_paper) const {
+  ComparisonFlags flags = options_.comparison;
+  flags.seeds = of_paper.seeds(flags.seeds);
+  return flags;
+}
+
+Index MatrixTraining::lacking(const PaperTask& of_paper, const MatrixTask& task) const {
   const std::vector<NormSetting> settings = settings_to_try(task, options_.systems);
+  const ComparisonFlags flags = flags_of(of_paper);
   Index count = 0, systems = 0, seeds = 0;
   std::string last;
   for (const NormSetting& setting : settings) {
     count += ledger_.has(setting.name(), choosing_seed) ? 0 : 1;
     systems += setting.system() != last ? 1 : 0;
     last = setting.system();
-    for (Index i = 0; i < options_.comparison.seeds; ++i)
-      seeds += ledger_.has(setting.name(), options_.comparison.seed + static_cast<std::uint64_t>(i))
-                   ? 1
-                   : 0;
+    for (Index i = 0; i < flags.seeds; ++i)
+      seeds += ledger_.has(setting.name(), flags.seed + static_cast<std::uint64_t>(i)) ? 1 : 0;
   }
-  count += systems * options_.comparison.seeds - seeds;
+  count += systems * flags.seeds - seeds;
   return (count + cluster_.size() - 1) / cluster_.size();
 }
 

@@ -30,7 +30,9 @@ class MatrixTraining {
   System system_of(const MatrixTask& task, const NormSetting& setting, bool tested);
   Outcome train_one(const MatrixTask& task, const TaskTrial& trial);
   /// How many trainings of a task the ledger lacks.
-  Index lacking(const MatrixTask& task) const;
+  Index lacking(const PaperTask& of_paper, const MatrixTask& task) const;
+  /// The flags with as many seeds as the task has.
+  ComparisonFlags flags_of(const PaperTask& of_paper) const;
 
   Cluster& cluster_;
   Ledger& ledger_;

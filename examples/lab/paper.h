@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,8 @@ struct OtherTest {
   std::string title;
 };
 
-/// A task of a paper, a column of its tables, and the task that stands for it here.
+/// A task of a paper, a column of its tables, and the task that stands for it here; or one that
+/// asks more of such a task than the paper does, without published figures.
 struct PaperTask {
   std::string name;            ///< in the ledger and on the command line
   std::string title;           ///< of its column here
@@ -40,7 +42,10 @@ struct PaperTask {
   std::string absent = {};      ///< why there are no data
   std::vector<PaperClaim> claims = {};
   std::vector<OtherTest> other_tests = {};
+  Index fewest_seeds = 1;  ///< with which each system is trained, even if fewer are asked for
 
+  /// With how many seeds each system is trained if `asked` are asked for.
+  Index seeds(Index asked) const { return std::max(asked, fewest_seeds); }
   /// The metric of the validation, by which settings are chosen.
   Metric validation() const;
   /// What is published of a system, in the unit.

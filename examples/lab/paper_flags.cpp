@@ -21,11 +21,13 @@ void PaperFlags::add_to(Flags& flags, const std::string& kind,
   flags.setting("--quiet", training.quiet, "No progress on standard error");
 }
 
-void PaperFlags::check(const Flags& given) const {
+void PaperFlags::check(const Flags& given, const Paper& paper) const {
   const auto& [seeds, seed, threads] = training.comparison;
-  if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
-    throw CLI::ValidationError(
-        "--seed", fmt::format("{} is the seed by which settings are chosen", choosing_seed));
+  for (const PaperTask& task : paper.tasks)
+    if (seed <= choosing_seed &&
+        choosing_seed < seed + static_cast<std::uint64_t>(task.seeds(seeds)))
+      throw CLI::ValidationError(
+          "--seed", fmt::format("{} is the seed by which settings are chosen", choosing_seed));
   if (from_ledger && !given.given("--runs"))
     throw CLI::ValidationError("--from-ledger", "needs --runs");
 }

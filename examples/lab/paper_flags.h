@@ -15,8 +15,8 @@ struct PaperFlags {
 
   /// parts: the tables or figures that --only names   kind: "table" or "figure"
   void add_to(Flags& flags, const std::string& kind, const std::vector<std::string>& parts);
-  /// Throws CLI::ValidationError for flags that conflict.
-  void check(const Flags& given) const;
+  /// Throws CLI::ValidationError for flags that conflict, for some task of the paper.
+  void check(const Flags& given, const Paper& paper) const;
 
   bool is_small() const { return size == "smoke"; }
   /// The number of the table or figure to show; 0: all.

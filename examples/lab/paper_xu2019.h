@@ -6,10 +6,11 @@
 #include "lab/paper.h"
 
 /// What Xu et al. 2019 measured: seven systems (`paper_norms`) on eight tasks, in tables 1 to 4 and
-/// figures 1 to 3.
+/// figures 1 to 3. Two more tasks ask what its own cannot tell: whether a difference outlasts
+/// another split of the data, and whether a net that can learn its text by heart overfits.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// Its tasks, in the order of the tables.
+/// Its tasks, in the order of the tables, and those beside them, without published figures.
 const Paper& xu2019();
 
 /// Two systems that are compared: `a` minus `b`.

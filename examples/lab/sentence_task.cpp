@@ -104,6 +104,7 @@ MatrixTask sentence_task(const std::string& name, const SentenceSets& sets,
       data->sets.test.begin(), data->sets.test.end(),
       [](const Sentence& a, const Sentence& b) { return a.words.size() < b.words.size(); });
   const support::SentenceNet& net = options.net;
+  const PaperTask& task = xu2019().task(name);
   return {.name = name,
           .source = sets.source,
           .data = fmt::format("{}, test {}", sets.digest(), sets.test_digest()),
@@ -119,18 +120,38 @@ MatrixTask sentence_task(const std::string& name, const SentenceSets& sets,
           .rate = options.rate,
           .steps = options.epochs * static_cast<Index>(data->batches(sets.train).size()),
           .seconds = options.seconds,
-          .train = [data, &task = xu2019().task(name)](
-                       const TaskTrial& trial) { return train_classifier(task, *data, trial); },
+          .train = [data,
+                    &task](const TaskTrial& trial) { return train_classifier(task, *data, trial); },
           .baselines = {{"majority",
                          [data] {
                            const Index label = support::majority(data->sets.train);
                            return ruled(*data, [=](const Sentence&) { return label; });
                          }},
-                        {"naive_bayes", [data] {
+                        {"naive_bayes",
+                         [data] {
                            const NaiveBayes bayes(data->sets.train, data->sets.classes);
                            return ruled(*data,
                                         [&](const Sentence& each) { return bayes.classify(each); });
-                         }}}};
+                         }}},
+          .systems = task.systems};
+}
+
+MatrixTask split_task(const std::string& name,
+                      const std::function<SentenceSets(std::uint64_t split)>& sets,
+                      const SentenceTaskOptions& options) {
+  MatrixTask task = sentence_task(name, sets(1), options);
+  const auto of_seed = [=](std::uint64_t seed) {
+    return sentence_task(name, sets(1 + seed), options);
+  };
+  task.train = [=](const TaskTrial& trial) { return of_seed(trial.trial.seed).train(trial); };
+  for (auto& [rule, measure] : task.baselines)
+    measure = [=, rule = rule] {
+      RunningMean mean;
+      for (Index seed = 1; seed <= xu2019().task(name).fewest_seeds; ++seed)
+        mean.add(of_seed(static_cast<std::uint64_t>(seed)).baselines.at(rule)().values.at("test"));
+      return Outcome{.values = {{"test", mean.value()}}};
+    };
+  return task;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -21,4 +21,11 @@ struct SentenceTaskOptions {
 MatrixTask sentence_task(const std::string& name, const support::SentenceSets& sets,
                          const SentenceTaskOptions& options = {});
 
+/// The same on other splits of the sentences into training, validation and test: a training with
+/// seed K has split 1 + K, as split 1 is that of `sentence_task`. Baselines are means over the
+/// splits of the fewest seeds.
+MatrixTask split_task(const std::string& name,
+                      const std::function<support::SentenceSets(std::uint64_t split)>& sets,
+                      const SentenceTaskOptions& options = {});
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

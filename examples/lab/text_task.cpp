@@ -129,42 +129,44 @@ std::vector<double> segment_bits(const TransformerXl& net, const Indices& text, 
   return segments;
 }
 
-MatrixTask text_task(const std::string& source, const support::CharText& text,
-                     const TextTaskOptions& o) {
+MatrixTask text_task(const std::string& name, const std::string& source,
+                     const support::CharText& text, const TextTaskOptions& o) {
   const auto data = std::make_shared<const TextData>(TextData{text, o});
   const Index symbols = text.characters.count();
-  return {.name = "enwik8",
-          .source = source,
-          .data = text.digest(),
-          .configuration = {{"optimizer", "Adam\nwarmup and cosine\nclipped to 0.25"},
-                            {"initial values", "U(+-1/sqrt(inputs))\nbytes N(0, 0.02)"},
-                            {"layers", o.layers},
-                            {"heads", o.heads},
-                            {"channels", o.channels},
-                            {"feed_forward", o.feed_forward},
-                            {"dropout", o.dropout},
-                            {"length", o.length},
-                            {"rows", o.rows},
-                            {"steps", o.steps},
-                            {"stretch", o.stretch},
-                            {"watched", o.watched},
-                            {"long_memory", o.long_memory},
-                            {"warmup", o.warmup}},
-          .rate = o.rate,
-          .steps = o.steps,
-          .seconds = o.seconds,
-          .train =
-              [data](const TaskTrial& trial) {
-                return train_reader(xu2019().task("enwik8"), *data, trial);
-              },
-          .baselines = {
-              {"unigram",
-               [data, symbols] {
-                 return counted(support::unigram_bits(data->text.training, data->test(), symbols));
-               }},
-              {"bigram", [data, symbols] {
-                 return counted(support::bigram_bits(data->text.training, data->test(), symbols));
-               }}}};
+  const PaperTask& task = xu2019().task(name);
+  return {
+      .name = name,
+      .source = source,
+      .data = text.digest(),
+      .configuration = {{"optimizer", "Adam\nwarmup and cosine\nclipped to 0.25"},
+                        {"initial values", "U(+-1/sqrt(inputs))\nbytes N(0, 0.02)"},
+                        {"layers", o.layers},
+                        {"heads", o.heads},
+                        {"channels", o.channels},
+                        {"feed_forward", o.feed_forward},
+                        {"dropout", o.dropout},
+                        {"length", o.length},
+                        {"rows", o.rows},
+                        {"steps", o.steps},
+                        {"stretch", o.stretch},
+                        {"watched", o.watched},
+                        {"long_memory", o.long_memory},
+                        {"warmup", o.warmup}},
+      .rate = o.rate,
+      .steps = o.steps,
+      .seconds = o.seconds,
+      .train = [data, &task](const TaskTrial& trial) { return train_reader(task, *data, trial); },
+      .baselines = {{"unigram",
+                     [data, symbols] {
+                       return counted(
+                           support::unigram_bits(data->text.training, data->test(), symbols));
+                     }},
+                    {"bigram",
+                     [data, symbols] {
+                       return counted(
+                           support::bigram_bits(data->text.training, data->test(), symbols));
+                     }}},
+      .systems = task.systems};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

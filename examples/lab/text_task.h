@@ -24,12 +24,12 @@ struct TextTaskOptions {
   double seconds = 240;
 };
 
-/// enwik8: a Transformer-XL predicts the bytes of a text. The first nine tenths are to train on,
-/// the next twentieth is for validation, and the last for the test. Values: "test", in bits a byte,
-/// and "test_long", the same with a longer memory than in training. Items are the bits of segments
-/// of the test text.
-MatrixTask text_task(const std::string& source, const support::CharText& text,
-                     const TextTaskOptions& options = {});
+/// enwik8: a Transformer-XL predicts the bytes of a text. One half of what the text holds out is
+/// for validation, and the other for the test. Values: "test", in bits a byte, and "test_long", the
+/// same with a longer memory than in training. Items are the bits of segments of the test text.
+///   name: of the `PaperTask`
+MatrixTask text_task(const std::string& name, const std::string& source,
+                     const support::CharText& text, const TextTaskOptions& options = {});
 
 /// The bits of every token of a text but the first, summed over segments of `length` tokens. The
 /// text is read in `rows` parts side by side, each with a memory that is carried from segment to

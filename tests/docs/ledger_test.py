@@ -1,7 +1,7 @@
 """What pages show of the ledger is what is in it: ledger_test.py LAB ROOT [--write]
 
 Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
-    xu2019/rt          the test values of all systems on a task, seed by seed
+    xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
     xu2019 verdicts    what was published, with the verdict and what was measured
     evidence           how many verdicts of each value stand behind each table and figure of the papers
@@ -32,20 +32,25 @@ def markdown(rows):
     return "".join("| " + " | ".join(row) + " |\n" for row in rows[:1] + sides + rows[1:])
 
 
-def test_values(folder, system):
-    """By seed, in the setting of the system that was trained with several seeds."""
-    found = [{int(file.stem[5:]): json.loads(file.read_text())["values"]["test"]
-              for file in setting.glob("seed_?.json")}
-             for setting in folder.iterdir() if re.split("[:@]", setting.name)[0] == system]
-    (values,) = [values for values in found if len(values) == 3]
-    return [values[seed] for seed in (1, 2, 3)]
+def test_values(folder):
+    """By system and seed, in the setting of the system that was trained with other seeds than 101."""
+    found = {}
+    for setting in folder.iterdir():
+        system = re.split("[:@]", setting.name)[0]
+        values = {int(file.stem[5:]): json.loads(file.read_text())["values"]["test"] for file in setting.glob("seed_?.json")}
+        if system in SYSTEMS and values:
+            assert system not in found, setting
+            found[system] = values
+    return found
 
 
 def seeds_of(task):
-    columns = [test_values(ledger / task, system) for system in SYSTEMS]
-    rows = [["seed", *SYSTEMS]]
-    rows += [[str(seed + 1), *(f"{values[seed]:.2f}" for values in columns)] for seed in range(3)]
-    return rows + [["mean", *(f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}" for values in columns)]]
+    found = test_values(ledger / task)
+    systems = [system for system in SYSTEMS if system in found]
+    rows = [["seed", *systems]]
+    rows += [[str(seed), *(f"{found[system][seed]:.2f}" for system in systems)] for seed in sorted(found[systems[0]])]
+    values = [found[system].values() for system in systems]
+    return rows + [["mean", *(f"{statistics.mean(each):.2f} ± {statistics.stdev(each):.2f}" for each in values)]]
 
 
 def cell(text):

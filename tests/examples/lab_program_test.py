@@ -1,6 +1,9 @@
 """The program that has the experiments: what it lists and refuses. lab_program_test.py LAB EXPERIMENT..."""
 
+import json
+import pathlib
 import sys
+import tempfile
 import unittest
 
 from program import run, run_redirected
@@ -51,6 +54,24 @@ class Program(unittest.TestCase):
         self.assertIn("4 do not divide 30 channels", run("depth", "--channels", "32,30", code=2).stderr)
         for flag, value in ("--init", "paper,zero"), ("--lr", "0.1,0"), ("--steps", "1,100"):
             self.assertIn(flag, run("depth", flag, value, code=2).stderr)
+
+    def test_a_seed_that_chooses_settings_cannot_be_a_result(self):
+        for flags in ("--seed", "99"), ("--seed", "97"):  # the second, of a task with five seeds
+            self.assertIn("101 is the seed by which settings are chosen", run("xu2019", *flags, code=2).stderr)
+
+    def test_tasks_beside_the_tables_of_xu2019(self):
+        with tempfile.TemporaryDirectory() as runs:
+            run("xu2019", "--tasks", "rt_splits,enwik8_short,enwik8", "--only", "table1", "--seeds", "1", "--quiet", "--runs", runs)
+            tasks = pathlib.Path(runs) / "xu2019"
+            for task, seeds in ("rt_splits", 5), ("enwik8_short", 1):
+                trained = {folder.name.partition("@")[0] for folder in (tasks / task).glob("*@*")}
+                self.assertEqual(trained, {"layer", "layer_simple"})
+                self.assertEqual(len(list((tasks / task).glob("layer@*/seed_?.json"))), seeds)
+            whole, short = (json.loads(next((tasks / task).glob("bigram/*.json")).read_text())
+                            for task in ("enwik8", "enwik8_short"))
+            self.assertNotEqual(whole["data"], short["data"])
+            # The same bytes are tested, and fewer were counted.
+            self.assertLess(whole["values"]["test"], short["values"]["test"])
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         for words in (), ("--version",), ("adanorm", "--help"):

@@ -72,6 +72,16 @@ TEST_CASE("a ledger written by hand gives exactly the tables that Python compute
              Contains("<td>76.20 +- 0.20 (3)<br><small>76.85</small></td>"));
 }
 
+TEST_CASE("a claim on seeds with test sets of their own pairs the seeds alone") {
+  Written written;
+  written.report();
+  CHECK_THAT(
+      written.file("xu2019.html"),
+      Contains("RT, five splits: layer_simple and layer differ by less than 1 % accuracy.") &&
+          Contains("layer_simple 75.10 +- 0.61 (5), layer 75.00 +- 0.71 (5); "
+                   "+0.1 +- 0.2 (5 seeds)"));
+}
+
 TEST_CASE("figures have the means of the curves; those without trainings are named") {
   Written written;
   written.keep("enwik8", "layer@0.001", 3, 2.7, 0);
@@ -80,8 +90,9 @@ TEST_CASE("figures have the means of the curves; those without trainings are nam
   CHECK(written.file("xu2019_figure1_enwik8.csv").find("layer_simple, validation deviation") !=
         std::string::npos);
   CHECK_FALSE(written.has("xu2019_figure1_de_en.csv"));
-  for (const char* missing : {"Figure 1, Multi30k De-En", "Figure 2, Multi30k En-De",
-                              "Figure 2, Multi30k De-En", "Figure 3, UD-EWT"})
+  for (const char* missing :
+       {"Figure 1, Multi30k De-En", "Figure 2, Multi30k En-De", "Figure 2, Multi30k De-En",
+        "Figure 3, UD-EWT", "Figure 1, enwik8, 300 kB"})
     CHECK_THAT(page, Contains(fmt::format("<p>{}: not run.</p>", missing)));
   CHECK_THAT(page, !Contains("Missing trainings"));
   CHECK_THAT(page, Contains("enwik8 prefix: layer overfits (figure 1)"));

@@ -15,11 +15,12 @@ namespace {
 /// A task whose trainings are noted. AdaNorm is best with c = 2, all systems with the greater rate
 /// but none.
 struct Toy {
+  std::string name = "rt";
   std::vector<std::string> trained = {};
   std::size_t fails_at = 1000;
 
   MatrixTask task() {
-    return {.name = "rt",
+    return {.name = name,
             .source = "toys",
             .data = "toys",
             .configuration = {{"optimizer", "Adam"}},
@@ -54,9 +55,9 @@ Matrix train(Toy& toy, Ledger& ledger, const MatrixTraining::Options& options = 
   return MatrixTraining(cluster, ledger, options).train({"toys", xu2019().tasks}, {toy.task()});
 }
 
-const MatrixColumn& rt(const Matrix& matrix) {
+const MatrixColumn& rt(const Matrix& matrix, const std::string& name = "rt") {
   for (const MatrixColumn& column : matrix)
-    if (column.task.name == "rt") return column;
+    if (column.task.name == name) return column;
   throw std::logic_error("there is no such column");
 }
 
@@ -96,6 +97,23 @@ TEST_CASE("without a choice, all systems of a task are trained") {
   Ledger none;
   const Matrix matrix = train(toy, none, {.comparison = {.seeds = 1, .seed = 5}, .quiet = true});
   CHECK(rt(matrix).cells.size() == paper_norms.size());
+}
+
+TEST_CASE("a task may need more seeds than are asked for, in training and in the ledger") {
+  const testing::Scratch folder;
+  Ledger ledger = ledger_in(folder.path);
+  Toy toy{.name = "rt_splits", .fails_at = 6};  // two tries, and four of five seeds
+  const MatrixTraining::Options one_system{
+      .systems = {"layer"}, .comparison = {.seeds = 2, .seed = 5}, .quiet = true};
+  CHECK_THROWS_AS(train(toy, ledger, one_system), Error);
+  const PaperTask& task = xu2019().task("rt_splits");
+  ledger.begin("toys/rt_splits", "");
+  CHECK(make_column(task, ledger.records(), 5, 2).cells.at("layer").missing ==
+        std::vector<std::uint64_t>{9});
+  toy.fails_at = 1000;
+  const Matrix matrix = train(toy, ledger, one_system);
+  CHECK(rt(matrix, "rt_splits").of("layer")->values(task.metric) ==
+        std::vector<double>{65, 66, 67, 68, 69});
 }
 
 TEST_CASE("a matrix that was interrupted anywhere is completed, and nothing is repeated") {

@@ -30,8 +30,8 @@ std::set<std::string> own_words(const std::vector<Sentence>& sentences) {
 const SentenceTaskOptions small{
     .net = {.layers = 1, .heads = 2, .channels = 8, .hidden = 8}, .batch_tokens = 64, .epochs = 2};
 
-SentenceSets drawn() {
-  SentenceSets sets = draw_sentence_sets(1);
+SentenceSets drawn(std::uint64_t seed = 1) {
+  SentenceSets sets = draw_sentence_sets(seed);
   sets.train.resize(100);
   sets.validation.resize(40);
   sets.test.resize(50);
@@ -80,6 +80,23 @@ TEST_CASE("words of the validation and the test are unknown to the net") {
     return sentence_task("rt", of, small).train({{"layer", 1e-2}, {1}, true}).items;
   };
   CHECK(answers(sets) == answers(blank));  // all words are the same to it
+}
+
+TEST_CASE("each seed has a split of its own, and none that of sentence_task") {
+  const auto sets = [](std::uint64_t split) { return drawn(split); };
+  const MatrixTask task = split_task("rt_splits", sets, small);
+  CHECK(task.data == sentence_task("rt_splits", sets(1), small).data);
+  for (const std::uint64_t seed : {1U, 3U}) {
+    const TaskTrial trial{{"layer", 1e-2}, {seed}, true};
+    CHECK(task.train(trial).curve ==
+          sentence_task("rt_splits", sets(1 + seed), small).train(trial).curve);
+  }
+  double share = 0;
+  for (const std::uint64_t split : {2U, 3U, 4U, 5U, 6U})
+    share += sentence_task("rt_splits", sets(split), small)
+                 .baselines.at("naive_bayes")()
+                 .values.at("test");
+  CHECK(task.baselines.at("naive_bayes")().values.at("test") == Approx(share / 5));
 }
 
 TEST_CASE("from shuffled labels nothing is learned") {

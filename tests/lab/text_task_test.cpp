@@ -80,7 +80,7 @@ TEST_CASE("in training, each segment has the memory of those before") {
     std::vector<double> found;
     TaskTrial trial{{"layer", 1e-12}, {1}, false};
     trial.seen = [&](Index, double loss) { found.push_back(loss); };
-    text_task("drawn", drawn_text(), still).train(trial);
+    text_task("enwik8", "drawn", drawn_text(), still).train(trial);
     return found;
   };
   const std::vector<double> halves = losses(8, 2);
@@ -89,7 +89,7 @@ TEST_CASE("in training, each segment has the memory of those before") {
 
 TEST_CASE("the last twentieth of a text is for the test, with either memory") {
   const CharText text = drawn_text();
-  const MatrixTask task = text_task("drawn", text, small);
+  const MatrixTask task = text_task("enwik8", "drawn", text, small);
   const Outcome outcome = task.train({{"layer", 1e-2}, {1}, true});
   const Index targets = (text.rest.size() + 1) / 2 - 1;
   CHECK(std::ssize(outcome.items) == (targets + 7) / 8);
@@ -108,7 +108,7 @@ TEST_CASE("a text that is learned costs less") {
   longer.stretch = 30;
   const CharText text = drawn_text();
   const auto bits = [&](const TextTaskOptions& options) {
-    return text_task("drawn", text, options)
+    return text_task("enwik8", "drawn", text, options)
         .train({{"layer_simple", 1e-2}, {1}, true})
         .values.at("test");
   };

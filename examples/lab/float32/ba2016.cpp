@@ -178,7 +178,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
-    given.check(flags);
+    given.check(flags, ba2016());
     set_threads(given.training.comparison.threads);
     Cluster cluster;
     report.begin(self.name, "The experiments of Ba et al. 2016", command_line(argc, argv),
