@@ -34,8 +34,13 @@ constexpr Index rows_ahead(Index vectors) {
 
 // A piece of a and the panels of b fit the second-level cache.
 constexpr Index most_terms = HWY_TARGET <= HWY_AVX3 ? 512 : 384;
-constexpr Index rows_at_a_time = 192;
 constexpr Index columns_at_a_time = 512;
+
+// With few terms, storing c takes the longest: a few whole rows after the other, it is written in
+// the order of memory.
+constexpr Index rows_at_a_time(Index terms, Index vectors) {
+  return terms < 64 ? most_rows(vectors) : 192;
+}
 
 // The hardware does not prefetch rows further apart than this.
 constexpr Index far = 2048 / sizeof(real);
@@ -199,14 +204,15 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
   const auto stays = [=](Index vectors, Index columns) {
     return !copies_b && columns == vectors * lanes();
   };
-  const bool afar = !copies_b && m >= most_rows(in_place_vectors) && n > most_vectors * lanes();
+  const bool afar = !copies_b && n > most_vectors * lanes();
   const Index widest = afar ? in_place_vectors : most_vectors;
   for_panels(n, widest, [&](Index j, Index vectors, Index columns) HWY_ATTR {
     if (!stays(vectors, columns))
       copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
-  for (Index row = 0; row < m; row += rows_at_a_time) {
-    const Index rows = std::min(m - row, rows_at_a_time);
+  const Index most = rows_at_a_time(k, widest);
+  for (Index row = 0; row < m; row += most) {
+    const Index rows = std::min(m - row, most);
     const real* left = a.from(row, 0).values;
     for_panels(n, widest, [&](Index j, Index vectors, Index columns) HWY_ATTR {
       const real* from = start.from(row, j).values;
