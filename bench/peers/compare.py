@@ -199,7 +199,10 @@ def compare(row, found, rounds, threads):
 def place():
     """The machine and the commit that figures belong to."""
     cpuinfo = pathlib.Path("/proc/cpuinfo")
-    models = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
+    text = cpuinfo.read_text() if cpuinfo.exists() else ""
+    # Virtual machines leave generations out of names.
+    models = [f"{name} (family {family}, model {model})" for family, model, name in
+              re.findall(r"cpu family\s*: (\d+)\nmodel\s*: (\d+)\nmodel name\s*: (.*)", text)]
     commit = subprocess.run(["git", "-C", folder, "describe", "--always", "--dirty"], capture_output=True, text=True)
     return {"machine": f"{os.cpu_count()} cores of {models[0] if models else os.uname().machine}",
             "commit": commit.stdout.strip() or "unknown"}
