@@ -10,6 +10,8 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
+#include "tapegrad/ops/kernels/product/packed.h"
+#include "tapegrad/ops/kernels/product/thin.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"
 #include "tapegrad/ops/kernels/softmax.h"
@@ -21,6 +23,8 @@ namespace {
 // times as long in attention4096.
 constexpr Index block_queries = 128;
 constexpr Index block_keys = 384;
+// The queries of a causal block whose products leave out the keys that none of them sees.
+constexpr Index diagonal_queries = 32;
 constexpr real hidden = -std::numeric_limits<real>::infinity();
 
 // One head of one sequence.
@@ -36,44 +40,79 @@ struct Head {
     return term.values + b * term.batch_stride + h * term.head_stride + query * term.query_stride;
   }
   Index row(Index query) const { return (b * a.heads + h) * a.queries + query; }
-  // The distance between rows of a block's scores.
-  Index stride() const { return std::min(a.keys, block_keys); }
   // How many keys a query may see.
   Index visible(Index query) const {
     return a.causal ? std::max<Index>(0, query + 1 + a.keys - a.queries) : a.keys;
   }
 };
 
-// Queries [begin, end) and keys [first, last) of a head.
+// Queries [begin, end) and keys [first, last) of a head. Their scores are a matrix (queries, keys).
 struct Block {
   const Head& head;
   Index begin, end, first, last;
 
   Index queries() const { return end - begin; }
   Index keys() const { return last - first; }
+  Index scores() const { return queries() * keys(); }
   // How many of its keys a query may see.
   Index visible(Index query) const {
     return std::clamp<Index>(head.visible(query) - first, 0, keys());
   }
 };
 
-// The block that begins there, without keys that its last query may not see.
-Block block_at(const Head& head, Index begin, Index first) {
+// The most scores of a block.
+Index most_scores(const Attention& a) { return block_queries * std::min(a.keys, block_keys); }
+
+// Calls body(block) for the block that begins there, without panels of keys that its last query may
+// not see. A block on the diagonal comes as the keys that all its queries see, and pieces of the
+// others.
+template <class Body>
+void for_block(const Head& head, Index begin, Index first, const Body& body) {
   const Index end = std::min(head.a.queries, begin + block_queries);
-  const Index seen = std::min(head.visible(end - 1), first + block_keys);
-  return {head, begin, end, first, std::max(first, seen)};
+  const Index last = std::min(head.a.keys, first + block_keys);
+  const Index seen_by_all = std::min(head.visible(begin), last);
+  const Index diagonal =
+      seen_by_all == last ? last : std::max(first, seen_by_all / block_queries * block_queries);
+  if (diagonal > first) body(Block{head, begin, end, first, diagonal});
+  for (Index piece = begin; piece < end && diagonal < last; piece += diagonal_queries) {
+    const Index piece_end = std::min(end, piece + diagonal_queries);
+    const Index seen = head.visible(piece_end - 1);
+    const Index panels = (seen + packed_columns - 1) / packed_columns * packed_columns;
+    if (seen > diagonal) body(Block{head, piece, piece_end, diagonal, std::min(last, panels)});
+  }
 }
 
-// The scores of a block, one row per query. Scores of hidden keys are undefined.
-void scores_of(const Block& block, Heads<const real> q, Heads<const real> k, real* scores) {
+// A head's keys or values, with which its queries or their gradients are multiplied. They are
+// rearranged once if there are enough queries.
+class Transposed {
+ public:
+  Transposed(const Head& head, Heads<const real> x)
+      : width_(head.a.width), columns_{head.at(x, head.a.keys, 0), x.stride, true} {
+    if (head.a.queries > thin) packed_.emplace(width_, head.a.keys, columns_);
+  }
+  // c (queries, keys) = the dot products of the block's pairs
+  void multiply(const Block& block, Heads<const real> x, real* c) const {
+    const Index queries = block.queries(), keys = block.keys();
+    const MatrixView rows{block.head.at(x, block.head.a.queries, block.begin), x.stride};
+    if (packed_) return packed_->multiply_part(queries, block.first, keys, rows, c);
+    gemm_serial(queries, keys, width_, rows, columns_.from(0, block.first), {}, c, keys);
+  }
+
+ private:
+  Index width_;
+  MatrixView columns_;
+  std::optional<Packed> packed_;
+};
+
+// Scores of hidden keys are undefined.
+void scores_of(const Block& block, Heads<const real> q, const Transposed& k, real* scores) {
   const Head& head = block.head;
   const Attention& a = head.a;
-  gemm_serial(block.queries(), block.keys(), a.width,
-              {head.at(q, a.queries, block.begin), q.stride},
-              {head.at(k, a.keys, block.first), k.stride, true}, {}, scores, head.stride());
-  for (Index i = block.begin; i < block.end; ++i, scores += head.stride()) {
+  k.multiply(block, q, scores);
+  elementwise().mul({scores, false}, {&a.scale, true}, scores, block.scores());
+  if (!a.bias.values && !a.mask.values) return;
+  for (Index i = block.begin; i < block.end; ++i, scores += block.keys()) {
     const Index visible = block.visible(i);
-    elementwise().mul({scores, false}, {&a.scale, true}, scores, visible);
     if (a.bias.values) {
       const real* bias = head.term(a.bias, i) + block.first * a.bias.key_stride;
       for (Index j = 0; j < visible; ++j) scores[j] += bias[j * a.bias.key_stride];
@@ -86,34 +125,33 @@ void scores_of(const Block& block, Heads<const real> q, Heads<const real> k, rea
   }
 }
 
-// Applies dropout, if there is any, to the row of weights of a query of the block.
-void drop(const Block& block, Index query, real* row, real* factors) {
+// What dropout multiplies the weights of a block by.
+void read_kept(const Block& block, real* factors) {
   const Attention& a = block.head.a;
-  if (!a.kept) return;
-  const Index visible = block.visible(query);
-  a.kept->read(block.head.row(query) * a.keys + block.first, visible, a.kept_factor, factors);
-  elementwise().mul({row, false}, {factors, false}, row, visible);
+  const bool contiguous = block.keys() == a.keys;
+  const Index rows = contiguous ? block.queries() : 1;
+  for (Index i = block.begin; i < block.end; i += rows, factors += rows * block.keys())
+    a.kept->read(block.head.row(i) * a.keys + block.first, rows * block.keys(), a.kept_factor,
+                 factors);
 }
 
-// Queries from `begin` on against all their keys. Weights are relative to the greatest score so
+// Queries [begin, end) against all their keys. Weights are relative to the greatest score so
 // far. When a greater one appears, the running sums, which start from the zeros in `out`, are
 // scaled down (Milakov and Gimelshein 2018, algorithm 3).
-void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
-                     Heads<const real> v, Heads<real> out, SoftmaxRow* rows, Index begin,
+void forward_queries(const Head& head, Heads<const real> q, const Transposed& k,
+                     Heads<const real> v, Heads<real> out, SoftmaxRow* rows, Index begin, Index end,
                      real* scores, real* factors) {
   const Attention& a = head.a;
-  const Index end = block_at(head, begin, 0).end;
   std::array<real, block_queries> greatest, totals{};
   greatest.fill(hidden);
   const auto sums = [&](Index query) { return head.at(out, a.queries, query); };
   const auto scale_sums = [&](Index query, real factor) {
     elementwise().mul({sums(query), false}, {&factor, true}, sums(query), a.width);
   };
-  for (Index first = 0; first < head.visible(end - 1); first += block_keys) {
-    const Block block = block_at(head, begin, first);
+  const auto add = [&](const Block& block) {
     scores_of(block, q, k, scores);
     real* row = scores;
-    for (Index i = begin; i < end; ++i, row += head.stride()) {
+    for (Index i = block.begin; i < block.end; ++i, row += block.keys()) {
       const Index visible = block.visible(i);
       std::fill(row + visible, row + block.keys(), real{0});
       real &so_far = greatest[i - begin], &total = totals[i - begin];
@@ -123,18 +161,25 @@ void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
         continue;
       }
       if (here > so_far) {
-        const real shrink = std::exp(so_far - here);
-        scale_sums(i, shrink);
-        total *= shrink;
+        if (so_far != hidden) {
+          const real shrink = std::exp(so_far - here);
+          scale_sums(i, shrink);
+          total *= shrink;
+        }
         so_far = here;
       }
       total += softmax_loops().exp_sum(row, visible, so_far, row);
-      drop(block, i, row, factors);
     }
-    gemm_serial(block.queries(), a.width, block.keys(), {scores, head.stride()},
-                {head.at(v, a.keys, first), v.stride}, {sums(begin), out.stride}, sums(begin),
-                out.stride);
-  }
+    if (a.kept) {
+      read_kept(block, factors);
+      elementwise().mul({scores, false}, {factors, false}, scores, block.scores());
+    }
+    gemm_serial(block.queries(), a.width, block.keys(), {scores, block.keys()},
+                {head.at(v, a.keys, block.first), v.stride}, {sums(block.begin), out.stride},
+                sums(block.begin), out.stride);
+  };
+  for (Index first = 0; first < head.visible(end - 1); first += block_keys)
+    for_block(head, begin, first, add);
   for (Index i = begin; i < end; ++i) {
     const real total = totals[i - begin];
     const bool sees_keys = total != 0;
@@ -146,39 +191,43 @@ void forward_queries(const Head& head, Heads<const real> q, Heads<const real> k,
 
 // What the backward pass reads and writes.
 struct Gradients {
-  Heads<const real> q, k, v, out, g;
+  Heads<const real> q, k, out, g;
   const SoftmaxRow* rows;
   Heads<real> dq, dk, dv;
 };
 
 // Adds the contributions of a block's pairs.
-void backward_block(const Block& block, const Gradients& t, real* p, real* ds, real* factors) {
+void backward_block(const Block& block, const Gradients& t, const Transposed& all_k,
+                    const Transposed& all_v, real* p, real* ds, real* factors) {
   const Head& head = block.head;
   const Attention& a = head.a;
-  const Index stride = head.stride(), queries = block.queries(), keys = block.keys();
+  const Index queries = block.queries(), keys = block.keys();
   const auto query = [&](auto heads, Index i) { return head.at(heads, a.queries, i); };
   const auto key = [&](auto heads) { return head.at(heads, a.keys, block.first); };
-  scores_of(block, t.q, t.k, p);
-  gemm_serial(queries, keys, a.width, {query(t.g, block.begin), t.g.stride},
-              {key(t.v), t.v.stride, true}, {}, ds, stride);
+  const auto drop = [&](real* x) {
+    if (a.kept) elementwise().mul({x, false}, {factors, false}, x, block.scores());
+  };
+  if (a.kept) read_kept(block, factors);
+  scores_of(block, t.q, all_k, p);
+  all_v.multiply(block, t.g, ds);
+  drop(ds);
   for (Index i = block.begin; i < block.end; ++i) {
-    real *p_row = p + (i - block.begin) * stride, *ds_row = ds + (i - block.begin) * stride;
+    real *p_row = p + (i - block.begin) * keys, *ds_row = ds + (i - block.begin) * keys;
     const Index visible = block.visible(i);
-    drop(block, i, ds_row, factors);
     const real mean = reduce().dot(query(t.g, i), query(t.out, i), a.width);
     softmax_loops().backward(p_row, ds_row, visible, t.rows[head.row(i)], mean, a.scale);
-    if (a.kept) elementwise().mul({p_row, false}, {factors, false}, p_row, visible);
     std::fill(p_row + visible, p_row + keys, real{0});
     std::fill(ds_row + visible, ds_row + keys, real{0});
   }
+  drop(p);
   const auto add = [&](Index rows, Index terms, MatrixView left, MatrixView right, real* to,
                        Index to_stride) {
     gemm_serial(rows, a.width, terms, left, right, {to, to_stride}, to, to_stride);
   };
   const MatrixView g{query(t.g, block.begin), t.g.stride}, q{query(t.q, block.begin), t.q.stride};
-  add(keys, queries, {p, stride, true}, g, key(t.dv), t.dv.stride);
-  add(keys, queries, {ds, stride, true}, q, key(t.dk), t.dk.stride);
-  add(queries, keys, {ds, stride}, {key(t.k), t.k.stride}, query(t.dq, block.begin), t.dq.stride);
+  add(keys, queries, {p, keys, true}, g, key(t.dv), t.dv.stride);
+  add(keys, queries, {ds, keys, true}, q, key(t.dk), t.dk.stride);
+  add(queries, keys, {ds, keys}, {key(t.k), t.k.stride}, query(t.dq, block.begin), t.dq.stride);
 }
 
 // Counts `products` products over the pairs of queries and visible keys, and `passes` over tensors
@@ -217,10 +266,11 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
                        Heads<const real> v, Heads<real> out, SoftmaxRow* rows) {
   count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
+    const Transposed all_keys(head, k);
     parallel_ranges(a.queries, block_queries, [&](Index begin, Index end) {
-      const Scratch scores(block_queries * head.stride()), factors(head.stride());
+      const Scratch scores(most_scores(a)), factors(a.kept ? most_scores(a) : 0);
       clear(head, out, a.queries, begin, end);
-      forward_queries(head, q, k, v, out, rows, begin, scores.data(), factors.data());
+      forward_queries(head, q, all_keys, v, out, rows, begin, end, scores.data(), factors.data());
     });
   });
 }
@@ -229,7 +279,7 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
                         Heads<const real> v, Heads<const real> out, const SoftmaxRow* rows,
                         Heads<const real> g, Heads<real> dq, Heads<real> dk, Heads<real> dv) {
   count_attention(a, 5, 4);  // q, k, v, out, g and three gradients
-  const Gradients all{q, k, v, out, g, rows, dq, dk, dv};
+  const Gradients all{q, k, out, g, rows, dq, dk, dv};
   const Index of_queries = blocks_of(a.queries, block_queries),
               of_keys = blocks_of(a.keys, block_keys);
   const Index parts = std::min(of_queries, of_keys);
@@ -237,18 +287,19 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
     clear(head, dq, a.queries, 0, a.queries);
     clear(head, dk, a.keys, 0, a.keys);
     clear(head, dv, a.keys, 0, a.keys);
+    const Transposed all_k(head, k), all_v(head, v);
     for (Index round = 0; round < parts; ++round)
       parallel_for(parts, [&](Index part) {
-        const Scratch p(block_queries * head.stride()), ds(block_queries * head.stride());
-        const Scratch factors(head.stride());
+        const Scratch p(most_scores(a)), ds(most_scores(a));
+        const Scratch factors(a.kept ? most_scores(a) : 0);
         const auto [first_keys, end_keys] = range_of(part, parts, of_keys);
         const auto [first_queries, end_queries] =
             range_of((part + round) % parts, parts, of_queries);
         for (Index keys = first_keys; keys < end_keys; ++keys)
-          for (Index queries = first_queries; queries < end_queries; ++queries) {
-            const Block block = block_at(head, queries * block_queries, keys * block_keys);
-            if (block.keys() > 0) backward_block(block, all, p.data(), ds.data(), factors.data());
-          }
+          for (Index queries = first_queries; queries < end_queries; ++queries)
+            for_block(head, queries * block_queries, keys * block_keys, [&](const Block& block) {
+              backward_block(block, all, all_k, all_v, p.data(), ds.data(), factors.data());
+            });
       });
   });
 }

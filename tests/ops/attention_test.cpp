@@ -75,7 +75,11 @@ TEST_CASE("dropout of attention's weights draws what its definition draws", "[at
     }
     CHECK(check_gradient(f, inputs));
   };
+  const auto all_keys = [&](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2], drop(false, {}));
+  };
   check(other, {q, k, v});
+  check(all_keys, {q, k, v});
   check(self, {projected});
   CHECK(check_second_gradient(other, {q, k, v}));
   CHECK(check_second_gradient(self, {slice(projected, 1, 0, 4)}));
@@ -127,6 +131,25 @@ TEST_CASE("attention over many keys goes through them in blocks", "[attention]")
   const Tensor y = attention(q, k, v, {.heads = 2});
   CHECK(std::isnan(y.data()[0]));
   CHECK(std::isfinite(y.data()[5]));
+}
+
+TEST_CASE("causal attention of any length leaves out the keys that no query sees", "[attention]") {
+  Random random(16), drawn(3);
+  for (const Index length : {1, 31, 32, 33, 64, 127, 128, 129, 160, 290, 385})
+    for (const double rate : {0.0, 0.3}) {
+      INFO("length " << length << ", dropout " << rate);
+      const std::vector<Tensor> inputs{random.normal({2, length, 12})};
+      const Tensor seed = random.normal({2, length, 4});
+      const auto f = [&](const std::vector<Tensor>& in) {
+        drawn = Random(3);
+        return self_attention(in[0],
+                              {.heads = 2, .causal = true, .dropout = rate, .random = &drawn});
+      };
+      const Tensor value = f(inputs), gradient = vjp(f, inputs, seed)[0];
+      const Composite readable;
+      CHECK(relative_error(value, f(inputs)) < golden_tolerance);
+      CHECK(relative_error(gradient, vjp(f, inputs, seed)[0]) < golden_tolerance);
+    }
 }
 
 TEST_CASE("attention refuses what does not fit", "[attention]") {

@@ -19,4 +19,9 @@ void Packed::multiply(Index m, MatrixView a, Start start, real* c, Index c_strid
                                 c_stride, reversed);
 }
 
+void Packed::multiply_part(Index m, Index first, Index n, MatrixView a, real* c) const {
+  panel_loops().multiply_packed(m, n, k_, a, static_cast<const real*>(panels_.data()) + first * k_,
+                                {}, c, n, false);
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -10,6 +10,7 @@
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/math-inl.h"
+#include "tapegrad/ops/kernels/product/packed.h"
 #include "tapegrad/ops/kernels/product/panels.h"
 #include "tapegrad/ops/kernels/scratch.h"
 
@@ -28,6 +29,7 @@ constexpr Index most_rows(Index vectors) {
 // ahead. They are narrower, so that more rows share each load.
 constexpr Index in_place_vectors = HWY_TARGET <= HWY_AVX3 ? 3 : 2;
 constexpr Index packed_vectors = 2;
+static_assert(packed_columns % (packed_vectors * hn::MaxLanes(Tag())) == 0);
 constexpr Index rows_ahead(Index vectors) {
   return vectors == packed_vectors ? 16 : vectors == in_place_vectors ? 8 : 0;
 }
@@ -230,7 +232,7 @@ void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, St
   const Index pieces = std::max<Index>(1, (k + most_terms - 1) / most_terms);
   const Index depth = (k + pieces - 1) / pieces, wide = std::min(n, columns_at_a_time);
   // If distant rows are read often enough, a copy is cheaper.
-  const bool copies_a = a.transposed && a.stride > far && n > 32;
+  const bool copies_a = a.transposed && a.stride >= far && n > 32;
   const bool copies_b = b.transposed || m > most_rows_in_place(b.stride);
   const Scratch a_copy(copies_a ? m * depth : 0), panels(packed_size(depth, wide));
   Index term = 0;
@@ -251,12 +253,14 @@ void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, St
 
 void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
               Index c_stride) {
-  // Instead of transposing a large b, computes the transposed product with b on the left.
-  if (!b.transposed || 2 * m * (n + k) > n * k)
-    return multiply_directly(m, n, k, a, b, start, c, c_stride);
+  // Computes the transposed product instead of transposing a large b, or more of a than of c.
+  const bool turns_b = b.transposed && 2 * m * (n + k) <= n * k;
+  const bool turns_a = a.transposed && a.stride >= far && !b.transposed && n < m && n < k;
+  if (!turns_b && !turns_a) return multiply_directly(m, n, k, a, b, start, c, c_stride);
   const Scratch turned(n * m);
   if (start.values) transpose(n, m, start.values, start.stride, turned.data(), m);
-  multiply_directly(n, m, k, {b.values, b.stride}, {a.values, a.stride, !a.transposed},
+  multiply_directly(n, m, k, {b.values, b.stride, !b.transposed},
+                    {a.values, a.stride, !a.transposed},
                     {start.values ? turned.data() : nullptr, m}, turned.data(), m);
   transpose(m, n, turned.data(), m, c, c_stride);
 }

@@ -1,0 +1,42 @@
+#include "tapegrad/ops/kernels/product/packed.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include "tapegrad/core/random.h"
+
+using namespace tapegrad;
+
+TEST_CASE("a part of a packed product has the columns of the whole", "[kernels]") {
+  constexpr double precision = sizeof(real) == 8 ? 1e-14 : 1e-5;
+  Random random(1);
+  for (const Index m : {1, 9, 40})
+    for (const Index n : {1, 31, 32, 96, 100, 112})
+      for (const Index k : {1, 16, 70}) {
+        INFO(m << " x " << n << " x " << k);
+        const Tensor a = random.uniform({m, k}, -1, 1), b = random.uniform({n, k}, -1, 1);
+        const kernels::Packed packed(k, n, {b.data(), k, true});
+        std::vector<real> whole(static_cast<std::size_t>(m * n));
+        packed.multiply(m, {a.data(), k}, {}, whole.data(), n, false);
+        double error = 0;
+        for (Index i = 0; i < m * n; ++i) {
+          double sum = 0;
+          for (Index p = 0; p < k; ++p)
+            sum += static_cast<double>(a.data()[i / n * k + p]) * b.data()[i % n * k + p];
+          error = std::max(error, std::abs(sum - whole[static_cast<std::size_t>(i)]));
+        }
+        CHECK(error < precision * std::sqrt(k + 1.0));
+        for (Index first = 0; first < n; first += kernels::packed_columns)
+          for (const Index columns : {std::min(n - first, kernels::packed_columns), n - first}) {
+            std::vector<real> part(static_cast<std::size_t>(m * columns));
+            packed.multiply_part(m, first, columns, {a.data(), k}, part.data());
+            Index different = 0;
+            for (Index i = 0; i < m * columns; ++i)
+              different += part[static_cast<std::size_t>(i)] !=
+                           whole[static_cast<std::size_t>(i / columns * n + first + i % columns)];
+            CHECK(different == 0);
+          }
+      }
+}
