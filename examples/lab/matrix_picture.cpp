@@ -25,11 +25,14 @@ constexpr Form detached_forms[] = {{"detach_mean", "mean detached", "blue"},
                                    {"detach", "both detached", "red"}};
 
 // What a system costs against layer_simple, in percent of its value.
+struct Measured {
+  double mean, half_width;
+};
 struct Cost {
   Form form;
-  double mean, half_width;
-  std::optional<double> published;  ///< none if a system diverged
-  std::string words;                ///< the same, measured in the unit of the task
+  std::optional<Measured> measured;  ///< none if the system has not learned
+  std::optional<double> published;   ///< none if a system diverged
+  std::string words;                 ///< the same, measured in the unit of the task
 };
 
 struct Row {
@@ -51,11 +54,14 @@ Row costs_of(const MatrixColumn& column) {
   const double whole = attached->spread(task.metric).mean;
   for (const Form& form : detached_forms) {
     const Results* detached = column.of(form.system);
-    if (detached == nullptr || !has_learned(task.metric, *detached)) continue;
-    const Advantage found = advantage(task.metric, *attached, *detached);
-    row.costs.push_back({form, 100 * found.mean / whole, 100 * found.half_width / whole,
-                         published_cost(task, form.system),
-                         fmt::format("{:+.{}f}", found.mean, task.decimals)});
+    if (detached == nullptr) continue;
+    Cost cost{form, {}, published_cost(task, form.system), "not learned"};
+    if (has_learned(task.metric, *detached)) {
+      const Advantage found = advantage(task.metric, *attached, *detached);
+      cost.measured = {100 * found.mean / whole, 100 * found.half_width / whole};
+      cost.words = fmt::format("{:+.{}f}", found.mean, task.decimals);
+    }
+    row.costs.push_back(cost);
   }
   return row;
 }
@@ -95,8 +101,11 @@ void draw_cost(Drawing& drawing, const Axis& axis, const Cost& cost, double y) {
   const auto level = [&](double from, double to) {
     return std::vector<Spot>{{axis.at(from), y}, {axis.at(to), y}};
   };
-  drawing.line(level(cost.mean - cost.half_width, cost.mean + cost.half_width), cost.form.color);
-  drawing.box({axis.at(cost.mean) - 4, y - 4}, 8, 8, std::string("thick ") + cost.form.color);
+  if (cost.measured) {
+    const auto [mean, half_width] = *cost.measured;
+    drawing.line(level(mean - half_width, mean + half_width), cost.form.color);
+    drawing.box({axis.at(mean) - 4, y - 4}, 8, 8, std::string("thick ") + cost.form.color);
+  }
   if (cost.published) {
     const double x = axis.at(*cost.published);
     drawing.line({{x, y - 6}, {x, y + 6}}, "faint thick");
@@ -109,8 +118,9 @@ std::string values_of(const std::vector<Row>& rows) {
   std::string text;
   for (const Row& row : rows)
     for (const Cost& cost : row.costs)
-      text += csv_line(Cells{row.column.task.name, cost.form.system, fmt::format("{}", cost.mean),
-                             fmt::format("{}", cost.half_width),
+      text += csv_line(Cells{row.column.task.name, cost.form.system,
+                             cost.measured ? fmt::format("{}", cost.measured->mean) : cost.words,
+                             cost.measured ? fmt::format("{}", cost.measured->half_width) : "",
                              cost.published ? fmt::format("{}", *cost.published) : ""});
   if (text.empty()) return text;
   return csv_line(Cells{"task", "system", "cost in percent", "half width", "published"}) + text;
@@ -124,8 +134,9 @@ Picture detaching_costs(const Matrix& matrix) {
   for (const MatrixColumn& column : matrix) {
     const Row row = costs_of(column);
     for (const Cost& cost : row.costs) {
-      axis.include(cost.mean - cost.half_width);
-      axis.include(cost.mean + cost.half_width);
+      const auto [mean, half_width] = cost.measured.value_or(Measured{});
+      axis.include(mean - half_width);
+      axis.include(mean + half_width);
       axis.include(cost.published.value_or(0));
     }
     if (!row.costs.empty()) rows.push_back(row);
@@ -135,8 +146,7 @@ Picture detaching_costs(const Matrix& matrix) {
   drawing.words({20, 30}, "What it costs to detach the statistics of layer normalization", "title");
   drawing.words(
       {20, 54},
-      "How much worse the result on the test set is, in percent of that with both attached. "
-      "Lines: 95 %. Grey bars: published.");
+      "How much worse the result on the test set is, in percent of that with both attached.");
   for (std::size_t i = 0; i < std::size(detached_forms); ++i)
     drawing.words({20 + 140 * static_cast<double>(i), 78}, detached_forms[i].title,
                   std::string("strong ") + detached_forms[i].color);
@@ -154,7 +164,8 @@ Picture detaching_costs(const Matrix& matrix) {
     y += row_height;
   }
   drawing.words({20, bottom + 46},
-                "Right: the cost in the unit of the task. A positive cost: attached is better.",
+                "Lines: 95 %. Grey bars: published. Right: the cost in the unit of the task. A "
+                "positive cost: attached is better.",
                 "small faint");
   return {drawing.svg(), values_of(rows)};
 }

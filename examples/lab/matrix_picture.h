@@ -14,8 +14,8 @@ struct Picture {
 
 /// What detaching the mean, the scale or both costs, task by task: how much worse
 /// each system is on the test set than layer_simple, in percent of layer_simple's value, with its
-/// 95 % interval, and what is published. Shows the tasks on which layer_simple and a detached
-/// system have been trained and have learned.
+/// 95 % interval, and what is published. Shows the tasks that layer_simple has learned, and says
+/// which detached system has not.
 Picture detaching_costs(const Matrix& matrix);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -84,7 +84,9 @@ class Report:
     def verdicts_of_differences(self, what):
         """Those of the signs of published differences in a table."""
         cells = [cell for row in self.rows(what) if " - " in row[0] for cell in row[1:]]
-        return [cell.rpartition(": ")[2].replace("not seen", "not seen at this scale") for cell in cells if ": " in cell]
+        in_full = {"not seen": "not seen at this scale", "not learned": "not learned at this size"}
+        verdicts = [cell.rpartition(": ")[2] for cell in cells if ": " in cell]
+        return [in_full.get(verdict, verdict) for verdict in verdicts]
 
     def rows(self, what):
         with (self.folder / f"{self.name}_{what}.csv").open(newline="") as opened:

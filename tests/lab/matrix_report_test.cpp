@@ -98,6 +98,15 @@ TEST_CASE("figures have the means of the curves; those without trainings are nam
   CHECK_THAT(page, Contains("enwik8 prefix: layer overfits (figure 1)"));
 }
 
+TEST_CASE("the picture of what detaching costs says which system has not learned") {
+  Written written;
+  written.report();
+  const std::string values = written.file("xu2019_detaching.csv");
+  CHECK_THAT(values, Contains("rt,detach,1.298"));  // 100 (77 - 76) / 77
+  CHECK_THAT(values, Contains("rt,detach_mean,not learned,,2.139"));
+  CHECK_THAT(written.file("xu2019_detaching.svg"), Contains(">not learned<"));
+}
+
 TEST_CASE("one table can be had alone") {
   Written written;
   written.report(2);
