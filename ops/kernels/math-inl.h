@@ -13,6 +13,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <limits>
 
 #include "tapegrad/core/real.h"
@@ -51,16 +53,51 @@ inline void store_first(Vector v, real* y, Index count) {
 #endif
 }
 
-// Highway's functions are accurate for ordinary arguments. These functions correct the exceptional
-// cases.
+// e^x = 2^n e^r with a whole n and |r| <= ln(2) / 2, where e^r = 1 + r + r^2 P(r). The coefficients
+// of P, highest power first, have the least largest relative error of e^r.
+#ifdef TAPEGRAD_DOUBLE
+constexpr double exp_coefficients[] = {
+    2.4621313927956655e-8,  2.76211747543677568e-7, 2.75586982922788647e-6, 2.48015197397685759e-5,
+    1.98412684132790021e-4, 1.38888889175972511e-3, 8.33333333389457698e-3, 4.16666666666236779e-2,
+    0.166666666666659968,   0.500000000000000111};
+constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.90821492927058770002e-10;
+constexpr double exp_is_zero = -746, exp_is_infinite = 710;
+constexpr int mantissa_bits = 52, exponent_bias = 1023;
+#else
+constexpr double exp_coefficients[] = {1.381456968e-3, 8.368744515e-3, 4.166838899e-2, 0.1666652113,
+                                       0.4999999404};
+constexpr double ln2_high = 0.693145751953125, ln2_low = 1.428606765330187045e-06;
+constexpr double exp_is_zero = -104, exp_is_infinite = 89;
+constexpr int mantissa_bits = 23, exponent_bias = 127;
+#endif
 
+// To about one unit in the last place. Highway's takes half again as many instructions.
 inline Vector exp_of(Vector x) {
   const Tag d;
-  const double overflow = sizeof(real) == 4 ? 88.72283935546875 : 709.782712893384;
-  const Vector y = hn::Exp(d, hn::Min(x, constant(overflow)));
-  const Vector limited = hn::IfThenElse(hn::Gt(x, constant(overflow)), hn::Inf(d), y);
-  return hn::IfThenElse(hn::IsNaN(x), x, limited);
+  const Vector least = constant(exp_is_zero), greatest = constant(exp_is_infinite);
+  x = hn::IfThenElse(hn::Lt(x, least), least, x);  // unlike hn::Max, keeps NaN
+  x = hn::IfThenElse(hn::Gt(x, greatest), greatest, x);
+  // In a sum with this number, the last bits are a whole number: n plus twice the bias.
+  const Vector whole = constant(1.5 * (std::int64_t{1} << mantissa_bits) + 2 * exponent_bias);
+  const Vector sum = hn::MulAdd(x, constant(1.4426950408889634), whole);
+  const Vector n = hn::Sub(sum, whole);
+  // ln(2) is in two parts. The first has so few digits that its product with n is exact.
+  Vector r = hn::NegMulAdd(n, constant(ln2_high), x);
+  r = hn::NegMulAdd(n, constant(ln2_low), r);
+  Vector p = constant(exp_coefficients[0]);
+  for (std::size_t i = 1; i < std::size(exp_coefficients); ++i)
+    p = hn::MulAdd(p, r, constant(exp_coefficients[i]));
+  const Vector power = hn::Add(hn::MulAdd(hn::Mul(r, r), p, r), constant(1));
+  // 2^n is the product of two powers, since it may exceed the range that e^x fits.
+  const auto exponent = hn::BitCast(hn::RebindToUnsigned<Tag>(), sum);
+  const auto half = hn::ShiftRight<1>(exponent), rest = hn::Sub(exponent, half);
+  const Vector first = hn::BitCast(d, hn::ShiftLeft<mantissa_bits>(half));
+  const Vector second = hn::BitCast(d, hn::ShiftLeft<mantissa_bits>(rest));
+  return hn::Mul(hn::Mul(power, first), second);
 }
+
+// Highway's functions are accurate for ordinary arguments. The following correct the exceptional
+// cases.
 
 inline Vector log_of(Vector x) {
   const Tag d;

@@ -76,6 +76,30 @@ TEST_CASE("functions follow the C++ library over all magnitudes", "[ops]") {
   }
 }
 
+TEST_CASE("exp is right to two units in the last place, subnormal results too", "[ops]") {
+  // From below the least exponent whose power is not 0 to above the greatest whose power is finite.
+  const double first = sizeof(real) == 4 ? -105 : -747, last = sizeof(real) == 4 ? 90 : 711;
+  std::vector<real> points{0};
+  for (double x = first; x < last; x += (last - first) / 20011)
+    points.push_back(static_cast<real>(x));
+  const Tensor powers = exp(Tensor({static_cast<Index>(points.size())}, points));
+  CHECK(powers.data()[0] == 1);
+  CHECK(powers.data()[1] == 0);
+  CHECK(powers.data()[points.size() - 1] == infinity);
+  double worst = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const long double exact = std::exp(static_cast<long double>(points[i]));
+    const auto expected = static_cast<real>(exact);
+    if (std::isinf(expected)) {
+      CHECK(powers.data()[i] == infinity);
+      continue;
+    }
+    const real unit = std::nextafter(expected, infinity) - expected;
+    worst = std::max(worst, static_cast<double>(std::abs(powers.data()[i] - exact) / unit));
+  }
+  CHECK(worst < 2);
+}
+
 TEST_CASE("NaN is not lost", "[ops]") {
   const Tensor x({3}, {1, nan_value, -1});
   for (const Tensor& y : {neg(x), sign(x), square(x), reciprocal(x), gelu(x), silu(x), elu(x),

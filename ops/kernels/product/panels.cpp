@@ -271,10 +271,19 @@ void pack(Index k, Index n, MatrixView b, real* panels) {
   });
 }
 
+// The hardware does not prefetch the start of a block, since its rows are far apart.
+void prefetch(Index rows, Index vectors, Start start) {
+  for (Index row = 0; row < rows; ++row)
+    for (Index v = 0; v < vectors; ++v)
+      __builtin_prefetch(start.values + row * start.stride + v * lanes());
+}
+
 void multiply_packed(Index m, Index n, Index k, MatrixView a, const real* panels, Start start,
                      real* c, Index c_stride, bool reversed) {
   const Steps step = steps_of(k, a, 0, start.stride, c_stride);
   const auto multiply = [&](Index j, Index vectors, Index columns) HWY_ATTR {
+    const Index next = j + (reversed ? -1 : 1) * packed_vectors * lanes();
+    if (start.values && next >= 0 && next < n) prefetch(m, packed_vectors, start.from(0, next));
     multiply_padded(m, vectors, columns, step, a.values, panels + j * k, start.from(0, j).values,
                     c + j);
   };
