@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "tapegrad/core/parallel.h"
@@ -84,9 +85,9 @@ void for_block(const Head& head, Index begin, Index first, const Body& body) {
 
 // A head's keys or values, with which its queries or their gradients are multiplied. They are
 // rearranged once if there are enough queries.
-class Transposed {
+class TransposedHead {
  public:
-  Transposed(const Head& head, Heads<const real> x)
+  TransposedHead(const Head& head, Heads<const real> x)
       : width_(head.a.width), columns_{head.at(x, head.a.keys, 0), x.stride, true} {
     if (head.a.queries > thin) packed_.emplace(width_, head.a.keys, columns_);
   }
@@ -105,7 +106,7 @@ class Transposed {
 };
 
 // Scores of hidden keys are undefined.
-void scores_of(const Block& block, Heads<const real> q, const Transposed& k, real* scores) {
+void scores_of(const Block& block, Heads<const real> q, const TransposedHead& k, real* scores) {
   const Head& head = block.head;
   const Attention& a = head.a;
   k.multiply(block, q, scores);
@@ -138,7 +139,7 @@ void read_kept(const Block& block, real* factors) {
 // Queries [begin, end) against all their keys. Weights are relative to the greatest score so
 // far. When a greater one appears, the running sums, which start from the zeros in `out`, are
 // scaled down (Milakov and Gimelshein 2018, algorithm 3).
-void forward_queries(const Head& head, Heads<const real> q, const Transposed& k,
+void forward_queries(const Head& head, Heads<const real> q, const TransposedHead& k,
                      Heads<const real> v, Heads<real> out, SoftmaxRow* rows, Index begin, Index end,
                      real* scores, real* factors) {
   const Attention& a = head.a;
@@ -197,8 +198,8 @@ struct Gradients {
 };
 
 // Adds the contributions of a block's pairs.
-void backward_block(const Block& block, const Gradients& t, const Transposed& all_k,
-                    const Transposed& all_v, real* p, real* ds, real* factors) {
+void backward_block(const Block& block, const Gradients& t, const TransposedHead& all_k,
+                    const TransposedHead& all_v, real* p, real* ds, real* factors) {
   const Head& head = block.head;
   const Attention& a = head.a;
   const Index queries = block.queries(), keys = block.keys();
@@ -266,7 +267,7 @@ void attention_forward(const Attention& a, Heads<const real> q, Heads<const real
                        Heads<const real> v, Heads<real> out, SoftmaxRow* rows) {
   count_attention(a, 2, 2);  // q, k, v and out
   for_heads(a, [&](const Head& head) {
-    const Transposed all_keys(head, k);
+    const TransposedHead all_keys(head, k);
     parallel_ranges(a.queries, block_queries, [&](Index begin, Index end) {
       const Scratch scores(most_scores(a)), factors(a.kept ? most_scores(a) : 0);
       clear(head, out, a.queries, begin, end);
@@ -287,7 +288,7 @@ void attention_backward(const Attention& a, Heads<const real> q, Heads<const rea
     clear(head, dq, a.queries, 0, a.queries);
     clear(head, dk, a.keys, 0, a.keys);
     clear(head, dv, a.keys, 0, a.keys);
-    const Transposed all_k(head, k), all_v(head, v);
+    const TransposedHead all_k(head, k), all_v(head, v);
     for (Index round = 0; round < parts; ++round)
       parallel_for(parts, [&](Index part) {
         const Scratch p(most_scores(a)), ds(most_scores(a));
