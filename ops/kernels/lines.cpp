@@ -14,13 +14,19 @@ Index rows_per_task(Matrix shape) {
   return std::max<Index>(1, elements_per_tile / std::max<Index>(1, shape.columns));
 }
 
-// Calls body(row, offset of its first element) for every row.
+// Calls body(first, count) for ranges of rows.
 template <class Body>
 void for_rows(Matrix shape, const Body& body) {
   if (shape.columns == 0) return;
-  parallel_ranges(shape.rows, rows_per_task(shape), [&](Index begin, Index end) {
-    for (Index r = begin; r < end; ++r) body(r, r * shape.columns);
-  });
+  parallel_ranges(shape.rows, rows_per_task(shape),
+                  [&](Index begin, Index end) { body(begin, end - begin); });
+}
+
+// Divides such a range into groups of rows, which later passes find in the first-level cache.
+template <class Body>
+void for_groups(Index first, Index count, Index columns, const Body& body) {
+  const Index group = std::max<Index>(4, 2048 / columns), end = first + count;
+  for (; first < end; first += group) body(first, std::min(end - first, group));
 }
 
 // Calls body(first, count) for groups of neighbouring columns.
@@ -30,8 +36,8 @@ void for_columns(Matrix shape, const Body& body) {
                   [&](Index begin, Index end) { body(begin, end - begin); });
 }
 
-// Sums over rows, where body(row, offset, d) adds one row: first within blocks of rows, then over
-// blocks, both in order.
+// Sums over rows, where body(first, count, d) adds some in order: first within blocks of rows, then
+// over blocks.
 template <class Body>
 void sum_over_rows(Matrix shape, AffineGradients d, const Body& body) {
   constexpr Index most_blocks = 16;
@@ -47,7 +53,7 @@ void sum_over_rows(Matrix shape, AffineGradients d, const Body& body) {
                                part(biases, d.bias, begin / grain)};
     for (real* sums : {here.gain, here.bias})
       if (sums) std::fill_n(sums, shape.columns, real{0});
-    for (Index r = begin; r < end; ++r) body(r * shape.columns, here);
+    body(begin, end - begin, here);
   });
   for (const auto& [total, partial] : {std::pair{d.gain, &gains}, std::pair{d.bias, &biases}}) {
     if (!total) continue;
@@ -63,10 +69,9 @@ void normalize(const RowNorm& how, Lines lines, Matrix shape, const real* x, rea
                real* inverses, real* slopes) {
   count_pass(shape.size(), shape.size());
   if (lines == Lines::rows)
-    for_rows(shape, [&](Index r, Index at) {
-      const RowScale scale = norm().forward(how, x + at, shape.columns, y + at);
-      inverses[r] = scale.inverse;
-      slopes[r] = scale.slope;
+    for_rows(shape, [&](Index first, Index rows) {
+      const Index at = first * shape.columns;
+      norm().forward(how, x + at, rows, shape.columns, y + at, inverses + first, slopes + first);
     });
   else
     for_columns(shape, [&](Index first, Index count) {
@@ -79,8 +84,10 @@ void normalize_back(const RowNorm& how, Lines lines, Matrix shape, const real* g
                     const real* inverses, const real* slopes, real* dx) {
   count_pass(2 * shape.size(), shape.size());
   if (lines == Lines::rows)
-    for_rows(shape, [&](Index r, Index at) {
-      norm().backward(how, {inverses[r], slopes[r]}, g + at, y + at, shape.columns, dx + at);
+    for_rows(shape, [&](Index first, Index rows) {
+      const Index at = first * shape.columns;
+      norm().backward(how, inverses + first, slopes + first, g + at, y + at, rows, shape.columns,
+                      dx + at);
     });
   else
     for_columns(shape, [&](Index first, Index count) {
@@ -91,34 +98,46 @@ void normalize_back(const RowNorm& how, Lines lines, Matrix shape, const real* g
 
 void affine(Affine a, Matrix shape, const real* y, real* z) {
   count_pass(shape.size(), shape.size());
-  for_rows(shape,
-           [&](Index, Index at) { norm().affine(y + at, a.gain, a.bias, shape.columns, z + at); });
+  for_rows(shape, [&](Index first, Index rows) {
+    const Index at = first * shape.columns;
+    norm().affine(y + at, a.gain, a.bias, rows, shape.columns, z + at);
+  });
 }
 
 void affine_back(Affine a, Matrix shape, const real* y, const real* g, real* dy,
                  AffineGradients d) {
   count_pass(2 * shape.size(), shape.size());
-  sum_over_rows(shape, d, [&](Index at, AffineGradients sums) {
-    norm().affine_back(g + at, y + at, a.gain, shape.columns, dy + at, sums.gain, sums.bias);
+  sum_over_rows(shape, d, [&](Index first, Index rows, AffineGradients sums) {
+    const Index at = first * shape.columns;
+    norm().affine_back(g + at, y + at, a.gain, rows, shape.columns, dy + at, sums.gain, sums.bias);
   });
 }
 
 void affine_norm(const RowNorm& how, Affine a, Matrix shape, const real* x, real* z) {
   count_pass(shape.size(), shape.size());
-  for_rows(shape, [&](Index, Index at) {
-    norm().forward(how, x + at, shape.columns, z + at);
-    norm().affine(z + at, a.gain, a.bias, shape.columns, z + at);
+  for_rows(shape, [&](Index begin, Index count) {
+    for_groups(begin, count, shape.columns, [&](Index first, Index rows) {
+      const Index at = first * shape.columns;
+      const Scratch inverses(rows), slopes(rows);
+      norm().forward(how, x + at, rows, shape.columns, z + at, inverses.data(), slopes.data());
+      norm().affine(z + at, a.gain, a.bias, rows, shape.columns, z + at);
+    });
   });
 }
 
 void affine_norm_back(const RowNorm& how, Affine a, Matrix shape, const real* x, const real* g,
                       real* dx, AffineGradients d) {
   count_pass(2 * shape.size(), shape.size());
-  sum_over_rows(shape, d, [&](Index at, AffineGradients sums) {
-    const Scratch y(shape.columns);
-    const RowScale scale = norm().forward(how, x + at, shape.columns, y.data());
-    norm().affine_back(g + at, y.data(), a.gain, shape.columns, dx + at, sums.gain, sums.bias);
-    norm().backward(how, scale, dx + at, y.data(), shape.columns, dx + at);
+  sum_over_rows(shape, d, [&](Index begin, Index count, AffineGradients sums) {
+    for_groups(begin, count, shape.columns, [&](Index first, Index rows) {
+      const Index at = first * shape.columns;
+      const Scratch y(rows * shape.columns), inverses(rows), slopes(rows);
+      norm().forward(how, x + at, rows, shape.columns, y.data(), inverses.data(), slopes.data());
+      norm().affine_back(g + at, y.data(), a.gain, rows, shape.columns, dx + at, sums.gain,
+                         sums.bias);
+      norm().backward(how, inverses.data(), slopes.data(), dx + at, y.data(), rows, shape.columns,
+                      dx + at);
+    });
   });
 }
 

@@ -5,6 +5,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include "tapegrad/core/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
@@ -24,42 +25,91 @@ struct SquaredDistance {
   real at(Index i) const { return (x[i] - center) * (x[i] - center); }
 };
 
-RowScale scale_of(const RowNorm& norm, real moment) {
+struct Scale {
+  real inverse, slope;
+};
+Scale scale_of(const RowNorm& norm, real moment) {
   const real scale =
       norm.outside_root ? std::sqrt(moment) + norm.epsilon : std::sqrt(moment + norm.epsilon);
   if (!norm.outside_root) return {1 / scale, 1 / norm.divisor};
   return {1 / scale, moment > 0 ? scale / (std::sqrt(moment) * norm.divisor) : 0};
 }
 
-RowScale forward(const RowNorm& norm, const real* x, Index count, real* y) {
-  const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const real mean = norm.centered ? sum_of(count, Value{x}) / static_cast<real>(count) : 0;
-  const RowScale scale = scale_of(norm, sum_of(count, SquaredDistance{x, mean}) / norm.divisor);
-  const Vector center = hn::Set(d, mean), factor = hn::Set(d, scale.inverse);
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), center), factor), d, y + i);
-  for (; i < count; ++i) y[i] = (x[i] - mean) * scale.inverse;
-  return scale;
+// A statistic is a chain of dependent instructions, longer than the pass over a row takes. Those of
+// neighbouring rows are computed before the first is used, so that they overlap.
+constexpr Index rows_at_once = 4;
+
+// Calls body(first, std::integral_constant<Index, count>) for groups of neighbouring rows.
+template <class Body>
+void for_rows(Index rows, const Body& body) {
+  Index r = 0;
+  for (; r + rows_at_once <= rows; r += rows_at_once)
+    body(r, std::integral_constant<Index, rows_at_once>());
+  for (; r < rows; ++r) body(r, std::integral_constant<Index, 1>());
 }
 
-void backward(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
-              real* dx) {
+template <Index rows>
+void forward_rows(const RowNorm& norm, const real* x, Index count, real* y, real* inverses,
+                  real* slopes) {
+  real mean[rows] = {};
+  if (norm.centered)
+    for (Index r = 0; r < rows; ++r)
+      mean[r] = sum_of(count, Value{x + r * count}) / static_cast<real>(count);
+  Scale scale[rows];
+  for (Index r = 0; r < rows; ++r)
+    scale[r] =
+        scale_of(norm, sum_of(count, SquaredDistance{x + r * count, mean[r]}) / norm.divisor);
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const bool mean_term = norm.centered && !norm.detached_mean;
-  const real mean = mean_term ? sum_of(count, Value{g}) / static_cast<real>(count) : 0;
-  const real along = norm.detached_scale ? 0 : sum_of(count, Product{g, y}) * scale.slope;
-  const Vector shift = hn::Set(d, mean), projection = hn::Set(d, along),
-               factor = hn::Set(d, scale.inverse);
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector centered = hn::Sub(hn::LoadU(d, g + i), shift);
-    const Vector projected = hn::NegMulAdd(projection, hn::LoadU(d, y + i), centered);
-    hn::StoreU(hn::Mul(projected, factor), d, dx + i);
+  for (Index r = 0; r < rows; ++r, x += count, y += count) {
+    inverses[r] = scale[r].inverse;
+    slopes[r] = scale[r].slope;
+    const Vector center = hn::Set(d, mean[r]), factor = hn::Set(d, scale[r].inverse);
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes)
+      hn::StoreU(hn::Mul(hn::Sub(hn::LoadU(d, x + i), center), factor), d, y + i);
+    for (; i < count; ++i) y[i] = (x[i] - mean[r]) * scale[r].inverse;
   }
-  for (; i < count; ++i) dx[i] = (g[i] - mean - along * y[i]) * scale.inverse;
+}
+
+void forward(const RowNorm& norm, const real* x, Index rows, Index count, real* y, real* inverses,
+             real* slopes) {
+  for_rows(rows, [&](Index r, auto group) {
+    forward_rows<group()>(norm, x + r * count, count, y + r * count, inverses + r, slopes + r);
+  });
+}
+
+template <Index rows>
+void backward_rows(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
+                   const real* y, Index count, real* dx) {
+  real mean[rows] = {}, along[rows] = {};
+  if (norm.centered && !norm.detached_mean)
+    for (Index r = 0; r < rows; ++r)
+      mean[r] = sum_of(count, Value{g + r * count}) / static_cast<real>(count);
+  if (!norm.detached_scale)
+    for (Index r = 0; r < rows; ++r)
+      along[r] = sum_of(count, Product{g + r * count, y + r * count}) * slopes[r];
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  for (Index r = 0; r < rows; ++r, g += count, y += count, dx += count) {
+    const Vector shift = hn::Set(d, mean[r]), projection = hn::Set(d, along[r]),
+                 factor = hn::Set(d, inverses[r]);
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      const Vector centered = hn::Sub(hn::LoadU(d, g + i), shift);
+      const Vector projected = hn::NegMulAdd(projection, hn::LoadU(d, y + i), centered);
+      hn::StoreU(hn::Mul(projected, factor), d, dx + i);
+    }
+    for (; i < count; ++i) dx[i] = (g[i] - mean[r] - along[r] * y[i]) * inverses[r];
+  }
+}
+
+void backward(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
+              const real* y, Index rows, Index count, real* dx) {
+  for_rows(rows, [&](Index r, auto group) {
+    backward_rows<group()>(norm, inverses + r, slopes + r, g + r * count, y + r * count, count,
+                           dx + r * count);
+  });
 }
 
 // Sums many columns at a time, row by row. The compiler vectorizes the inner loops.
@@ -79,7 +129,7 @@ void forward_columns(const RowNorm& norm, const real* x, Index rows, Index strid
       moment[i] += distance * distance;
     }
   for (Index i = 0; i < count; ++i) {
-    const RowScale scale = scale_of(norm, moment[i] / norm.divisor);
+    const Scale scale = scale_of(norm, moment[i] / norm.divisor);
     inverses[i] = scale.inverse;
     slopes[i] = scale.slope;
   }
@@ -108,33 +158,37 @@ void backward_columns(const RowNorm& norm, const real* inverses, const real* slo
     }
 }
 
-void affine(const real* y, const real* gain, const real* bias, Index count, real* z) {
+void affine(const real* y, const real* gain, const real* bias, Index rows, Index count, real* z) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector shift = bias ? hn::LoadU(d, bias + i) : hn::Zero(d);
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, y + i), hn::LoadU(d, gain + i), shift), d, z + i);
+  for (Index r = 0; r < rows; ++r, y += count, z += count) {
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      const Vector shift = bias ? hn::LoadU(d, bias + i) : hn::Zero(d);
+      hn::StoreU(hn::MulAdd(hn::LoadU(d, y + i), hn::LoadU(d, gain + i), shift), d, z + i);
+    }
+    for (; i < count; ++i) z[i] = y[i] * gain[i] + (bias ? bias[i] : 0);
   }
-  for (; i < count; ++i) z[i] = y[i] * gain[i] + (bias ? bias[i] : 0);
 }
 
-void affine_back(const real* g, const real* y, const real* gain, Index count, real* dy,
+void affine_back(const real* g, const real* y, const real* gain, Index rows, Index count, real* dy,
                  real* d_gain, real* d_bias) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const Vector slope = hn::LoadU(d, g + i);
-    if (d_gain)
-      hn::StoreU(hn::MulAdd(slope, hn::LoadU(d, y + i), hn::LoadU(d, d_gain + i)), d, d_gain + i);
-    if (d_bias) hn::StoreU(hn::Add(slope, hn::LoadU(d, d_bias + i)), d, d_bias + i);
-    hn::StoreU(hn::Mul(slope, hn::LoadU(d, gain + i)), d, dy + i);
-  }
-  for (; i < count; ++i) {
-    if (d_gain) d_gain[i] += g[i] * y[i];
-    if (d_bias) d_bias[i] += g[i];
-    dy[i] = g[i] * gain[i];
+  for (Index r = 0; r < rows; ++r, g += count, y += count, dy += count) {
+    Index i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      const Vector slope = hn::LoadU(d, g + i);
+      if (d_gain)
+        hn::StoreU(hn::MulAdd(slope, hn::LoadU(d, y + i), hn::LoadU(d, d_gain + i)), d, d_gain + i);
+      if (d_bias) hn::StoreU(hn::Add(slope, hn::LoadU(d, d_bias + i)), d, d_bias + i);
+      hn::StoreU(hn::Mul(slope, hn::LoadU(d, gain + i)), d, dy + i);
+    }
+    for (; i < count; ++i) {
+      if (d_gain) d_gain[i] += g[i] * y[i];
+      if (d_bias) d_bias[i] += g[i];
+      dy[i] = g[i] * gain[i];
+    }
   }
 }
 

@@ -15,20 +15,16 @@ struct RowNorm {
   real divisor;
 };
 
-/// The statistics of a row that the backward pass needs.
-struct RowScale {
-  real inverse;  ///< 1 / s
-  real slope;    ///< ds/dx = slope s y
-};
-
+/// What the backward pass needs of the statistics of each row: inverses (1 / s), and slopes, with
+/// ds/dx = slope s y. Rows follow one another, `count` elements each.
 struct NormLoops {
-  RowScale (*forward)(const RowNorm& norm, const real* x, Index count, real* y);
-  /// dx = (g - mean g - y slope sum(g y)) / s; a detached statistic drops its term.
-  void (*backward)(const RowNorm& norm, RowScale scale, const real* g, const real* y, Index count,
-                   real* dx);
+  void (*forward)(const RowNorm& norm, const real* x, Index rows, Index count, real* y,
+                  real* inverses, real* slopes);
+  /// dx = (g - mean g - y slope sum(g y)) / s; a detached statistic drops its term. dx may be g.
+  void (*backward)(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
+                   const real* y, Index rows, Index count, real* dx);
 
   /// The same for columns: `count` of them side by side in `rows` rows that begin `stride` apart.
-  /// inverses and slopes hold `count` numbers each.
   void (*forward_columns)(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,
                           real* y, real* inverses, real* slopes);
   void (*backward_columns)(const RowNorm& norm, const real* inverses, const real* slopes,
@@ -38,10 +34,11 @@ struct NormLoops {
   Index most_columns;
 
   /// z = y gain + bias; a null bias means none.
-  void (*affine)(const real* y, const real* gain, const real* bias, Index count, real* z);
+  void (*affine)(const real* y, const real* gain, const real* bias, Index rows, Index count,
+                 real* z);
   /// dy = g gain, d_gain += g y, d_bias += g; d_gain and d_bias may be null.
-  void (*affine_back)(const real* g, const real* y, const real* gain, Index count, real* dy,
-                      real* d_gain, real* d_bias);
+  void (*affine_back)(const real* g, const real* y, const real* gain, Index rows, Index count,
+                      real* dy, real* d_gain, real* d_bias);
 };
 const NormLoops& norm();
 

@@ -11,14 +11,13 @@ void transform_forward(const RowTransform& transform, real* row, Index count, re
                        real* scales) {
   Index at = 0;
   for (const Segment& segment : transform.segments) {
-    const RowScale scale = norm().forward(segment.norm, row + at, segment.length, normalized + at);
-    *scales++ = scale.inverse;
-    *scales++ = scale.slope;
+    norm().forward(segment.norm, row + at, 1, segment.length, normalized + at, scales, scales + 1);
+    scales += 2;
     at += segment.length;
   }
   const real* from = transform.normalized() ? normalized : row;
   if (transform.gain)
-    norm().affine(from, transform.gain, transform.bias, count, row);
+    norm().affine(from, transform.gain, transform.bias, 1, count, row);
   else if (transform.bias)
     elementwise().add({from, false}, {transform.bias, false}, row, count);
   else if (from != row)
@@ -28,12 +27,12 @@ void transform_forward(const RowTransform& transform, real* row, Index count, re
 void transform_backward(const RowTransform& transform, real* g, Index count, const real* normalized,
                         const real* scales, TransformGradients total) {
   if (transform.gain)
-    norm().affine_back(g, normalized, transform.gain, count, g, total.gain, total.bias);
+    norm().affine_back(g, normalized, transform.gain, 1, count, g, total.gain, total.bias);
   else if (total.bias)
     reduce().accumulate(g, total.bias, count);
   Index at = 0;
   for (const Segment& segment : transform.segments) {
-    norm().backward(segment.norm, {scales[0], scales[1]}, g + at, normalized + at, segment.length,
+    norm().backward(segment.norm, scales, scales + 1, g + at, normalized + at, 1, segment.length,
                     g + at);
     scales += 2;
     at += segment.length;
