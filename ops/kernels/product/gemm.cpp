@@ -15,15 +15,17 @@ namespace {
 // The number of multiply-adds that make a tile worthwhile.
 constexpr Index smallest_tile = Index{1} << 17;
 
-// Tiles as square as possible, since each reads its part of a and b. Tiling does not change
-// rounding: an element is summed in the same order in any tile.
+// Tiles as square as possible, since each reads its part of a and b. A transposed matrix counts
+// twice, since each tile rearranges its part. Tiling does not change rounding: an element is summed
+// in the same order in any tile.
 struct Tiles {
   Index rows, columns;  // of one tile
   Index down, across;   // number of tiles
 };
-Tiles tiles_for(Index m, Index n, Index k) {
+Tiles tiles_for(Index m, Index n, Index k, bool a_transposed, bool b_transposed) {
   const Index count = std::clamp<Index>(m * n * k / smallest_tile, 1, threads());
-  const double square = std::sqrt(static_cast<double>(count * m) / static_cast<double>(n));
+  const Index height = a_transposed ? 2 * m : m, width = b_transposed ? 2 * n : n;
+  const double square = std::sqrt(static_cast<double>(count * height) / static_cast<double>(width));
   const Index down = std::clamp<Index>(std::lround(square), 1, count);
   const Index across = (count + down - 1) / down;
   const auto extent = [](Index whole, Index pieces, Index block) {
@@ -72,7 +74,7 @@ void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, re
   count_products(1, m, n, k);
   if (m == 0 || n == 0) return;
   const Multiply multiply = multiply_for(m, k, a, b, precision);
-  const Tiles tiles = tiles_for(m, n, k);
+  const Tiles tiles = tiles_for(m, n, k, a.transposed, b.transposed);
   parallel_for(tiles.down * tiles.across, [&](Index tile) {
     const Index row = tile % tiles.down * tiles.rows, column = tile / tiles.down * tiles.columns;
     multiply(std::min(tiles.rows, m - row), std::min(tiles.columns, n - column), k, a.from(row, 0),
