@@ -212,7 +212,7 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
     if (!stays(vectors, columns))
       copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
-  const Index most = rows_at_a_time(k, widest);
+  const Index most = n <= widest * lanes() ? m : rows_at_a_time(k, widest);
   for (Index row = 0; row < m; row += most) {
     const Index rows = std::min(m - row, most);
     const real* left = a.from(row, 0).values;
