@@ -105,13 +105,11 @@ class TransposedHead {
   std::optional<Packed> packed_;
 };
 
-// Scores of hidden keys are undefined.
 void scores_of(const Block& block, Heads<const real> q, const TransposedHead& k, real* scores) {
   const Head& head = block.head;
   const Attention& a = head.a;
   k.multiply(block, q, scores);
   elementwise().mul({scores, false}, {&a.scale, true}, scores, block.scores());
-  if (!a.bias.values && !a.mask.values) return;
   for (Index i = block.begin; i < block.end; ++i, scores += block.keys()) {
     const Index visible = block.visible(i);
     if (a.bias.values) {
@@ -123,6 +121,7 @@ void scores_of(const Block& block, Heads<const real> q, const TransposedHead& k,
       for (Index j = 0; j < visible; ++j)
         if (mask[j * a.mask.key_stride] == 0) scores[j] = hidden;
     }
+    std::fill(scores + visible, scores + block.keys(), hidden);
   }
 }
 
@@ -151,14 +150,15 @@ void forward_queries(const Head& head, Heads<const real> q, const TransposedHead
   };
   const auto add = [&](const Block& block) {
     scores_of(block, q, k, scores);
+    std::array<real, block_queries> greatest_here;
+    for (Index i = 0; i < block.queries(); ++i)
+      greatest_here[i] = reduce().max(scores + i * block.keys(), block.keys());
     real* row = scores;
     for (Index i = block.begin; i < block.end; ++i, row += block.keys()) {
-      const Index visible = block.visible(i);
-      std::fill(row + visible, row + block.keys(), real{0});
       real &so_far = greatest[i - begin], &total = totals[i - begin];
-      const real here = reduce().max(row, visible);
+      const real here = greatest_here[i - block.begin];
       if (here == hidden) {
-        std::fill_n(row, visible, real{0});
+        std::fill_n(row, block.keys(), real{0});
         continue;
       }
       if (here > so_far) {
@@ -169,7 +169,7 @@ void forward_queries(const Head& head, Heads<const real> q, const TransposedHead
         }
         so_far = here;
       }
-      total += softmax_loops().exp_sum(row, visible, so_far, row);
+      total += softmax_loops().exp_sum(row, block.keys(), so_far, row);
     }
     if (a.kept) {
       read_kept(block, factors);
@@ -209,16 +209,17 @@ void backward_block(const Block& block, const Gradients& t, const TransposedHead
     if (a.kept) elementwise().mul({x, false}, {factors, false}, x, block.scores());
   };
   if (a.kept) read_kept(block, factors);
+  std::array<real, block_queries> means;  // all of them first, so that their latencies overlap
+  for (Index i = 0; i < queries; ++i)
+    means[i] = reduce().dot(query(t.g, block.begin + i), query(t.out, block.begin + i), a.width);
   scores_of(block, t.q, all_k, p);
   all_v.multiply(block, t.g, ds);
   drop(ds);
-  for (Index i = block.begin; i < block.end; ++i) {
-    real *p_row = p + (i - block.begin) * keys, *ds_row = ds + (i - block.begin) * keys;
-    const Index visible = block.visible(i);
-    const real mean = reduce().dot(query(t.g, i), query(t.out, i), a.width);
-    softmax_loops().backward(p_row, ds_row, visible, t.rows[head.row(i)], mean, a.scale);
-    std::fill(p_row + visible, p_row + keys, real{0});
-    std::fill(ds_row + visible, ds_row + keys, real{0});
+  for (Index i = 0; i < queries; ++i) {
+    const Index visible = block.visible(block.begin + i);
+    std::fill(ds + i * keys + visible, ds + (i + 1) * keys, real{0});
+    softmax_loops().backward(p + i * keys, ds + i * keys, keys, t.rows[head.row(block.begin + i)],
+                             means[i], a.scale);
   }
   drop(p);
   const auto add = [&](Index rows, Index terms, MatrixView left, MatrixView right, real* to,
