@@ -17,6 +17,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
+// Lane j: x[j stride], for strides of 1 and 2
+Vector load_strided(const real* x, Index stride) {
+  const Tag d;
+  if (stride == 1) return hn::LoadU(d, x);
+  Vector even, odd;
+  hn::LoadInterleaved2(d, x, even, odd);
+  return even;
+}
+
 // Processes as many windows at a time as a vector has lanes, element by element and without
 // branches, since the winner is unpredictable.
 void max(const PoolLine& line, const real* plane, Index start, Index* best) {
@@ -37,8 +46,12 @@ void max(const PoolLine& line, const real* plane, Index start, Index* best) {
         const auto column = hn::Add(begin, all(place));
         const auto inside = hn::Lt(column, end);
         const auto at = hn::IfThenElseZero(inside, hn::Add(column, all(row * line.width)));
-        const Vector v = hn::IfThenElse(hn::RebindMask(d, inside), hn::GatherIndex(d, plane, at),
-                                        hn::Neg(hn::Inf(d)));
+        // Loads are several times as fast as a gather, but must not read beyond the last plane.
+        const real* from = plane + row * line.width + line.begins[first] + place;
+        const bool loads = line.stride > 0 && line.end - from >= line.stride * lanes;
+        const Vector elements =
+            loads ? load_strided(from, line.stride) : hn::GatherIndex(d, plane, at);
+        const Vector v = hn::IfThenElse(hn::RebindMask(d, inside), elements, hn::Neg(hn::Inf(d)));
         const auto wins = hn::Or(hn::Gt(v, greatest), hn::IsNaN(v));
         greatest = hn::IfThenElse(wins, v, greatest);
         winner = hn::IfThenElse(hn::RebindMask(positions, wins), at, winner);
@@ -68,6 +81,21 @@ const PoolLoops& pool_loops() {
   return best;
 }
 
+namespace {
+
+// What PoolLine::stride says.
+Index stride_of(std::span<const PoolWindow> windows) {
+  for (const Index stride : {1, 2}) {
+    const auto irregular = [=](const PoolWindow& a, const PoolWindow& b) {
+      return b.begin - a.begin != stride;
+    };
+    if (std::ranges::adjacent_find(windows, irregular) == windows.end()) return stride;
+  }
+  return 0;
+}
+
+}  // namespace
+
 void max_pool(const PoolSizes& s, const real* x, Index* winners) {
   const auto rows = static_cast<Index>(s.rows.size());
   const auto columns = static_cast<Index>(s.columns.size());
@@ -81,6 +109,7 @@ void max_pool(const PoolSizes& s, const real* x, Index* winners) {
     longest = std::max(longest, s.columns[j].end - s.columns[j].begin);
   }
   for (const PoolWindow& window : s.rows) highest = std::max(highest, window.end - window.begin);
+  const Index stride = stride_of(s.columns);
   const Index line_elements = std::max<Index>(1, highest * s.width);
   parallel_ranges(s.planes * rows, std::max<Index>(1, elements_per_tile / line_elements),
                   [&](Index begin, Index end) {
@@ -91,7 +120,9 @@ void max_pool(const PoolSizes& s, const real* x, Index* winners) {
                                         .width = s.width,
                                         .begins = begins.data(),
                                         .ends = ends.data(),
-                                        .longest = longest},
+                                        .longest = longest,
+                                        .stride = stride,
+                                        .end = x + s.planes * s.height * s.width},
                                        x + plane, plane, winners + line * columns);
                     }
                   });

@@ -35,6 +35,8 @@ struct PoolLine {
   /// arrays there is room for another `lanes` windows, without elements.
   const PoolPosition *begins, *ends;
   Index longest;
+  Index stride;     ///< columns from one begin to the next; 0: neither always 1 nor always 2
+  const real* end;  ///< of all planes
 };
 
 struct PoolLoops {
