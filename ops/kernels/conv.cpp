@@ -154,8 +154,7 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
     }
   });
   std::fill_n(dw, weights, real{0});
-  for (Index task = 0; task < tasks; ++task)
-    reduce().accumulate(partial.data() + task * weights, dw, weights);
+  reduce().accumulate_rows(partial.data(), tasks, weights, dw, weights);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -58,8 +58,7 @@ void sum_over_rows(Matrix shape, AffineGradients d, const Body& body) {
   for (const auto& [total, partial] : {std::pair{d.gain, &gains}, std::pair{d.bias, &biases}}) {
     if (!total) continue;
     std::fill_n(total, shape.columns, real{0});
-    for (Index block = 0; block < blocks; ++block)
-      reduce().accumulate(partial->data() + block * shape.columns, total, shape.columns);
+    reduce().accumulate_rows(partial->data(), blocks, shape.columns, total, shape.columns);
   }
 }
 

@@ -43,19 +43,40 @@ real max(const real* x, Index count) {
   return hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
-void accumulate(const real* x, real* total, Index count) {
+template <Index rows>
+void accumulate_together(const real* x, Index stride, real* total, Index count) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
   Index i = 0;
-  for (; i + lanes <= count; i += lanes)
-    hn::StoreU(hn::Add(hn::LoadU(d, total + i), hn::LoadU(d, x + i)), d, total + i);
-  for (; i < count; ++i) total[i] += x[i];
+  for (; i + lanes <= count; i += lanes) {
+    Vector sum = hn::LoadU(d, total + i);
+    for (Index r = 0; r < rows; ++r) sum = hn::Add(sum, hn::LoadU(d, x + r * stride + i));
+    hn::StoreU(sum, d, total + i);
+  }
+  for (; i < count; ++i)
+    for (Index r = 0; r < rows; ++r) total[i] += x[r * stride + i];
+}
+
+void accumulate(const real* x, real* total, Index count) {
+  accumulate_together<1>(x, 0, total, count);
+}
+
+// Totals stay in a register for some rows, and memory delivers these at the same time.
+void accumulate_rows(const real* x, Index rows, Index stride, real* total, Index count) {
+  constexpr Index together = 8;
+  for (; rows >= together; rows -= together, x += together * stride)
+    accumulate_together<together>(x, stride, total, count);
+  for (; rows > 0; --rows, x += stride) accumulate(x, total, count);
 }
 
 }  // namespace
 
 const Reduce* reduce_here() {
-  static constexpr Reduce loops{.sum = sum, .dot = dot, .max = max, .accumulate = accumulate};
+  static constexpr Reduce loops{.sum = sum,
+                                .dot = dot,
+                                .max = max,
+                                .accumulate = accumulate,
+                                .accumulate_rows = accumulate_rows};
   return &loops;
 }
 
@@ -105,8 +126,8 @@ void sum_columns(const AlongAxis& shape, const real* x, real* y) {
                       const Index width = std::min(column_tile, inner - first);
                       real* total = y + o * inner + first;
                       std::fill_n(total, width, real{0});
-                      for (Index r = 0; r < length; ++r)
-                        reduce().accumulate(x + (o * length + r) * inner + first, total, width);
+                      reduce().accumulate_rows(x + o * length * inner + first, length, inner, total,
+                                               width);
                     }
                   });
 }

@@ -10,7 +10,7 @@ void sum(const AlongAxis& shape, const real* x, real* y);
 /// y (outer, inner) = the greatest elements, NaN where there is one. A task takes some of `outer`.
 void max(const AlongAxis& shape, const real* x, real* y);
 
-/// Loops over one row of consecutive elements.
+/// Loops over rows of consecutive elements.
 struct Reduce {
   real (*sum)(const real* x, Index count);
   real (*dot)(const real* a, const real* b, Index count);
@@ -18,6 +18,8 @@ struct Reduce {
   real (*max)(const real* x, Index count);
   /// total[i] += x[i]
   void (*accumulate)(const real* x, real* total, Index count);
+  /// The same with several rows, one after the other, that begin `stride` elements apart.
+  void (*accumulate_rows)(const real* x, Index rows, Index stride, real* total, Index count);
 };
 const Reduce& reduce();
 
