@@ -141,15 +141,15 @@ inline Normal normal_of(Vector x) {
     lanes[i] = 0.5 * std::erfc(-lanes[i] * 0.7071067811865476);
   return {hn::Load(d, lanes), density};
 #else
-  // erfc(z) = e^(-z^2) t P(t) with t = 1 / (1 + 0.42 z), to a relative error of 1.7e-7. P is a
-  // least-squares fit, weighted towards the largest error.
-  const Vector z = hn::Mul(hn::Abs(x), constant(0.7071067811865476));
-  const Vector t = hn::Div(constant(1), hn::MulAdd(z, constant(0.42), constant(1)));
-  Vector p = constant(7.0235974245e-02);
-  for (const double c : {-3.2027613452e-01, 4.4070532921e-01, -1.3055485962e-01, 2.6875672235e-01,
-                         1.9472221263e-01, 2.3958638399e-01, 2.3682420336e-01})
+  // Phi(-z) = e^(-z^2 / 2) t P(t) for positive z, with t = 1 / (1 + 0.297 z), to a relative error
+  // of 1.7e-7. P is a least-squares fit, weighted towards the largest error.
+  const Vector t = hn::Div(constant(1), hn::MulAdd(hn::Abs(x), constant(0.296984848), constant(1)));
+  Vector p = constant(3.51179871225e-02);
+  for (const double c :
+       {-1.60138067260e-01, 2.20352664605e-01, -6.52774298100e-02, 1.34378361175e-01,
+        9.73611063150e-02, 1.19793191995e-01, 1.18412101680e-01})
     p = hn::MulAdd(p, t, constant(c));
-  const Vector tail = hn::Mul(hn::Mul(constant(0.5), e), hn::Mul(p, t));
+  const Vector tail = hn::Mul(e, hn::Mul(p, t));
   const Vector positive = hn::Sub(constant(1), tail);
   return {hn::IfThenElse(hn::Gt(x, hn::Zero(d)), positive, tail), density};
 #endif

@@ -1,5 +1,6 @@
 #include "tapegrad/ops/norm.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <optional>
@@ -317,6 +318,28 @@ TEST_CASE("columns are normalized as rows are", "[norm]") {
   }
   CHECK(normalize(zeros({0, 3}), both({.axes = {0}})).shape() == Shape{0, 3});
   CHECK(normalize(zeros({3, 0}), both({.axes = {0}})).shape() == Shape{3, 0});
+}
+
+// Kernels take several rows at a time.
+TEST_CASE("the rows of a matrix do not feel each other", "[norm]") {
+  Random random(5);
+  for (const Shape& shape : {Shape{11, 37}, Shape{50, 128}, Shape{6, 1500}}) {
+    const Tensor x = random.normal(shape, 2, 3), g = random.normal(shape);
+    const Tensor gain = random.normal({shape[1]}), bias = random.normal({shape[1]});
+    const std::vector<F> functions{
+        [](const Tensor& in) { return layer_norm(in); },
+        [&](const Tensor& in) { return affine_norm(in, both(rows), gain, bias); }};
+    for (std::size_t i = 0; i < functions.size(); ++i) {
+      const Tensor y = functions[i](x), dx = gradient(functions[i], x, g);
+      for (Index r = 0; r < shape[0]; ++r) {
+        CAPTURE(shape, i, r);
+        const auto row = [&](const Tensor& matrix) { return slice(matrix, 0, r, r + 1); };
+        CHECK(std::ranges::equal(functions[i](row(x)).values(), row(y).values()));
+        const Tensor alone = gradient(functions[i], row(x), row(g));
+        CHECK(std::ranges::equal(alone.values(), row(dx).values()));
+      }
+    }
+  }
 }
 
 TEST_CASE("a constant row has gradient 0 with epsilon outside the root", "[norm]") {

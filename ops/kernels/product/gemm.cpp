@@ -15,9 +15,8 @@ namespace {
 // The number of multiply-adds that make a tile worthwhile.
 constexpr Index smallest_tile = Index{1} << 17;
 
-// Tiles as square as possible, since each reads its part of a and b. A transposed matrix counts
-// twice, since each tile rearranges its part. Tiling does not change rounding: an element is summed
-// in the same order in any tile.
+// Tiles as square as possible, since each reads its part of a and b; a transposed matrix counts
+// twice. Tiling does not change rounding: an element is summed in the same order in any tile.
 struct Tiles {
   Index rows, columns;  // of one tile
   Index down, across;   // number of tiles
