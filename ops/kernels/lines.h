@@ -17,7 +17,7 @@ struct Matrix {
   Index count(Lines lines) const { return lines == Lines::rows ? rows : columns; }
 };
 
-/// y = normalized x. inverses and slopes: what RowScale holds, for each line.
+/// y = normalized x. inverses and slopes: two numbers of each line for the backward pass (norm.h).
 void normalize(const RowNorm& norm, Lines lines, Matrix shape, const real* x, real* y,
                real* inverses, real* slopes);
 /// dx, given the gradient g of y.
