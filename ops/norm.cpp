@@ -73,7 +73,7 @@ struct NormalizeLines {
   Lines lines;
   bool centered;
   NormOptions options;
-  Tensor inverses = {}, slopes = {};  // of each line, as in kernels::RowScale
+  Tensor inverses = {}, slopes = {};  // of each line, as in kernels::NormLoops
 
   Tensor definition(const Operands<1>& in) const {
     const NormField line{.axes = {lines == Lines::rows ? -1 : 0}};
