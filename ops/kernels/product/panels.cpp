@@ -212,6 +212,7 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
     if (!stays(vectors, columns))
       copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
+  // The rows of a single panel are whole anyway.
   const Index most = n <= widest * lanes() ? m : rows_at_a_time(k, widest);
   for (Index row = 0; row < m; row += most) {
     const Index rows = std::min(m - row, most);
