@@ -216,10 +216,13 @@ void backward_block(const Block& block, const Gradients& t, const TransposedHead
   all_v.multiply(block, t.g, ds);
   drop(ds);
   for (Index i = 0; i < queries; ++i) {
+    real *p_row = p + i * keys, *ds_row = ds + i * keys;
+    softmax_loops().backward(p_row, ds_row, keys, t.rows[head.row(block.begin + i)], means[i],
+                             a.scale);
+    // Not left to the weights of hidden keys, which are 0: a NaN in the row would reach these keys.
     const Index visible = block.visible(block.begin + i);
-    std::fill(ds + i * keys + visible, ds + (i + 1) * keys, real{0});
-    softmax_loops().backward(p + i * keys, ds + i * keys, keys, t.rows[head.row(block.begin + i)],
-                             means[i], a.scale);
+    std::fill(p_row + visible, p_row + keys, real{0});
+    std::fill(ds_row + visible, ds_row + keys, real{0});
   }
   drop(p);
   const auto add = [&](Index rows, Index terms, MatrixView left, MatrixView right, real* to,

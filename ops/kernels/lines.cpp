@@ -25,7 +25,7 @@ void for_rows(Matrix shape, const Body& body) {
 // Divides such a range into groups of rows, which later passes find in the first-level cache.
 template <class Body>
 void for_groups(Index first, Index count, Index columns, const Body& body) {
-  const Index group = std::max<Index>(4, 2048 / columns), end = first + count;
+  const Index group = std::max(rows_at_once, 2048 / columns), end = first + count;
   for (; first < end; first += group) body(first, std::min(end - first, group));
 }
 

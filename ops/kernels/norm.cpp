@@ -35,10 +35,6 @@ Scale scale_of(const RowNorm& norm, real moment) {
   return {1 / scale, moment > 0 ? scale / (std::sqrt(moment) * norm.divisor) : 0};
 }
 
-// A statistic is a chain of dependent instructions, longer than the pass over a row takes. Those of
-// neighbouring rows are computed before the first is used, so that they overlap.
-constexpr Index rows_at_once = 4;
-
 // Calls body(first, std::integral_constant<Index, count>) for groups of neighbouring rows.
 template <class Body>
 void for_rows(Index rows, const Body& body) {

@@ -44,6 +44,32 @@ TEST_CASE("rotary positions keep lengths and see distances only", "[attention]")
   CHECK_THROWS_WITH(rotary(zeros({1, 1, 6}), 2), Contains("even"));
 }
 
+// Hidden pairs have the weight 0, but 0 times NaN is NaN.
+TEST_CASE("a NaN in a query or its gradient does not reach keys that it may not see",
+          "[attention]") {
+  const Index T = 40, spoilt = 5;
+  Random random(15);
+  const Shape shape{1, T, 4};
+  const Tensor q = random.normal(shape), k = random.normal(shape), v = random.normal(shape);
+  const Tensor seed = random.normal(shape);
+  const auto with_nan = [&](const Tensor& x) {
+    Tensor copy(shape, x.values());
+    copy.mutable_data()[spoilt * 4] = std::numeric_limits<real>::quiet_NaN();
+    return copy;
+  };
+  const auto gradients = [&](const Tensor& queries, const Tensor& g) {
+    return vjp([](const auto& in) { return attention(in[0], in[1], in[2], {.causal = true}); },
+               {queries, k, v}, g);
+  };
+  const auto nans_after = [&](const Tensor& x) {
+    return std::ranges::count_if(x.values().subspan((spoilt + 1) * 4),
+                                 [](real value) { return std::isnan(value); });
+  };
+  CHECK(nans_after(gradients(with_nan(q), seed)[2]) == 0);  // of the values
+  CHECK(nans_after(gradients(q, with_nan(seed))[1]) == 0);  // of the keys
+  CHECK(std::isnan(gradients(q, with_nan(seed))[1].data()[0]));
+}
+
 TEST_CASE("dropout of attention's weights draws what its definition draws", "[attention]") {
   Random random(14);
   const Tensor q = random.normal({2, 5, 4}), k = random.normal({2, 7, 4}),

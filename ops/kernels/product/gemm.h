@@ -41,9 +41,9 @@
 // and far apart.
 //
 // Threads: each thread computes one tile alone, with panels of its own. A tile reads its rows of a
-// and its columns of b, so a square one reads the least for its area. A transposed matrix is also
-// rearranged, so its side of a tile is the shorter one. A tile has at least 2^17 multiply-adds,
-// since waking a thread takes time.
+// and its columns of b, so a square one reads the least for its area. Most transposed
+// matrices are also rearranged, so their side of a tile is the shorter one. A tile has at least
+// 2^17 multiply-adds, since waking a thread takes time.
 //
 // Rounding: tiling does not change it. Tiles, panels and blocks cut rows and columns only. An
 // element is one chain of multiply-adds over k, from the first term to the last, wherever it lies,
