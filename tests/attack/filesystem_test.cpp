@@ -14,7 +14,7 @@
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 namespace fs = std::filesystem;
 
 namespace {

@@ -18,7 +18,7 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using Json = nlohmann::json;
 
 namespace {

@@ -18,7 +18,7 @@ TEST_CASE("names stand beside those of other libraries", "[names]") {
   const Tensor y = sum(pow(max(abs(exp(log(sqrt(square(x))))), 1), 2.0)) + norm(x) - min(x);
   const json exported = json::parse(as_json(tape));
   CHECK(exported.at("nodes").size() > 8);
-  CHECK_THAT(as_dot(tape), Catch::Matchers::StartsWith("digraph"));
+  CHECK_THAT(as_dot(tape), Catch::StartsWith("digraph"));
   CHECK(grad(y, x).shape() == Shape{2, 2});
   CHECK(sort(x).values.shape() == x.shape());
   vector<Tensor> total;

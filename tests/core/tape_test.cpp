@@ -18,7 +18,7 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 TEST_CASE("a tape lives in a scope and nowhere else", "[tape]") {
   STATIC_REQUIRE_FALSE(std::is_copy_constructible_v<Tape>);

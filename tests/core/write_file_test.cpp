@@ -25,7 +25,7 @@
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 using namespace tapegrad::testing;
 namespace fs = std::filesystem;
 

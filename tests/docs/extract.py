@@ -14,6 +14,12 @@ root, out = map(pathlib.Path, sys.argv[1:])
 out.mkdir(parents=True, exist_ok=True)
 
 
+def write(path, text):
+    """A file that stays as it is keeps its time, so that it isn't compiled again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def squeezed(code):
     return "\n".join(line.strip() for line in code.splitlines() if line.strip())
 
@@ -41,8 +47,8 @@ for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
         name = f"{page.stem}_{number}"
         if "int main" in code:
             program = with_lines(code, page.read_text()) if page.stem == "glossary" else code
-            (out / f"{name}.cpp").write_text(program)
-            (out / f"{name}.txt").write_text(output)
+            write(out / f"{name}.cpp", program)
+            write(out / f"{name}.txt", output)
             print(name)
         elif not any(squeezed(code) in source for source in sources):
             wrong.append(f"{page.name}: this code stands in no source file:\n{code}")

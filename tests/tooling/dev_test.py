@@ -1,6 +1,7 @@
 """./dev, with programs in the place of cmake, dpkg-query and sudo. Usage: dev_test.py ROOT"""
 
 import contextlib
+import fcntl
 import os
 import pathlib
 import pwd
@@ -15,7 +16,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1))
 
 # The tools that ./dev needs; it finds no others that a machine may have, such as sudo.
-TOOLS = "awk bash cat dirname env grep mkdir mktemp mv nproc rm sed tail tee".split()
+TOOLS = "awk bash cat dirname env flock grep mkdir mktemp mv nproc rm sed tail tee true".split()
 
 # Configures silently and builds the program again.
 CMAKE = """
@@ -37,7 +38,7 @@ class Dev(unittest.TestCase):
         for tool in TOOLS:
             (self.tools / tool).symlink_to(shutil.which(tool))
         self.tool("cmake", CMAKE)
-        self.tool("dpkg-query", 'echo "install ok installed"')
+        self.lack()
         self.tool("id", "echo 1000")
         shutil.copy(ROOT / "dev", self.root)
         (self.root / "examples").mkdir()
@@ -52,6 +53,13 @@ class Dev(unittest.TestCase):
         path = self.tools / name
         path.write_text(f"#!{shutil.which('bash')}\n{script}\n")
         path.chmod(0o755)
+
+    def lack(self, *packages):
+        """A machine that has all packages but these."""
+        self.tool("dpkg-query", f"""
+for package; do
+  case " {' '.join(packages)} " in *" $package "*) ;; *) echo "$package install ok installed" ;; esac
+done""")
 
     def dev(self, *words, code, stderr=subprocess.PIPE, user=None, **environment):
         result = subprocess.run([self.root / "dev", *(words or ["run", "toy"])], text=True, user=user,
@@ -221,23 +229,95 @@ while :; do sleep 0.01; done""")
         else:
             self.build.chmod(stat.S_IRUSR | stat.S_IXUSR)
             result = self.dev(code=1)
-        self.assertIn("dev: cannot write build/release.log", result.stderr)
+        self.assertIn("dev: cannot write build/lock; make it writable", result.stderr)
+
+    def test_a_second_build_waits_and_leaves_the_log_alone(self):
+        log = self.build / "release.log"
+        log.write_text("of the first\n")
+        with open(self.build / "lock", "w") as first:
+            fcntl.flock(first, fcntl.LOCK_EX)
+            second = subprocess.Popen([self.root / "dev", "run", "toy"], text=True, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, env={"PATH": str(self.tools)})
+            self.assertEqual(second.stderr.readline(), "dev: waiting for another ./dev in this clone\n")
+            self.assertEqual(log.read_text(), "of the first\n")
+        self.assertEqual(second.communicate(timeout=60)[0], "new\n")
+
+    def test_a_program_that_runs_keeps_nobody_waiting(self):
+        self.tool("cmake", CMAKE.replace("echo new", f"flock -n {self.build}/lock true && echo free"))
+        self.assertEqual(self.dev(code=0).stdout, "free\n")
+
+    def test_it_configures_again_only_after_a_change(self):
+        asked = self.root / "asked"
+        self.tool("cmake", f'[ "$1" = --build ] || echo "$*" >>{asked}\n' + CMAKE)
+        presets = self.root / "CMakePresets.json"
+        presets.touch()
+
+        def configurations(**environment):
+            asked.write_text("")
+            self.dev(code=0, **environment)
+            return asked.read_text()
+
+        plain, strict = (f"--preset release -DCMAKE_CXX_FLAGS={flags}\n" for flags in ("", "-Werror"))
+        self.assertEqual(configurations(), plain)
+        self.assertEqual(configurations(), "")
+        self.assertEqual(configurations(CXXFLAGS="-Werror"), strict)
+        self.assertEqual(configurations(CXXFLAGS="-Werror"), "")
+        self.assertEqual(configurations(), plain)
+        later = (self.build / "release/configured").stat().st_mtime + 1
+        os.utime(presets, (later, later))
+        self.assertEqual(configurations(), plain)
+        self.tool("ccache", "")
+        self.assertIn("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", configurations())
+
+    def test_code_of_the_pages_that_did_not_change_is_not_written_again(self):
+        out = self.root / "code"
+        (self.root / "README.md").write_text("```cpp\nint main() {}\n```\n")
+        extract = [sys.executable, "-B", ROOT / "tests/docs/extract.py", self.root, out]
+        subprocess.run(extract, check=True, stdout=subprocess.DEVNULL)
+        for file in out.iterdir():
+            os.utime(file, (0, 0))
+        subprocess.run(extract, check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual([file.stat().st_mtime for file in out.iterdir()], [0, 0])
+
+    def test_every_command_has_help(self):
+        for command in ("test", "arm", "build", "run", "cluster", "try", "lab", "fuzz", "data", "docs", "pictures",
+                        "reference", "site", "format"):
+            self.assertIn("Usage: ./dev", self.dev(command, "--help", code=0).stdout)
+        self.tool("cmake", CMAKE.replace("echo new", "echo help of a program: $1"))
+        self.assertEqual(self.dev("run", "toy", "--help", code=0).stdout, "help of a program: --help\n")
+
+    def test_whoever_reads_the_help_may_stop(self):
+        ours, theirs = os.pipe()
+        os.close(ours)
+        self.assertEqual(subprocess.run([self.root / "dev", "--help"], stdout=theirs, stderr=subprocess.PIPE,
+                                        env={"PATH": str(self.tools)}).returncode, 0)
+        os.close(theirs)
 
     def test_missing_packages_are_named_where_they_cannot_be_installed(self):
-        self.tool("dpkg-query", 'case "$*" in *g++ | *catch2) ;; *) echo "install ok installed" ;; esac')
+        self.lack("g++", "catch2")
         line = "as root: apt-get install g++ catch2\n"
-        self.assertIn(line, self.dev(code=1).stderr)
+        self.assertIn(line, self.dev("test", code=1).stderr)
         self.tool("sudo", "exit 1")
-        self.assertIn(line, self.dev(code=1).stderr)
+        self.assertIn(line, self.dev("test", code=1).stderr)
+
+    def test_a_program_needs_only_packages_of_its_own(self):
+        self.lack("catch2", "libopenblas-dev", "liblapacke-dev", "libsentencepiece-dev")
+        self.dev(code=0)
+        self.add_experiments("toys")
+        self.assertIn("install libopenblas-dev liblapacke-dev\n", self.dev("run", "toys", code=1).stderr)
+        (self.root / "examples/translate.cpp").write_text("int main() {}\n")
+        self.assertIn("install libsentencepiece-dev\n", self.dev("run", "translate", code=1).stderr)
+        self.assertIn("install catch2 libopenblas-dev liblapacke-dev libsentencepiece-dev\n",
+                      self.dev("build", code=1).stderr)
 
     def test_arm_needs_packages_of_its_own(self):
-        self.tool("dpkg-query", 'case "$*" in *aarch64* | *qemu*) ;; *) echo "install ok installed" ;; esac')
+        self.lack("g++-aarch64-linux-gnu", "qemu-user")
         self.dev(code=0)
         self.assertIn("apt-get install g++-aarch64-linux-gnu qemu-user\n",
                       self.dev("build", "arm64", code=1).stderr)
 
     def test_missing_packages_are_installed_by_sudo(self):
-        self.tool("dpkg-query", 'case "$*" in *zlib1g-dev) ;; *) echo "install ok installed" ;; esac')
+        self.lack("zlib1g-dev")
         self.tool("sudo", 'echo "sudo $*"')
         result = self.dev(code=0)
         self.assertEqual(result.stdout, "new\n")
@@ -272,7 +352,7 @@ while :; do sleep 0.01; done""")
     def test_unknown_fuzzers_and_a_missing_runtime_are_named(self):
         self.fuzzer("one", "")
         self.assertIn("unknown fuzzer two; available: one\n", self.dev("fuzz", "two", code=2).stderr)
-        self.tool("dpkg-query", 'case "$*" in *libclang-rt*) ;; *) echo "install ok installed" ;; esac')
+        self.lack("libclang-rt-14-dev")
         self.assertIn("as root: apt-get install libclang-rt-14-dev\n", self.dev("fuzz", code=1).stderr)
 
 

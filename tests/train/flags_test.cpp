@@ -13,7 +13,7 @@
 #include "tapegrad/train/flags.h"
 
 using namespace tapegrad;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 
@@ -91,7 +91,7 @@ TEST_CASE("numbers that do not fit are refused in words", "[flags]") {
     const auto [code, said] = run(words);
     INFO(said);
     CHECK(code == 2);
-    CHECK_THAT(said, Catch::Matchers::StartsWith(message));
+    CHECK_THAT(said, Catch::StartsWith(message));
   }
   CHECK(run({"--rate", "1e-300", "--floor", "0", "--count", "1048576", "--sizes", "1,9", "--seed",
              "18446744073709551615", "--warmup", "9223372036854775807"})

@@ -10,7 +10,7 @@
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
-using Catch::Matchers::Contains;
+using Catch::Contains;
 
 namespace {
 
