@@ -81,7 +81,8 @@ void draw_form(Drawing& drawing, const Panel& panel, const Tensor& dx, const Ten
                   "small middle faint");
   const double right = panel.corner.x + panel.width;
   drawing.words({right, middle + 12}, fmt::format("mean {:.2f}", std::abs(center)), "end red");
-  drawing.words({right, middle + 31}, fmt::format("variance {:.2f}", var(dx).item()), "end blue");
+  drawing.words({right, middle + 31}, fmt::format("variance {:.3f}", mean(var(dx, -1)).item()),
+                "end blue");
 }
 
 std::string four_forms() {
@@ -109,7 +110,10 @@ std::string four_forms() {
   };
   row(225, {"mean", "attached:", "re-centered"}, {nothing, scale_only});
   row(385, {"mean", "detached:", "not centered"}, {mean_only, both_parts});
-  drawing.words({20, 422}, "4096 rows of 64 numbers, g = 1 + 1.5 y + noise", "small faint");
+  drawing.words(
+      {20, 422},
+      "4096 rows of 64 numbers, g = 1 + 1.5 y + noise; mean and variance of a row, averaged",
+      "small faint");
   return drawing.svg();
 }
 
