@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,27 +10,43 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+/// The words of columns of text, by the column's name: word i has the number i.
+/// Example: `const CsvWords words{{"size", {"small", "large"}}}`
+using CsvWords = std::map<std::string, std::vector<std::string>>;
+
 struct CsvOptions {
   bool header = false;   ///< the first line has the names of the columns
   char separator = ',';  ///< of the fields of a line; no quote and no line end
+  bool missing = false;  ///< empty fields are NaN
+  CsvWords words = {};   ///< columns of text; one without words takes those of the file
 };
 
 /// Example: `const CsvTable table = read_csv("table.csv", {.header = true}); table.names[0]`
 struct CsvTable {
   Tensor values;                   ///< (rows, columns)
   std::vector<std::string> names;  ///< of the columns; empty without a header
+  CsvWords words;                  ///< with the numbers that `values` has for them
 };
 
-/// Reads a file of numbers separated by commas, plain or gzipped (RFC 4180).
+/// Reads a table separated by commas, plain or gzipped (RFC 4180).
 ///
 ///     const CsvTable table = read_csv("wine.csv", {.header = true, .separator = ';'});
 ///
-/// Numbers are decimal, such as -1, 0.5 or 2e-3; nan, inf and -inf are read in any case. They are
-/// rounded to `real`. Blanks around a number are skipped, and so is a byte order mark. Any field
-/// may be quoted. Lines end with \n or \r\n; the last one need not. Throws DataError, naming file
-/// and line, for a file without lines, for lines of different numbers of fields, empty ones among
-/// them, for a field that is empty or no number, for a number out of range and for a quoted field
-/// that does not end; ArgumentError for a separator that cannot be one.
+/// Numbers are decimal, such as -1, +0.5 or 2e-3; nan, inf and -inf are read in any case. They are
+/// rounded to `real`. Blanks around a field are skipped, and so are a byte order mark and blank
+/// lines at the end. Any field may be quoted. Lines end with \n or \r\n; the last one need not.
+///
+/// A column of text becomes numbers: those of its words in the order in which they appear, or in
+/// the order given. Keep them, such as in the notes of a checkpoint, to read other files by them:
+///
+///     const CsvTable table = read_csv("train.csv", {.header = true, .words = {{"color", {}}}});
+///     const CsvTable test = read_csv("test.csv", {.header = true, .words = table.words});
+///
+/// Throws DataError, naming file and line, for a file without lines, for lines of different numbers
+/// of fields, blank ones among them, for an empty field unless it may be `missing`, for one that is
+/// no number or none of the given words, for a number out of range and for a quoted field that does
+/// not end; for a column of text that the header does not name; ArgumentError for a separator that
+/// cannot be one.
 /// Example: `read_csv("table.csv", {.header = true}).values`
 CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options = {});
 

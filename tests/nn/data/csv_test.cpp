@@ -68,9 +68,16 @@ TEST_CASE("what is no table of numbers is refused by file and line", "[data][fil
   refused("a,b\n1\n", "line 2 has 1 fields, not 2", with_header);
   refused("\"a\n\",b\n1\n", "line 3 has 1 fields, not 2", with_header);
   refused("a,b\n1,2\n", "line 1 has a field that is not a number: \"a\"; if it is the name of");
-  for (const char* text : {"1,\n", ",1\n", "1,2\n\n", "1,2\n+3,4\n", "1,0x1\n", "1,2 3\n", "1,2\r",
-                           "1,nan(2)\n", "1,\"\"\n", "1,na\n", "1,-\n", "1,1e\n", "1,1\"2\"\n"})
+  for (const char* text : {"1,2\n+-3,4\n", "1,++2\n", "1,+\n", "1,0x1\n", "1,2 3\n", "1,2\r",
+                           "1,nan(2)\n", "1,na\n", "1,-\n", "1,1e\n", "1,1\"2\"\n"})
     refused(text, "has a field that is not a number");
+  for (const char* text : {"1,\n", ",1\n", "1, \n", "1,\"\"\n", "1,2\n\n3,4\n"})
+    refused(text, "has an empty field; set `missing` to read it as NaN");
+  refused("1,2\n3,red\n", "\"red\"; if its column is one of text, name it in `words`");
+  refused("a\n1\n", "its header has no column b", {.header = true, .words = {{"b", {}}}});
+  refused("1\n", "its header has no column b", {.words = {{"b", {}}}});
+  refused("a\nx\n", "line 2: x is none of the 2 words of column a",
+          {.header = true, .words = {{"a", {"y", "z"}}}});
   refused("1,2\n1e999,2\n", "line 2 has a number out of range: 1e999");
   if (sizeof(real) == 4) refused("1e300", "line 1 has a number out of range: 1e300");
   refused("1,\"2\n", "line 1 has a quoted field without an end");
@@ -81,6 +88,33 @@ TEST_CASE("what is no table of numbers is refused by file and line", "[data][fil
   CHECK_THROWS_AS(read_csv("missing.csv"), DataError);
   for (const char separator : {'"', '\n', '\r'})
     CHECK_THROWS_AS(read("1,2", {.separator = separator}), ArgumentError);
+}
+
+TEST_CASE("signs, tiny numbers and blank lines at the end are read", "[data][files]") {
+  for (const char* text : {"+1,1e-400\n", "1,-0.0\n\n\n", "1,0\r\n\r\n"}) {
+    INFO(text);
+    const CsvTable table = read(text);
+    CHECK(table.values.shape() == Shape{1, 2});
+    CHECK(values_of(table) == std::vector<real>{1, 0});
+  }
+  CHECK(read("7\n\n").values.shape() == Shape{1, 1});
+}
+
+TEST_CASE("empty fields are NaN where they may be missing", "[data][files]") {
+  const std::vector<real> values = values_of(read("1,,3\n,\"\",6\n", {.missing = true}));
+  for (const std::size_t i : {1, 3, 4}) CHECK(std::isnan(values[i]));
+  CHECK(values[0] + values[2] + values[5] == 10);
+}
+
+TEST_CASE("columns of text are the numbers of their words", "[data][files]") {
+  const std::string text = "color,n\nred,1\n\"blue, dark\",2\n red ,3\n,4\n";
+  const CsvTable table = read(text, {.header = true, .words = {{"color", {}}}});
+  CHECK(values_of(table) == std::vector<real>{0, 1, 1, 2, 0, 3, 2, 4});
+  const CsvWords words{{"color", {"red", "blue, dark", ""}}};
+  CHECK(table.words == words);
+  const CsvTable other = read("n,color\n7,\n8,red\n", {.header = true, .words = words});
+  CHECK(values_of(other) == std::vector<real>{7, 2, 8, 0});
+  CHECK(other.words == words);
 }
 
 TEST_CASE("a gzipped table is read", "[data][files]") {
