@@ -4,6 +4,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tapegrad/core/parallel.h"
@@ -97,9 +98,10 @@ TEST_CASE("products are the same for any number of threads", "[ops][threads]") {
   const Tensor g = random.normal({rows, 1030});
   // Tiles of this one are thin: the whole is not.
   const Tensor few = random.normal({18, 4096}), fewer = random.normal({16, 4096});
+  const Tensor wide = random.normal({70, 9001}), tall = random.normal({9001, 50});
   const auto products = [&] {
     return std::vector{matmul(x, w), matmul(g, w, {.b = true}), matmul(x, g, {.a = true}),
-                       matmul(few, fewer, {.b = true})};
+                       matmul(few, fewer, {.b = true}), matmul(wide, tall)};
   };
   const int before = threads();
   set_threads(1);
@@ -127,4 +129,23 @@ TEST_CASE("a vector is a row on the left and a column on the right", "[ops]") {
     CHECK(check_gradient(product, {a, b}));
     CHECK(check_second_gradient(product, {a, b}));
   }
+}
+
+// Sums of equal terms: each rounding has the same sign, so errors add up.
+TEST_CASE("the error of a product does not grow with its length", "[ops]") {
+  constexpr double bound = 4e-6 * std::numeric_limits<real>::epsilon() / 1.2e-7;
+  const real x = real{0.1};
+  for (const Index k : {1000, 10'000, 100'000})
+    for (const Index m : {3, 12, 24})  // thin, one panel, turned around
+      for (const bool of_a : {false, true})
+        for (const bool of_b : {false, true}) {
+          INFO(m << " rows, " << k << " terms, transposed " << of_a << of_b);
+          const Tensor a = full(of_a ? Shape{k, m} : Shape{m, k}, x);
+          const Tensor b = full(of_b ? Shape{9, k} : Shape{k, 9}, x);
+          const double sum = static_cast<double>(k) * static_cast<double>(x) * x;
+          const Tensor one = matmul(a, b, {of_a, of_b});
+          const Tensor many = matmul(stack({a, a}, 0), stack({b, b}, 0), {of_a, of_b});
+          for (const Tensor& c : {one, many})
+            for (const real each : c.values()) CHECK(std::abs(each - sum) < bound * sum);
+        }
 }

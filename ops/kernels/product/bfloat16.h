@@ -4,9 +4,10 @@
 
 // Products of numbers in bfloat16, which has the 8 exponent bits of a float and 8 significant bits.
 // The product of two such numbers is exact in a float, so c is what the loops for floats give for
-// rounded operands: one chain of additions over k. AVX512_BF16 gives the same bits, twice the
+// rounded operands, and is summed like it (gemm.h). AVX512_BF16 gives the same bits, twice the
 // multiply-adds in an instruction. AMX gives sums in another order, 16 times the multiply-adds.
-// Numbers too small for a normal float count as 0.
+// Operands too small for a normal float count as 0. Products and sums that are so small count as 0
+// in AVX512_BF16 and AMX, which no setting changes, and are kept by float operations.
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 

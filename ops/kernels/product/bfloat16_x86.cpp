@@ -32,7 +32,7 @@ constexpr Index block_lines = 16, block_terms = 32, block_pairs = block_lines * 
 constexpr Index square = 2 * block_lines;
 
 // Pieces of a and b that fit the second-level cache together.
-constexpr Index most_terms = 1024, rows_at_a_time = 256, columns_at_a_time = 512;
+constexpr Index most_terms = 4 * chain, rows_at_a_time = 256, columns_at_a_time = 512;
 
 constexpr Index blocks_of(Index count, Index size) { return (count + size - 1) / size; }
 
@@ -115,33 +115,41 @@ void pack(const Lines& lines, Index first_term, Index terms, bool by_terms, Pair
 using Square = void (*)(Index depth, const Pair* a, const Pair* b, Start start, real* c,
                         Index c_stride);
 
+// to = sum + start, if there is one
+[[gnu::target("avx512f")]] inline void store_sum(__m512 sum, const real* start, real* to) {
+  _mm512_storeu_ps(to, start ? _mm512_add_ps(sum, _mm512_loadu_ps(start)) : sum);
+}
+
 [[gnu::target("avx512f,avx512bf16")]] void square_by_avx512(Index depth, const Pair* a,
                                                             const Pair* b, Start start, real* c,
                                                             Index c_stride) {
   constexpr Index rows = 8;
   for (Index row = 0; row < square; row += rows) {
     const Pair* left = a + row / block_lines * depth * block_pairs + row % block_lines * 16;
-    __m512 sums[rows][2];
-    for (Index r = 0; r < rows; ++r)
-      for (Index half = 0; half < 2; ++half)
-        sums[r][half] = start.values
-                            ? _mm512_loadu_ps(start.from(row + r, half * block_lines).values)
-                            : _mm512_setzero_ps();
-    for (Index block = 0; block < depth; ++block, left += block_pairs) {
-      const Pair* right = b + block * block_pairs;
-      for (Index pair = 0; pair < 16; ++pair) {
-        const auto first = (__m512bh)_mm512_load_si512(right + pair * 16);
-        const auto second = (__m512bh)_mm512_load_si512(right + depth * block_pairs + pair * 16);
-        for (Index r = 0; r < rows; ++r) {
-          const auto factor = (__m512bh)_mm512_set1_epi32(static_cast<int>(left[r * 16 + pair]));
-          sums[r][0] = _mm512_dpbf16_ps(sums[r][0], factor, first);
-          sums[r][1] = _mm512_dpbf16_ps(sums[r][1], factor, second);
+    Start from = start;
+    Index block = 0;
+    do {  // chain by chain, even without terms
+      __m512 sums[rows][2];
+      for (Index r = 0; r < rows; ++r) sums[r][0] = sums[r][1] = _mm512_setzero_ps();
+      const Index last = std::min(depth, block + chain / block_terms);
+      for (; block < last; ++block, left += block_pairs) {
+        const Pair* right = b + block * block_pairs;
+        for (Index pair = 0; pair < 16; ++pair) {
+          const auto first = (__m512bh)_mm512_load_si512(right + pair * 16);
+          const auto second = (__m512bh)_mm512_load_si512(right + depth * block_pairs + pair * 16);
+          for (Index r = 0; r < rows; ++r) {
+            const auto factor = (__m512bh)_mm512_set1_epi32(static_cast<int>(left[r * 16 + pair]));
+            sums[r][0] = _mm512_dpbf16_ps(sums[r][0], factor, first);
+            sums[r][1] = _mm512_dpbf16_ps(sums[r][1], factor, second);
+          }
         }
       }
-    }
-    for (Index r = 0; r < rows; ++r)
-      for (Index half = 0; half < 2; ++half)
-        _mm512_storeu_ps(c + (row + r) * c_stride + half * block_lines, sums[r][half]);
+      for (Index r = 0; r < rows; ++r)
+        for (Index half = 0; half < 2; ++half)
+          store_sum(sums[r][half], from.from(row + r, half * block_lines).values,
+                    c + (row + r) * c_stride + half * block_lines);
+      from = {c, c_stride};
+    } while (block < depth);
   }
 }
 
@@ -152,23 +160,15 @@ struct alignas(64) TileSizes {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-[[gnu::target("amx-tile,amx-bf16")]] void square_by_amx(Index depth, const Pair* a, const Pair* b,
-                                                        Start start, real* c, Index c_stride) {
+[[gnu::target("avx512f,amx-tile,amx-bf16")]] void square_by_amx(Index depth, const Pair* a,
+                                                                const Pair* b, Start start, real* c,
+                                                                Index c_stride) {
   static constexpr TileSizes sizes;
   _tile_loadconfig(&sizes);
-  const Index bytes = c_stride * static_cast<Index>(sizeof(real));
-  const Index start_bytes = start.stride * static_cast<Index>(sizeof(real));
-  if (start.values) {
-    _tile_loadd(0, start.values, start_bytes);
-    _tile_loadd(1, start.from(0, block_lines).values, start_bytes);
-    _tile_loadd(2, start.from(block_lines, 0).values, start_bytes);
-    _tile_loadd(3, start.from(block_lines, block_lines).values, start_bytes);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
   const Index next = depth * block_pairs;
   for (Index block = 0; block < depth; ++block, a += block_pairs, b += block_pairs) {
     _tile_loadd(4, a, 64);
@@ -180,11 +180,19 @@ struct alignas(64) TileSizes {
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }
-  _tile_stored(0, c, bytes);
-  _tile_stored(1, c + block_lines, bytes);
-  _tile_stored(2, c + block_lines * c_stride, bytes);
-  _tile_stored(3, c + block_lines * c_stride + block_lines, bytes);
+  alignas(64) real sums[square * square];
+  real* const to = start.values ? sums : c;
+  const Index to_stride = start.values ? square : c_stride;
+  const Index bytes = to_stride * static_cast<Index>(sizeof(real));
+  _tile_stored(0, to, bytes);
+  _tile_stored(1, to + block_lines, bytes);
+  _tile_stored(2, to + block_lines * to_stride, bytes);
+  _tile_stored(3, to + block_lines * to_stride + block_lines, bytes);
   _tile_release();
+  for (Index row = 0; row < square && start.values; ++row)
+    for (Index column = 0; column < square; column += block_lines)
+      store_sum(_mm512_load_ps(sums + row * square + column), start.from(row, column).values,
+                c + row * c_stride + column);
 }
 
 // The same at the end of rows or columns, by way of a whole square.

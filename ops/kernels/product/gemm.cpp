@@ -8,6 +8,8 @@
 #include "tapegrad/ops/kernels/product/bfloat16.h"
 #include "tapegrad/ops/kernels/product/panels.h"
 #include "tapegrad/ops/kernels/product/thin.h"
+#include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/scratch.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
@@ -15,14 +17,19 @@ namespace {
 // The number of multiply-adds that make a tile worthwhile.
 constexpr Index smallest_tile = Index{1} << 17;
 
+// Terms that are not halved, and the elements of a tile whose terms are: a half has sums of its
+// own.
+constexpr Index most_terms = 4096, most_sums = Index{1} << 20;
+
 // Tiles as square as possible, since each reads its part of a and b; a transposed matrix counts
-// twice. Tiling does not change rounding: an element is summed in the same order in any tile.
+// twice.
 struct Tiles {
   Index rows, columns;  // of one tile
   Index down, across;   // number of tiles
 };
 Tiles tiles_for(Index m, Index n, Index k, bool a_transposed, bool b_transposed) {
-  const Index count = std::clamp<Index>(m * n * k / smallest_tile, 1, threads());
+  const Index count = std::max(std::clamp<Index>(m * n * k / smallest_tile, 1, threads()),
+                               k > most_terms ? (m * n + most_sums - 1) / most_sums : 1);
   const Index height = a_transposed ? 2 * m : m, width = b_transposed ? 2 * n : n;
   const double square = std::sqrt(static_cast<double>(count * height) / static_cast<double>(width));
   const Index down = std::clamp<Index>(std::lround(square), 1, count);
@@ -52,7 +59,7 @@ void multiply_thin(Index m, Index n, Index k, MatrixView a, MatrixView b, Start 
   thin_loops().dots(m, n, k, a.values, a.stride, b.values, b.stride, accumulate, c, c_stride);
 }
 
-// How the tiles of a product are computed. Its whole shape decides.
+// How the terms of a product that are not halved are added. Its whole shape decides.
 Multiply multiply_for(Index m, Index k, const MatrixView& a, const MatrixView& b,
                       Precision precision) {
   if (precision == Precision::bfloat16) return bfloat16_product();
@@ -60,12 +67,23 @@ Multiply multiply_for(Index m, Index k, const MatrixView& a, const MatrixView& b
                                                              : panel_loops().multiply;
 }
 
+// c = start + a b on the calling thread, the terms halved until they are few.
+void multiply_halves(Multiply multiply, Index m, Index n, Index k, MatrixView a, MatrixView b,
+                     Start start, real* c, Index c_stride) {
+  if (k <= most_terms) return multiply(m, n, k, a, b, start, c, c_stride);
+  const Index half = (k / 2 + chain - 1) / chain * chain;
+  multiply_halves(multiply, m, n, half, a, b, start, c, c_stride);
+  const Scratch second(m * n);
+  multiply_halves(multiply, m, n, k - half, a.from(0, half), b.from(half, 0), {}, second.data(), n);
+  for (Index i = 0; i < m; ++i) reduce().accumulate(second.data() + i * n, c + i * c_stride, n);
+}
+
 }  // namespace
 
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                  Index c_stride) {
   if (m == 0 || n == 0) return;
-  multiply_for(m, k, a, b, Precision::full)(m, n, k, a, b, start, c, c_stride);
+  multiply_halves(multiply_for(m, k, a, b, Precision::full), m, n, k, a, b, start, c, c_stride);
 }
 
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
@@ -76,8 +94,9 @@ void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, re
   const Tiles tiles = tiles_for(m, n, k, a.transposed, b.transposed);
   parallel_for(tiles.down * tiles.across, [&](Index tile) {
     const Index row = tile % tiles.down * tiles.rows, column = tile / tiles.down * tiles.columns;
-    multiply(std::min(tiles.rows, m - row), std::min(tiles.columns, n - column), k, a.from(row, 0),
-             b.from(0, column), start.from(row, column), c + row * c_stride + column, c_stride);
+    multiply_halves(multiply, std::min(tiles.rows, m - row), std::min(tiles.columns, n - column), k,
+                    a.from(row, 0), b.from(0, column), start.from(row, column),
+                    c + row * c_stride + column, c_stride);
   });
 }
 
@@ -90,8 +109,8 @@ void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> 
   const Index grain = std::max<Index>(1, smallest_tile / std::max<Index>(1, m * n * k));
   parallel_ranges(count, grain, [&](Index begin, Index end) {
     for (Index i = begin; i < end; ++i)
-      multiply(m, n, k, {a.values + a_offsets[i], a.stride, a.transposed},
-               {b.values + b_offsets[i], b.stride, b.transposed}, {}, c + i * m * n, n);
+      multiply_halves(multiply, m, n, k, {a.values + a_offsets[i], a.stride, a.transposed},
+                      {b.values + b_offsets[i], b.stride, b.transposed}, {}, c + i * m * n, n);
   });
 }
 

@@ -45,17 +45,29 @@
 // matrices are also rearranged, so their side of a tile is the shorter one. A tile has at least
 // 2^17 multiply-adds, since waking a thread takes time.
 //
-// Rounding: tiling does not change it. Tiles, panels and blocks cut rows and columns only. An
-// element is one chain of multiply-adds over k, from the first term to the last, wherever it lies,
-// and storing its sum in c loses no digit. So the number of tiles may depend on the number of
-// threads. Only a product with few rows (thin.h) is summed in another order, and the shape of the
-// whole product decides that before any cut.
+// Rounding: the error of a sum grows with the number of additions in a row, so k is cut as well. A
+// chain of multiply-adds has at most 256 terms and begins at 0; its sum is added to c. Of more than
+// 4096 terms, both halves are summed alone, and theirs again, so that the error grows with the
+// logarithm of k:
+//
+//      k   |----------------------------------------------------------------|
+//          |--------------------------------|-------------------------------|   halves
+//          |----------------|---------------|---------------|---------------|   of halves
+//          |--|--|--|--|--|--|-- ...                                              chains
+//
+// Where k is cut depends on k alone. Tiles, panels and blocks cut rows and columns only, so they do
+// not change rounding, and the number of tiles may depend on the number of threads. A product with
+// few rows (thin.h) has a chain for each lane of a vector, and the shape of the whole product
+// decides that before any cut.
 //
 // Where to look: gemm.cpp makes tiles, panels.cpp panels and blocks. packed.h is a matrix whose
 // panels are copied once for many products. thin.h is for so few rows that a copy never pays.
 // bfloat16.h is for operands that count as rounded, which have blocks and panels of their own.
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
+
+/// The most terms that are added one after the other.
+constexpr Index chain = 256;
 
 /// A row-major matrix in memory, optionally read transposed.
 struct MatrixView {

@@ -14,10 +14,10 @@ class Packed {
  public:
   Packed(Index k, Index n, MatrixView b);
 
-  /// c (m, n) = start (may be c) + a (m, k) times the matrix, on the calling thread. Each element
-  /// is one chain of multiply-adds over k for any m, so grouping rows differently does not change
-  /// bits. Neither does `reversed`, which starts with the last columns: alternating products find
-  /// in the cache what the previous one read last.
+  /// c (m, n) = start (may be c) + a (m, k) times the matrix, on the calling thread. The terms
+  /// of an element are added in the same chains for any m, so grouping rows differently does not
+  /// change bits. Neither does `reversed`, which starts with the last columns: alternating products
+  /// find in the cache what the previous one read last.
   void multiply(Index m, MatrixView a, Start start, real* c, Index c_stride, bool reversed) const;
   /// c (m, n) = a (m, k) times columns [first, first + n), which are whole panels: both are
   /// multiples of `packed_columns`, but for the end of the matrix.

@@ -35,7 +35,7 @@ constexpr Index rows_ahead(Index vectors) {
 }
 
 // A piece of a and the panels of b fit the second-level cache.
-constexpr Index most_terms = HWY_TARGET <= HWY_AVX3 ? 512 : 384;
+constexpr Index most_terms = 2 * chain;
 constexpr Index columns_at_a_time = 512;
 
 // With few terms, storing c takes the longest: a few whole rows after the other, it is written in
@@ -68,31 +68,38 @@ Steps steps_of(Index k, MatrixView a, Index b_stride, Index start_stride, Index 
           .c = c_stride};
 }
 
-// c (rows, vectors) = start + a (rows, k) b (k, vectors)
+// c (rows, vectors) = start + a (rows, k) b (k, vectors), chain by chain
 template <Index rows, Index vectors>
 void multiply_block(const Steps& step, const real* a, const real* b, const real* start, real* c) {
   const Tag d;
-  Vector sums[rows * vectors];
-  HWY_UNROLL(24)
-  for (Index i = 0; i < rows * vectors; ++i)
-    sums[i] = start ? hn::LoadU(d, start + i / vectors * step.start + i % vectors * lanes())
-                    : hn::Zero(d);
-  for (Index i = 0; i < step.k; ++i, a += step.a_term, b += step.b) {
-    Vector terms[vectors];
-    for (Index v = 0; v < vectors; ++v) {
-      terms[v] = hn::LoadU(d, b + v * lanes());
-      if constexpr (rows_ahead(vectors) > 0)
-        __builtin_prefetch(b + rows_ahead(vectors) * step.b + v * lanes());
+  Index left = step.k, start_step = step.start;
+  do {  // even without terms: then c is the start
+    Vector sums[rows * vectors];
+    HWY_UNROLL(24)
+    for (Index i = 0; i < rows * vectors; ++i) sums[i] = hn::Zero(d);
+    for (Index i = std::min(left, chain); i > 0; --i, a += step.a_term, b += step.b) {
+      Vector terms[vectors];
+      for (Index v = 0; v < vectors; ++v) {
+        terms[v] = hn::LoadU(d, b + v * lanes());
+        if constexpr (rows_ahead(vectors) > 0)
+          __builtin_prefetch(b + rows_ahead(vectors) * step.b + v * lanes());
+      }
+      for (Index r = 0; r < rows; ++r) {
+        const Vector factor = hn::Set(d, a[r * step.a_row]);
+        for (Index v = 0; v < vectors; ++v)
+          sums[r * vectors + v] = hn::MulAdd(factor, terms[v], sums[r * vectors + v]);
+      }
     }
-    for (Index r = 0; r < rows; ++r) {
-      const Vector factor = hn::Set(d, a[r * step.a_row]);
-      for (Index v = 0; v < vectors; ++v)
-        sums[r * vectors + v] = hn::MulAdd(factor, terms[v], sums[r * vectors + v]);
+    HWY_UNROLL(24)
+    for (Index i = 0; i < rows * vectors; ++i) {
+      const Index row = i / vectors, column = i % vectors * lanes();
+      if (start) sums[i] = hn::Add(sums[i], hn::LoadU(d, start + row * start_step + column));
+      hn::StoreU(sums[i], d, c + row * step.c + column);
     }
-  }
-  HWY_UNROLL(24)
-  for (Index i = 0; i < rows * vectors; ++i)
-    hn::StoreU(sums[i], d, c + i / vectors * step.c + i % vectors * lanes());
+    left -= chain;
+    start = c;
+    start_step = step.c;
+  } while (left > 0);
 }
 
 // The m rows of one panel, block by block.
@@ -230,8 +237,7 @@ void multiply_terms(Index m, Index n, Index k, MatrixView a, MatrixView b, bool 
 
 void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                        Index c_stride) {
-  const Index pieces = std::max<Index>(1, (k + most_terms - 1) / most_terms);
-  const Index depth = (k + pieces - 1) / pieces, wide = std::min(n, columns_at_a_time);
+  const Index depth = std::min(k, most_terms), wide = std::min(n, columns_at_a_time);
   // If distant rows are read often enough, a copy is cheaper.
   const bool copies_a = a.transposed && a.stride >= far && n > 32;
   const bool copies_b = b.transposed || m > most_rows_in_place(b.stride);

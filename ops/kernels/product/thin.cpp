@@ -20,22 +20,24 @@ void multiply_dots(Index n, Index k, const real* a, Index a_stride, const real* 
                    bool accumulate, real* c, Index c_stride) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  for (Index j = 0; j < n; ++j, b += b_stride) {
-    Vector sums[rows];
-    for (Index r = 0; r < rows; ++r) sums[r] = hn::Zero(d);
-    Index i = 0;
-    for (; i + lanes <= k; i += lanes) {
-      const Vector values = hn::LoadU(d, b + i);
-      for (Index r = 0; r < rows; ++r)
-        sums[r] = hn::MulAdd(hn::LoadU(d, a + r * a_stride + i), values, sums[r]);
+  for (Index j = 0; j < n; ++j, b += b_stride)
+    for (Index first = 0, i = 0; first < k; first = i) {
+      const Index last = std::min(k, first + chain * lanes);
+      Vector sums[rows];
+      for (Index r = 0; r < rows; ++r) sums[r] = hn::Zero(d);
+      for (; i + lanes <= last; i += lanes) {
+        const Vector values = hn::LoadU(d, b + i);
+        for (Index r = 0; r < rows; ++r)
+          sums[r] = hn::MulAdd(hn::LoadU(d, a + r * a_stride + i), values, sums[r]);
+      }
+      for (Index r = 0; r < rows; ++r) {
+        real sum = hn::GetLane(hn::SumOfLanes(d, sums[r]));
+        for (Index rest = i; rest < last; ++rest) sum += a[r * a_stride + rest] * b[rest];
+        real& out = c[r * c_stride + j];
+        out = accumulate || first > 0 ? out + sum : sum;
+      }
+      i = last;
     }
-    for (Index r = 0; r < rows; ++r) {
-      real sum = hn::GetLane(hn::SumOfLanes(d, sums[r]));
-      for (Index rest = i; rest < k; ++rest) sum += a[r * a_stride + rest] * b[rest];
-      real& out = c[r * c_stride + j];
-      out = accumulate ? out + sum : sum;
-    }
-  }
 }
 
 // Groups of 8, 4, 2 and 1 rows.

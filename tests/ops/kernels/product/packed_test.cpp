@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "tapegrad/core/random.h"
@@ -39,4 +40,15 @@ TEST_CASE("a part of a packed product has the columns of the whole", "[kernels]"
             CHECK(different == 0);
           }
       }
+}
+
+TEST_CASE("the error of a packed product does not grow with its length", "[kernels]") {
+  const Index k = 10'000;
+  const std::vector<real> values(static_cast<std::size_t>(3 * k), real{0.1});
+  const kernels::Packed packed(k, 3, {values.data(), 3});
+  std::vector<real> c(9);
+  packed.multiply(3, {values.data(), k}, {}, c.data(), 3, false);
+  const double sum = static_cast<double>(k) * static_cast<double>(values[0]) * values[0];
+  const double bound = 16 * static_cast<double>(std::numeric_limits<real>::epsilon());
+  for (const real each : c) CHECK(std::abs(each - sum) < bound * sum);
 }
