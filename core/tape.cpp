@@ -40,6 +40,7 @@ Tape::~Tape() {
     forget_value(node(i));
   }
   if (ambient_.tape == this) ambient_.tape = nullptr;  // unless it ends on another thread
+  Storage::end_step();
 }
 
 Tape& Tape::required(const char* operation) {

@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -16,6 +17,7 @@ namespace {
 std::atomic<std::int64_t> system_allocations{0};
 std::atomic<std::int64_t> system_bytes{0};
 
+constexpr std::size_t page = std::size_t{64} << 10;  // or a part of it, whatever the system
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest = 64;
 constexpr int class_count = 4 * 42;
@@ -35,13 +37,44 @@ std::size_t class_bytes(int size_class) {
          ((static_cast<std::size_t>(size_class - 1) % 4 + 1) << (log - 2));
 }
 
+bool is_mapped(std::size_t bytes) { return bytes >= huge_page; }
+
+// Memory for a block: a large one gets pages of its own, which return to the system at once. It
+// starts with a huge page and has whole ones only: a short end would take 2 MB too.
+void* request(std::size_t bytes) {
+  if (!is_mapped(bytes)) return std::aligned_alloc(64, bytes);
+  constexpr int access = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  void* room = mmap(nullptr, bytes + huge_page, access, kind, -1, 0);
+  if (room == MAP_FAILED) return nullptr;
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(room) % huge_page;
+  std::byte* memory = static_cast<std::byte*>(room) + before;
+  if (before > 0) munmap(room, before);
+  munmap(memory + bytes, huge_page - before);
+  const std::size_t whole = bytes / huge_page * huge_page;
+  madvise(memory, whole, MADV_HUGEPAGE);
+  madvise(memory + whole, bytes - whole, MADV_NOHUGEPAGE);
+  return memory;
+}
+
+void return_to_system(void* memory, std::size_t bytes) {
+  if (is_mapped(bytes)) {
+    munmap(memory, bytes);
+  } else {
+    std::free(memory);
+  }
+}
+
 [[noreturn]] void refuse(std::size_t bytes) {
   throw MemoryError(fmt::format("storage: cannot allocate {} bytes", bytes));
 }
 
 }  // namespace
 
-// The free lists of one thread. It lives until the thread has ended and its last block is freed.
+// The blocks of one thread. It lives until the thread has ended and its last block is freed.
+//
+// A step needs, of each size, as many blocks as are in use at once. Repeated with the same shapes,
+// it finds them all idle; with other shapes, it would add to them. So a pool holds at most a
+// quarter more than its largest step needed: it gives idle blocks back before it requests others.
 class Storage::Pool {
  public:
   static Pool& mine() {
@@ -66,21 +99,37 @@ class Storage::Pool {
 
   Block* take(std::size_t bytes) {
     const int size_class = class_of(bytes);
-    if (free_[size_class] == nullptr && has_returned_.load(std::memory_order_acquire))
-      collect_returned();
-    if (Block* block = free_[size_class]) {
-      free_[size_class] = block->next;
+    Size& size = sizes_[size_class];
+    if (size.idle == nullptr && has_returned_.load(std::memory_order_acquire)) collect_returned();
+    Block* block = size.idle;
+    if (block != nullptr) {
+      size.idle = block->next;
       block->references.store(1, std::memory_order_relaxed);
-      return block;
+    } else {
+      block = from_system(size_class);
     }
-    return from_system(size_class);
+    taken_ += block->bytes;
+    if (++size.used > size.most_used) {
+      size.most_used = size.used;
+      needed_ += block->bytes;
+    }
+    return block;
+  }
+
+  void end_step() {
+    largest_step_ = std::max(needed_, largest_step_ - largest_step_ / steps_remembered);
+    taken_ = needed_ = 0;
+    for (int i = 0; i < class_count; ++i) {
+      sizes_[i].most_used = sizes_[i].used;
+      needed_ += sizes_[i].used * block_bytes(i);
+    }
+    shrink_to(limit(largest_step_));
   }
 
   static void give_back(Block* block) {
     Pool* owner = block->owner;
     if (owner == current) {
-      block->next = owner->free_[block->size_class];
-      owner->free_[block->size_class] = block;
+      owner->keep(block);
       return;
     }
     std::unique_lock lock(owner->mutex_);
@@ -90,66 +139,98 @@ class Storage::Pool {
       owner->has_returned_.store(true, std::memory_order_release);
       return;
     }
-    const bool last = --owner->blocks_ == 0;
+    const bool last = owner->to_system(block);
     lock.unlock();
-    to_system(block);
     if (last) delete owner;
   }
 
  private:
-  Block* from_system(int size_class) {
+  struct Size {
+    Block* idle = nullptr;
+    std::int32_t used = 0;
+    std::int32_t most_used = 0;  // at once, in this step
+  };
+
+  // A large step is forgotten in about so many.
+  static constexpr int steps_remembered = 256;
+  // Without a tape, a step is over when so many times what the pool holds has been taken.
+  static constexpr int longest_step = 16;
+
+  static std::int64_t limit(std::int64_t needed) { return needed + needed / 4; }
+
+  static std::int64_t block_bytes(int size_class) {
     const std::size_t bytes = sizeof(Block) + class_bytes(size_class);
-    const std::size_t alignment = bytes >= huge_page ? huge_page : alignof(Block);
-    const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    void* memory = std::aligned_alloc(alignment, rounded);
-    if (memory == nullptr) refuse(bytes);
-    if (alignment == huge_page) {  // whole pages only: a short end would take 2 MB too
-      const std::size_t whole = bytes / huge_page * huge_page;
-      madvise(memory, whole, MADV_HUGEPAGE);
-      madvise(static_cast<std::byte*>(memory) + whole, rounded - whole, MADV_NOHUGEPAGE);
-    }
+    const std::size_t unit = is_mapped(bytes) ? page : alignof(Block);
+    return static_cast<std::int64_t>((bytes + unit - 1) / unit * unit);
+  }
+
+  Block* from_system(int size_class) {
+    const std::int64_t bytes = block_bytes(size_class);
+    if (taken_ > longest_step * held_) end_step();
+    shrink_to(limit(std::max(largest_step_, needed_ + bytes)) - bytes);
+    void* memory = request(static_cast<std::size_t>(bytes));
+    if (memory == nullptr && shrink_to(0)) memory = request(static_cast<std::size_t>(bytes));
+    if (memory == nullptr) refuse(static_cast<std::size_t>(bytes));
     system_allocations.fetch_add(1, std::memory_order_relaxed);
-    system_bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+    system_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    held_ += bytes;
     auto* block = new (memory) Block;
     block->size_class = size_class;
+    block->bytes = bytes;
     block->owner = this;
-    const std::lock_guard lock(mutex_);
-    ++blocks_;
     return block;
   }
 
-  static void to_system(Block* block) {
-    system_bytes.fetch_sub(
-        static_cast<std::int64_t>(sizeof(Block) + class_bytes(block->size_class)),
-        std::memory_order_relaxed);
-    std::free(block);
+  // Whether it was the last one.
+  bool to_system(Block* block) {
+    const std::int64_t bytes = block->bytes;
+    system_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+    held_ -= bytes;
+    return_to_system(block, static_cast<std::size_t>(bytes));
+    return held_ == 0;
   }
 
-  void free_all(Block* list) {
-    while (Block* block = list) {
-      list = block->next;
-      to_system(block);
-      --blocks_;
+  void keep(Block* block) {
+    Size& size = sizes_[block->size_class];
+    block->next = size.idle;
+    size.idle = block;
+    --size.used;
+  }
+
+  // Gives idle blocks back, the largest first, until the pool holds at most so much. Returns
+  // whether it gave any.
+  bool shrink_to(std::int64_t most) {
+    const std::int64_t before = held_;
+    if (held_ > most) collect_returned();
+    for (int i = class_count - 1; i >= 0 && held_ > most; --i) {
+      Size& size = sizes_[i];
+      while (size.idle != nullptr && held_ > most) {
+        Block* block = std::exchange(size.idle, size.idle->next);
+        to_system(block);
+      }
     }
+    return held_ < before;
   }
 
   void collect_returned() {
     const std::lock_guard lock(mutex_);
     while (Block* block = returned_) {
       returned_ = block->next;
-      block->next = free_[block->size_class];
-      free_[block->size_class] = block;
+      keep(block);
     }
     has_returned_.store(false, std::memory_order_relaxed);
   }
 
   // Blocks still in use are freed when they are given back, and the pool with the last of them.
   void end() {
+    shrink_to(0);
     std::unique_lock lock(mutex_);
     ended_ = true;
-    free_all(returned_);
-    for (Block* list : free_) free_all(list);
-    const bool last = blocks_ == 0;
+    while (Block* block = returned_) {  // since
+      returned_ = block->next;
+      to_system(block);
+    }
+    const bool last = held_ == 0;
     lock.unlock();
     if (last) delete this;
   }
@@ -157,11 +238,14 @@ class Storage::Pool {
   static constinit thread_local Pool* current;
   static constinit thread_local bool thread_ended;
 
-  std::array<Block*, class_count> free_{};
+  std::array<Size, class_count> sizes_{};
+  std::int64_t held_ = 0;          // guarded by mutex_ once the thread has ended
+  std::int64_t needed_ = 0;        // by this step
+  std::int64_t taken_ = 0;         // in this step
+  std::int64_t largest_step_ = 0;  // what it needed; decays
   std::mutex mutex_;
   std::atomic<bool> has_returned_{false};
   Block* returned_ = nullptr;  // guarded by mutex_
-  std::int64_t blocks_ = 0;    // guarded by mutex_
   bool ended_ = false;         // guarded by mutex_
 };
 
@@ -176,8 +260,10 @@ Storage Storage::allocate(std::size_t bytes) {
 
 void Storage::give_back() { Pool::give_back(block_); }
 
+void Storage::end_step() { Pool::mine().end_step(); }
+
 std::size_t Storage::capacity() const {
-  return block_ == nullptr ? 0 : class_bytes(block_->size_class);
+  return block_ == nullptr ? 0 : static_cast<std::size_t>(block_->bytes) - sizeof(Block);
 }
 
 void Storage::count() const {

@@ -13,13 +13,17 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 class StorageCensus;
 
 /// A reference-counted block of memory, aligned to 64 bytes. A block comes from a free list of the
-/// requesting thread and returns to that list, whichever thread frees it. A training loop thus asks
-/// the system for memory only in its first steps.
+/// requesting thread and returns to that list, whichever thread frees it. A training loop with
+/// fixed shapes thus asks the system for memory only in its first steps. Idle blocks go back to it
+/// when shapes vary, and before an allocation fails.
 class Storage {
  public:
   Storage() = default;
   /// A block of at least `bytes` bytes, uninitialized. Throws MemoryError.
   static Storage allocate(std::size_t bytes);
+  /// Says that a step of this thread is over, such as a training step. What it used at once is what
+  /// the thread keeps, and a quarter more.
+  static void end_step();
 
   Storage(const Storage& other) : block_(other.block_) {
     if (block_ != nullptr) retain();
@@ -45,6 +49,7 @@ class Storage {
   struct alignas(64) Block {
     std::atomic<std::int32_t> references{1};
     std::int32_t size_class = 0;
+    std::int64_t bytes = 0;  // with this header
     Pool* owner = nullptr;
     Block* next = nullptr;
   };

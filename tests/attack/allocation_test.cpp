@@ -150,7 +150,7 @@ TEST_CASE("a training whose n-th allocation fails says so, leaks nothing and can
     if (!ShortMemory::struck()) break;
     const std::int64_t lost = objects() - objects_before;
     INFO("allocation " << after);
-    REQUIRE(refused);
+    REQUIRE((refused || read_text(file) == expected));  // idle blocks may make up for it
     REQUIRE(lost == 0);
     REQUIRE(memory_use().bytes == bytes_before);
     if (failures % 20 == 0) REQUIRE((undisturbed(options, file) == expected));
@@ -257,6 +257,19 @@ TEST_CASE(
     CHECK(failures > 5);
     CHECK(matrix.value().data()[0] != held[0].data()[0]);
   }
+}
+
+TEST_CASE("before an allocation fails, idle blocks go back to the system") {
+  run_on_new_thread([] {
+    const std::int64_t before = memory_use().bytes;
+    const auto allocate = [] { Storage::allocate(1 << 20); };
+    for (int i = 0; i < 2; ++i) Storage::allocate(10'000);
+    CHECK(memory_use().bytes > before);
+    CHECK(!runs_short({}, allocate));  // fails once
+    CHECK(ShortMemory::struck());
+    CHECK(runs_short({.lasting = true}, [] { Storage::allocate(5 << 20); }));
+    CHECK(memory_use().bytes == before);
+  });
 }
 
 TEST_CASE("what fails on another thread reaches the one that waits", "[threads]") {

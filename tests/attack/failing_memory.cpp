@@ -1,6 +1,9 @@
 #include "failing_memory.h"
 
+#include <sys/mman.h>
+
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -23,14 +26,22 @@ bool fails() {
 
 }  // namespace
 
-// The linker (--wrap) redirects calls of std::aligned_alloc to this function.
+// The linker (--wrap) redirects calls of std::aligned_alloc and mmap to these functions.
 extern "C" {
 void* __real_aligned_alloc(std::size_t alignment, std::size_t bytes);
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes);
+void* __real_mmap(void* address, std::size_t bytes, int access, int kind, int file, off_t offset);
+void* __wrap_mmap(void* address, std::size_t bytes, int access, int kind, int file, off_t offset);
 }
 
 void* __wrap_aligned_alloc(std::size_t alignment, std::size_t bytes) {
   return fails() ? nullptr : __real_aligned_alloc(alignment, bytes);
+}
+
+void* __wrap_mmap(void* address, std::size_t bytes, int access, int kind, int file, off_t offset) {
+  if (!fails()) return __real_mmap(address, bytes, access, kind, file, offset);
+  errno = ENOMEM;
+  return MAP_FAILED;
 }
 
 void* operator new(std::size_t bytes) {
