@@ -1,4 +1,4 @@
-// Tables of numbers: what is read is written and read again as it was.
+// Tables of numbers and words: what is read is written and read again as it was.
 
 #include "tapegrad/nn/data/csv.h"
 
@@ -38,6 +38,16 @@ void attack(std::string_view input) {
                         "a table keeps its values");
       }
     });
+  // Every column of text: what is read has the numbers of its words, also when they are given.
+  refuses([&] {
+    CsvOptions options{.header = true, .missing = true};
+    for (const std::string& name : read_csv(File(input).path(), options).names)
+      options.words[name] = {};
+    const CsvTable table = read_csv(File(input).path(), options);
+    options.words = table.words;
+    const CsvTable again = read_csv(File(input).path(), options);
+    expect_property(again.words == table.words, "a table keeps its words");
+  });
 }
 
 }  // namespace tapegrad::attack
