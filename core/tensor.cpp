@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <ostream>
 
 #include "tapegrad/core/error.h"
@@ -106,7 +105,8 @@ Tensor full(const Shape& shape, double value) {
 
 Tensor arange(Index count) {
   Tensor tensor = Tensor::uninitialized({count});
-  std::iota(tensor.mutable_data(), tensor.mutable_data() + count, real{0});
+  // Counting in `real` would stop at 2^24 in single precision.
+  for (Index i = 0; i < count; ++i) tensor.mutable_data()[i] = static_cast<real>(i);
   return tensor;
 }
 

@@ -109,7 +109,7 @@ Tensor zeros(const Shape& shape);
 Tensor ones(const Shape& shape);
 /// Example: `full({4, 6}, 0.5)`
 Tensor full(const Shape& shape, double value);
-/// 0, 1, ..., count - 1, of shape (count).
+/// 0, 1, ..., count - 1, of shape (count), each rounded to `real`.
 /// Example: `arange(10)`
 Tensor arange(Index count);
 /// `count` numbers at equal distances from `first` to `last`, of shape (count); `first` alone if

@@ -57,6 +57,11 @@ Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>&
   return count;
 }
 
+void expect_elements(const char* operation, const Shape& shape,
+                     const std::array<bool, Shape::max_rank>& reduced) {
+  expect(reduced_count(shape, reduced) > 0, "{}: no elements to compare: {}", operation, shape);
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
@@ -107,7 +112,7 @@ Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place
   const Tensor centered = centered_at(centered_at(x));
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
   return sum(square(centered), axes, keep) /
-         static_cast<double>(divisor == Variance::biased ? count : count - 1);
+         static_cast<double>(divisor == Variance::biased ? count : std::max<Index>(0, count - 1));
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
@@ -126,7 +131,7 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const PlaceScope caller(place);
   expect_defined("max", x);
   const auto reduced = axes.of(x.shape());
-  expect(reduced_count(x.shape(), reduced) > 0, "max: no elements to compare: {}", x.shape());
+  expect_elements("max", x.shape(), reduced);
   const Tensor kept = reduce_groups(x, reduced, kernels::max);
   const Tensor result = keep == Keep::yes ? kept : kept.view(without_axes(x.shape(), reduced));
   return record("max", result, place, edge(x, [x, kept, axes](const Tensor& g) {
@@ -138,18 +143,23 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 Tensor min(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const PlaceScope caller(place);
   expect_defined("min", x);
+  expect_elements("min", x.shape(), axes.of(x.shape()));
   return -max(-x, axes, keep);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const PlaceScope caller(place);
   expect_defined("logsumexp", x);
-  const Tensor greatest = detach(max(x, axes, Keep::yes));
-  // An infinite maximum is not subtracted: inf - inf would be NaN.
-  const Tensor infinite = equal(abs(greatest), std::numeric_limits<double>::infinity());
-  const Tensor shift = where(infinite, 0.0, greatest);
+  const auto reduced = axes.of(x.shape());
+  Tensor shift = 0;
+  if (reduced_count(x.shape(), reduced) > 0) {
+    const Tensor greatest = detach(max(x, axes, Keep::yes));
+    // An infinite maximum is not subtracted: inf - inf would be NaN.
+    const Tensor infinite = equal(abs(greatest), std::numeric_limits<double>::infinity());
+    shift = where(infinite, 0.0, greatest);
+  }
   const Tensor total = log(sum(exp(x - shift), axes, Keep::yes)) + shift;
-  return keep == Keep::yes ? total : reshape(total, without_axes(x.shape(), axes.of(x.shape())));
+  return keep == Keep::yes ? total : reshape(total, without_axes(x.shape(), reduced));
 }
 
 Indices argmax(const Tensor& x, int axis, Place place) {

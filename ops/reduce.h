@@ -25,6 +25,7 @@ Tensor mean(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Pla
 /// The divisor of a variance: the count n (biased) or n - 1 (unbiased).
 /// Example: `var(x, -1, Keep::no, Variance::unbiased)`
 enum class Variance { biased, unbiased };
+/// NaN if there are no elements, and for one element if it is unbiased.
 /// Example: `var(x, -1, Keep::yes)`
 Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
            Place = Place::here());
@@ -33,7 +34,8 @@ Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = V
 /// Example: `stddev(x, 0)`
 Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
               Place = Place::here());
-/// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0.
+/// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0. As in PyTorch, the squares overflow in
+/// single precision from 1.8e19 on.
 /// Example: `x / norm(x, -1, Keep::yes)`
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 /// Equal extremes share the gradient evenly, as in PyTorch's amax and amin. NaN wins. Throws
@@ -42,7 +44,8 @@ Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Pla
 Tensor max(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 /// Example: `min(x)`
 Tensor min(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
-/// log sum e^x, without overflow; -inf where every x is -inf.
+/// log sum e^x, without overflow; -inf if there are no elements and where every x is -inf. There
+/// the gradient is NaN, as in PyTorch.
 /// Example: `logsumexp(logits, -1)`
 Tensor logsumexp(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
 

@@ -26,6 +26,11 @@ Tensor along(const Tensor& x, int axis, const F& f) {
   return transpose(f(transpose(x, axis, -1)), axis, -1);
 }
 
+// x without its greatest element along an axis, so that e^x does not overflow.
+Tensor shifted(const Tensor& x, int axis) {
+  return x.shape()[axis] == 0 ? x : x - detach(max(x, axis, Keep::yes));
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis, Place place) {
@@ -53,13 +58,13 @@ Tensor log_softmax(const Tensor& x, int axis, Place place) {
 }
 
 Tensor composite::softmax(const Tensor& x, int axis) {
-  const Tensor e = exp(x - detach(max(x, axis, Keep::yes)));
+  const Tensor e = exp(shifted(x, axis));
   return e / sum(e, axis, Keep::yes);
 }
 
 Tensor composite::log_softmax(const Tensor& x, int axis) {
-  const Tensor shifted = x - detach(max(x, axis, Keep::yes));
-  return shifted - log(sum(exp(shifted), axis, Keep::yes));
+  const Tensor logits = shifted(x, axis);
+  return logits - log(sum(exp(logits), axis, Keep::yes));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -112,3 +112,9 @@ TEST_CASE("tensors and shapes are printed", "[core]") {
   stream << x << ' ' << x.shape() << ' ' << Tensor();
   CHECK(stream.str() == "(2) [1, 2] (2) undefined");
 }
+
+TEST_CASE("numbers are counted beyond the last that a float counts to", "[core]") {
+  const Tensor counted = arange(17000000);
+  CHECK(counted.data()[16999999] == static_cast<real>(16999999));
+  CHECK(arange(0).shape() == Shape{0});
+}

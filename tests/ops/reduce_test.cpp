@@ -7,12 +7,15 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
+using Catch::Contains;
 
 namespace {
 
@@ -85,4 +88,36 @@ TEST_CASE("the least element is found, or a NaN", "[ops]") {
   const Tape tape;
   argmin(watch(ones({2})));
   CHECK(tape.size() == 1);
+}
+
+TEST_CASE("reductions of nothing have the answers of NumPy and PyTorch", "[ops]") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : {Shape{0}, Shape{0, 2}, Shape{2, 0, 3}}) {
+    const Tape tape;
+    const Tensor x = watch(zeros(shape));
+    CHECK(sum(x).item() == 0);
+    CHECK(prod(x).item() == 1);
+    CHECK(norm(x).item() == 0);
+    CHECK(logsumexp(x).item() == -infinity);
+    CHECK(std::isnan(mean(x).item()));
+    for (const Variance divisor : {Variance::biased, Variance::unbiased}) {
+      CHECK(std::isnan(var(x, {}, Keep::no, divisor).item()));
+      CHECK(std::isnan(stddev(x, {}, Keep::no, divisor).item()));
+    }
+    CHECK(grad(logsumexp(x), x).shape() == shape);
+    CHECK_THROWS_WITH(max(x), Contains("max: no elements"));
+    CHECK_THROWS_WITH(min(x), Contains("min: no elements"));
+    for (const bool readable : {false, true}) {
+      const Composite choice(readable);
+      CHECK(softmax(x, 0).shape() == shape);
+      CHECK(log_softmax(x, -1).shape() == shape);
+    }
+  }
+  CHECK(std::isnan(var(Tensor({1}, {5}), {}, Keep::no, Variance::unbiased).item()));
+  const Tensor columns = zeros({0, 2});
+  CHECK(logsumexp(columns, 0).data()[1] == -infinity);
+  CHECK(logsumexp(columns, 1, Keep::yes).shape() == Shape{0, 1});
+  CHECK(max(columns, 1).shape() == Shape{0});
+  CHECK(argmax(columns, 1).shape() == Shape{0});
+  CHECK_THROWS_WITH(argmin(columns, 0), Contains("argmin"));
 }
