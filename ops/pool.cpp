@@ -20,12 +20,18 @@ namespace {
 
 using Windows = std::vector<kernels::PoolWindow>;
 
+Index extent_of(const char* operation, const Shape& image, int axis) {
+  expect(image[axis] >= 1, "{}: an image without elements: {}", operation, image);
+  return image[axis];
+}
+
 // The windows along one axis, as they are: they may reach outside the image.
 Windows windows_along(const char* operation, const Shape& image, int axis, const WindowMoves& moves,
                       bool ceil_mode) {
   const auto [size, stride, padding] = moves;
   expect<ArgumentError>(2 * padding <= size, "{}: padding {} is more than half of size {}",
                         operation, padding, size);
+  extent_of(operation, image, axis);
   const Index count = window_count(operation, image, axis, moves, ceil_mode);
   Windows windows;
   for (Index i = 0; i < count; ++i) {
@@ -62,8 +68,7 @@ Windows clipped(Windows windows, Index begin, Index end) {
 // PyTorch's windows of adaptive pools.
 Windows adaptive_windows(const char* operation, const Shape& image, int axis, Index count) {
   expect<ArgumentError>(count >= 1, "{}: a size must be at least 1: {}", operation, count);
-  const Index extent = image[axis];
-  expect(extent >= 1, "{}: an image without elements: {}", operation, image);
+  const Index extent = extent_of(operation, image, axis);
   Windows windows;
   for (Index i = 0; i < count; ++i)
     windows.push_back({i * extent / count, ((i + 1) * extent + count - 1) / count});

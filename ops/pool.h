@@ -17,8 +17,9 @@ struct PoolOptions {
 /// PyTorch. Padding never wins.
 ///   x: (N, C, H, W)   returns (N, C, H', W') with H' = (H + 2 padding - size) / stride + 1,
 ///   rounded down, or with `ceil_mode` up; then no window begins after the image
-/// Throws ShapeError for other ranks and a window larger than the padded image; ArgumentError for
-/// sizes and strides below 1, paddings below 0 or above half of the size, and `count_include_pad`.
+/// Throws ShapeError for other ranks, images without elements and a window larger than the padded
+/// image; ArgumentError for sizes and strides below 1, paddings below 0 or above half of the size,
+/// and `count_include_pad`.
 /// Example: `max_pool2d(images, {.size = 3, .stride = 2, .padding = 1})`
 Tensor max_pool2d(const Tensor& x, PoolOptions options = {}, Place = Place::here());
 /// The mean of each window. What `ceil_mode` adds beyond the padding never counts, as in PyTorch.

@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
@@ -23,6 +24,7 @@
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/order.h"
+#include "tapegrad/ops/pool.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -112,4 +114,84 @@ TEST_CASE("one element and axes of one", "[ops]") {
   CHECK(logsumexp(Tensor(7.0)).item() == 7);
   CHECK(permute(Tensor(7.0), {}).item() == 7);
   CHECK(conv2d(ones({1, 1, 1, 1}), full({1, 1, 1, 1}, 3)).item() == 3);
+}
+
+// PyTorch refuses images without positions in pools and kernels without elements.
+TEST_CASE("windows of every small image have a shape or are refused", "[ops]") {
+  struct Row {
+    const char* name;
+    std::function<Tensor(const Tensor& x, const Tensor& weight)> f;
+    bool weighs;
+  };
+  const auto line = [](const Tensor& x) { return reshape(x, x.shape().without(2)); };
+  const std::vector<Row> rows{
+      {"max_pool2d", [](auto& x, auto&) { return max_pool2d(x, {.size = 1}); }, false},
+      {"avg_pool2d", [](auto& x, auto&) { return avg_pool2d(x, {.size = 1}); }, false},
+      {"max_pool2d up",
+       [](auto& x, auto&) { return max_pool2d(x, {.size = 1, .stride = 2, .ceil_mode = true}); },
+       false},
+      {"avg_pool2d up",
+       [](auto& x, auto&) { return avg_pool2d(x, {.size = 1, .stride = 2, .ceil_mode = true}); },
+       false},
+      {"avg_pool2d padded", [](auto& x, auto&) { return avg_pool2d(x, {.size = 2, .padding = 1}); },
+       false},
+      {"avg_pool2d of elements",
+       [](auto& x, auto&) {
+         return avg_pool2d(
+             x, {.size = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false});
+       },
+       false},
+      {"max_pool2d padded",
+       [](auto& x, auto&) { return max_pool2d(x, {.size = 2, .padding = 1, .ceil_mode = true}); },
+       false},
+      {"adaptive_max_pool2d", [](auto& x, auto&) { return adaptive_max_pool2d(x, 1); }, false},
+      {"adaptive_avg_pool2d", [](auto& x, auto&) { return adaptive_avg_pool2d(x, 1); }, false},
+      {"conv2d", [](auto& x, auto& w) { return conv2d(x, w); }, true},
+      {"conv_transpose2d", [](auto& x, auto& w) { return conv_transpose2d(x, transpose(w, 0, 1)); },
+       true},
+  };
+  for (const Row& row : rows)
+    for (int bits = 0; bits < (row.weighs ? 128 : 16); ++bits) {
+      const auto extent = [&](int bit) { return Index{bits >> bit & 1}; };
+      const Shape image{extent(0), extent(1), extent(2), extent(3)};
+      const Shape filters{extent(4), extent(1), extent(5), extent(6)};
+      INFO(row.name << " of " << image << " by " << filters);
+      const Tape tape;
+      const Tensor x = watch(ones(image)), w = watch(ones(filters));
+      const bool refused = image.count(2, 4) == 0 || (row.weighs && filters.count(2, 4) == 0);
+      if (refused) {
+        CHECK_THROWS_AS(row.f(x, w), Error);
+        continue;
+      }
+      const Tensor y = row.f(x, w);
+      CHECK(y.shape() == image.with(1, row.weighs ? extent(4) : extent(1)));
+      const std::vector<Tensor> found = grad(sum(y), {x, w});
+      CHECK(found[0].shape() == image);
+      CHECK(found[1].shape() == filters);
+    }
+  for (const Index length : {0, 1}) {  // along one axis
+    const Tensor x = ones({1, 1, 1, length});
+    const std::vector<std::function<Tensor()>> pools{
+        [&] { return max_pool1d(line(x), {.size = 1, .stride = 2, .ceil_mode = true}); },
+        [&] { return avg_pool1d(line(x), {.size = 1, .stride = 2, .ceil_mode = true}); },
+        [&] { return adaptive_max_pool1d(line(x), 1); },
+        [&] { return adaptive_avg_pool1d(line(x), 1); },
+        [&] {
+          return conv1d(line(x), ones({1, 1, 1}));
+        }};
+    for (const auto& pool : pools)
+      if (length == 0)
+        CHECK_THROWS_AS(pool(), ShapeError);
+      else
+        CHECK(pool().item() == 1);
+  }
+  for (const Index rows_of : {0, 1})  // windows of norms
+    for (const Index extent : {0, 1})
+      for (const int radius : {0, 1, 3}) {
+        const Tensor x = zeros({rows_of, extent});
+        const NormField window{.window = {-1}, .radius = radius};
+        CHECK(normalize(x, both(window)).shape() == x.shape());
+        const NormField image{.axes = {1}, .window = {2, 3}, .radius = radius};
+        CHECK(normalize(zeros({rows_of, extent, extent, 1}), both(image)).size() == x.size());
+      }
 }
