@@ -33,7 +33,8 @@ thread_local AroundNorms* around_norms = nullptr;
 
 }  // namespace
 
-Norm::Norm(const NormSpec& s, Index channels, Channels where) : spec(s), where_(where) {
+Norm::Norm(const NormSpec& s, Index channels, Channels where)
+    : spec(s), where_(where), channels_(channels) {
   expect<ArgumentError>(
       spec.kind != NormKind::instance || where == Channels::second,
       "norm: instance normalization needs the positions of images: features have none");
@@ -109,7 +110,7 @@ Tensor Norm::batch(const Tensor& x, Index step, Mode mode) const {
     return (x - now(running_mean)) /
            (inside ? sqrt(variance + epsilon()) : sqrt(variance) + epsilon());
   }
-  if (!recomputing()) {
+  if (!recomputing() && x.size() > 0) {
     const NoGrad no_grad;
     const Axes axes(other_axes(x.shape(), where_));
     const bool several = x.size() > now(running_mean).size();
@@ -141,6 +142,8 @@ Tensor Norm::at_step(const Tensor& x, Index step, Mode mode, Place place) const 
          "norm: {} may be images (N, C, H, W) or features (..., C); choose Channels::second or "
          "Channels::last",
          x.shape());
+  expect(x.shape()[images ? 1 : -1] == channels_, "norm: needs {} channels, on axis {}: {}",
+         channels_, images ? 1 : x.rank() - 1, x.shape());
   if (images && x.rank() == 3)  // treat a signal as an image one element wide
     return reshape(at_step(reshape(x, x.shape().insert(3, 1)), step, mode), x.shape());
   const Tensor shift = bias.defined() ? Tensor(bias) : Tensor();

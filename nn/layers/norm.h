@@ -79,8 +79,8 @@ enum class Channels { features, last, second };
 /// A normalization at one place of a network, with its parameters and running averages.
 ///   x: (..., C), or (N, C, H, W) or (N, C, L)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
 /// Throws ArgumentError for instance normalization of features, for options out of range, for
-/// channels below 1, and for groups that do not divide the channels; ShapeError for `features` with
-/// four axes, whose channels may be last or second.
+/// channels below 1, and for groups that do not divide the channels; ShapeError for other channels
+/// and for `features` with four axes, whose channels may be last or second.
 /// Example: `Norm("layer", 6)(x)`
 struct Norm {
   NormSpec spec;
@@ -92,8 +92,8 @@ struct Norm {
   /// A norm with separate running averages for each step of a sequence (Cooijmans et al. 2017).
   static Norm of_steps(const NormSpec& spec, Index channels);
   /// In training mode, batch normalization and whitening use the statistics of the batch and update
-  /// their running averages, of the unbiased variance and of the whitening matrix. In evaluation
-  /// mode they use the running averages.
+  /// their running averages, of the unbiased variance and of the whitening matrix. A batch without
+  /// elements leaves these unchanged. In evaluation mode they use the running averages.
   Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
     return at_step(x, 0, mode, place);
   }
@@ -111,6 +111,7 @@ struct Norm {
 
  private:
   Channels where_;
+  Index channels_;
   std::shared_ptr<const int> identity_ = std::make_shared<const int>();
   Tensor epsilon() const;
   Tensor batch(const Tensor& x, Index step, Mode mode) const;

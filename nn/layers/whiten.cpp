@@ -61,11 +61,11 @@ Tensor Norm::whiten(const Tensor& x, Mode mode) const {
 
   const Tensor mu = mean(groups, 1, Keep::yes);
   const Tensor centered = groups - mu;
-  const bool unbiased = spec.statistics.variance == Variance::unbiased;
+  const bool unbiased = spec.statistics.variance == Variance::unbiased && samples > 1;
   const Tensor covariance =
       matmul(centered, centered, {.a = true}) / static_cast<double>(samples - (unbiased ? 1 : 0));
   const Tensor matrix = inverse_root(covariance + epsilon() * eye(size), spec.iterations);
-  if (!recomputing()) {
+  if (!recomputing() && samples > 0) {
     const NoGrad no_grad;
     const auto update = [&](Buffer buffer, const Tensor& found) {
       const Tensor before = buffer;

@@ -345,3 +345,47 @@ TEST_CASE("a signal is normalized as an image one element wide", "[norm]") {
   }
   CHECK_THROWS_WITH(Norm("batch", 4, Channels::second)(ones({3, 4})), Contains("(3, 4)"));
 }
+
+TEST_CASE("every normalization refuses other channels than its own", "[norm]") {
+  for (const std::string& name : norm_names()) {
+    if (NormSpec(name).kind == NormKind::none) continue;
+    INFO(name);
+    for (const Index other : {0, 1, 2, 6}) {
+      CHECK_THROWS_AS(Norm(name, 4, Channels::second)(ones({2, other, 3, 3})), ShapeError);
+      CHECK_THROWS_AS(Norm(name, 4, Channels::second)(ones({2, other, 3})), ShapeError);
+      if (NormSpec(name).kind == NormKind::instance) continue;
+      CHECK_THROWS_AS(Norm(name, 4)(ones({2, other})), ShapeError);
+      CHECK_THROWS_AS(Norm(name, 4)(ones({0, other})), ShapeError);
+    }
+  }
+  CHECK_THROWS_WITH(Norm("layer_simple", 3)(ones({4, 6})),
+                    Contains("3 channels, on axis 1: (4, 6)"));
+}
+
+TEST_CASE("a batch of nothing leaves running averages unchanged", "[norm]") {
+  Random random(7);
+  for (const std::string name : {"batch", "whiten:groups=1", "whiten:groups=1,unbiased=1"})
+    for (const bool images : {false, true}) {
+      const Norm norm(name, 3, images ? Channels::second : Channels::features);
+      const auto averages = [&] {
+        std::vector<real> all;
+        for (const Buffer& each :
+             {norm.running_mean, norm.running_variance, norm.running_whitening})
+          for (const real value : each.value().values()) all.push_back(value);
+        return all;
+      };
+      const std::vector<real> before = averages();
+      const std::vector<Shape> empty = images ? std::vector<Shape>{{0, 3, 2, 2}, {2, 3, 0, 2}}
+                                              : std::vector<Shape>{{0, 3}, {2, 0, 3}};
+      for (const Shape& shape : empty)
+        for (const Mode mode : {training(random), Mode()}) {
+          const Tape tape;
+          const Tensor x = watch(zeros(shape)), y = norm(x, mode);
+          CHECK(y.shape() == shape);
+          CHECK(grad(sum(y), x).shape() == shape);
+          CHECK(averages() == before);
+        }
+      norm(images ? ones({1, 3, 1, 1}) : ones({1, 3}), training(random));  // one row
+      for (const real value : averages()) CHECK(std::isfinite(value));
+    }
+}
