@@ -66,6 +66,11 @@ class Batches {
   Batches(const Set& set, Index size)
       : Batches(set, size, detail::batch_order(set.count(), nullptr), 0, {}) {}
 
+  /// Not of a temporary, which would end before the batches do.
+  Batches(const Set&& set, Index size, Random& random, Index first = 0,
+          Transform transform = {}) = delete;
+  Batches(const Set&& set, Index size) = delete;
+
   /// The number of batches in a whole pass.
   Index count() const { return count_; }
 
@@ -126,6 +131,9 @@ class EpochBatches {
         random_(seed),
         transform_(std::move(transform)),
         per_epoch_(detail::batch_count(set.count(), size)) {}
+
+  /// Not of a temporary, which would end before the batches do.
+  EpochBatches(const Set&& set, Index size, std::uint64_t seed, Transform transform = {}) = delete;
 
   Index per_epoch() const { return per_epoch_; }
 

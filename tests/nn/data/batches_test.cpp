@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <set>
+#include <type_traits>
 
 #include "support/restore_threads.h"
 #include "support/values.h"
@@ -148,4 +149,15 @@ TEST_CASE("batches of pairs hold each once, and as many as fit", "[data]") {
         std::vector<std::vector<Index>>{{0}, {1, 2, 3}});
   CHECK(batches_by_length({}, 6).empty());
   CHECK_THROWS_WITH(batches_by_length({{1, 1}}, 0), Contains("tokens must be at least 1: 0"));
+}
+
+TEST_CASE("batches of a temporary set do not compile", "[files]") {
+  using Set = Examples<Tensor>;
+  static_assert(std::is_constructible_v<Batches<Set>, const Set&, Index>);
+  static_assert(std::is_constructible_v<Batches<Set>, Set&, Index, Random&>);
+  static_assert(std::is_constructible_v<EpochBatches<Set>, const Set&, Index, std::uint64_t>);
+  static_assert(!std::is_constructible_v<Batches<Set>, Set, Index>);
+  static_assert(!std::is_constructible_v<Batches<Set>, const Set, Index, Random&>);
+  static_assert(!std::is_constructible_v<EpochBatches<Set>, Set, Index, std::uint64_t>);
+  SUCCEED();
 }
