@@ -1,6 +1,7 @@
 #include "tapegrad/ops/attention.h"
 
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "tapegrad/core/error.h"
@@ -90,12 +91,15 @@ Tensor defined(const Tensor& q, const Tensor& k, const Tensor& v, const Attentio
                const Kept& kept) {
   const Tensor queries = split_heads(q, o.heads), keys = split_heads(k, o.heads);
   Tensor scores = matmul(queries, keys, {.b = true}) * scale_of(o, queries.shape()[-1]);
-  if (o.bias.defined()) scores = scores + o.bias;
   Tensor allowed = o.mask;
-  if (o.causal) {
-    const Tensor past = causal_mask(q.shape()[1], k.shape()[1]);
-    allowed = allowed.defined() ? not_equal(allowed, 0.0) * past : past;
+  const auto only = [&](const Tensor& seen) {
+    allowed = allowed.defined() ? logical_and(allowed, seen) : seen;
+  };
+  if (o.bias.defined()) {
+    scores = scores + o.bias;
+    only(not_equal(o.bias, -std::numeric_limits<double>::infinity()));
   }
+  if (o.causal) only(causal_mask(q.shape()[1], k.shape()[1]));
   Tensor weights;
   if (allowed.defined())  // the second choice makes queries without keys 0
     weights = where(allowed, tapegrad::softmax(where(allowed, scores, -1e30)), 0.0);

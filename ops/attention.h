@@ -11,9 +11,11 @@ struct AttentionOptions {
   bool causal = false;
   /// Factor of the scores; 0 means 1/sqrt(channels of a head).
   double scale = 0;
-  /// Broadcasts to (B, heads, Tq, Tk); 0 hides a key from a query. A constant.
+  /// Broadcasts to (B, heads, Tq, Tk); 0 hides a key from a query. A constant. As in PyTorch, a NaN
+  /// in the values of a hidden key reaches the result, as 0 times NaN.
   Tensor mask = {};
-  /// Broadcasts to (B, heads, Tq, Tk); added to the scaled scores. Differentiable.
+  /// Broadcasts to (B, heads, Tq, Tk); added to the scaled scores. -inf hides a key from a query.
+  /// Differentiable.
   Tensor bias = {};
   /// Dropout rate of the attention weights; needs `random`.
   double dropout = 0;

@@ -221,3 +221,36 @@ TEST_CASE("attention does not feel a common offset of its scores", "[ops]") {
     }
   }
 }
+
+TEST_CASE("a query whose bias is -inf for every key gets 0 on every path", "[ops]") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  Random random(8);
+  const Tensor q = random.normal({1, 2, 4}), k = random.normal({1, 3, 4});
+  const Tensor hidden = where(Tensor({2, 3}, {1, 1, 1, 0, 1, 0}), -infinity, 0.0);
+  const Tensor seen = where(less(hidden, 0.0), 0.0, 1.0);
+  struct Found {
+    Tensor y;
+    std::vector<Tensor> gradients;
+  };
+  const auto found = [&](bool differentiated, bool causal, bool by_mask) {
+    const Tape tape;
+    const std::vector<Tensor> in{watch(q), watch(k), watch(zeros({2, 3}))};
+    const Tensor bias = differentiated ? in[2] + (by_mask ? zeros({2, 3}) : hidden) : hidden;
+    AttentionOptions options{.causal = causal};
+    if (by_mask) options.mask = seen;
+    if (!by_mask || differentiated) options.bias = bias;
+    const Tensor y = attention(in[0], in[1], in[1], options);
+    return Found{detach(y), grad(sum(square(y)), in)};
+  };
+  for (const bool readable : {false, true})
+    for (const bool differentiated : {false, true})
+      for (const bool causal : {false, true}) {
+        const Composite choice(readable);
+        const Found by_bias = found(differentiated, causal, false);
+        const Found by_mask = found(differentiated, causal, true);
+        for (Index i = 0; i < 4; ++i) CHECK(by_bias.y.data()[i] == 0);
+        CHECK(distance(by_bias.y, by_mask.y) < 1e-6);
+        for (std::size_t i = 0; i < 3; ++i)
+          CHECK(distance(by_bias.gradients[i], by_mask.gradients[i]) < 1e-6);
+      }
+}
