@@ -27,11 +27,11 @@ Index* Indices::mutable_data() {
   return static_cast<Index*>(storage_.data());
 }
 
-Indices Indices::reshape(const Shape& shape) const {
+Indices Indices::reshape(const Extents& extents, Place place) const {
+  const PlaceScope caller(place);
   expect(defined(), "reshape: the indices are undefined");
-  expect(shape.size() == size(), "reshape: sizes differ: {} to {}", shape_, shape);
   Indices result = *this;
-  result.shape_ = shape;
+  result.shape_ = extents.of(shape_);
   return result;
 }
 

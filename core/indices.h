@@ -1,9 +1,12 @@
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tapegrad/core/internal/storage.h"
+#include "tapegrad/core/place.h"
 #include "tapegrad/core/shape.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -19,6 +22,11 @@ class Indices {
   Indices(const Shape& shape, std::span<const Index> values);
   Indices(const Shape& shape, std::initializer_list<Index> values)
       : Indices(shape, std::span<const Index>(values.begin(), values.size())) {}
+  /// The same from whole numbers of another type.
+  template <std::integral Number>
+  requires(!std::same_as<Number, Index>)
+      Indices(const Shape& shape, const std::vector<Number>& values)
+      : Indices(shape, std::span<const Index>(std::vector<Index>(values.begin(), values.end()))) {}
   /// New indices to be filled through `mutable_data`.
   static Indices uninitialized(const Shape& shape);
 
@@ -33,8 +41,9 @@ class Indices {
   /// For filling newly made indices. Throws Error if other indices or a tape share the values, and
   /// for undefined indices.
   Index* mutable_data();
-  /// The same values under another shape. Throws ShapeError if its size differs.
-  Indices reshape(const Shape& shape) const;
+  /// The same values under another shape, of which one extent may be -1. Throws ShapeError if its
+  /// size differs.
+  Indices reshape(const Extents& extents, Place = Place::here()) const;
 
  private:
   Storage storage_;

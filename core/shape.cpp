@@ -81,6 +81,25 @@ Shape broadcast(const char* operation, const Shape& a, const Shape& b) {
   return result;
 }
 
+Shape Extents::of(const Shape& from) const {
+  std::vector<Index> resolved = values;
+  const auto open = std::find(resolved.begin(), resolved.end(), -1);
+  if (open != resolved.end()) {
+    expect<ArgumentError>(
+        std::count(open, resolved.end(), -1) == 1,
+        "reshape: only one extent can follow from the others: {} extents of -1 for {}",
+        std::count(open, resolved.end(), -1), from);
+    *open = 1;
+    const Index others = Shape(resolved).size();
+    expect(others > 0 && from.size() % others == 0, "reshape: {} does not divide into parts of {}",
+           from, others);
+    *open = from.size() / others;
+  }
+  const Shape shape(resolved);
+  expect(shape.size() == from.size(), "reshape: sizes differ: {} to {}", from, shape);
+  return shape;
+}
+
 std::array<bool, Shape::max_rank> Axes::of(const Shape& shape) const {
   std::array<bool, Shape::max_rank> reduced{};
   if (all_) std::fill_n(reduced.begin(), shape.rank(), true);

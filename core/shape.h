@@ -79,6 +79,18 @@ std::ostream& operator<<(std::ostream& stream, const Shape& shape);
 /// Example: `broadcast("add", {4, 1}, {6})`
 Shape broadcast(const char* operation, const Shape& a, const Shape& b);
 
+/// A requested shape. One extent may be -1 and is then inferred from the others.
+/// Example: `reshape(x, {2, -1})`
+struct Extents {
+  Extents(std::initializer_list<Index> extents) : values(extents) {}
+  Extents(const Shape& shape) : values(shape.begin(), shape.end()) {}
+  /// The shape that has as many elements as `from`. Throws ArgumentError for several extents of -1,
+  /// ShapeError if there is none.
+  Shape of(const Shape& from) const;
+
+  std::vector<Index> values;
+};
+
 /// The axes of a reduction; by default all. Negative axes count from the last.
 /// Example: `sum(images, Axes{2, 3})`
 class Axes {

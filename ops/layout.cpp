@@ -96,22 +96,7 @@ Tensor masked_triangle(const Tensor& x, Index diagonal, bool lower) {
 Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
   const PlaceScope caller(place);
   expect_defined("reshape", x);
-  std::vector<Index> resolved = extents.values;
-  const auto open = std::find(resolved.begin(), resolved.end(), -1);
-  if (open != resolved.end()) {
-    expect<ArgumentError>(
-        std::count(open, resolved.end(), -1) == 1,
-        "reshape: only one extent can follow from the others: {} extents of -1 for {}",
-        std::count(open, resolved.end(), -1), x.shape());
-    *open = 1;
-    const Index others = Shape(resolved).size();
-    expect(others > 0 && x.size() % others == 0, "reshape: {} does not divide into parts of {}",
-           x.shape(), others);
-    *open = x.size() / others;
-  }
-  const Shape shape(resolved);
-  expect(shape.size() == x.size(), "reshape: sizes differ: {} to {}", x.shape(), shape);
-  return record("reshape", x.view(shape), place,
+  return record("reshape", x.view(extents.of(x.shape())), place,
                 edge(x, [from = x.shape()](const Tensor& g) { return reshape(g, from); }));
 }
 

@@ -8,13 +8,6 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A requested shape. One extent may be -1 and is then inferred from the others.
-/// Example: `reshape(x, {2, -1})`
-struct Extents {
-  Extents(std::initializer_list<Index> extents) : values(extents) {}
-  Extents(const Shape& shape) : values(shape.begin(), shape.end()) {}
-  std::vector<Index> values;
-};
 /// The same elements in another shape. Shares the values. Throws ShapeError when the sizes differ.
 /// Example: `reshape(images, {2, -1})`
 Tensor reshape(const Tensor& x, const Extents& extents, Place = Place::here());
