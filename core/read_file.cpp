@@ -139,9 +139,12 @@ FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::pat
   std::size_t taken = 0;
   for (int code = Z_OK; code != Z_STREAM_END || taken < packed.size();) {
     if (code == Z_STREAM_END) {
-      expect<DataError>(begins_gzip(packed.subspan(taken)),
+      const auto rest = packed.subspan(taken);
+      if (std::ranges::all_of(rest, [](std::byte b) { return b == std::byte{0}; }))
+        break;  // blocks of a tape may be filled up with zeros; gzip ignores them, too
+      expect<DataError>(begins_gzip(rest),
                         "read_file: {} is damaged: {} bytes follow the gzip data, at byte {}",
-                        path.string(), packed.size() - taken, taken);
+                        path.string(), rest.size(), taken);
       inflateReset(&stream);
     }
     const auto left = static_cast<uInt>(std::min(packed.size() - taken, chunk));

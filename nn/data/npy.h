@@ -11,7 +11,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // (numpy.org/doc/stable/reference/generated/numpy.lib.format.html). Readers throw DataError, naming
 // file and byte, for files that are missing, damaged or of an unsupported type.
 
-/// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, and rounds them to `real`.
+/// Reads numbers of type f4, f8, i1 to i8, u1 to u4 or bool, and rounds them to `real`;
+/// numbers beyond its range become infinite.
 /// Example: `read_npy("x.npy")`
 Tensor read_npy(const std::filesystem::path& path);
 /// Reads whole numbers of type i1 to i8, u1 to u4 or bool.

@@ -40,6 +40,10 @@ class HeaderParser {
     while (!take('}')) {
       const std::string key = quoted();
       need(':');
+      skip_blanks();
+      expect<DataError>(!text_.substr(at_).starts_with('['),
+                        "npy: {} holds a structured array; save each field as an array of its own",
+                        file_);
       if (key == "descr" && !type)
         type = quoted();
       else if (key == "fortran_order" && !fortran_order)

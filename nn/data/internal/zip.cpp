@@ -311,9 +311,10 @@ void ZipWriter::add(const std::string& name, const std::string& head,
 std::vector<std::span<const std::byte>> ZipWriter::finish() {
   const U8 begin = size_, directory_size = directory_.size(), end = begin + directory_size;
   append(directory_);
-  append(record(zip64_end_record, U8{zip64_end_bytes - 12}, zip64_version, zip64_version, U4{0},
-                U4{0}, members_, members_, directory_size, begin) +
-         record(zip64_locator, U4{0}, end, U4{1}));
+  if (members_ > 0)  // NumPy knows an archive without members by its last record
+    append(record(zip64_end_record, U8{zip64_end_bytes - 12}, zip64_version, zip64_version, U4{0},
+                  U4{0}, members_, members_, directory_size, begin) +
+           record(zip64_locator, U4{0}, end, U4{1}));
   const auto members = static_cast<U2>(std::min<U8>(members_, std::numeric_limits<U2>::max()));
   const auto up_to_4_bytes = [](U8 number) {
     return static_cast<U4>(std::min<U8>(number, in_zip64));

@@ -29,6 +29,8 @@ TEST_CASE("lines end with LF or CR LF, and the last need not", "[text]") {
   CHECK(lines("").empty());
   CHECK(lines("\n") == Lines{""});
   CHECK(lines("a b\n\n\xe9") == Lines{"a b", "", "\xe9"});
+  CHECK(lines("\xef\xbb\xbf"
+              "a\n\xef\xbb\xbf") == Lines{"a", "\xef\xbb\xbf"});  // only at first
   CHECK(lines("a\r\nb\r\r\nc\rd\r\n") == Lines{"a", "b\r", "c\rd"});
   CHECK_THROWS_AS(read_lines(folder / "none.txt"), DataError);
 }

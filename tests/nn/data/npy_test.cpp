@@ -46,6 +46,12 @@ TEST_CASE("arrays of other kinds are refused by file and byte", "[data][files]")
   CHECK_THROWS_WITH(read_npy(golden("big_endian")), Contains("values of type >f4, at byte 10"));
   CHECK_THROWS_WITH(read_npy_indices(golden("f4")), Contains("values of type <f4"));
   CHECK_THROWS_AS(read_npy(golden("missing")), DataError);
+  const testing::Scratch folder;
+  const std::string header = "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (1,), }\n";
+  std::ofstream(folder / "x.npy", std::ios::binary)
+      << "\x93NUMPY\x01" << std::string(1, '\0') << static_cast<char>(header.size())
+      << std::string(1, '\0') << header << "1234";
+  CHECK_THROWS_WITH(read_npy(folder / "x.npy"), Contains("x.npy holds a structured array; save "));
 }
 
 TEST_CASE("an array that is written is read again", "[data][files]") {

@@ -134,6 +134,8 @@ TEST_CASE("an archive that is written is read again", "[data][files]") {
 
   write_npz(folder / "x.npz", {});
   CHECK(read_npz(folder / "x.npz").empty());
+  // What numpy.savez(path) writes.
+  CHECK(read_text(folder / "x.npz") == "PK\5\6" + std::string(18, '\0'));
   const testing::Bytes packed = testing::gzipped(testing::bytes_in(golden("stored")));
   testing::write_quickly(folder / "x.npz.gz", packed);
   CHECK(equal(read_npz(folder / "x.npz.gz"), read_npz(golden("stored"))));
