@@ -10,7 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `TransformerLm(10, random, {.positions = Positions::rotary})(ids)`
 enum class Positions { none, learned, sinusoidal, rotary, alibi };
 
-/// Token embeddings with positions.
+/// Token embeddings with positions. Sinusoidal positions multiply the embeddings by sqrt(channels)
+/// (Vaswani et al. 2017, section 3.4).
 ///   ids: (B, T), at positions from `first` on   returns (B, T, channels)
 /// Throws ArgumentError for a length below 1, for sinusoidal positions with channels that
 /// `sinusoids` refuses, and, when called, beyond `length` learned positions.

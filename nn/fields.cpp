@@ -72,8 +72,11 @@ std::vector<Parameter> parameters(const Fields& found,
   std::vector<Parameter> list;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (chosen(found.parameters()[i].name)) list.push_back(all[i]);
-  expect<ArgumentError>(!list.empty(), "parameters: none of {} names is chosen", all.size());
-  return list;
+  if (!list.empty()) return list;
+  std::string names;
+  for (const NamedParameter& each : found.parameters())
+    names += (names.empty() ? "" : ", ") + each.name;
+  fail<ArgumentError>("parameters: none of {} names is chosen: {}", all.size(), names);
 }
 
 namespace {

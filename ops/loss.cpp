@@ -82,6 +82,10 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels,
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions options, Place place) {
   const PlaceScope caller(place);
+  expect_defined("cross_entropy", logits, target);
+  expect(logits.rank() == 0 || target.shape() != logits.shape().without(-1),
+         "cross_entropy: {} are no probabilities for logits {}; labels are Indices", target.shape(),
+         logits.shape());
   expect_same("cross_entropy", logits, target);
   return reduced(-sum(log_softmax(logits) * target, -1), options.reduction);
 }

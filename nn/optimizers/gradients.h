@@ -14,7 +14,8 @@ double global_norm(const std::vector<Tensor>& gradients);
 // not positive.
 
 /// Scales all gradients so that their global norm is at most `limit` (Pascanu et al. 2013,
-/// algorithm 1). Returns the norm before scaling.
+/// algorithm 1). Returns the norm before scaling. As in PyTorch, squares overflow in single
+/// precision from 1.8e19 on: the norm is then infinite and the gradients become 0.
 /// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_global_norm(found, 1)`
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit);
 /// Scales each gradient so that its own norm is at most `limit`.
@@ -25,6 +26,8 @@ void clip_by_norm(std::vector<Tensor>& gradients, double limit);
 void clip_by_value(std::vector<Tensor>& gradients, double limit);
 
 /// Adds gradients to `total`, initially empty, to accumulate several small batches before a step.
+/// Losses that are means over batches of different sizes must first be weighted: each by its share
+/// of all examples.
 /// Example: `std::vector<Tensor> total; accumulate(total, grad(sum(net(x)), parameters(net)))`
 void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients);
 

@@ -220,7 +220,8 @@ TEST_CASE("parameters are chosen by name, and the others stay frozen", "[nn]") {
   REQUIRE(last.size() == 2);
   CHECK(last[0].shape() == Shape{8, 3});
   CHECK_THROWS_WITH(parameters(net, [](const std::string&) { return false; }),
-                    "parameters: none of 4 names is chosen");
+                    "parameters: none of 4 names is chosen: layers.0.weight, layers.0.bias, "
+                    "layers.2.weight, layers.2.bias");
   CHECK_THROWS_WITH(parameters(net, nullptr), "parameters: the function is empty");
 
   const Tensor frozen = all[0].value(), before = last[0].value();

@@ -165,3 +165,9 @@ TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
   CHECK_THROWS_WITH(triplet_margin(x, x, row), Contains("shapes differ: (2, 3) and (3)"));
   CHECK_THROWS_WITH(triplet_margin(x, x, x, {.margin = 0}), Contains("must be positive: 0"));
 }
+
+TEST_CASE("labels that are numbers are told from probabilities", "[ops]") {
+  CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4})),
+                    Contains("(4) are no probabilities for logits (4, 2); labels are Indices"));
+  CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4, 3})), Contains("shapes differ"));
+}
