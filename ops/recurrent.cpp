@@ -55,8 +55,8 @@ void expect_row(const char* place, const RowNormalization& norm, Index channels)
 RecurrentResult defined(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                         const RecurrentState& first, const RecurrentNorms& norms,
                         const Indices& lengths) {
-  return composite::recurrent(cell, norms.inputs(inputs), weight, first, step_functions(norms),
-                              lengths);
+  return composite::recurrent(cell, norms.inputs(without_padding(inputs, lengths)), weight, first,
+                              step_functions(norms), lengths);
 }
 
 kernels::RowTransform transform(const RowNormalization& norm, Index channels) {
@@ -205,6 +205,12 @@ Tensor running(const Indices& lengths, Index first, Index end) {
   return mask;
 }
 
+Tensor without_padding(const Tensor& x, const Indices& lengths) {
+  expect_defined("without_padding", x);
+  if (!lengths.defined()) return x;
+  return where(running(lengths, 0, x.shape()[0]), x, 0.0);
+}
+
 Tensor RowNormalization::operator()(const Tensor& x) const {
   expect_defined("row_normalization", x);
   Tensor y = x;
@@ -232,11 +238,11 @@ RecurrentResult composite::recurrent(const Cell& cell, const Tensor& inputs, con
                                      const RecurrentState& first, const StepFunctions& functions,
                                      const Indices& lengths) {
   expect_defined("recurrent", inputs, weight, first.h);
+  const Tensor rows = without_padding(inputs, lengths);
   RecurrentState state = first;
   std::vector<Tensor> outputs;
   for (Index step = 0; step < inputs.shape()[0]; ++step) {
-    RecurrentState next =
-        recurrent_step(cell, select(inputs, step), weight, state, functions, step);
+    RecurrentState next = recurrent_step(cell, select(rows, step), weight, state, functions, step);
     if (lengths.defined()) {
       const Tensor mask = select(running(lengths, step, step + 1), 0);
       next.h = where(mask, next.h, state.h);

@@ -100,12 +100,6 @@ Tensor reversed(const Tensor& x, const Indices& lengths) {
                    reversal(shape[0], shape[1], lengths));
 }
 
-// Sets x to 0 after the end of each sequence.
-Tensor without_padding(const Tensor& x, const Indices& lengths) {
-  if (!lengths.defined()) return x;
-  return where(running(lengths, 0, x.shape()[0]), x, 0.0);
-}
-
 Tensor between_layers(const Tensor& x, const RecurrentOptions& options, Mode mode) {
   if (!mode.is_training() || options.dropout == 0) return x;
   if (!options.variational) return dropout(x, options.dropout, *mode.random);
@@ -240,7 +234,8 @@ RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState
          cell.name, input.weight.shape()[0], x.shape());
   if (lengths.defined()) expect_lengths("recurrent: lengths", lengths, x.shape()[0], x.shape()[1]);
   const RecurrentState begin = state.h.defined() ? state : first(x.shape()[1]);
-  const Tensor inputs = projected(x, lengths, mode);
+  // A NaN in the padding would reach the gradient of the weight as 0 times NaN.
+  const Tensor inputs = projected(without_padding(x, lengths), lengths, mode);
   if (fused()) return recurrent(cell, inputs, recurrent_weight(), begin, norms(), lengths);
   return composite::recurrent(cell, inputs, recurrent_weight(), begin, functions(lengths, mode),
                               lengths);

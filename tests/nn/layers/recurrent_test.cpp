@@ -1,6 +1,7 @@
 #include "tapegrad/nn/layers/recurrent.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 #include <optional>
 
 #include "support/golden.h"
@@ -343,4 +344,49 @@ TEST_CASE("a cell of one's own is a step in operations", "[recurrent]") {
   CHECK(relative_error(layer(x).outputs, stack({first, second})) < precision);
   CHECK_THROWS_WITH(layer(zeros({2, 3, 4})), Contains("residual rnn: x must be (T, B, 3)"));
   CHECK_THROWS_WITH(RecurrentLayer({.name = "stepless"}, 3, 4, random)(x), Contains("step"));
+}
+
+TEST_CASE("what stands in the padding reaches no gradient", "[recurrent]") {
+  const Indices lengths({2}, {4, 2});
+  Random random(16);
+  const Tensor x = without_padding(random.normal({4, 2, 3}), lengths);
+  const Tensor spoilt = where(running(lengths, 0, 4), x, std::numeric_limits<double>::quiet_NaN());
+  for (const Cell& cell :
+       {Cell::rnn_tanh, Cell::rnn_relu, Cell::lstm, Cell::gru, Cell::gru_reset_first})
+    for (const char* norm : {"none", "layer", "batch"}) {
+      if (cell.norms == CellNorms::none && norm != std::string("none")) continue;
+      for (const bool readable : {false, true}) {
+        INFO(cell.name << ", " << norm << (readable ? ", composite" : ""));
+        const Composite choice(readable);
+        const Recurrent net(cell, 3, 4, random, {.layers = 2, .bidirectional = true, .norm = norm});
+        const auto gradients = [&](const Tensor& in) {
+          const Tape tape;
+          const Tensor input = watch(in);
+          std::vector<Tensor> leaves{input};
+          for (const Parameter& each : parameters(net)) leaves.push_back(each);
+          const auto result = net(input, {}, lengths, training(random));
+          return grad(sum(square(result.outputs)) + sum(result.last[0].h), leaves);
+        };
+        const std::vector<Tensor> right = gradients(x), found = gradients(spoilt);
+        for (std::size_t i = 0; i < right.size(); ++i)
+          CHECK(max(abs(right[i] - found[i])).item() == 0);
+      }
+    }
+  for (const bool readable : {false, true}) {  // the operation itself
+    const Composite choice(readable);
+    const Tape tape;
+    const Tensor inputs = concat({x, x, x, x}, -1), weight = watch(ones({3, 12}));
+    const Tensor bad =
+        where(running(lengths, 0, 4), inputs, std::numeric_limits<double>::quiet_NaN());
+    const RecurrentNorms norms{.inputs = {.statistics = NormOptions{}, .gain = watch(ones({12}))}};
+    const RecurrentState first{zeros({2, 3}), zeros({2, 3})};
+    for (const RecurrentNorms& each : {RecurrentNorms{}, norms}) {
+      const auto of = [&](const Tensor& in) {
+        const Tensor y = recurrent(Cell::lstm, in, weight, first, each, lengths).outputs;
+        return grad(sum(y), {weight, norms.inputs.gain});
+      };
+      const std::vector<Tensor> right = of(inputs), found = of(bad);
+      for (std::size_t i = 0; i < 2; ++i) CHECK(max(abs(right[i] - found[i])).item() == 0);
+    }
+  }
 }
