@@ -5,7 +5,6 @@
 #include "tapegrad/nn/layers/dropout.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/nn/options.h"
-#include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -20,7 +19,7 @@ Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
         Linear(sizes[i], sizes[i + 1], random, {.weight_norm = options.norm.normalized_weights}));
     if (i + 2 == sizes.size()) break;
     if (options.norm.kind != NormKind::none) layers.push_back(Norm(options.norm, sizes[i + 1]));
-    layers.push_back(relu);
+    layers.push_back(options.activation);
     if (options.dropout > 0) layers.push_back(Dropout{options.dropout});
   }
 }

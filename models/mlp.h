@@ -2,15 +2,17 @@
 
 #include "tapegrad/nn/files/pytorch.h"
 #include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 struct MlpOptions {
-  NormSpec norm = {};  ///< before each ReLU
-  double dropout = 0;  ///< after each ReLU
+  NormSpec norm = {};       ///< before each activation
+  double dropout = 0;       ///< after each activation
+  Layer activation = relu;  ///< such as gelu
 };
 
-/// Linear layers with ReLU between them. `sizes` lists the channels from input to output.
+/// Linear layers with an activation between them. `sizes` lists the channels from input to output.
 ///   x: (N, ...), sizes.front() values per row   returns (N, sizes.back())
 /// Throws ArgumentError for fewer than two sizes and for sizes below 1.
 /// Example: `Mlp({6, 32, 3}, random, {.norm = "layer"})(x)`

@@ -45,3 +45,12 @@ TEST_CASE("derivatives of an MLP", "[models]") {
   CHECK(result);
   check_parameters(net, [&] { return net(x); });
 }
+
+TEST_CASE("an MLP takes any activation", "[models]") {
+  Random random(3);
+  const Mlp net({4, 5, 3}, random, {.activation = silu});
+  const std::vector<Parameter> w = parameters(net);
+  const Tensor x = random.normal({2, 4});
+  const Tensor expected = linear(silu(linear(x, w[0], w[1])), w[2], w[3]);
+  CHECK(relative_error(net(x), expected) < golden_tolerance);
+}
