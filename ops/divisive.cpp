@@ -28,7 +28,7 @@ Tensor centered_l1(const Tensor& x, const NormField& field, Place place) {
   const PlaceScope caller(place);
   expect_defined("centered_l1", x);
   expect_field(field, x.shape());
-  return mean(abs(x - mean_over(field, x)));
+  return mean(abs(x - center_over(field, x)));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -14,14 +14,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor composite::layer_norm(const Tensor& x, double epsilon, bool detach_mean, bool detach_scale) {
-  const Tensor mu = mean(x, -1, Keep::yes);
+  const Tensor mu = center_over(row, x);
   const Tensor sigma = sqrt(mean(square(x - mu), -1, Keep::yes) + epsilon);
   return (x - (detach_mean ? detach(mu) : mu)) / (detach_scale ? detach(sigma) : sigma);
 }
 
 Tensor composite::normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
                             const Tensor& smoothing) {
-  const Tensor mu = fields.center ? mean_over(*fields.center, x) : Tensor(0);
+  const Tensor mu = fields.center ? center_over(*fields.center, x) : Tensor(0);
   Tensor moment = mean_over(fields.scale, square(fields.center ? x - mu : x));
   if (options.variance == Variance::unbiased) {
     const double size = field_size(fields.scale, x.shape());

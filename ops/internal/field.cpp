@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 
@@ -48,6 +49,14 @@ Tensor mean_over(const NormField& field, const Tensor& x) {
   if (!field.axes.empty()) means = mean(means, Axes(field.axes), Keep::yes);
   for (const int axis : field.window) means = mean_along_window(means, axis, field.radius);
   return means;
+}
+
+Tensor center_over(const NormField& field, const Tensor& x) {
+  if (!field.window.empty()) return mean_over(field, x);  // windows overlap, so each has its own
+  // The mean is inexact by the mean of what it leaves. It is constant, so that only that mean has a
+  // derivative.
+  const Tensor nearly = detach(mean_over(field, x));
+  return nearly + mean_over(field, x - nearly);
 }
 
 double field_size(const NormField& field, const Shape& shape) {

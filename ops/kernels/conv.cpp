@@ -153,8 +153,7 @@ void conv_weight(const ConvSizes& s, const real* x, const real* g, real* dw) {
                   s.patch());
     }
   });
-  std::fill_n(dw, weights, real{0});
-  reduce().accumulate_rows(partial.data(), tasks, weights, dw, weights);
+  reduce().sum_columns(partial.data(), tasks, weights, dw, weights);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

@@ -32,34 +32,36 @@ void for_groups(Index first, Index count, Index columns, const Body& body) {
 // Calls body(first, count) for groups of neighbouring columns.
 template <class Body>
 void for_columns(Matrix shape, const Body& body) {
+  if (shape.rows == 0) return;
   parallel_ranges(shape.columns, norm().most_columns,
                   [&](Index begin, Index end) { body(begin, end - begin); });
 }
 
 // Sums over rows, where body(first, count, d) adds some in order: first within blocks of rows, then
-// over blocks.
+// over blocks. Blocks are short, since errors grow with their length.
 template <class Body>
 void sum_over_rows(Matrix shape, AffineGradients d, const Body& body) {
-  constexpr Index most_blocks = 16;
-  const Index grain = std::max(rows_per_task(shape), (shape.rows + most_blocks - 1) / most_blocks);
-  const Index blocks = shape.columns == 0 ? 0 : (shape.rows + grain - 1) / grain;
+  constexpr Index few_blocks = 16, most_rows = 128;
+  const Index rows = std::clamp((shape.rows + few_blocks - 1) / few_blocks,
+                                std::min(rows_per_task(shape), most_rows), most_rows);
+  const Index blocks = shape.columns == 0 ? 0 : (shape.rows + rows - 1) / rows;
   const Index partial_size = blocks * shape.columns;
   const Scratch gains(d.gain ? partial_size : 0), biases(d.bias ? partial_size : 0);
   const auto part = [&](const Scratch& partial, real* wanted, Index block) {
     return wanted ? partial.data() + block * shape.columns : nullptr;
   };
-  parallel_ranges(blocks == 0 ? 0 : shape.rows, grain, [&](Index begin, Index end) {
-    const AffineGradients here{part(gains, d.gain, begin / grain),
-                               part(biases, d.bias, begin / grain)};
-    for (real* sums : {here.gain, here.bias})
-      if (sums) std::fill_n(sums, shape.columns, real{0});
-    body(begin, end - begin, here);
-  });
-  for (const auto& [total, partial] : {std::pair{d.gain, &gains}, std::pair{d.bias, &biases}}) {
-    if (!total) continue;
-    std::fill_n(total, shape.columns, real{0});
-    reduce().accumulate_rows(partial->data(), blocks, shape.columns, total, shape.columns);
-  }
+  parallel_ranges(
+      blocks, std::max<Index>(1, rows_per_task(shape) / rows), [&](Index begin, Index end) {
+        for (Index block = begin; block < end; ++block) {
+          const AffineGradients here{part(gains, d.gain, block), part(biases, d.bias, block)};
+          for (real* sums : {here.gain, here.bias})
+            if (sums) std::fill_n(sums, shape.columns, real{0});
+          const Index first = block * rows;
+          body(first, std::min(rows, shape.rows - first), here);
+        }
+      });
+  for (const auto& [total, partial] : {std::pair{d.gain, &gains}, std::pair{d.bias, &biases}})
+    if (total) reduce().sum_columns(partial->data(), blocks, shape.columns, total, shape.columns);
 }
 
 }  // namespace

@@ -155,28 +155,57 @@ inline Normal normal_of(Vector x) {
 #endif
 }
 
-// Four running sums hide the latency of addition. A block ends after 512 terms per sum, which keeps
-// rounding small for rows of any length and for any number of lanes.
+// The errors of a running sum grow with its length. So a sum is cut into blocks, and their sums are
+// added in pairs, then in pairs of pairs, and so on: the same tree for any number of threads.
+constexpr Index block_terms = 64, block_rows = 128;
+
+// How many of `count` terms, in whole blocks, form the first half.
+inline Index first_half(Index count, Index block) { return (count / block + 1) / 2 * block; }
+
+// Whole vectors of terms, lane by lane. Four running sums hide the latency of addition.
+template <class Term>
+inline Vector sum_of_vectors(Index begin, Index end, const Term& term) {
+  const Tag d;
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const Index block = block_terms * 4 * lanes;
+  if (end - begin > block) {
+    const Index middle = begin + first_half(end - begin, block);
+    const Vector first = sum_of_vectors(begin, middle, term);
+    return hn::Add(first, sum_of_vectors(middle, end, term));
+  }
+  Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
+  Index i = begin;
+  for (; i + 4 * lanes <= end; i += 4 * lanes) {
+    s0 = term.add(s0, i);
+    s1 = term.add(s1, i + lanes);
+    s2 = term.add(s2, i + 2 * lanes);
+    s3 = term.add(s3, i + 3 * lanes);
+  }
+  for (; i < end; i += lanes) s0 = term.add(s0, i);
+  return hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+}
+
 template <class Term>
 inline real sum_of(Index count, const Term& term) {
   const Tag d;
-  const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const Index block = 512 * 4 * lanes;
-  real total = 0;
-  for (Index i = 0; i < count;) {
-    const Index end = std::min(count, i + block);
-    Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-    for (; i + 4 * lanes <= end; i += 4 * lanes) {
-      s0 = term.add(s0, i);
-      s1 = term.add(s1, i + lanes);
-      s2 = term.add(s2, i + 2 * lanes);
-      s3 = term.add(s3, i + 3 * lanes);
-    }
-    for (; i + lanes <= end; i += lanes) s0 = term.add(s0, i);
-    total += hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
-    for (; i < end; ++i) total += term.at(i);
-  }
+  Index i = count - count % static_cast<Index>(hn::Lanes(d));
+  real total = hn::GetLane(hn::SumOfLanes(d, sum_of_vectors(0, i, term)));
+  for (; i < count; ++i) total += term.at(i);
   return total;
+}
+
+// total[0..width) = sums over rows, where add(first, count, sums) adds some of the rows to `sums`.
+template <Index most_columns, class Add>
+inline void sum_over_rows(Index first, Index rows, Index width, real* total, const Add& add) {
+  if (rows <= block_rows) {
+    std::fill_n(total, width, real{0});
+    return add(first, rows, total);
+  }
+  const Index half = first_half(rows, block_rows);
+  sum_over_rows<most_columns>(first, half, width, total, add);
+  real rest[most_columns];
+  sum_over_rows<most_columns>(first + half, rows - half, width, rest, add);
+  for (Index i = 0; i < width; ++i) total[i] += rest[i];
 }
 
 struct Value {

@@ -15,6 +15,15 @@ HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
 namespace {
 
+struct Distance {
+  const real* x;
+  real center;
+  Vector add(Vector total, Index i) const {
+    return hn::Add(total, hn::Sub(hn::LoadU(Tag(), x + i), hn::Set(Tag(), center)));
+  }
+  real at(Index i) const { return x[i] - center; }
+};
+
 struct SquaredDistance {
   const real* x;
   real center;
@@ -44,13 +53,15 @@ void for_rows(Index rows, const Body& body) {
   for (; r < rows; ++r) body(r, std::integral_constant<Index, 1>());
 }
 
+// A mean is taken from the first element on: that of equal elements is exactly their value.
 template <Index rows>
 void forward_rows(const RowNorm& norm, const real* x, Index count, real* y, real* inverses,
                   real* slopes) {
   real mean[rows] = {};
   if (norm.centered)
     for (Index r = 0; r < rows; ++r)
-      mean[r] = sum_of(count, Value{x + r * count}) / static_cast<real>(count);
+      mean[r] = x[r * count] +
+                sum_of(count, Distance{x + r * count, x[r * count]}) / static_cast<real>(count);
   Scale scale[rows];
   for (Index r = 0; r < rows; ++r)
     scale[r] =
@@ -111,19 +122,26 @@ void backward(const RowNorm& norm, const real* inverses, const real* slopes, con
 // Sums many columns at a time, row by row. The compiler vectorizes the inner loops.
 constexpr Index most_columns = 64;
 
+// totals[i] = the sums of term(r, i) over rows.
+template <class Term>
+void sum_columns(Index rows, Index count, real* totals, const Term& term) {
+  sum_over_rows<most_columns>(0, rows, count, totals, [&](Index first, Index some, real* sums) {
+    for (Index r = first; r < first + some; ++r)
+      for (Index i = 0; i < count; ++i) sums[i] += term(r, i);
+  });
+}
+
 void forward_columns(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,
                      real* y, real* inverses, real* slopes) {
-  real mean[most_columns] = {}, moment[most_columns] = {};
+  real mean[most_columns] = {}, moment[most_columns];
   if (norm.centered) {
-    for (Index r = 0; r < rows; ++r)
-      for (Index i = 0; i < count; ++i) mean[i] += x[r * stride + i];
-    for (Index i = 0; i < count; ++i) mean[i] /= static_cast<real>(rows);
+    sum_columns(rows, count, mean, [=](Index r, Index i) { return x[r * stride + i] - x[i]; });
+    for (Index i = 0; i < count; ++i) mean[i] = x[i] + mean[i] / static_cast<real>(rows);
   }
-  for (Index r = 0; r < rows; ++r)
-    for (Index i = 0; i < count; ++i) {
-      const real distance = x[r * stride + i] - mean[i];
-      moment[i] += distance * distance;
-    }
+  sum_columns(rows, count, moment, [&](Index r, Index i) {
+    const real distance = x[r * stride + i] - mean[i];
+    return distance * distance;
+  });
   for (Index i = 0; i < count; ++i) {
     const Scale scale = scale_of(norm, moment[i] / norm.divisor);
     inverses[i] = scale.inverse;
@@ -136,12 +154,10 @@ void forward_columns(const RowNorm& norm, const real* x, Index rows, Index strid
 
 void backward_columns(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
                       const real* y, Index rows, Index stride, Index count, real* dx) {
-  real mean[most_columns] = {}, along[most_columns] = {};
-  for (Index r = 0; r < rows; ++r)
-    for (Index i = 0; i < count; ++i) {
-      mean[i] += g[r * stride + i];
-      along[i] += g[r * stride + i] * y[r * stride + i];
-    }
+  real mean[most_columns], along[most_columns];
+  sum_columns(rows, count, mean, [=](Index r, Index i) { return g[r * stride + i]; });
+  sum_columns(rows, count, along,
+              [=](Index r, Index i) { return g[r * stride + i] * y[r * stride + i]; });
   const bool mean_term = norm.centered && !norm.detached_mean;
   for (Index i = 0; i < count; ++i) {
     mean[i] = mean_term ? mean[i] / static_cast<real>(rows) : 0;

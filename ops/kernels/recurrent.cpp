@@ -67,29 +67,32 @@ Row row_at(const Sequence& s, const Kept& kept, const real* h, Index step, Index
           .state_scales = at(kept.state_scales, scales(s.state))};
 }
 
-// One partial sum of the gradients of gains and biases per task, added in order at the end.
+// Partial sums of the gradients of gains and biases, one for some steps of a task, which are added
+// up at the end.
 class Partials {
  public:
-  Partials(Index tasks, Index count, TransformGradients total)
-      : tasks_(tasks), count_(count), total_(total), sums_(2 * tasks * count) {
-    if (total.gain || total.bias) std::fill_n(sums_.data(), 2 * tasks * count, real{0});
+  Partials(Index tasks, Index steps, Index count, TransformGradients total)
+      : parts_(total.gain || total.bias ? tasks * ((steps + steps_of_part - 1) / steps_of_part)
+                                        : 0),
+        tasks_(tasks),
+        count_(count),
+        total_(total),
+        sums_(2 * parts_ * count) {
+    std::fill_n(sums_.data(), 2 * parts_ * count, real{0});
   }
-  TransformGradients of(Index task) const {
-    real* own = sums_.data() + 2 * task * count_;
+  TransformGradients of(Index task, Index step) const {
+    real* own = sums_.data() + 2 * (step / steps_of_part * tasks_ + task) * count_;
     return {total_.gain ? own : nullptr, total_.bias ? own + count_ : nullptr};
   }
   void add_up() const {
-    for (real* total : {total_.gain, total_.bias})
-      if (total) std::fill_n(total, count_, real{0});
-    for (Index task = 0; task < tasks_; ++task) {
-      const TransformGradients own = of(task);
-      if (own.gain) reduce().accumulate(own.gain, total_.gain, count_);
-      if (own.bias) reduce().accumulate(own.bias, total_.bias, count_);
-    }
+    if (total_.gain) reduce().sum_columns(sums_.data(), parts_, 2 * count_, total_.gain, count_);
+    if (total_.bias)
+      reduce().sum_columns(sums_.data() + count_, parts_, 2 * count_, total_.bias, count_);
   }
 
  private:
-  Index tasks_, count_;
+  static constexpr Index steps_of_part = 16;
+  Index parts_, tasks_, count_;
   TransformGradients total_;
   Scratch sums_;
 };
@@ -166,9 +169,9 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
   count_sequence(s, 2, s.has_c ? 4 : 2);
   const Packed weight(G, H, {s.weight, G, true});
   const Index tasks = (s.batch + grain - 1) / grain;
-  const Partials input_total(tasks, G, out.input_transform);
-  const Partials product_total(tasks, G, out.product_transform);
-  const Partials state_total(tasks, H, out.state_transform);
+  const Partials input_total(tasks, s.steps, G, out.input_transform);
+  const Partials product_total(tasks, s.steps, G, out.product_transform);
+  const Partials state_total(tasks, s.steps, H, out.state_transform);
   std::copy_n(h_gradient + (s.steps - 1) * s.batch * H, s.batch * H, out.h0);
   // If h reaches the next h only through the product and no sequence ends early, its gradient is
   // that of the product.
@@ -187,13 +190,13 @@ void recurrent_backward(const Sequence& s, const Kept& kept, const real* h, cons
                                      .c = s.has_c ? out.c0 + b * H : nullptr,
                                      .inputs = out.inputs + r * G,
                                      .product = out.product + r * G,
-                                     .product_total = product_total.of(begin / grain),
-                                     .state_total = state_total.of(begin / grain),
+                                     .product_total = product_total.of(begin / grain, step),
+                                     .state_total = state_total.of(begin / grain, step),
                                      .state = d_state.data()};
         if (!ended(s, step, b)) {
           const Row row = row_at(s, kept, h, step, b);
           s.cell->backward(s, row, gradients);
-          inputs.backward(row.inputs, gradients.inputs, input_total.of(begin / grain));
+          inputs.backward(row.inputs, gradients.inputs, input_total.of(begin / grain, step));
         } else {
           std::fill_n(gradients.inputs, G, real{0});
           std::fill_n(gradients.product, G, real{0});

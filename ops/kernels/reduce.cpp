@@ -14,6 +14,7 @@
 #include "tapegrad/core/profile.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/reduce.h"
+#include "tapegrad/ops/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::kernels::HWY_NAMESPACE {
@@ -43,18 +44,27 @@ real max(const real* x, Index count) {
   return hn::GetLane(hn::MaxOfLanes(d, greatest));
 }
 
+template <Index rows, class D>
+hn::Vec<D> sum_in_pairs(D d, const real* x, Index stride) {
+  if constexpr (rows == 1) {
+    return hn::LoadU(d, x);
+  } else {
+    return hn::Add(sum_in_pairs<rows / 2>(d, x, stride),
+                   sum_in_pairs<rows / 2>(d, x + rows / 2 * stride, stride));
+  }
+}
+
 template <Index rows>
 void accumulate_together(const real* x, Index stride, real* total, Index count) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const auto add = [=](auto tag, Index i) HWY_ATTR {
+    const auto sum = sum_in_pairs<rows>(tag, x + i, stride);
+    hn::StoreU(hn::Add(hn::LoadU(tag, total + i), sum), tag, total + i);
+  };
   Index i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    Vector sum = hn::LoadU(d, total + i);
-    for (Index r = 0; r < rows; ++r) sum = hn::Add(sum, hn::LoadU(d, x + r * stride + i));
-    hn::StoreU(sum, d, total + i);
-  }
-  for (; i < count; ++i)
-    for (Index r = 0; r < rows; ++r) total[i] += x[r * stride + i];
+  for (; i + lanes <= count; i += lanes) add(d, i);
+  for (; i < count; ++i) add(hn::CappedTag<real, 1>(), i);
 }
 
 void accumulate(const real* x, real* total, Index count) {
@@ -69,14 +79,20 @@ void accumulate_rows(const real* x, Index rows, Index stride, real* total, Index
   for (; rows > 0; --rows, x += stride) accumulate(x, total, count);
 }
 
+void sum_columns(const real* x, Index rows, Index stride, real* total, Index count) {
+  for (Index i = 0; i < count; i += column_tile) {
+    const Index width = std::min(column_tile, count - i);
+    sum_over_rows<column_tile>(0, rows, width, total + i, [=](Index first, Index some, real* sums) {
+      accumulate_rows(x + first * stride + i, some, stride, sums, width);
+    });
+  }
+}
+
 }  // namespace
 
 const Reduce* reduce_here() {
-  static constexpr Reduce loops{.sum = sum,
-                                .dot = dot,
-                                .max = max,
-                                .accumulate = accumulate,
-                                .accumulate_rows = accumulate_rows};
+  static constexpr Reduce loops{
+      .sum = sum, .dot = dot, .max = max, .accumulate = accumulate, .sum_columns = sum_columns};
   return &loops;
 }
 
@@ -94,20 +110,26 @@ const Reduce& reduce() {
 
 namespace {
 
-// The number of columns to sum side by side.
-constexpr Index column_tile = 256;
-
 // How many pieces of `elements` elements make a task worthwhile.
 Index pieces_of_task(Index elements) {
   return std::max<Index>(1, elements_per_tile / std::max<Index>(1, elements));
 }
 
-void sum_long_row(const real* x, Index length, real* y) {
-  std::vector<real> partial((length + elements_per_tile - 1) / elements_per_tile);
-  parallel_ranges(length, elements_per_tile, [&](Index begin, Index end) {
-    partial[begin / elements_per_tile] = reduce().sum(x + begin, end - begin);
+// y (columns) = the sums of x (rows, columns). A long sum is cut into tasks.
+void sum_matrix(const real* x, Index rows, Index columns, real* y) {
+  const Index grain = pieces_of_task(columns);
+  if (rows <= grain) {
+    if (columns == 1)
+      y[0] = reduce().sum(x, rows);
+    else
+      reduce().sum_columns(x, rows, columns, y, columns);
+    return;
+  }
+  const Scratch partial((rows + grain - 1) / grain * columns);
+  parallel_ranges(rows, grain, [&](Index begin, Index end) {
+    sum_matrix(x + begin * columns, end - begin, columns, partial.data() + begin / grain * columns);
   });
-  y[0] = reduce().sum(partial.data(), static_cast<Index>(partial.size()));
+  sum_matrix(partial.data(), (rows + grain - 1) / grain, columns, y);
 }
 
 void sum_rows(const real* x, Index rows, Index length, real* y) {
@@ -123,11 +145,9 @@ void sum_columns(const AlongAxis& shape, const real* x, real* y) {
                   [&, length = length, inner = inner](Index begin, Index end) {
                     for (Index task = begin; task < end; ++task) {
                       const Index o = task / tiles, first = task % tiles * column_tile;
-                      const Index width = std::min(column_tile, inner - first);
-                      real* total = y + o * inner + first;
-                      std::fill_n(total, width, real{0});
-                      reduce().accumulate_rows(x + o * length * inner + first, length, inner, total,
-                                               width);
+                      reduce().sum_columns(x + o * length * inner + first, length, inner,
+                                           y + o * inner + first,
+                                           std::min(column_tile, inner - first));
                     }
                   });
 }
@@ -141,10 +161,10 @@ void count_reduction(const AlongAxis& shape) {
 
 void sum(const AlongAxis& shape, const real* x, real* y) {
   count_reduction(shape);
-  if (shape.inner != 1)
+  if (shape.outer == 1 && shape.inner <= column_tile)
+    sum_matrix(x, shape.length, shape.inner, y);
+  else if (shape.inner != 1)
     sum_columns(shape, x, y);
-  else if (shape.outer == 1 && shape.length > elements_per_tile)
-    sum_long_row(x, shape.length, y);
   else
     sum_rows(x, shape.outer, shape.length, y);
 }

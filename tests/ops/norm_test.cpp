@@ -342,6 +342,36 @@ TEST_CASE("the rows of a matrix do not feel each other", "[norm]") {
   }
 }
 
+TEST_CASE("nothing remains of a constant row or column", "[norm]") {
+  const NormField columns{.axes = {0}}, groups{.axes = {-1}, .groups = 2};
+  for (const bool composite : {false, true})
+    for (const double value : {0.3, 1000.1, 1e6 + 0.3})
+      for (const NormField& field : {rows, columns, groups})
+        for (const Index extent : {3, 346}) {
+          INFO((composite ? "composite, " : "fused, ") << value << ", " << extent);
+          std::optional<Composite> scope;
+          if (composite) scope.emplace();
+          for (const real y : normalize(full({extent, 2 * extent}, value), both(field)).values())
+            CHECK(y == 0);
+        }
+}
+
+TEST_CASE("statistics of many rows keep their digits", "[norm]") {
+  const Index count = 1'000'000;  // half of them 1, and half 3
+  Tensor x = Tensor::uninitialized({count, 2});
+  for (Index i = 0; i < 2 * count; ++i) x.mutable_data()[i] = i / 2 % 2 == 0 ? 1 : 3;
+  const Tape tape;
+  const Tensor gain = watch(full({2}, 1)), bias = watch(zeros({2}));
+  const Tensor y = normalize(x, both({.axes = {0}}), {.epsilon = 0});
+  for (Index i = 0; i < 4; ++i)
+    CHECK(y.values()[i] == Approx(i < 2 ? -1 : 1).epsilon(precision / 30));
+  const auto gradients = grad(sum((y * gain + bias) * x), {gain, bias});
+  for (Index i = 0; i < 2; ++i) {
+    CHECK(gradients[0].values()[i] == Approx(1e6).epsilon(precision / 30));
+    CHECK(gradients[1].values()[i] == Approx(2e6).epsilon(precision / 30));
+  }
+}
+
 TEST_CASE("a constant row has gradient 0 with epsilon outside the root", "[norm]") {
   const Tensor x = full({2, 4}, 3), g = Random(2).normal({2, 4});
   for (const bool readable : {false, true}) {

@@ -31,6 +31,28 @@ TEST_CASE("sums keep their precision", "[ops]") {
   CHECK(var(full({1000}, 1e4) + Tensor(0.0)).item() == Approx(0).margin(1e-3));
 }
 
+TEST_CASE("the error of a sum does not grow with its length", "[ops]") {
+  constexpr double bound =
+      50 * std::numeric_limits<real>::epsilon();  // as docs/reliability.md says
+  for (const Index count : {1000, 100'000, 5'000'000}) {
+    INFO(count << " terms");
+    const double exact = static_cast<double>(count) * static_cast<double>(real(0.1));
+    const auto check = [&](const Tensor& sums) {
+      for (const real found : sums.values()) CHECK(std::abs(found / exact - 1) < bound);
+    };
+    const Tensor columns = full({count, 2}, 0.1), rows = full({2, count}, 0.1);
+    check(sum(columns, 0));
+    check(sum(rows, 1));
+    check(sum(reshape(rows, {2, count, 1}), 1));
+    check(sum_to(columns, {2}));
+    check(mean(columns, 0) * static_cast<double>(count));
+    check(square(norm(sqrt(columns), 0)));
+    const Tape tape;
+    const Tensor bias = watch(zeros({2}));
+    check(grad(sum((columns + bias) * 0.1), bias));
+  }
+}
+
 TEST_CASE("the deviation of equal elements has gradient 0", "[ops]") {
   const Tape tape;
   const Tensor x = watch(Tensor({2, 3}, {2, 2, 2, 1, 2, 6}));
