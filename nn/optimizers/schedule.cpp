@@ -122,7 +122,7 @@ Plateau::Plateau(double learning_rate, PlateauOptions options)
 
 double Plateau::next(double measure) {
   auto& [learning_rate, best, failed, cooling] = state_;
-  const bool better = measure < best * (1 - options_.threshold);
+  const bool better = measure < best * (1 - std::copysign(options_.threshold, best));
   if (better) best = measure;
   failed = better ? 0 : failed + 1;
   if (cooling > 0) {

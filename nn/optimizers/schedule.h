@@ -50,7 +50,7 @@ Schedule sequential(const std::vector<Schedule>& schedules, const std::vector<In
 struct PlateauOptions {
   double factor = 0.1;      ///< multiplies the learning rate when the measure stops falling
   Index patience = 10;      ///< how many measures in a row may fail to improve
-  double threshold = 1e-4;  ///< an improvement is below best (1 - threshold)
+  double threshold = 1e-4;  ///< an improvement is below best - threshold |best|
   Index cooldown = 0;       ///< how many measures after a reduction are ignored
   double least = 0;         ///< lower bound of the learning rate
 };
@@ -58,11 +58,13 @@ struct PlateauOptions {
 /// Example: `const PlateauState state = Plateau(0.1).state()`
 struct PlateauState {
   double learning_rate;
-  double best;            ///< the least measure so far; at first infinity
+  double best;            ///< the measure of the last improvement; at first infinity
   Index failed, cooling;  ///< measures since: without improvement, and still to ignore
 };
 /// Lowers the learning rate when a measure, such as the validation loss, stops falling, as
-/// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_learning_rate(plateau.next(loss))`.
+/// torch.optim.lr_scheduler.ReduceLROnPlateau:  `adam.set_learning_rate(plateau.next(loss))`. For
+/// negative measures, such as log-likelihoods of densities, PyTorch's threshold lies above the best
+/// one, so that it never lowers the rate; here it always lies below.
 /// Example: `Plateau plateau(0.1, {.patience = 3}); plateau.next(0.7)`
 class Plateau {
  public:

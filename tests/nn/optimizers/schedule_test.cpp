@@ -55,6 +55,21 @@ TEST_CASE("a plateau lowers the rate", "[nn]") {
   CHECK_THROWS_AS(Plateau(1, {.factor = 1}), ArgumentError);
 }
 
+TEST_CASE("a plateau of measures below 0 lowers the rate", "[nn]") {
+  Plateau still(0.1, {.patience = 1});
+  for (int i = 0; i < 8; ++i) still.next(-1);
+  CHECK(still.learning_rate() == Approx(1e-4));  // at the third, fifth and seventh
+  CHECK(still.state().best == -1);
+
+  Plateau falling(1, {.patience = 0, .threshold = 0.1});
+  CHECK(falling.next(0.5) == 1);
+  CHECK(falling.next(0) == 1);
+  CHECK(falling.next(-1) == 1);
+  CHECK(falling.next(-1.2) == 1);            // below -1.1
+  CHECK(falling.next(-1.3) == Approx(0.1));  // not below -1.32
+  CHECK(falling.state().best == -1.2);
+}
+
 TEST_CASE("a plateau continues from its state", "[nn]") {
   const PlateauOptions options{.factor = 0.5, .patience = 1, .cooldown = 1};
   Plateau whole(1, options), second(7, options);
