@@ -186,7 +186,7 @@ void Probe::around_update(Index step, const std::vector<Parameter>& parameters,
   update();
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const Tensor &old = before[i], &now = parameters[i].value();
-    if (old.rank() < 2) continue;
+    if (is_vector(old.shape())) continue;
     const double size = norm_of(old);
     // Half the chord between the directions, since the cosine of such a small angle loses all
     // digits.

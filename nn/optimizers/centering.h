@@ -34,8 +34,9 @@ Tensor centered(const Tensor& x, Centering over);
 /// Example: `Linear layer(6, 8, random); center(layer.weight, Centering::inputs)`
 void center(Parameter& parameter, Centering over);
 
-/// Whether at most one axis is longer than 1, as of biases and gains. What optimizers are told to
-/// center leaves vectors alone: without its mean, a gain of 1 would be 0.
+/// Whether at most one axis is longer than 1, as of biases and gains, and of the weight of one
+/// output. Optimizers center none of them, since without its mean a gain of 1 would be 0; nor do
+/// `AdamWOptions::matrices_only` and `Muon` take them for matrices.
 /// Example: `is_vector({8, 1, 1})`
 bool is_vector(const Shape& shape);
 

@@ -26,7 +26,7 @@ Tensor orthogonalized(const Tensor& matrix) {
   return x;
 }
 
-// The step for a momentum of any shape with at least two axes.
+// The step for the momentum of a matrix or a kernel.
 Tensor direction_of(const Tensor& momentum) {
   const Shape& shape = momentum.shape();
   if (shape.rank() == 2)
@@ -51,7 +51,7 @@ Muon::Muon(std::vector<Parameter> list, MuonOptions options)
       options_(options) {
   expect_share("muon", "momentum", options.momentum);
   for (const Parameter& parameter : parameters())
-    if (parameter.shape().rank() < 2)
+    if (is_vector(parameter.shape()))
       set_group({parameter}, {.learning_rate_factor = options.vector_factor});
 }
 
@@ -59,7 +59,8 @@ void Muon::update(const std::vector<Slot>& slots) const {
   const NoGrad values_only;
   const double kept = options_.momentum;
   std::vector<Slot> matrices, vectors;
-  for (const Slot& slot : slots) (slot.gradient->rank() < 2 ? vectors : matrices).push_back(slot);
+  for (const Slot& slot : slots)
+    (is_vector(slot.gradient->shape()) ? vectors : matrices).push_back(slot);
   // All new values first: a step for which there is no memory changes nothing.
   std::vector<Tensor> weights, means;
   for (const Slot& slot : matrices) {

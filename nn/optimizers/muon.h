@@ -12,7 +12,7 @@ struct MuonOptions {
   Centering center_gradients = Centering::none;  ///< of matrices and filters
   Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 
-  // AdamW of gains, biases and other vectors.
+  // AdamW of vectors (`is_vector`): gains and biases, of channels as well.
   double vector_factor = 0.015;  ///< their learning_rate_factor
   double beta1 = 0.9;
   double beta2 = 0.95;

@@ -58,12 +58,13 @@ std::size_t Optimizer::position(const Parameter& parameter) const {
 }
 
 void Optimizer::set_group(const std::vector<Parameter>& some, ParameterGroup group) {
-  expect_not_negative(name_, "learning_rate_factor", group.learning_rate_factor);
+  if (group.learning_rate_factor)
+    expect_not_negative(name_, "learning_rate_factor", *group.learning_rate_factor);
   if (group.weight_decay) expect_not_negative(name_, "weight_decay", *group.weight_decay);
   std::vector<std::size_t> positions;
   for (const Parameter& parameter : some) positions.push_back(position(parameter));
   for (const std::size_t i : positions) {
-    learning_rate_factors_[i] = group.learning_rate_factor;
+    learning_rate_factors_[i] = group.learning_rate_factor.value_or(learning_rate_factors_[i]);
     weight_decays_[i] = group.weight_decay.value_or(weight_decays_[i]);
     center_gradients_[i] = group.center_gradients.value_or(center_gradients_[i]);
     center_weights_[i] = group.center_weights.value_or(center_weights_[i]);
@@ -197,7 +198,7 @@ AdamW::AdamW(std::vector<Parameter> list, AdamWOptions options)
            Decay::decoupled) {
   if (!options.matrices_only) return;
   for (const Parameter& parameter : parameters())
-    if (parameter.shape().rank() < 2) set_group({parameter}, {.weight_decay = 0});
+    if (is_vector(parameter.shape())) set_group({parameter}, {.weight_decay = 0});
 }
 
 void Adam::update(const std::vector<Slot>& slots) const {

@@ -16,11 +16,10 @@ struct Moments {
   std::vector<Tensor> values;
 };
 
-/// How an optimizer treats some of its parameters.
+/// How an optimizer treats some of its parameters. What is not given stays as it was.
 /// Example: `Adam(parameters(net)).set_group({parameters(net)[0]}, {.learning_rate_factor = 0.1})`
 struct ParameterGroup {
-  double learning_rate_factor = 1;  ///< times the optimizer's learning rate
-  // Instead of those before:
+  std::optional<double> learning_rate_factor = {};  ///< times the optimizer's rate; at first 1
   std::optional<double> weight_decay = {};
   std::optional<Centering> center_gradients = {};  ///< before moments and decay
   std::optional<Centering> center_weights = {};    ///< after each step
@@ -152,7 +151,7 @@ struct AdamWOptions {
   double epsilon = 1e-8;
   double weight_decay =
       0.01;  ///< times the learning rate: by how much a step shrinks the parameter
-  bool matrices_only = false;                    ///< no decay of gains, biases and other vectors
+  bool matrices_only = false;                    ///< no decay of vectors (`is_vector`)
   Centering center_gradients = Centering::none;  ///< of matrices and filters
   Centering center_weights = Centering::none;    ///< of matrices and filters, after each step
 };

@@ -39,6 +39,17 @@ TEST_CASE("a step of muon is nearly orthogonal", "[nn]") {
   CHECK(sum(square(matmul(w.value(), w.value(), {.a = true}))).item() < 6 * 1.44 * 1.44);
 }
 
+TEST_CASE("muon takes parameters with one long axis for vectors", "[nn]") {
+  // The first steps of Adam are the rate, against the sign of the gradient.
+  for (const Shape& shape : {Shape{3}, Shape{3, 1, 1}, Shape{1, 3}}) {
+    Parameter w(zeros(shape));
+    Muon({w}, {.learning_rate = 0.1, .vector_factor = 0.5}).step({Tensor(shape, {3, -2, 0.1})});
+    CHECK(w.value().data()[0] == Approx(-0.05));
+    CHECK(w.value().data()[1] == Approx(0.05));
+    CHECK(w.value().data()[2] == Approx(-0.05));
+  }
+}
+
 TEST_CASE("steps of whole matrices do not depend on the number of threads", "[nn][threads]") {
   const RestoreThreads restore;
   const Tensor start = Random(1).normal({200, 300}), gradient = Random(2).normal({200, 300});

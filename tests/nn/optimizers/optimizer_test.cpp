@@ -7,6 +7,9 @@
 #include "nn/optimizers/golden_steps.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/layers/conv.h"
+#include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/nn/optimizers/muon.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -66,7 +69,8 @@ TEST_CASE("groups of parameters have their own learning rate and decay", "[nn]")
   sgd.step({ones({2}), ones({2})});
   CHECK(fast.value().data()[0] == 0);
   CHECK(still.value().data()[0] == 1);
-  sgd.set_group({fast, still}, {});  // keeps the decays
+  sgd.set_group({still}, {.learning_rate_factor = 1});  // keeps the decay
+  sgd.set_group({fast, still}, {});                     // keeps all
   sgd.step({zeros({2}), zeros({2})});
   CHECK(fast.value().data()[0] == 0);
   CHECK(still.value().data()[0] == Approx(0.95));
@@ -77,7 +81,23 @@ TEST_CASE("groups of parameters have their own learning rate and decay", "[nn]")
   CHECK_THROWS_WITH(sgd.set_group({still}, {.weight_decay = -1}),
                     "sgd: weight_decay must be finite and not negative: -1");
   sgd.step({ones({2}), zeros({2})});
-  CHECK(fast.value().data()[0] == Approx(-0.5));
+  CHECK(fast.value().data()[0] == -1);
+}
+
+TEST_CASE("what a group does not name stays", "[nn]") {
+  Parameter w(ones({2}));
+  Sgd sgd({w}, {.learning_rate = 1, .weight_decay = 0.5});
+  sgd.set_group({w}, {.learning_rate_factor = 0.1});
+  sgd.set_group({w}, {.weight_decay = 0});
+  sgd.step({ones({2})});
+  CHECK(w.value().data()[0] == Approx(0.9));
+
+  // A first step of Adam is the rate: here 0.5 times 0.1.
+  Parameter vector(ones({2}));
+  Muon muon({vector}, {.learning_rate = 0.5, .weight_decay = 0.5, .vector_factor = 0.1});
+  muon.set_group({vector}, {.weight_decay = 0});
+  muon.step({ones({2})});
+  CHECK(vector.value().data()[0] == Approx(0.95));
 }
 
 TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing", "[nn]") {
@@ -153,11 +173,30 @@ TEST_CASE("long parameters are updated in tiles like short ones", "[nn]") {
 
 TEST_CASE("weight decay of matrices only leaves vectors alone", "[nn]") {
   for (const bool only : {false, true}) {
-    Parameter matrix(ones({2, 2})), vector(ones({2}));
-    AdamW adam({matrix, vector},
-               {.learning_rate = 0.1, .weight_decay = 0.5, .matrices_only = only});
-    adam.step({zeros({2, 2}), zeros({2})});
-    CHECK(matrix.value().data()[0] == Approx(0.95));
-    CHECK(vector.value().data()[0] == Approx(only ? 1 : 0.95));
+    const auto left_by_step = [&](const Shape& shape) {
+      Parameter w(ones(shape));
+      AdamW({w}, {.learning_rate = 0.1, .weight_decay = 0.5, .matrices_only = only})
+          .step({zeros(shape)});
+      return w.value().data()[0];
+    };
+    for (const Shape& matrix : {Shape{2, 2}, Shape{4, 3, 1, 1}, Shape{4, 1, 3, 3}, Shape{1, 2, 3}})
+      CHECK(left_by_step(matrix) == Approx(0.95));
+    for (const Shape& vector : {Shape{2}, Shape{4, 1, 1}, Shape{4, 1, 1, 1}, Shape{1, 4}, Shape{}})
+      CHECK(left_by_step(vector) == Approx(only ? 1 : 0.95));
   }
+}
+
+TEST_CASE("the vectors of layers are not decayed as matrices", "[nn]") {
+  Random random(1);
+  const Conv2d conv(3, 4, 3, random, {.weight_norm = true});
+  const Norm norm("group:groups=2", 4, Channels::second);
+  for (const Fields& layer : {fields(conv), fields(norm)})
+    for (const auto& [name, slot] : layer.parameters()) {
+      CAPTURE(name);
+      Parameter w = slot;
+      w.set(ones(w.shape()));
+      AdamW({w}, {.learning_rate = 0.1, .weight_decay = 0.5, .matrices_only = true})
+          .step({zeros(w.shape())});
+      CHECK(w.value().data()[0] == Approx(w.shape().size() > 4 ? 0.95 : 1));
+    }
 }
