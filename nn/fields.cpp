@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/pytorch.h"
@@ -107,6 +108,23 @@ void expect_listed(const Tape& tape, const Fields& found) {
                 "visit: it does not list what the tape used: {}; list it, or it is neither trained "
                 "nor saved",
                 missing);
+}
+
+std::vector<std::string> unreached(const Tape& tape, const Tensor& y, const Fields& found) {
+  std::vector<bool> reached(static_cast<std::size_t>(tape.size()));
+  if (tape.holds(y)) reached[static_cast<std::size_t>(y.node())] = true;
+  for (std::int32_t i = tape.size(); i-- > 0;) {
+    if (!reached[static_cast<std::size_t>(i)]) continue;
+    const Node& node = tape.node(i);
+    for (const std::int32_t input : std::span(node.inputs, node.input_count))
+      if (input >= 0) reached[static_cast<std::size_t>(input)] = true;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, parameter] : found.parameters()) {
+    const std::int32_t leaf = tape.find(parameter);
+    if (leaf < 0 || !reached[static_cast<std::size_t>(leaf)]) names.push_back(name);
+  }
+  return names;
 }
 
 Index parameter_count(const Fields& found) {

@@ -140,6 +140,12 @@ std::vector<Parameter> parameters(const Module& module,
 /// Example: `net(x); expect_listed(tape, fields(net))`
 void expect_listed(const Tape& tape, const Fields& found);
 
+/// The names of those parameters among these fields on which y, recorded on the tape, does not
+/// depend, so that `grad` returns zeros for them: of a layer that was not used, or was used under
+/// NoGrad or before `detach`.
+/// Example: `unreached(tape, sum(net(x)), fields(net)).empty()`
+std::vector<std::string> unreached(const Tape& tape, const Tensor& y, const Fields& found);
+
 /// The number of trainable values among these fields.
 /// Example: `fmt::print("{} parameters\n", parameter_count(net))`
 Index parameter_count(const Fields& found);

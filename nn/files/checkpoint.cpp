@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.",
                            ema_prefix = "ema.";
+// Before the name of each carried tensor, in the metadata.
+constexpr std::string_view carried_prefix = "carried.";
 // Like other writers, which say "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
@@ -42,6 +44,16 @@ std::vector<std::string> names_of(const char* owner, const Owner& some, const Fi
     found.push_back(entry->second);
   }
   return found;
+}
+
+// Throws E, naming the file's tensor, for one with a NaN or an infinity.
+template <class E>
+void expect_finite(const std::string& where, const std::string& name, const Tensor& tensor) {
+  const auto values = tensor.values();
+  const auto found =
+      std::find_if(values.begin(), values.end(), [](real value) { return !std::isfinite(value); });
+  if (found == values.end()) return;
+  throw E(fmt::format("{}: tensor {} has a value that is not finite: {}", where, name, *found));
 }
 
 // Looks up entries of a file, and reports those that are missing or do not fit.
@@ -75,14 +87,17 @@ class Reader {
     expect<DataError>(found->second.shape() == shape,
                       "load_checkpoint: {}: tensor {} has shape {}, the net needs {}", name_, name,
                       found->second.shape(), shape);
+    expect_finite<DataError>("load_checkpoint: " + name_, name, found->second);
     return found->second;
   }
 
-  // Throws DataError if a tensor was not requested, unless its name begins with one of `ignored`.
+  // Throws DataError if a tensor was not requested, unless `ignored` has its kind.
   void expect_nothing_left(const std::vector<std::string_view>& ignored) const {
     const auto is_ignored = [&](const std::string& name) {
-      return std::any_of(ignored.begin(), ignored.end(),
-                         [&](std::string_view prefix) { return name.starts_with(prefix); });
+      return std::any_of(ignored.begin(), ignored.end(), [&](std::string_view prefix) {
+        return prefix == carried_prefix ? file_.metadata.contains(fmt::format("{}{}", prefix, name))
+                                        : name.starts_with(prefix);
+      });
     };
     const auto expect_used = [&](const auto& tensors) {
       for (const auto& [name, tensor] : tensors)
@@ -154,9 +169,16 @@ PlateauState plateau_state(const Reader& reader, const std::string& path) {
   return state;
 }
 
+// Calls `visit` with the name of each parameter and buffer, and with the slot.
+template <class Visit>
+void each_slot(const Fields& fields, const Visit& visit) {
+  for (const auto& [name, parameter] : fields.parameters()) visit(name, parameter);
+  for (const auto& [name, buffer] : fields.buffers()) visit(name, buffer);
+}
+
 // The content of a checkpoint, read and checked before anything changes.
 struct Loaded {
-  std::vector<Tensor> values, buffers;  // of the net
+  std::vector<Tensor> values;  // of the slots of the net and of those carried
   OptimizerState optimizer;
   std::vector<Tensor> averages;
   std::optional<PlateauState> plateau;
@@ -167,10 +189,12 @@ struct Loaded {
 Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   Reader reader(path);
   Loaded loaded;
-  for (const auto& [name, parameter] : checkpoint.net.parameters())
-    loaded.values.push_back(reader.tensor(name, parameter.shape()));
-  for (const auto& [name, buffer] : checkpoint.net.buffers())
-    loaded.buffers.push_back(reader.tensor(name, buffer.value().shape()));
+  const auto read = [&](const std::string& name, const auto& slot) {
+    loaded.values.push_back(reader.tensor(name, slot.value().shape()));
+  };
+  each_slot(checkpoint.net, read);
+  const std::size_t of_net = loaded.values.size();
+  each_slot(checkpoint.carried, read);
   if (const Optimizer* optimizer = checkpoint.optimizer)
     loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
   if (const Ema* ema = checkpoint.ema)
@@ -181,6 +205,7 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   std::vector<std::string_view> ignored;
   if (checkpoint.optimizer == nullptr) ignored.push_back(optimizer_prefix);
   if (checkpoint.ema == nullptr) ignored.push_back(ema_prefix);
+  if (loaded.values.size() == of_net) ignored.push_back(carried_prefix);
   reader.expect_nothing_left(ignored);
   for (const auto& [name, random] : checkpoint.random)
     loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
@@ -196,14 +221,19 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   TensorFile file;
   file.metadata[format_key] = own_format;
   const auto put = [&](const std::string& name, const Tensor& tensor) {
+    expect_finite<NonFiniteError>("save_checkpoint: " + path.string(), name, tensor);
     const auto [entry, is_new] = file.tensors.emplace(name, tensor);
     expect<Error>(is_new,
                   "save_checkpoint: {}: two tensors are called {}: of shape {} and of shape {}; "
                   "rename the field",
                   path.string(), name, entry->second.shape(), tensor.shape());
   };
-  for (const auto& [name, parameter] : checkpoint.net.parameters()) put(name, parameter.value());
-  for (const auto& [name, buffer] : checkpoint.net.buffers()) put(name, buffer.value());
+  each_slot(checkpoint.net,
+            [&](const std::string& name, const auto& slot) { put(name, slot.value()); });
+  each_slot(checkpoint.carried, [&](const std::string& name, const auto& slot) {
+    put(name, slot.value());
+    file.metadata[fmt::format("{}{}", carried_prefix, name)] = "";
+  });
   if (const Optimizer* optimizer = checkpoint.optimizer) {
     const std::vector<std::string> names = names_of("optimizer", *optimizer, checkpoint.net);
     for (const Moments& moments : optimizer->moments())
@@ -242,14 +272,9 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
   }
   if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
   if (checkpoint.plateau != nullptr) checkpoint.plateau->restore(*loaded.plateau);
-  for (std::size_t i = 0; i < loaded.values.size(); ++i) {
-    Parameter parameter = checkpoint.net.parameters()[i].parameter;
-    parameter.set(loaded.values[i]);
-  }
-  for (std::size_t i = 0; i < loaded.buffers.size(); ++i) {
-    Buffer buffer = checkpoint.net.buffers()[i].buffer;
-    buffer.set(loaded.buffers[i]);
-  }
+  auto value = loaded.values.begin();
+  for (const Fields* fields : {&checkpoint.net, &checkpoint.carried})
+    each_slot(*fields, [&](const std::string&, auto slot) { slot.set(*value++); });
   for (const auto& [name, random] : checkpoint.random) random->restore(loaded.random.at(name));
   checkpoint.notes = std::move(loaded.notes);
 }

@@ -22,20 +22,22 @@ struct Checkpoint {
   std::map<std::string, std::string> notes = {};  ///< anything else the program wants to keep
   Ema* ema = nullptr;                             ///< with its averages
   Plateau* plateau = nullptr;                     ///< with its learning rate and its best measure
+  Fields carried = {};  ///< what else the run carries from step to step, which is not of the net
 };
 
 /// Writes one safetensors file: parameters and buffers under their names, moments as
 /// "optimizer.mean.hidden.weight", averages as "ema.hidden.weight", the rest as metadata. Throws
-/// DataError if it cannot be written, and Error for two tensors of one name; the old file is then
-/// kept.
+/// DataError if it cannot be written, Error for two tensors of one name, and NonFiniteError for a
+/// tensor with a NaN or an infinity, which no training could resume; the old file is then kept.
 /// Example: `save_checkpoint("net.checkpoint", {.net = fields(net), .notes = {{"epoch", "3"}}})`
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Restores what `checkpoint` names from a file written by `save_checkpoint`, and fills `notes`.
-/// Ignores moments if there is no optimizer, averages if there is no Ema, and streams of random
-/// numbers that are not named. The net and the optimizer must use every tensor that the file has
-/// for them. Throws DataError for other files and, naming file and tensor, if something is missing,
-/// left over or does not fit; nothing has changed then. Both throw ArgumentError if the optimizer
+/// Ignores moments if there is no optimizer, averages if there is no Ema, what was carried if
+/// nothing is, and streams of random numbers that are not named: `{.net = fields(net)}` takes the
+/// net alone. The net and the optimizer must use every tensor that the file has for them. Throws
+/// DataError for other files and, naming file and tensor, if something is missing, left over, not
+/// finite or does not fit; nothing has changed then. Both throw ArgumentError if the optimizer
 /// or the Ema has parameters that the net does not.
 /// Example: `Checkpoint saved{.net = fields(net)}; load_checkpoint("saved.checkpoint", saved)`
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);

@@ -12,7 +12,9 @@
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/recompute.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
@@ -151,6 +153,30 @@ TEST_CASE("a parameter that visit does not list is found where it is recomputed"
   CHECK_THROWS_WITH(
       expect_listed(tape, fields(Visited{[&](Fields& field) { field("listed", listed); }})),
       Contains("the parameter of shape (3, 4) that recompute at fields_test.cpp"));
+}
+
+TEST_CASE("parameters that no gradient reaches are named", "[nn]") {
+  const Parameter used(ones({2})), detached(ones({2})), paused(ones({2})), unused(ones({2})),
+      elsewhere(ones({2})), recomputed(ones({2}));
+  const Visited net{[&](Fields& field) {
+    field("used", used);
+    field("detached", detached);
+    field("paused", paused);
+    field("unused", unused);
+    field("elsewhere", elsewhere);
+    field("recomputed", recomputed);
+  }};
+  const Tape tape;
+  const auto half = [&](const std::vector<Tensor>& in) { return in[0] * recomputed; };
+  const Tensor x = [&] {
+    const NoGrad off;
+    return paused + 1.0;
+  }();
+  CHECK(unreached(tape, x, fields(net)).size() == 6);
+  const Tensor y = sum(x * tanh(used) * detach(exp(detached)) + recompute(half, {used}));
+  sum(elsewhere * used);
+  CHECK(unreached(tape, y, fields(net)) ==
+        std::vector<std::string>{"detached", "paused", "unused", "elsewhere"});
 }
 
 TEST_CASE("vectors, optionals and layers chosen at run time are walked", "[nn]") {

@@ -1,6 +1,7 @@
 #include "tapegrad/nn/files/checkpoint.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <map>
 
 #include "support/files.h"
@@ -102,6 +103,76 @@ TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
                         Contains("(3) and of shape (2)"));
   CHECK(bytes_in(folder / "kept") == before);
   CHECK_NOTHROW(save_checkpoint(folder / "weights", {.net = net}));
+}
+
+TEST_CASE("a checkpoint with a value that is not finite is neither written nor read", "[files]") {
+  const Scratch folder;
+  const Bytes before = bytes_of({1, 2, 3});
+  write_file(folder / "kept", before);
+  const Tensor good({2}, {1, 2});
+  for (const real bad : {NAN, INFINITY, -INFINITY}) {
+    const Tensor broken({2}, {1, bad});
+    const auto refused = [&](const Checkpoint& checkpoint, const char* tensor) {
+      CHECK_THROWS_MATCHES(save_checkpoint(folder / "kept", checkpoint), NonFiniteError,
+                           Catch::Message(fmt::format("save_checkpoint: {}: tensor {} has a value "
+                                                      "that is not finite: {}",
+                                                      (folder / "kept").string(), tensor, bad)));
+      CHECK(bytes_in(folder / "kept") == before);
+    };
+    Fields net, weights, buffers;
+    net("w", Parameter(good));
+    weights("w", Parameter(broken));
+    buffers("b", Buffer(broken));
+    Adam adam(parameters(net));
+    Ema ema(parameters(net));
+    refused({.net = weights}, "w");
+    refused({.net = buffers}, "b");
+    refused({.net = net, .carried = buffers}, "b");
+    adam.restore(1, {{"mean", {good}}, {"square", {broken}}});
+    refused({.net = net, .optimizer = &adam}, "optimizer.square.w");
+    ema.restore({broken});
+    refused({.net = net, .ema = &ema}, "ema.w");
+
+    // As another program would write it.
+    save_checkpoint(folder / "file", {.net = net});
+    TensorFile file = load_tensors(folder / "file");
+    file.tensors.at("w") = broken;
+    save_tensors(folder / "file", file);
+    Checkpoint into{.net = net};
+    CHECK_THROWS_WITH(load_checkpoint(folder / "file", into),
+                      Contains("file: tensor w has a value that is not finite"));
+  }
+}
+
+TEST_CASE("the net of a checkpoint is read without what was carried", "[files]") {
+  const Scratch folder;
+  Fields net, carried;
+  const Parameter w(ones({2})), best(full({3}, 5));
+  const Buffer memory(full({4}, 7));
+  net("w", w);
+  carried("c", std::vector<Parameter>{best});
+  carried("memory", memory);
+  save_checkpoint(folder / "run", {.net = net, .carried = carried});
+  Parameter(w).set(zeros({2}));
+  Parameter(best).set(zeros({3}));
+  Buffer(memory).set(zeros({4}));
+  Checkpoint alone{.net = net};
+  load_checkpoint(folder / "run", alone);
+  CHECK(w.value().data()[1] == 1);
+  CHECK(best.value().data()[2] == 0);
+  Checkpoint all{.net = net, .carried = carried};
+  load_checkpoint(folder / "run", all);
+  CHECK(best.value().data()[2] == 5);
+  CHECK(memory.value().data()[3] == 7);
+
+  Fields some;
+  some("memory", memory);
+  Checkpoint part{.net = net, .carried = some};
+  CHECK_THROWS_WITH(load_checkpoint(folder / "run", part), Contains("unexpected tensor c.0"));
+  save_checkpoint(folder / "other", {.net = net});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "other", all), Contains("has no tensor c.0"));
+  Checkpoint none{.net = some};
+  CHECK_THROWS_WITH(load_checkpoint(folder / "other", none), Contains("has no tensor memory"));
 }
 
 TEST_CASE("what is not there is not saved", "[files]") {
