@@ -4,7 +4,6 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -21,8 +20,8 @@ std::string name_of(std::int64_t target) {
   // What the compiler generates from plain C++.
   if (HWY_ARCH_X86_64 && (target == HWY_SCALAR || target == HWY_EMU128)) return "sse2";
   std::string name = hwy::TargetName(target);
-  for (char& letter : name)
-    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  for (char& letter : name)  // std::tolower depends on the locale
+    if ('A' <= letter && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
   return name;
 }
 

@@ -26,8 +26,8 @@ void write_message(std::string text) {
 
 CLI::Validator bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
   const auto problem = [=](const std::string& text) -> std::string {
-    double value = 0;
-    if (CLI::detail::lexical_cast(text, value) && inside(value)) return "";
+    const std::optional<double> value = real_number(text);
+    if (value && inside(*value)) return "";
     return fmt::format("must be {}: {}", bounds, beginning(text));
   };
   return {problem, bounds};
@@ -47,6 +47,18 @@ bool is_whole(const std::string& text) {
   const std::string digits = text.substr(text.starts_with('-') ? 1 : 0);
   return !digits.empty() && digits.find_first_not_of("0123456789") == std::string::npos &&
          (digits.size() == 1 || digits[0] != '0');
+}
+
+std::optional<double> real_number(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  const char* const end = digits.data() + digits.size();
+  double value = 0;
+  const auto [rest, error] = std::from_chars(digits.data(), end, value);
+  if (rest != end || error == std::errc::invalid_argument) return {};
+  if (error == std::errc::result_out_of_range)
+    return digits.find('-', 1) == std::string_view::npos ? INFINITY : 0;
+  return value;
 }
 
 CLI::Validator positive() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -31,6 +32,10 @@ std::optional<T> whole_number(const std::string& text) {
   if (!is_whole(text) || std::from_chars(text.data(), end, value).ec != std::errc()) return {};
   return value;
 }
+
+/// The number in text, in any locale.
+/// Example: `real_number("1e-3").value_or(0)`
+std::optional<double> real_number(const std::string& text);
 
 /// Whether T is given as a comma-separated list.
 template <class T>
@@ -65,7 +70,8 @@ class Flags {
     entries_.back().may_grow = true;
     return option;
   }
-  /// A flag that does not: where files go, what is printed.
+  /// A flag that does not: where files lie, what is printed. What the files hold may affect them;
+  /// `Trainer::uses_data` tells whether it is the same.
   template <class T>
   CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
     return enter(name, value, help, false);
@@ -114,8 +120,33 @@ class Flags {
   template <class T>
   CLI::Option* add(const std::string& name, T& value, const std::string& help) {
     if constexpr (std::is_same_v<T, bool>) return app_.add_flag(name, value, help);
-    CLI::Option* option = app_.add_option(name, value, help)->capture_default_str();
+    CLI::Option* option = bind(name, value, help)->capture_default_str();
     return (is_list<T> ? option->delimiter(',') : option->take_last())->check(no_number<T>);
+  }
+
+  // Numbers with a fraction are read and shown here: CLI11 does both as the locale says.
+  template <class T>
+  CLI::Option* bind(const std::string& name, T& value, const std::string& help) {
+    return app_.add_option(name, value, help);
+  }
+  CLI::Option* bind(const std::string& name, double& value, const std::string& help) {
+    const auto set = [&value](const CLI::results_t& words) {
+      value = real_number(words.back()).value();
+      return true;
+    };
+    const auto text = [&value] { return fmt::format("{:g}", value); };
+    return app_.add_option(name, CLI::callback_t(set), help, false, text)->type_name("FLOAT");
+  }
+  CLI::Option* bind(const std::string& name, std::vector<double>& values, const std::string& help) {
+    const auto set = [&values](const CLI::results_t& words) {
+      values.clear();
+      for (const std::string& word : words) values.push_back(real_number(word).value());
+      return true;
+    };
+    const auto text = [&values] { return fmt::format("[{:g}]", fmt::join(values, ",")); };
+    return app_.add_option(name, CLI::callback_t(set), help, false, text)
+        ->type_name("FLOAT")
+        ->expected(1, CLI::detail::expected_max_vector_size);
   }
 
   // Both describe what is wrong with text that should be a T, or an element of the list T.
@@ -126,9 +157,9 @@ class Flags {
     } else if constexpr (std::is_integral_v<T>) {
       return is_whole(text) ? "" : beginning(text) + " is not a whole number";
     } else if constexpr (std::is_floating_point_v<T>) {
-      T value = 0;
-      if (!CLI::detail::lexical_cast(text, value)) return beginning(text) + " is not a number";
-      if (!std::isfinite(value)) return beginning(text) + " is not a finite number";
+      const std::optional<double> value = real_number(text);
+      if (!value) return beginning(text) + " is not a number";
+      if (!std::isfinite(*value)) return beginning(text) + " is not a finite number";
     }
     return "";
   }

@@ -64,7 +64,10 @@ class GivenOptions {
 
   // What the text is not; null if it is.
   static const char* read(const std::string& text, double& number) {
-    return !text.empty() && CLI::detail::lexical_cast(text, number) ? nullptr : "a number";
+    const std::optional<double> value = real_number(text);
+    if (!value) return "a number";
+    number = *value;
+    return nullptr;
   }
   static const char* read(const std::string& text, Centering& centering) {
     static const std::map<std::string, Centering> all{

@@ -21,6 +21,7 @@ void prepare_output() {
     if (::fcntl(stream, F_GETFD) < 0)  // open() returns the lowest free number, which is this one
       static_cast<void>(::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY));
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void write_diagnostic(std::string_view text) noexcept {

@@ -8,7 +8,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Lets writes fail safely. If the program was started without a standard stream, opens one to
 /// which writing fails. Otherwise the next file opened, such as a checkpoint, would take its place.
-/// Writing to a pipe without a reader also fails, instead of ending the program.
+/// Writing to a pipe without a reader, or beyond `ulimit -f`, also fails, instead of ending the
+/// program.
 /// Example: `prepare_output()`
 void prepare_output();
 

@@ -6,9 +6,9 @@ std::optional<SaveInterval> parse_save_interval(std::string text) {
   SaveInterval interval;
   if (text.ends_with('m')) {
     text.pop_back();
-    double minutes = 0;
-    if (!CLI::detail::lexical_cast(text, minutes) || !(minutes > 0)) return {};
-    interval.seconds = 60 * minutes;
+    const std::optional<double> minutes = real_number(text);
+    if (!minutes || !(*minutes > 0)) return {};
+    interval.seconds = 60 * *minutes;
   } else {
     interval.steps = whole_number<Index>(text).value_or(0);
     if (interval.steps < 1) return {};

@@ -75,6 +75,16 @@ class Outputs(ImagesTest):
         self.assertIn("--resume: /dev/stdin is a pipe", result.stderr)
         pipe.wait()
 
+    def test_standard_streams_at_the_limit_of_file_sizes(self):
+        full = self.path / "full"
+        full.write_bytes(bytes(1024 * 1024))
+        for stream, code in ("1", 1), ("2", 0):
+            command = f'ulimit -f 1024; exec "$0" "$@" {stream}>>{full}'
+            result = subprocess.run(["sh", "-c", command, PROGRAM, *map(str, self.train), "--save",
+                                     self.path / f"saved{stream}"], capture_output=True)
+            self.assertEqual(result.returncode, code)
+            self.assertGreater((self.path / f"saved{stream}").stat().st_size, 0)
+
     def test_weights_that_are_no_numbers(self):
         saved = self.saved("saved")
         damaged = self.path / "damaged"
