@@ -86,10 +86,11 @@ const std::string& note_of(const std::map<std::string, std::string>& notes, cons
   return note->second;
 }
 
-void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
-                      const std::string& source, const std::string& digest) {
+void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& name,
+                      const std::string& resume, const std::string& source,
+                      const std::string& digest) {
   if (notes.empty()) return;
-  const std::string& saved = note_of(notes, "data", resume);
+  const std::string& saved = note_of(notes, name, resume);
   if (saved == digest) return;
   throw CLI::ValidationError("--data", fmt::format("{} is not what {} was trained on ({}, not {})",
                                                    source, resume, digest, beginning(saved)));

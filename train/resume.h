@@ -52,9 +52,10 @@ auto parsed_note(const std::map<std::string, std::string>& notes, const std::str
   return *value;
 }
 
-/// Throws CLI::ValidationError if there are notes and they are of other data.
-/// Example: `expect_same_data({}, "", "input.txt", "0f3a")`
-void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& resume,
-                      const std::string& source, const std::string& digest);
+/// Throws CLI::ValidationError if there are notes and the one of this name is of other data.
+/// Example: `expect_same_data({}, "data", "", "input.txt", "0f3a")`
+void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& name,
+                      const std::string& resume, const std::string& source,
+                      const std::string& digest);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -21,6 +21,9 @@ constexpr const char* epoch_loss_note = "epoch_loss";
 constexpr const char* row_loss_note = "row_loss";
 constexpr const char* extended_note = "extended_at";
 
+constexpr const char* non_finite_advice =
+    "lower --lr, limit gradients with --clip-norm, or find the operation with --check-nan";
+
 std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
 
 std::optional<RunningMean> parse_mean(const Json& note) {
@@ -41,11 +44,14 @@ Index already_saved(const RunFlags& flags, Index steps_done) {
   return elsewhere ? none : steps_done;
 }
 
-// Calls each, even after another has failed. Throws DataError with all failures.
+// Calls each, even after another has failed. Throws DataError with all failures, but
+// NonFiniteError at once: it will not pass.
 void write_all(const std::vector<std::function<void()>>& writes) {
   std::string failures;
   for (const auto& write : writes) try {
       write();
+    } catch (const NonFiniteError&) {
+      throw;
     } catch (const std::exception& error) {
       failures += (failures.empty() ? "" : "; ") + std::string(error.what());
     }
@@ -119,7 +125,12 @@ void Run::saves_checkpoint(std::function<Checkpoint()> make) {
     Checkpoint checkpoint = make();
     for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
     checkpoint.notes["instruction_set"] = instruction_set();
-    save_checkpoint(save_path_, checkpoint);
+    try {
+      save_checkpoint(save_path_, checkpoint);
+    } catch (const NonFiniteError& error) {
+      throw NonFiniteError(fmt::format("step {}: {}; nothing was written; {}", state_.steps,
+                                       error.what(), non_finite_advice));
+    }
   });
 }
 
@@ -142,7 +153,7 @@ void Run::save() {
   try {
     write_all(saves_);
     saved_step_ = state_.steps;
-  } catch (const std::exception& error) {
+  } catch (const DataError& error) {
     progress_.warning(
         fmt::format("cannot save: {}; continuing, will try again later", error.what()));
   }
@@ -155,11 +166,8 @@ RunSignals Run::signals() const {
 
 void Run::step(const StepResult& result, const RunSignals& wanted) {
   const auto& [loss, learning_rate, gradient_norm] = result;
-  expect<Error>(
-      std::isfinite(loss),
-      "step {}: the loss is {}; lower --lr, limit gradients with --clip-norm, or find the "
-      "operation with --check-nan",
-      state_.steps + 1, loss);
+  expect<NonFiniteError>(std::isfinite(loss), "step {}: the loss is {}; {}", state_.steps + 1, loss,
+                         non_finite_advice);
   if (state_.steps == first_step_) log([this] { log_.start(); });
   if (step_of_epoch() == 0) state_.epoch_loss = {};
   ++state_.steps;

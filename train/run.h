@@ -70,8 +70,9 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
                        const RunSteps& steps, bool extended);
 
 /// The user's side of a training run: progress, log, checkpoints and Ctrl-C. A running training
-/// survives a log or checkpoint that cannot be written: it warns and tries again later. Of several
-/// processes, the first writes for all; the others keep count.
+/// survives a log or checkpoint that cannot be written: it warns and tries again later. Weights or
+/// moments that are not finite end it with NonFiniteError instead, and the last checkpoint stays.
+/// Of several processes, the first writes for all; the others keep count.
 /// Example: `run.step({.loss = 0.7, .learning_rate = 1e-3, .gradient_norm = 2}); run.steps_done()`
 class Run {
  public:
@@ -92,7 +93,8 @@ class Run {
   /// Whether the next step ends a row of the log. The row has the norm of the gradients of this
   /// step.
   bool next_ends_row() const { return (state_.steps + 1) % steps_.per_row() == 0; }
-  /// Call after every optimizer step. wanted: by any process. Throws Error for a non-finite loss.
+  /// Call after every optimizer step. wanted: by any process. Throws NonFiniteError for a loss that
+  /// is not finite.
   void step(const StepResult& result, const RunSignals& wanted);
   void step(const StepResult& result) { step(result, signals()); }
   /// Call at the end of an epoch. Logs and prints `metrics` and the mean loss of the epoch.

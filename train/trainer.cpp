@@ -112,18 +112,19 @@ Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
 }
 
 void Trainer::uses_data(const std::string& source, const std::string& digest) {
-  expect_same_data(resumed_, run_.resume, source, digest);
-  data_ = digest;
+  const std::string note = data_.empty() ? "data" : fmt::format("data.{}", data_.size());
+  expect_same_data(resumed_, note, run_.resume, source, digest);
+  data_[note] = digest;
 }
 
 Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
   Checkpoint saved{task.net, &updates.optimizer(), task.random, flags_.training_values()};
   saved.ema = updates.ema();
   saved.plateau = updates.plateau();
-  if (!data_.empty()) saved.notes["data"] = data_;
+  saved.notes.insert(data_.begin(), data_.end());
   if (task.notes)
     for (const auto& [name, text] : task.notes()) saved.notes[name] = text;
-  if (task.carried) task.carried(saved.net);
+  if (task.carried) task.carried(saved.carried);
   return saved;
 }
 
@@ -153,7 +154,7 @@ void Trainer::expect_trainable(const Task& task) const {
   cluster_->expect_same("version and flags",
                         TAPEGRAD_VERSION " " + Json(flags_.training_values()).dump());
   cluster_->expect_same("--resume", run_.resume);
-  cluster_->expect_same("data", data_);
+  cluster_->expect_same("data", Json(data_).dump());
   cluster_->expect_same("instruction set, see TAPEGRAD_TARGET,", instruction_set());
 }
 

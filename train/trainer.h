@@ -105,8 +105,10 @@ class Trainer {
   auto resumed_note(const std::string& name, const Parse& parse) const {
     return parsed_note(resumed_, name, run_.resume, parse);
   }
-  /// Identifies the data in checkpoints. Throws CLI::ValidationError if the resumed training used
-  /// other data. `source` is shown to the user, `digest` differs for other data.
+  /// Identifies data in checkpoints; call it for each file that shapes the training, in one order.
+  /// Throws CLI::ValidationError if the resumed training used other data. `source` is shown to the
+  /// user, `digest` differs for other data: the flag that names the file is a `Flags::setting`, so
+  /// that the file may move.
   void uses_data(const std::string& source, const std::string& digest);
   /// The processes that train together; alone, the only one.
   Cluster& cluster() const { return *cluster_; }
@@ -114,7 +116,8 @@ class Trainer {
   void log_to(const std::string& directory) { run_.log_dir = directory; }
 
   /// Trains. Returns the exit code of the program: `exit_interrupted` after Ctrl-C, otherwise 0.
-  /// Throws DataError for files that cannot be read or written, Error for a non-finite loss.
+  /// Throws DataError for files that cannot be read or written, NonFiniteError for a
+  /// loss that is not finite, and for such weights before they would replace a checkpoint.
   int train(const Task& task) const;
 
  private:
@@ -127,7 +130,7 @@ class Trainer {
   std::unique_ptr<Cluster> cluster_;
   RunFlags run_;
   OptimizerFlags optimizer_;
-  std::string data_;  // the digest of the data
+  std::map<std::string, std::string> data_;  // digests of the data, by the names of their notes
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,30 +1,13 @@
 #include "tapegrad/train/training.h"
 
-#include <algorithm>
-#include <cmath>
+#include <fmt/ranges.h>
+
+#include <utility>
 
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
-
-namespace {
-
-// Throws DataError if weights or buffers of the checkpoint `resume` are not finite.
-void expect_finite(const Fields& net, const std::string& resume) {
-  const auto check = [&](const std::string& name, const Tensor& tensor) {
-    const auto values = tensor.values();
-    const auto found = std::find_if(values.begin(), values.end(),
-                                    [](real value) { return !std::isfinite(value); });
-    if (found == values.end()) return;
-    throw DataError(
-        fmt::format("{}: tensor {} has a value that is not finite: {}", resume, name, *found));
-  };
-  for (const auto& [name, parameter] : net.parameters()) check(name, parameter.value());
-  for (const auto& [name, buffer] : net.buffers()) check(name, buffer.value());
-}
-
-}  // namespace
 
 Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net,
                    Index steps)
@@ -40,6 +23,22 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
   if (flags_.ema > 0) ema_.emplace(optimizer_->parameters(), flags_.ema);
   if (flags_.schedule == plateau_name)
     plateau_.emplace(flags_.learning_rate, PlateauOptions{.patience = 2});
+}
+
+void Training::inspect(const Tensor& loss) {
+  if (std::exchange(inspected_, !dry_run_)) return;
+  const Tape& tape = Tape::required("training");
+  try {
+    expect_listed(tape, net_);
+  } catch (const Error& error) {
+    if (dry_run_) throw;
+    write_diagnostic(fmt::format("{}\n", error.what()));
+  }
+  if (const auto names = unreached(tape, loss, net_); !names.empty())
+    write_diagnostic(
+        fmt::format("training: the loss of the first step does not depend on these parameters, so "
+                    "no gradient reaches them: {}\n",
+                    fmt::join(names, ", ")));
 }
 
 void Training::schedule() {
@@ -60,10 +59,8 @@ double Training::step(const std::function<Tensor()>& forward) {
   std::optional<AroundNorms> seen;
   if (probe_) seen.emplace(probe_->around());
   const Tensor loss = forward();
-  if (dry_run_) {
-    expect_listed(tape, net_);
-    return loss.item();
-  }
+  inspect(loss);
+  if (dry_run_) return loss.item();
   schedule();
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
   if (probe_)
@@ -79,9 +76,15 @@ double Training::step(Cluster& cluster, Index rows,
                       const std::function<Tensor(const Shard& shard)>& loss, RunSignals& wanted) {
   std::optional<Profile::Scope> measured;
   if (profile_) measured.emplace(*profile_);
+  inspected_ = inspected_ || !cluster.is_first();
   const auto as_number = [](bool value) { return value ? 1.0 : 0.0; };
   Cluster::BatchGradients batch =
-      cluster.gradients(net_, rows, loss,
+      cluster.gradients(net_, rows,
+                        [&](const Shard& shard) {
+                          Tensor mean = loss(shard);
+                          inspect(mean);
+                          return mean;
+                        },
                         {.tape = {.check_finite = check_nan_},
                          .numbers = {as_number(wanted.stop), as_number(wanted.save)}});
   wanted = {.stop = batch.numbers[0] > 0, .save = batch.numbers[1] > 0};
@@ -103,7 +106,6 @@ void Training::resume(const std::string& resume, Index steps_done) {
   expect<DataError>(optimizer_->steps() == steps_done,
                     "{}: it is damaged: the run has {} steps, its optimizer {}", resume, steps_done,
                     optimizer_->steps());
-  expect_finite(net_, resume);
   if (probe_) probe_->resume(directory_, steps_done);
 }
 

@@ -22,8 +22,10 @@ class Training {
   /// net: its fields   steps: of the whole run
   Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net, Index steps);
 
-  /// Takes one step on the loss that `forward` computes; returns its value. With --dry-run, changes
-  /// nothing, and throws Error for parameters in the loss that are not among the net's fields.
+  /// Takes one step on the loss that `forward` computes; returns its value. The first step reports
+  /// on standard error the net's parameters that the loss does not depend on, and parameters in the
+  /// loss that are not among the net's fields. With --dry-run, a step changes nothing, and throws
+  /// Error for the latter.
   double step(const std::function<Tensor()>& forward);
   /// Takes one step on a batch of so many rows, together with the other processes of the cluster;
   /// returns the value of the loss.
@@ -53,6 +55,9 @@ class Training {
   void print_profile() const;
 
  private:
+  // At the first loss: reports parameters that the net does not list and that the loss does not
+  // depend on.
+  void inspect(const Tensor& loss);
   // Sets the learning rate of the next update.
   void schedule();
   void update(std::vector<Tensor> gradients);
@@ -63,7 +68,7 @@ class Training {
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
   std::function<void()> project_;
-  bool measures_norm_ = false;
+  bool inspected_ = false, measures_norm_ = false;
   std::optional<double> gradient_norm_;
   Schedule schedule_;
   std::optional<Ema> ema_;

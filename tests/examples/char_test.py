@@ -43,6 +43,19 @@ class CharModels(TrainerTest):
             self.assertIn(flag, run(*self.train, flag, *values, code=2).stderr)
         self.assertIn("instance", run(*self.train, "--norm", "instance", code=1).stderr)
 
+    def test_a_last_step_that_breaks_the_weights(self):
+        good, saved = self.path / "good", self.path / "saved"
+        run(*self.train, "--save", good)
+        for flags in [], ["--clip-norm", "1"], ["--ema", "0.9"], ["--shards", "2"]:
+            message = run(*SMALL, *self.data_flags, "--steps", "1", "--optimizer", "sgd", "--lr", "1e300", *flags,
+                          "--save", saved, code=1).stderr
+            self.assertRegex(message, r"step 1: save_checkpoint: \S+: tensor \S+ has a value that is not finite: .*; "
+                                      r"nothing was written; lower --lr, ")
+            self.assertFalse(saved.exists())
+        before = good.read_bytes()
+        run(*self.data_flags, "--resume", good, "--save", good)
+        self.assertEqual(good.read_bytes(), before)
+
     def test_bad_texts(self):
         self.assertIn("missing", run(*QUICK, "--data", self.path / "missing", code=1).stderr)
         empty = self.path / "empty"

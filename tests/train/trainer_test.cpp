@@ -1,12 +1,15 @@
 #include "tapegrad/train/trainer.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "support/said.h"
 #include "support/scratch.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
+using Catch::Contains;
 
 namespace {
 
@@ -48,6 +51,82 @@ TEST_CASE("streams of random numbers that a checkpoint would lose are refused") 
             return sum(own.normal({2})) * 0.0 + sum(watch(1.0));
           };
         }) == 0);
+}
+
+TEST_CASE("weights that are not finite never replace a checkpoint") {
+  const Scratch folder;
+  const std::string net = (folder / "net").string();
+  // Two epochs of three steps on the first parameter. The loss of the last step is 0, and its
+  // derivative is not finite.
+  const auto diverges = [](Task& task, Random&) {
+    const Parameter w = task.net.parameters()[0].parameter;
+    task.steps = RunSteps::epochs(2, 3);
+    task.loss = {[](Index) { return Index{2}; },
+                 [w](Index step, const Shard&, Random&) {
+                   return step < 5 ? sum(square(w)) : sum(sqrt(square(w) * 0.0));
+                 }};
+  };
+  const std::vector<std::string> flags{"", "--clip-norm=1", "--ema=0.9", "--shards=2",
+                                       "--save-every=1"};
+  for (const std::string& flag : flags) {
+    CAPTURE(flag);
+    std::filesystem::remove(folder / "net");
+    std::vector<std::string> words{"--save=" + net};
+    if (!flag.empty()) words.push_back(flag);
+    int code = 0;
+    const std::string said = said_by([&] { code = trained(words, diverges); });
+    CHECK(code == 1);
+    CHECK_THAT(said, Contains("step 6: save_checkpoint: " + net + ": tensor layers.0.weight has") &&
+                         Contains("not finite") &&
+                         Contains("nothing was written; lower --lr, limit "
+                                  "gradients with --clip-norm"));
+    CHECK(checkpoint_notes(net).at("steps_done") == (flag == "--save-every=1" ? "5" : "3"));
+  }
+}
+
+TEST_CASE("a training resumes on the same files, wherever they lie") {
+  const Scratch folder;
+  const std::string net = "=" + (folder / "net").string();
+  const auto code_with = [&](const std::string& flag, const std::vector<std::string>& digests) {
+    TrainingFlags flags("toy", "Learns nothing.", {.epochs = 2});
+    std::vector<std::string> words{"toy", "--quiet", flag + net};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    return flags.run(3, arguments.data(), [&] {
+      Trainer trainer(flags);
+      for (const std::string& digest : digests) trainer.uses_data("at " + flag, digest);
+      Random random(1);
+      const Linear layer(2, 3, random);
+      return trainer.train(
+          {.net = fields(layer), .steps = RunSteps::epochs(2, 1), .loss = [&](Index) {
+             return sum(layer(ones({1, 2})));
+           }});
+    });
+  };
+  CHECK(code_with("--save", {"images", "words"}) == 0);
+  CHECK(code_with("--resume", {"images", "words"}) == 0);
+  CHECK(code_with("--resume", {"images", "other words"}) == 2);
+  CHECK(code_with("--resume", {"other images", "words"}) == 2);
+}
+
+TEST_CASE("the first step tells of parameters that are not trained, once") {
+  const auto losses = [](Task& task, Random&) {
+    const Parameter w = task.net.parameters()[0].parameter, forgotten(ones({2}));
+    task.steps = RunSteps::epochs(2, 3);
+    task.loss = {[](Index) { return Index{2}; },
+                 [=](Index, const Shard&, Random&) { return sum(square(w)) + sum(forgotten); }};
+  };
+  for (const std::string shards : {"--shards=1", "--shards=2"}) {
+    int code = 1;
+    const std::string said = said_by([&] { code = trained({shards}, losses); });
+    CHECK(code == 0);
+    CHECK_THAT(said, Contains("visit: it does not list what the tape used: the parameter of shape "
+                              "(2) that sum at trainer_test.cpp"));
+    CHECK_THAT(said, Contains("does not depend on these parameters, so no gradient reaches them: "
+                              "layers.0.bias, layers.3.weight, layers.3.bias\n"));
+    CHECK(std::count(said.begin(), said.end(), '\n') == 2);
+  }
+  CHECK(said_by([&] { trained({}, [](Task&, Random&) {}); }).empty());
 }
 
 TEST_CASE("an evaluation and an end without results are nothing to complain about") {
