@@ -14,7 +14,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor composite::layer_norm(const Tensor& x, double epsilon, bool detach_mean, bool detach_scale) {
-  const Tensor mu = center_over(row, x);
+  const Tensor mu = mean(x, -1, Keep::yes);
   const Tensor sigma = sqrt(mean(square(x - mu), -1, Keep::yes) + epsilon);
   return (x - (detach_mean ? detach(mu) : mu)) / (detach_scale ? detach(sigma) : sigma);
 }

@@ -55,7 +55,7 @@ RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& 
 /// Example: `running(Indices({2}, {5, 3}), 0, 5)`
 Tensor running(const Indices& lengths, Index first, Index end);
 /// x, with 0 behind the end of each sequence, even where x is NaN; x itself without lengths.
-///   x: (T, B, ...) of rank 3   lengths: (B)
+///   x: (T, B, C)   lengths: (B)
 /// Example: `without_padding(steps, Indices({2}, {5, 3}))`
 Tensor without_padding(const Tensor& x, const Indices& lengths);
 /// Throws ShapeError, naming `operation`, unless there is one length for each of `batch` sequences,

@@ -360,6 +360,8 @@ compute({
     "diagonal_offset": (lambda x: x.diagonal(-1, -2, -1), [any_(4, 3)]),
     "diag": (torch.diag_embed, [any_(2, 3)]),
     "diag_offset": (lambda x: torch.diag_embed(x, 1), [any_(3)]),
+    "without_padding": (
+        lambda x: x * torch.tensor([[1, 1, 1], [0, 1, 1], [0, 1, 0]], dtype=double).reshape(3, 3, 1), [any_(3, 3, 2)]),
 })
 
 write("ops.json", golden)

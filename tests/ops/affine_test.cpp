@@ -22,8 +22,7 @@ TEST_CASE("affine takes no rows, one channel and many rows, and refuses other sh
   const auto many = gradients({70000, 3});
   CHECK(many[1].values()[2] == 70000);
   CHECK(many[2].values()[0] == 70000);
-  CHECK_THROWS_WITH(affine(ones({2, 3}), ones({2}), {}),
-                    Catch::Contains("affine: gain and bias"));
+  CHECK_THROWS_WITH(affine(ones({2, 3}), ones({2}), {}), Catch::Contains("affine: gain and bias"));
   CHECK_THROWS_AS(affine(ones({2, 3}), ones({3}), ones({1})), ShapeError);
   CHECK_THROWS_AS(affine(Tensor(1.0), ones({1}), {}), ShapeError);
 }

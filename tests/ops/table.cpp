@@ -241,6 +241,10 @@ std::vector<Row> rows() {
              recurrent(Cell::rnn_relu, x[0], x[1], {x[2], {}}, {}, Indices({3}, {1, 3, 2})));
        },
        true},
+      {"without_padding",
+       [](In x) {
+         return without_padding(x[0], Indices({3}, {1, 3, 2}));
+       }},
       {"recurrent_rnn_norm",
        [](In x) {
          return everything(recurrent(
