@@ -117,6 +117,7 @@ Cluster::Cluster(ClusterOptions options)
     : communicator_(make_communicator()),
       shards_(options.shards == 0 ? communicator_->size() : options.shards),
       exceptions_(std::uncaught_exceptions()) {
+  expect_same("the number of shards", std::to_string(shards_));
   expect<ArgumentError>(shards_ >= size(), "cluster: {} processes have only {} shards", size(),
                         shards_);
 }
@@ -124,6 +125,8 @@ Cluster::Cluster(ClusterOptions options)
 Cluster::~Cluster() {
   if (std::uncaught_exceptions() > exceptions_) communicator_->abandon();
 }
+
+bool Cluster::awaited() { return others_wait(); }
 
 Index Cluster::rank() const { return communicator_->rank(); }
 Index Cluster::size() const { return communicator_->size(); }

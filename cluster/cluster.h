@@ -48,11 +48,14 @@ struct BatchOptions {
 class Cluster {
  public:
   /// Throws ArgumentError for fewer shards than processes. Among several processes, throws Error
-  /// for a second cluster in one of them.
+  /// for a second cluster in one of them, and on all of them for different numbers of shards.
   explicit Cluster(ClusterOptions options = {});
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
+
+  /// Whether other processes, started together with this one, wait until it makes its Cluster.
+  static bool awaited();
 
   Index rank() const;  ///< of this process, in [0, size)
   Index size() const;  ///< the number of processes

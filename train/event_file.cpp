@@ -1,5 +1,6 @@
 #include "tapegrad/train/event_file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include <fstream>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/internal/descriptor.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -114,9 +116,10 @@ bool is_event_file(const std::filesystem::path& file) {
 // TensorBoard reads the files of a directory in the order of their names.
 EventFile::EventFile(const std::filesystem::path& directory) {
   std::time_t seconds = std::time(nullptr);
+  std::error_code error;  // add() tells of it
   do {
     path_ = directory / fmt::format("{}{}.{}{}", event_prefix, seconds++, host(), event_suffix);
-  } while (std::filesystem::exists(path_));
+  } while (std::filesystem::exists(std::filesystem::symlink_status(path_, error)));
 }
 
 void EventFile::add(Index step, double wall_time, const Scalars& scalars) {
@@ -125,6 +128,10 @@ void EventFile::add(Index step, double wall_time, const Scalars& scalars) {
   std::error_code error;
   if (size_ > 0) std::filesystem::resize_file(path_, size_, error);  // what a failed write has left
   expect<DataError>(!error, "event file: cannot write {}: {}", path_.string(), error.message());
+  // A link that somebody has put there meanwhile is not followed.
+  const Descriptor made(::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+  expect<DataError>(made.is_open(), "event file: cannot write {}: {}", path_.string(),
+                    std::strerror(errno));
   errno = 0;
   std::ofstream file(path_, std::ios::binary | (size_ > 0 ? std::ios::app : std::ios::trunc));
   file << records;

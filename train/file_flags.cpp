@@ -1,9 +1,7 @@
 #include "tapegrad/train/file_flags.h"
 
 #include <filesystem>
-
-#include "tapegrad/core/beginning.h"
-#include "tapegrad/train/run_log.h"
+#include <optional>
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -14,29 +12,30 @@ std::string named_by(const Json& values, const char* flag) {
   return values.contains(flag) && values[flag].is_string() ? values[flag].get<std::string>() : "";
 }
 
-// An empty file, as made by mktemp, has nothing to lose.
-bool holds_something(const std::string& path) {
+// Where a file will be that does not exist yet, and to which links may lead. Nothing if no file can
+// be there.
+std::optional<fs::path> place_of(const fs::path& path) {
+  constexpr int most_links = 40;  // as in the kernel
   std::error_code error;
-  return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
+  fs::path target = fs::absolute(path, error);
+  for (int links = 0; links < most_links && fs::is_symlink(target, error); ++links)
+    target = target.parent_path() / fs::read_symlink(target, error);
+  const fs::path folder = fs::weakly_canonical(target.parent_path(), error);
+  return error ? std::nullopt : std::optional(folder / target.filename());
 }
 
 }  // namespace
 
-CLI::Validator file_name() {
-  return {[](const std::string& text) -> std::string {
-            if (text.empty()) return "the file name is empty";
-            if (!text.starts_with("--")) return "";
-            return fmt::format("the file name is missing: {0} is a flag; write ./{0} for a file",
-                               beginning(text));
-          },
-          ""};
-}
-
 bool same_file(const std::string& a, const std::string& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return true;
-  const fs::path first = fs::weakly_canonical(fs::absolute(a, error), error);
-  return first == fs::weakly_canonical(fs::absolute(b, error), error) && !error;
+  const std::optional<fs::path> first = place_of(a), second = place_of(b);
+  return first && first == second;
+}
+
+bool holds_something(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
 }
 
 void check_file_flags(const Flags& flags) {
@@ -51,16 +50,6 @@ void check_file_flags(const Flags& flags) {
         "--save", fmt::format("{} exists, and this training would replace it; continue it with "
                               "--resume, remove it, or name another",
                               save));
-  const std::string directory = named_by(values, "log-dir");
-  if (directory.empty()) return;
-  for (const std::string& file : log_files(directory))
-    for (const char* flag : {"data", "save", "resume"}) {
-      const std::string path = named_by(values, flag);
-      if (!path.empty() && same_file(path, file))
-        throw CLI::ValidationError(
-            fmt::format("--{}", flag),
-            fmt::format("{} is a log file of --log-dir {}; name another", path, directory));
-    }
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

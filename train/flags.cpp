@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <new>
 #include <sstream>
 
+#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -41,7 +44,33 @@ std::vector<std::string> words_of(const Json& value) {
   return words;
 }
 
+// The types of files in --help.
+constexpr const char* input_type = "INPUT";
+constexpr const char* output_type = "OUTPUT";
+
+bool is_file(const CLI::Option* option) {
+  const std::string type = option->get_type_name();
+  return type == input_type || type == output_type;
+}
+
+bool begins_with(const std::string& file, const std::string& beginning) {
+  std::string found(beginning.size(), '\0');
+  std::ifstream(file, std::ios::binary)
+      .read(found.data(), static_cast<std::streamsize>(found.size()));
+  return found == beginning;
+}
+
 }  // namespace
+
+CLI::Validator file_name() {
+  return {[](const std::string& text) -> std::string {
+            if (text.empty()) return "the file name is empty";
+            if (!text.starts_with("--")) return "";
+            return fmt::format("the file name is missing: {0} is a flag; write ./{0} for a file",
+                               beginning(text));
+          },
+          ""};
+}
 
 bool is_whole(const std::string& text) {
   const std::string digits = text.substr(text.starts_with('-') ? 1 : 0);
@@ -82,6 +111,59 @@ Flags::Flags(const std::string& program, const std::string& description)
   });
 }
 
+CLI::Option* Flags::as_input(CLI::Option* option) {
+  return option->check(file_name())->type_name(input_type);
+}
+
+CLI::Option* Flags::output(const std::string& name, std::string& value, const std::string& help,
+                           const Output& output) {
+  outputs_[name] = output;
+  return setting(name, value, help)->check(file_name())->type_name(output_type);
+}
+
+std::vector<Flags::NamedFile> Flags::inputs() const {
+  std::vector<NamedFile> files;
+  for (const Entry& entry : entries_)
+    if (entry.option->get_type_name() == input_type)
+      for (const std::string& path : words_of(entry.get()))
+        if (!path.empty()) files.push_back({entry.name, path == "-" ? "/dev/stdin" : path});
+  return files;
+}
+
+std::vector<Flags::NamedFile> Flags::outputs() const {
+  std::vector<NamedFile> files;
+  for (const Entry& entry : entries_) {
+    const auto output = outputs_.find(entry.name);
+    const std::string path = output == outputs_.end() ? "" : entry.get().get<std::string>();
+    if (path.empty()) continue;
+    if (!output->second.files)
+      files.push_back({entry.name, path});
+    else
+      for (const std::string& file : output->second.files(path))
+        files.push_back({entry.name, file});
+  }
+  return files;
+}
+
+void Flags::check_outputs() const {
+  const auto refuse = [](const NamedFile& file, const std::string& why) {
+    throw CLI::ValidationError(
+        file.flag, fmt::format("would replace {}, {}; name another file", file.path, why));
+  };
+  const std::vector<NamedFile> written = outputs();
+  for (auto file = written.begin(); file != written.end(); ++file) {
+    const Output& output = outputs_.at(file->flag);
+    for (const NamedFile& input : inputs())
+      if (input.flag != output.continues && same_file(file->path, input.path))
+        refuse(*file, fmt::format("which {} reads", input.flag));
+    for (auto other = written.begin(); other != file; ++other)
+      if (other->flag != file->flag && same_file(file->path, other->path))
+        refuse(*file, fmt::format("which {} writes", other->flag));
+    if (holds_something(file->path) && !begins_with(file->path, output.begins))
+      refuse(*file, fmt::format("which does not begin with {}", output.begins));
+  }
+}
+
 Json Flags::values() const {
   Json result;
   for (const Entry& entry : entries_) result[entry.name.substr(2)] = entry.get();
@@ -92,6 +174,15 @@ std::map<std::string, std::string> Flags::training_values() const {
   std::map<std::string, std::string> result{{program_note, app_.get_name()}};
   for (const Entry& entry : entries_)
     if (entry.training) result[entry.name.substr(2)] = entry.get().dump();
+  return result;
+}
+
+std::map<std::string, std::string> Flags::shared_values() const {
+  std::map<std::string, std::string> result;
+  for (const Entry& entry : entries_)
+    result[entry.name] =
+        is_file(entry.option) ? Json(given(entry.name)).dump() : entry.get().dump();
+  for (const char* of_machine : {"--threads", "--quiet"}) result.erase(of_machine);
   return result;
 }
 
@@ -130,11 +221,11 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
   }
 }
 
-int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
-  prepare_output();
+int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) try {
   // After the check of the flag's own range, whose message says more than that of its type.
   for (const Entry& entry : entries_) entry.option->check(entry.last_check);
   app_.parse(argc, argv);
+  check_outputs();
   for (const auto& check : checks_) check();
   const int code = body();
   return code == 0 && !results_are_written() ? 1 : code;
@@ -146,6 +237,15 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   write_message(diagnostics.str());
   if (!good) return wrong_usage;
   return results_are_written() ? 0 : 1;
+}
+
+int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
+  prepare_output();
+  const int code = run_alone(argc, argv, body);
+  // A process that trains with others first compares versions; they would wait for this one.
+  if (code == 0 && Cluster::awaited())
+    Cluster().expect_same("version", "none, it ended without a training");
+  return code;
 } catch (const std::bad_alloc&) {
   write_diagnostic(fmt::format("{}: out of memory; use smaller layers, batches or sequences\n",
                                app_.get_name()));

@@ -52,6 +52,20 @@ CLI::Validator not_negative();
 /// Example: `double rate = 0; flags.training("--dropout", rate, "Rate")->check(between(0, 0.9))`
 CLI::Validator between(double low, double high);
 
+/// The files that a flag makes a program write.
+/// Example: `const Output picture{.begins = "<svg"}`
+struct Output {
+  /// Those in the directory that the flag names; by default, the flag names the file itself.
+  std::function<std::vector<std::string>(const std::string& directory)> files = {};
+  std::string continues = {};  ///< the flag of an input that this output may replace
+  std::string begins = {};     ///< how they all begin; no file that begins otherwise is replaced
+};
+
+/// Refuses bad file names: an empty name is a mistake of the caller's script, and one that begins
+/// with "--" is a flag after a forgotten name. `Flags::input` and `Flags::output` check it.
+/// Example: `std::string file; flags.setting("--note", file, "A file")->check(file_name())`
+CLI::Validator file_name();
+
 /// The flags of a program, each bound to a variable that holds its default. Checkpoints keep the
 /// flags that shape the training, so that a resumed training uses the same.
 /// Example: `Flags own("squares", "Sums squares."); own.run(argc, argv, [] { return 0; })`
@@ -76,11 +90,23 @@ class Flags {
   CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
     return enter(name, value, help, false);
   }
+  /// A setting that names a file or a directory to read, or a list of them.
+  template <class T>
+  CLI::Option* input(const std::string& name, T& value, const std::string& help) {
+    return as_input(setting(name, value, help));
+  }
+  /// A setting that names a file or a directory to write. `run` refuses an output that is also an
+  /// input or another output, under any name of the same file.
+  CLI::Option* output(const std::string& name, std::string& value, const std::string& help,
+                      const Output& output = {});
 
   /// Every flag and its value, by name.
   Json values() const;
   /// The flags that shape the training, as text.
   std::map<std::string, std::string> training_values() const;
+  /// What several processes of one training have in common, as text: every flag but those of files,
+  /// whose names may differ between machines, and for these, whether they were given.
+  std::map<std::string, std::string> shared_values() const;
   /// Sets flags that the user did not give to the values in `saved`, which were read from `file`.
   /// Throws CLI::ValidationError, naming the flag, if the user gave another value, unless it is a
   /// greater length; DataError for a value that the command line would refuse, and for the
@@ -111,6 +137,17 @@ class Flags {
     std::function<std::string(const std::string&)> last_check;
     bool may_grow = false;
   };
+  static CLI::Option* as_input(CLI::Option* option);
+  // What inputs or outputs name.
+  struct NamedFile {
+    std::string flag, path;
+  };
+  std::vector<NamedFile> inputs() const;
+  std::vector<NamedFile> outputs() const;
+  // Throws CLI::ValidationError for an output that would replace what is not its own.
+  void check_outputs() const;
+  int run_alone(int argc, char** argv, const std::function<int()>& body);
+
   template <class T>
   CLI::Option* enter(const std::string& name, T& value, const std::string& help, bool training) {
     CLI::Option* option = add(name, value, help);
@@ -178,6 +215,7 @@ class Flags {
 
   CLI::App app_;
   std::vector<Entry> entries_;
+  std::map<std::string, Output> outputs_;  // by flag
   std::vector<std::function<void()>> checks_;
   std::string extension_;
 };

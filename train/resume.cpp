@@ -41,11 +41,12 @@ void expect_own_log(const std::map<std::string, std::string>& notes, const Flags
   const Json values = flags.values();
   const std::string directory =
       values.contains("log-dir") ? values["log-dir"].get<std::string>() : "";
-  if (directory.empty() || !std::filesystem::exists(directory + "/" + rows_file)) return;
+  std::error_code failure;  // where no log can be, RunLog says so
+  if (directory.empty() || !std::filesystem::exists(directory + "/" + rows_file, failure)) return;
   const std::string path = directory + "/" + config_file;
   constexpr int depth = 2;  // flags, some of them with lists
   const std::optional<Json> logged =
-      std::filesystem::exists(path) ? parse_json(read_text(path), depth) : std::nullopt;
+      std::filesystem::exists(path, failure) ? parse_json(read_text(path), depth) : std::nullopt;
   const bool is_configuration = logged && logged->is_object();
   for (const auto& [name, value] : flags.training_values()) {
     if (!values.contains(name)) continue;  // the program's name

@@ -8,6 +8,7 @@
 #include "tapegrad/core/precision.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/flags.h"
+#include "tapegrad/train/run_log.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -48,14 +49,14 @@ struct RunFlags {
         ->check(CLI::IsMember({"float", "bf16"}));
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
         ->check(between(1, 1024));
-    flags.setting("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary")
-        ->check(file_name());
+    flags.output("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary",
+                 {.files = log_files});
     flags
         .setting("--tensorboard", tensorboard,
                  "Write the metrics to --log-dir as an event file for TensorBoard, too")
         ->needs("--log-dir");
-    flags.setting("--save", save, "Checkpoint, written after each report and on Ctrl-C")
-        ->check(file_name());
+    flags.output("--save", save, "Checkpoint, written after each report and on Ctrl-C",
+                 {.continues = "--resume"});
     flags
         .setting("--save-every", save_every,
                  "Interval of further saves: steps (500) or minutes (5m)")
@@ -65,7 +66,7 @@ struct RunFlags {
                      ? ""
                      : "must be a number of steps, or of minutes as in 5m: " + text;
         });
-    flags.setting("--resume", resume, "Checkpoint to resume from")->check(file_name());
+    flags.input("--resume", resume, "Checkpoint to resume from");
     flags.setting("--quiet", quiet, "No progress on standard error");
     flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
     flags

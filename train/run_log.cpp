@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -14,6 +15,8 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/csv.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/plot.h"
 
@@ -23,6 +26,8 @@ namespace {
 constexpr const char* table_file = "metrics.csv";
 constexpr const char* curves_file = "curves.svg";
 constexpr const char* seed_prefix = "seed_";
+// The entry of a configuration that tells a log from files of others.
+constexpr const char* mark = "tapegrad";
 
 void write(const std::string& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
@@ -31,6 +36,11 @@ void write(const std::string& path, const std::string& text) {
 // Names of files and generated texts may hold bytes that are no UTF-8.
 std::string text_of(const Json& object) {
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string marked(Json configuration) {
+  configuration[mark] = TAPEGRAD_VERSION;
+  return text_of(configuration);
 }
 
 // The names of all values in the rows, in order of first appearance.
@@ -87,6 +97,11 @@ std::string curves(const std::vector<Json>& rows) {
   return svg(diagrams);
 }
 
+std::string text_if_exists(const std::string& path) {
+  std::error_code failure;  // where the file cannot be, reading it would say so less well
+  return std::filesystem::exists(path, failure) ? read_text(path) : "";
+}
+
 // Keeps a symlink, so that the next write goes to its target.
 void remove_file(const std::filesystem::path& file) {
   std::error_code failure;  // ignored: a file that cannot be removed cannot be replaced either
@@ -94,18 +109,47 @@ void remove_file(const std::filesystem::path& file) {
   if (!failure) std::filesystem::remove(target, failure);
 }
 
-// Removes a run's files, except those for each of several seeds.
+// Removes a run's files, except those for each of several seeds; last the one that tells that they
+// are a run's.
 void remove_log(const std::string& directory) {
-  for (const std::string& file : log_files(directory)) remove_file(file);
+  const std::vector<std::string> files = log_files(directory);
+  for (auto file = files.rbegin(); file != files.rend(); ++file) remove_file(*file);
 }
 
-void remove_seeds(const std::filesystem::path& directory) {
-  std::error_code failure;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
-    if (!entry.path().filename().string().starts_with(seed_prefix)) continue;
-    remove_log(entry.path());
-    std::filesystem::remove(entry.path(), failure);  // fails if something else is there
+// The directories of single seeds. Links are none: they may lead anywhere.
+std::vector<std::string> seeds_in(const std::string& directory) {
+  std::vector<std::string> seeds;
+  std::error_code failure;  // ignored: a directory that cannot be read has none for us
+  for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
+       entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(seed_prefix) || entry->is_symlink(failure)) continue;
+    if (whole_number<std::uint64_t>(name.substr(std::strlen(seed_prefix))))
+      seeds.push_back(entry->path().string());
   }
+  return seeds;
+}
+
+void remove_seeds(const std::string& directory) {
+  std::error_code failure;
+  for (const std::string& seed : seeds_in(directory)) {
+    remove_log(seed);
+    std::filesystem::remove(seed, failure);  // fails if something else is there
+  }
+}
+
+// Throws DataError for files with the names of a log in a directory without the configuration of a
+// run. Earlier versions did not mark it.
+void expect_own_log(const std::string& directory) {
+  constexpr int depth = 2;  // flags, some of them with lists
+  const std::string path = fmt::format("{}/{}", directory, config_file);
+  const std::optional<Json> found = parse_json(text_if_exists(path), depth);
+  if (found && found->is_object() && (found->contains(mark) || found->contains("log-dir"))) return;
+  for (const std::string& file : log_files(directory))
+    expect<DataError>(is_event_file(file) || !holds_something(file),
+                      "{}: it is not of a log, and this training would replace it; choose another "
+                      "--log-dir, or move it",
+                      file);
 }
 
 double seconds_of(const Json& row) {
@@ -133,10 +177,6 @@ bool is_row(const Json& value) {
          value["step"].get<std::uint64_t>() <= last_step &&
          std::all_of(value.begin(), value.end(),
                      [](const Json& each) { return each.is_number() || each.is_null(); });
-}
-
-std::string text_if_exists(const std::string& path) {
-  return std::filesystem::exists(path) ? read_text(path) : "";
 }
 
 // Throws DataError for a table with more rows up to a step than the file of rows has lines.
@@ -210,11 +250,13 @@ double peak_memory() {
 
 RunLog::RunLog(std::string directory, const Json& configuration, Index steps_done, bool tensorboard)
     : directory_(std::move(directory)),
-      configuration_(text_of(configuration)),
+      configuration_(marked(configuration)),
       resumes_(steps_done > 0) {
   if (directory_.empty()) return;
   make_directory(directory_);
   for (const std::string& file : log_files(directory_)) expect_writable(file);
+  expect_own_log(directory_);
+  for (const std::string& seed : seeds_in(directory_)) expect_own_log(seed);
   if (resumes_) {
     rows_ = logged_rows(directory_, steps_done);
     expect_no_more_rows(path(table_file), path(rows_file), steps_done);

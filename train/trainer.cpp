@@ -102,6 +102,7 @@ Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
       cluster_(std::make_unique<Cluster>(ClusterOptions{.shards = run.shards})),
       optimizer_(optimizer) {
   run.shards = cluster_->shards();
+  expect_same_on_all(run.resume);
   if (!cluster_->is_first()) {
     run.log_dir.clear();
     silence_results();
@@ -143,7 +144,21 @@ void Trainer::resume(const Task& task, Training& updates, Index steps_done) cons
           : ""));
 }
 
-// All processes must do the same, and the task must allow parts.
+// Before any of them acts upon a flag, or upon the checkpoint.
+void Trainer::expect_same_on_all(const std::string& resume) const {
+  if (cluster_->size() == 1) return;
+  cluster_->expect_same("version", TAPEGRAD_VERSION);
+  cluster_->expect_same("instruction set, see TAPEGRAD_TARGET,", instruction_set());
+  Digest checkpoint;
+  if (!resume.empty()) {
+    const FileBytes file = read_file(resume);
+    checkpoint.add(file.bytes().data(), file.bytes().size());
+  }
+  cluster_->expect_same("the checkpoint of --resume", checkpoint.to_string());
+  for (const auto& [flag, value] : flags_.shared_values()) cluster_->expect_same(flag, value);
+}
+
+// The task must allow parts, and all processes must have the same data.
 void Trainer::expect_trainable(const Task& task) const {
   if (cluster_->shards() == 1) return;
   const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--shards", why); };
@@ -151,11 +166,7 @@ void Trainer::expect_trainable(const Task& task) const {
   if (run_.probe) refuse("--probe records whole batches only");
   if (const Index rows = task.loss.rows(0); rows < cluster_->shards())
     refuse(fmt::format("{} are more than the {} rows of a batch", cluster_->shards(), rows));
-  cluster_->expect_same("version and flags",
-                        TAPEGRAD_VERSION " " + Json(flags_.training_values()).dump());
-  cluster_->expect_same("--resume", run_.resume);
   cluster_->expect_same("data", Json(data_).dump());
-  cluster_->expect_same("instruction set, see TAPEGRAD_TARGET,", instruction_set());
 }
 
 int Trainer::train(const Task& task) const {

@@ -121,6 +121,7 @@ class Trainer {
   int train(const Task& task) const;
 
  private:
+  void expect_same_on_all(const std::string& resume) const;
   void expect_trainable(const Task& task) const;
   void resume(const Task& task, Training& updates, Index steps_done) const;
   Checkpoint checkpoint(const Task& task, Training& updates) const;

@@ -5,6 +5,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+bool others_wait() { return false; }
+
 std::unique_ptr<Communicator> make_communicator() {
   expect<Error>(
       !started_together(),

@@ -49,6 +49,9 @@ class Communicator {
 /// Whether mpirun or srun has started this process as one of several.
 bool started_together();
 
+/// Whether this process has not joined yet those that were started together with it.
+bool others_wait();
+
 /// The processes that mpirun or srun has started together; a single process if there are none.
 /// Throws Error if they were started together but tapegrad was built without MPI.
 std::unique_ptr<Communicator> make_communicator();

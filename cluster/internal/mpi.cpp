@@ -103,6 +103,11 @@ class Mpi final : public Communicator {
 
 }  // namespace
 
+bool others_wait() {
+  int begun = 0;
+  return started_together() && MPI_Initialized(&begun) == MPI_SUCCESS && begun == 0;
+}
+
 std::unique_ptr<Communicator> make_communicator() {
   if (started_together()) return std::make_unique<Mpi>();
   return std::make_unique<Alone>();

@@ -35,10 +35,9 @@ void DriftFlags::add_to(Flags& flags) {
   flags.setting("--lr-factors", factors, "Learning rates to try, as parts of the usual one")
       ->check(positive());
   comparison.add_to(flags, 1);
-  flags.setting("--text", text, "Text file for the task text")->check(file_name());
-  flags.setting("--data", images, "Directory of MNIST's four files; without it, draws digits")
-      ->envname("TAPEGRAD_MNIST")
-      ->check(file_name());
+  flags.input("--text", text, "Text file for the task text");
+  flags.input("--data", images, "Directory of MNIST's four files; without it, draws digits")
+      ->envname("TAPEGRAD_MNIST");
   flags.setting("--quiet", quiet, "No progress on standard error");
 }
 

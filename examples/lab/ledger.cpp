@@ -13,7 +13,6 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -203,8 +202,9 @@ Json training_configuration(const Flags& flags) {
 }
 
 void Ledger::add_to(Flags& flags) {
-  flags.setting("--runs", runs_, "Directory of finished trainings, which are not repeated")
-      ->check(file_name());
+  // What is there already is read and kept.
+  flags.output("--runs", runs_, "Directory of finished trainings, which are not repeated",
+               {.files = [](const std::string&) { return std::vector<std::string>(); }});
 }
 
 void Ledger::begin(const std::string& experiment, const std::string& data) {

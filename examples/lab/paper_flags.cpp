@@ -1,7 +1,5 @@
 #include "lab/paper_flags.h"
 
-#include "tapegrad/train/file_flags.h"
-
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void PaperFlags::add_to(Flags& flags, const std::string& kind,
@@ -12,10 +10,8 @@ void PaperFlags::add_to(Flags& flags, const std::string& kind,
       ->check(CLI::IsMember({"smoke", "report"}));
   flags.setting("--only", only, fmt::format("Train and show the systems of one {} only", kind))
       ->check(CLI::IsMember(parts));
-  flags
-      .setting("--data", data,
-               "Directory with the data sets in folders; without it, the program draws its own")
-      ->check(file_name());
+  flags.input("--data", data,
+              "Directory with the data sets in folders; without it, the program draws its own");
   flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
   training.comparison.add_to(flags, 1);
   flags.setting("--quiet", training.quiet, "No progress on standard error");

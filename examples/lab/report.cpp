@@ -8,10 +8,10 @@
 #include <span>
 
 #include "lab/provenance.h"
+#include "lab/registry.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/csv.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -165,11 +165,19 @@ std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict)
   return {"not seen at this scale", "open"};
 }
 
+// The pages of all experiments.
+std::vector<std::string> pages_in(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& [name, experiment] : registry::experiments())
+    files.push_back(fmt::format("{}/{}.html", directory, name));
+  return files;
+}
+
 }  // namespace
 
 void Report::add_to(Flags& flags) {
-  flags.setting("--report", directory_, "Directory for a page with tables, figures and verdicts")
-      ->check(file_name());
+  flags.output("--report", directory_, "Directory for a page with tables, figures and verdicts",
+               {.files = pages_in});
   flags.footer(three_values);
   flags_ = &flags;
 }

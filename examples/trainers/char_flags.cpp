@@ -1,6 +1,5 @@
 #include "trainers/char_flags.h"
 
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -13,8 +12,7 @@ void CharFlags::add_to(Flags& flags) {
   flags.length("--steps", steps, "Optimizer steps")->check(between(1, 1 << 30));
   flags.training("--dropout", dropout, "Share of values to drop in training")
       ->check(between(0.0, 0.99));
-  flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")
-      ->check(file_name());
+  flags.input("--data", data, "Text file, plain or gzipped; without it, draws sentences");
   flags.training("--seed", seed, "Seed of weights, order, dropout, drawn text and samples");
   optimizer.add_to(flags);
   run.add_to(flags);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -10,7 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 void ClassifyFlags::add_to(Flags& flags) {
   flags.training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
       ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
-  flags.setting("--data", data, "Directory of the task's files")->check(file_name());
+  flags.input("--data", data, "Directory of the task's files");
   add_norm_flag(flags, net.norm, "Normalization");
   flags.training("--norm-placement", net.placement, "Norms before sub-layers, or after residuals")
       ->check(CLI::IsMember({"pre", "post"}));

@@ -5,7 +5,6 @@
 #include "support/image_bounds.h"
 #include "support/image_sets.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -29,12 +28,11 @@ struct DrawFlags : TrainingFlags {
                       {.epochs = 10,
                        .batch_size = 128,
                        .optimizer = {.learning_rate = 3e-3, .clip_norm = 10}}) {
-    setting("--data", data,
-            "Directory of binarized MNIST's three files, or of its folder mnist-binarized; without "
-            "it, draws digits")
-        ->check(file_name());
-    setting("--svg", svg, "Draw digits glimpse by glimpse to this file after the training")
-        ->check(file_name());
+    input("--data", data,
+          "Directory of binarized MNIST's three files, or of its folder mnist-binarized; without "
+          "it, draws digits");
+    output("--svg", svg, "Draw digits glimpse by glimpse to this file after the training",
+           {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")
         ->needs("--svg")
         ->needs("--resume")

@@ -6,7 +6,6 @@
 #include "support/handwriting_sets.h"
 #include "support/shuffled_epochs.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -32,8 +31,8 @@ struct HandwritingFlags : TrainingFlags {
     training("--task", task,
              "Task: drawn digits of a given text, drawn digits, or drawings of --data")
         ->check(CLI::IsMember({"text", "digits", "omniglot", "kanji"}));
-    setting("--data", data, "Directory of the drawings")->check(file_name());
-    setting("--svg", svg, "Write to this file after the training, as an image")->check(file_name());
+    input("--data", data, "Directory of the drawings");
+    output("--svg", svg, "Write to this file after the training, as an image", {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but write to --svg with the net of --resume")
         ->needs("--svg")
         ->needs("--resume")

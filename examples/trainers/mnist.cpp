@@ -5,7 +5,6 @@
 
 #include "support/image_sets.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -35,9 +34,8 @@ struct MnistFlags {
     add_norm_flag(flags, norm, "Normalization before the activations");
     flags.training("--dropout", dropout, "Share of hidden units to drop in training")
         ->check(between(0.0, 0.99));
-    flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST")
-        ->check(file_name());
+    flags.input("--data", data, "Directory of MNIST's four files; without it, draws digits")
+        ->envname("TAPEGRAD_MNIST");
     flags.length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
     flags.training("--batch-size", batch_size, "Images per step")->check(between(1, 1 << 20));
     optimizer.add_to(flags);

@@ -1,6 +1,5 @@
 #include "trainers/order_flags.h"
 
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "trainers/query_flag.h"
 
@@ -18,8 +17,7 @@ OrderFlags::OrderFlags()
                     {.epochs = 13, .batch_size = 128, .optimizer = {.schedule = "constant"}}) {
   training("--task", task, "Task: captions of images, or the hypernyms of wordnet")
       ->check(CLI::IsMember({"captions", wordnet}));
-  setting("--data", data, "Directory of the task's files; without it, draws data")
-      ->check(file_name());
+  input("--data", data, "Directory of the task's files; without it, draws data");
   add_query_flag(
       *this, query,
       "Show what the net of --resume finds for this caption or concept, without training");

@@ -7,7 +7,6 @@
 #include "support/parsing_task.h"
 #include "support/tree_drawing.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -29,18 +28,15 @@ struct ParseFlags : TrainingFlags {
   ParseFlags()
       : TrainingFlags("parse", "Trains a parser of dependencies, and parses sentences with it.",
                       {.epochs = 6, .batch_size = 1024}) {
-    setting("--data", data,
-            "Directory of a treebank of Universal Dependencies; without it, draws sentences")
-        ->check(file_name());
-    setting("--parse", parse,
-            "Parse these sentences with the parser of --resume: CoNLL-U with XPOS, - for standard "
-            "input")
+    input("--data", data,
+          "Directory of a treebank of Universal Dependencies; without it, draws sentences");
+    input("--parse", parse,
+          "Parse these sentences with the parser of --resume: CoNLL-U with XPOS, - for standard "
+          "input")
         ->needs("--resume")
-        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan")
-        ->check(file_name());
-    setting("--svg", svg, "Draw the trees of --parse to this file, too")
-        ->needs("--parse")
-        ->check(file_name());
+        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+    output("--svg", svg, "Draw the trees of --parse to this file, too", {.begins = "<svg"})
+        ->needs("--parse");
     add_norm_flag(*this, norm, "Normalization before the activations");
     training("--embedding", embedding, "Channels of the embeddings")->check(between(1, 1 << 12));
     training("--hidden", hidden, "Size of both hidden layers")->check(between(1, 1 << 16));
@@ -207,8 +203,6 @@ std::vector<DependencyTree> read_short(const std::string& file) {
 
 int run_parser(ParseFlags& flags) {
   const std::string& resume = flags.run_flags.resume;
-  if (!flags.svg.empty() && (same_file(flags.svg, flags.parse) || same_file(flags.svg, resume)))
-    throw CLI::ValidationError("--svg", fmt::format("would overwrite {}", flags.svg));
   const auto notes = notes_to_resume(resume, flags);
   set_threads(flags.run_flags.threads);
   const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);

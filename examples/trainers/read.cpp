@@ -7,7 +7,6 @@
 #include "support/story_task.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -32,21 +31,19 @@ struct ReadFlags : TrainingFlags {
                       {.epochs = 11,
                        .batch_size = 64,
                        .optimizer = {.schedule = "constant", .clip_norm = 10}}) {
-    setting("--data", data, "Directory with the tasks of bAbI; without it, draws stories")
-        ->check(file_name());
+    input("--data", data, "Directory with the tasks of bAbI; without it, draws stories");
     training("--story", story, "Task of --data: 1, where persons are, or 5, who gives what to whom")
         ->check(CLI::IsMember({1, 5}));
     training("--sentences", sentences, "Last sentences to read before a question; 0: all")
         ->check(between(0, 1000));
-    setting("--ask", ask,
-            "Answer the questions of this file, in the format of bAbI, by the net of --resume, "
-            "without training")
+    input("--ask", ask,
+          "Answer the questions of this file, in the format of bAbI, by the net of --resume, "
+          "without training")
         ->needs("--resume")
-        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan")
-        ->check(file_name());
-    setting("--svg", svg, "Draw where the net looks for the answers of --ask to this file, too")
-        ->needs("--ask")
-        ->check(file_name());
+        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+    output("--svg", svg, "Draw where the net looks for the answers of --ask to this file, too",
+           {.begins = "<svg"})
+        ->needs("--ask");
     add_norm_flag(*this, norm, "Normalization of both LSTMs");
     training("--everywhere", everywhere,
              "Normalize the products of the attention and of the last layer, too");

@@ -9,7 +9,6 @@
 #include "support/shuffled_epochs.h"
 #include "support/triplet_task.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -34,18 +33,16 @@ struct SkipFlags : TrainingFlags {
                       {.epochs = 4,
                        .batch_size = 64,
                        .optimizer = {.schedule = "constant", .clip_norm = 5}}) {
-    setting("--data", data, "Directory with the books of cbt-books; without it, draws stories")
-        ->check(file_name());
+    input("--data", data, "Directory with the books of cbt-books; without it, draws stories");
     add_query_flag(*this, query,
                    "Show the sentences of the books that the net of --resume finds nearest to this "
                    "one, without training");
-    setting("--evaluate", evaluate,
-            "Judge the vectors of the net of --resume by the sets sick and sentence-classification "
-            "in this directory, without training")
+    input("--evaluate", evaluate,
+          "Judge the vectors of the net of --resume by the sets sick and sentence-classification "
+          "in this directory, without training")
         ->needs("--resume")
         ->excludes("--data", "--query", "--save", "--log-dir", "--dry-run", "--profile",
-                   "--check-nan")
-        ->check(file_name());
+                   "--check-nan");
     add_norm_flag(*this, norm, "Normalization of all three GRUs");
     training("--condition", condition,
              "Where decoders see the vector: as the state at the start, or at every-step, too")

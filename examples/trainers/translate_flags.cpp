@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -33,26 +32,22 @@ void add_translating(Flags& flags, TranslateFlags& f) {
                "Width of the beam of translations, except of those after an epoch")
       ->check(between(1, 1000));
   flags
-      .setting("--translate", f.translate,
-               "Translate the lines of this file, or - for those that you type, by the net of "
-               "--resume, without training")
-      ->check(file_name())
+      .input("--translate", f.translate,
+             "Translate the lines of this file, or - for those that you type, by the net of "
+             "--resume, without training")
       ->needs("--resume")
       ->excludes("--data", "--save", "--log-dir", "--dry-run");
-  flags
-      .setting("--attention", f.attention,
-               "SVG picture of where the net looks in the first sentences that it translates")
-      ->check(file_name());
+  flags.output("--attention", f.attention,
+               "SVG picture of where the net looks in the first sentences that it translates",
+               {.begins = "<svg"});
 }
 
 }  // namespace
 
 void TranslateFlags::add_to(Flags& flags) {
-  flags
-      .setting("--data", data,
-               "Directory with train, val and test*, each .de and .en; without it, draws a pair of "
-               "languages")
-      ->check(file_name());
+  flags.input("--data", data,
+              "Directory with train, val and test*, each .de and .en; without it, draws a pair of "
+              "languages");
   flags.training("--from", from, "Ending of the files of the source language");
   flags.training("--to", to, "Ending of the files of the target language");
   flags.training("--vocabulary", vocabulary, "Subwords of both languages together, at most")

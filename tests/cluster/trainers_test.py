@@ -149,8 +149,12 @@ class Trainers(unittest.TestCase):
         raise AssertionError(f"there is no process {rank} of job {job.pid}")
 
     def test_processes_that_differ_are_refused(self):
-        for flags, variable, message in ((["--lr", "0.5"], {}, "version and flags of process 1 differs"),
-                                         (["--seed", "3"], {}, "version and flags of process 1 differs"),
+        for flags, variable, message in ((["--lr", "0.5"], {}, "cluster: --lr of process 1 differs"),
+                                         (["--seed", "3"], {}, "cluster: --seed of process 1 differs"),
+                                         (["--save-every", "1"], {}, "cluster: --save-every of process 1 differs"),
+                                         (["--shards", "4"], {}, "cluster: the number of shards of process 1 differs"),
+                                         (["--dry-run"], {}, "cluster: --dry-run of process 1 differs"),
+                                         (["--help"], {}, "cluster: version of process 1 differs"),
                                          ([], {"TAPEGRAD_TARGET": "sse2"}, "instruction set")):
             with self.subTest(message):
                 other = ["env", *(f"{name}={value}" for name, value in variable.items()),
@@ -159,6 +163,23 @@ class Trainers(unittest.TestCase):
                 _, errors = self.run_program(1, command, code=1)
                 self.assertIn(message, errors)
                 self.assertFalse((self.path / "saved").exists())
+
+    def test_checkpoints_that_differ_are_refused(self):
+        """Of the same training at another step, and with other moments only."""
+        part, other = self.path / "part", self.path / "other"
+        self.run_program(0, self.command("mnist", "--save", part, "--shards", 2))
+        saved = bytearray(part.read_bytes())
+        saved[-1] ^= 1
+        other.write_bytes(saved)
+        resume = self.command("mnist", "--epochs", 3, "--shards", 2, "--resume")
+        command = [*resume, str(part), ":", "-n", "1", *resume, str(other)]
+        _, errors = self.run_program(1, command, code=1)
+        self.assertIn("cluster: the checkpoint of --resume of process 1 differs", errors)
+
+    def test_only_one_saves(self):
+        command = [*self.command("mnist"), ":", "-n", "1", *self.command("mnist", "--save", self.path / "saved")]
+        _, errors = self.run_program(1, command, code=1)
+        self.assertIn("cluster: --save of process 1 differs", errors)
 
     def test_failures_end_all(self):
         (self.path / "file").touch()

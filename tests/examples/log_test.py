@@ -154,6 +154,7 @@ class Log(ImagesTest):
         self.train_with("--norm", "layer", "--probe")
         seed = self.log / "seed_7"
         seed.mkdir()
+        (seed / "config.json").write_text('{"log-dir": "log"}')  # as earlier versions wrote it
         (seed / "metrics.csv").write_text("step\n")
         (seed / "own").write_text("stays")
         self.assertEqual(len(list(self.log.iterdir())), len(FILES) + 2 + 1)
@@ -170,6 +171,28 @@ class Log(ImagesTest):
         process.kill()
         process.wait()
         self.assertFalse((self.log / "metrics.jsonl").exists())
+
+    def test_files_that_are_not_of_a_log(self):
+        for name, content in (("config.json", "{}"), ("config.json", '{"program": "other"}'), ("summary.json", "{}"),
+                              ("metrics.csv", "step\n"), ("curves.svg", "<svg/>"), ("seed_7/config.json", "{}")):
+            file = self.log / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(content)
+            message = run(*self.train, "--log-dir", self.log, code=1).stderr
+            self.assertIn(f"{file}: it is not of a log", message)
+            self.assertEqual([each for each in self.log.rglob("*") if each.is_file()], [file])
+            self.assertEqual(file.read_text(), content)
+            file.unlink()
+
+    def test_other_directories_stay(self):
+        other = self.path / "other"
+        for folder in self.log, self.log / "seed_bank", self.log / "seed_-1", other:
+            folder.mkdir(exist_ok=True)
+            (folder / "config.json").write_text('{"tapegrad": "1", "log-dir": ""}')
+        (self.log / "seed_8").symlink_to(other)
+        run(*self.train, "--log-dir", self.log)
+        for folder in self.log / "seed_bank", self.log / "seed_-1", other, self.log / "seed_8":
+            self.assertTrue((folder / "config.json").exists(), folder)
 
     def test_names_of_any_bytes(self):
         folder = os.fsencode(self.path) + b"/\xff {}%s"

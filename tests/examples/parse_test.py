@@ -151,7 +151,7 @@ class Parse(TrainerTest):
         self.assertIn("?\ufffd", run(*parse, "--svg", self.path / "tree.svg").stdout)
         xml.etree.ElementTree.parse(self.path / "tree.svg")
         for own in file, checkpoint:
-            self.assertIn("would overwrite", run(*parse, "--svg", own, code=2).stderr)
+            self.assertIn("would replace", run(*parse, "--svg", own, code=2).stderr)
         missing = run(*parse, "--svg", self.path / "no_folder" / "tree.svg", code=1)
         self.assertIn("no_folder", missing.stderr)
         self.assertEqual(missing.stdout, "")

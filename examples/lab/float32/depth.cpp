@@ -59,8 +59,7 @@ struct DepthFlags {
     flags.training("--batch-size", batch_size, "Rows per batch")->check(between(1, 1 << 16));
     flags.training("--warmup", warmup, "Warmup steps; then the rate falls as 1 / sqrt(step)")
         ->check(between(1, 1 << 30));
-    flags.setting("--data", data, "Text file, plain or gzipped; without it, draws sentences")
-        ->check(file_name());
+    flags.input("--data", data, "Text file, plain or gzipped; without it, draws sentences");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 

@@ -306,8 +306,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
       .setting("--smoothing-steps", scale.smoothing_steps,
                "Steps of image networks that learn their smoothing")
       ->check(between(4, 1 << 30));
-  flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
-      ->check(file_name());
+  flags.input("--data", data, "Directory of MNIST's four files; without it, draws digits");
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {

@@ -30,9 +30,8 @@ struct MnistNormsFlags {
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
         ->check(between(1, 1 << 20));
     flags.setting("--limit", limit, "Training images of the cnn; 0: all")->check(not_negative());
-    flags.setting("--data", data, "Directory of MNIST's four files; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST")
-        ->check(file_name());
+    flags.input("--data", data, "Directory of MNIST's four files; without it, draws digits")
+        ->envname("TAPEGRAD_MNIST");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 };

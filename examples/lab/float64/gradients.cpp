@@ -232,14 +232,11 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Index steps = 30;
   std::uint64_t seed = 1;
   std::vector<std::string> probed, runs;
+  flags.input("--probed", probed,
+              "Only compare the --probe records of trainers in these directories");
   flags
-      .setting("--probed", probed,
-               "Only compare the --probe records of trainers in these directories")
-      ->check(file_name());
-  flags
-      .setting("--runs", runs,
-               "Only compare the curves and samples of trainers in these --log-dir directories")
-      ->check(file_name())
+      .input("--runs", runs,
+             "Only compare the curves and samples of trainers in these --log-dir directories")
       ->excludes("--probed");
   flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");

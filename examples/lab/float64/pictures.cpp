@@ -377,14 +377,25 @@ constexpr std::pair<const char*, std::string (*)()> pictures[] = {
     {"gradients_through_time", gradients_through_time},
     {"drift", drift}};
 
+std::string file_of(const std::string& picture, const std::string& directory) {
+  return fmt::format("{}/{}.svg", directory, picture);
+}
+
+std::vector<std::string> files_in(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& [name, picture] : pictures) files.push_back(file_of(name, directory));
+  return files;
+}
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   std::string directory = ".";
-  flags.setting("--report", directory, "Directory for the pictures")->check(file_name());
+  flags.output("--report", directory, "Directory for the pictures",
+               {.files = files_in, .begins = "<svg"});
   return flags.run(argc, argv, [&] {
     make_directory(directory);
     for (const auto& [name, picture] : pictures) {
-      const std::string file = fmt::format("{}/{}.svg", directory, name), image = picture();
+      const std::string file = file_of(name, directory), image = picture();
       write_file(file, std::as_bytes(std::span(image)));
       write_result(file + "\n");
     }

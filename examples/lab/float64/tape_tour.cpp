@@ -37,14 +37,19 @@ std::string second_derivative() {
   return as_json(tape);
 }
 
+constexpr const char* layer_norm_page = "/tape_layer_norm.html";
+constexpr const char* second_page = "/tape_second_derivative.html";
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   std::string directory = ".";
-  flags.setting("--report", directory, "Directory for the pages")->check(file_name());
+  flags.output("--report", directory, "Directory for the pages",
+               {.files = [](const std::string& in) {
+                 return std::vector{in + layer_norm_page, in + second_page};
+               }});
   return flags.run(argc, argv, [&] {
     make_directory(directory);
-    const std::string layer_norm = directory + "/tape_layer_norm.html";
-    const std::string second = directory + "/tape_second_derivative.html";
+    const std::string layer_norm = directory + layer_norm_page, second = directory + second_page;
     write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
     write_viewer({normalization("nothing detached", false, false),
                   normalization("mean detached", true, false),
