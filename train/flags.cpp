@@ -44,15 +44,6 @@ std::vector<std::string> words_of(const Json& value) {
   return words;
 }
 
-// The types of files in --help.
-constexpr const char* input_type = "INPUT";
-constexpr const char* output_type = "OUTPUT";
-
-bool is_file(const CLI::Option* option) {
-  const std::string type = option->get_type_name();
-  return type == input_type || type == output_type;
-}
-
 bool begins_with(const std::string& file, const std::string& beginning) {
   std::string found(beginning.size(), '\0');
   std::ifstream(file, std::ios::binary)
@@ -111,56 +102,48 @@ Flags::Flags(const std::string& program, const std::string& description)
   });
 }
 
-CLI::Option* Flags::as_input(CLI::Option* option) {
-  return option->check(file_name())->type_name(input_type);
+// The type is that in --help.
+CLI::Option* Flags::name_file(CLI::Option* option, const char* type,
+                              const std::optional<Output>& output) {
+  entries_.back().names_file = true;
+  entries_.back().output = output;
+  return option->check(file_name())->type_name(type);
 }
 
 CLI::Option* Flags::output(const std::string& name, std::string& value, const std::string& help,
                            const Output& output) {
-  outputs_[name] = output;
-  return setting(name, value, help)->check(file_name())->type_name(output_type);
+  return name_file(setting(name, value, help), "OUTPUT", output);
 }
 
-std::vector<Flags::NamedFile> Flags::inputs() const {
-  std::vector<NamedFile> files;
-  for (const Entry& entry : entries_)
-    if (entry.option->get_type_name() == input_type)
-      for (const std::string& path : words_of(entry.get()))
-        if (!path.empty()) files.push_back({entry.name, path == "-" ? "/dev/stdin" : path});
-  return files;
-}
-
-std::vector<Flags::NamedFile> Flags::outputs() const {
-  std::vector<NamedFile> files;
-  for (const Entry& entry : entries_) {
-    const auto output = outputs_.find(entry.name);
-    const std::string path = output == outputs_.end() ? "" : entry.get().get<std::string>();
+std::vector<std::string> Flags::files_of(const Entry& entry) const {
+  std::vector<std::string> files;
+  if (!entry.names_file) return files;
+  for (const std::string& path : words_of(entry.get())) {
     if (path.empty()) continue;
-    if (!output->second.files)
-      files.push_back({entry.name, path});
+    if (entry.output && entry.output->files)
+      files = entry.output->files(path);
     else
-      for (const std::string& file : output->second.files(path))
-        files.push_back({entry.name, file});
+      files.push_back(!entry.output && path == "-" ? "/dev/stdin" : path);
   }
   return files;
 }
 
 void Flags::check_outputs() const {
-  const auto refuse = [](const NamedFile& file, const std::string& why) {
-    throw CLI::ValidationError(
-        file.flag, fmt::format("would replace {}, {}; name another file", file.path, why));
-  };
-  const std::vector<NamedFile> written = outputs();
-  for (auto file = written.begin(); file != written.end(); ++file) {
-    const Output& output = outputs_.at(file->flag);
-    for (const NamedFile& input : inputs())
-      if (input.flag != output.continues && same_file(file->path, input.path))
-        refuse(*file, fmt::format("which {} reads", input.flag));
-    for (auto other = written.begin(); other != file; ++other)
-      if (other->flag != file->flag && same_file(file->path, other->path))
-        refuse(*file, fmt::format("which {} writes", other->flag));
-    if (holds_something(file->path) && !begins_with(file->path, output.begins))
-      refuse(*file, fmt::format("which does not begin with {}", output.begins));
+  for (const Entry& entry : entries_) {
+    if (!entry.output) continue;
+    for (const std::string& file : files_of(entry)) {
+      const auto refuse = [&](const std::string& why) {
+        throw CLI::ValidationError(
+            entry.name, fmt::format("would replace {}, {}; name another file", file, why));
+      };
+      for (const Entry& other : entries_)
+        for (const std::string& path : files_of(other))
+          if (other.name != entry.name && other.name != entry.output->continues &&
+              same_file(file, path))
+            refuse(fmt::format("which {} {}", other.name, other.output ? "writes" : "reads"));
+      if (holds_something(file) && !begins_with(file, entry.output->begins))
+        refuse(fmt::format("which does not begin with {}", entry.output->begins));
+    }
   }
 }
 
@@ -180,8 +163,7 @@ std::map<std::string, std::string> Flags::training_values() const {
 std::map<std::string, std::string> Flags::shared_values() const {
   std::map<std::string, std::string> result;
   for (const Entry& entry : entries_)
-    result[entry.name] =
-        is_file(entry.option) ? Json(given(entry.name)).dump() : entry.get().dump();
+    result[entry.name] = entry.names_file ? Json(given(entry.name)).dump() : entry.get().dump();
   for (const char* of_machine : {"--threads", "--quiet"}) result.erase(of_machine);
   return result;
 }

@@ -93,7 +93,7 @@ class Flags {
   /// A setting that names a file or a directory to read, or a list of them.
   template <class T>
   CLI::Option* input(const std::string& name, T& value, const std::string& help) {
-    return as_input(setting(name, value, help));
+    return name_file(setting(name, value, help), "INPUT", std::nullopt);
   }
   /// A setting that names a file or a directory to write. `run` refuses an output that is also an
   /// input or another output, under any name of the same file.
@@ -136,14 +136,13 @@ class Flags {
     CLI::Option* option;
     std::function<std::string(const std::string&)> last_check;
     bool may_grow = false;
+    bool names_file = false;
+    std::optional<Output> output = {};
   };
-  static CLI::Option* as_input(CLI::Option* option);
-  // What inputs or outputs name.
-  struct NamedFile {
-    std::string flag, path;
-  };
-  std::vector<NamedFile> inputs() const;
-  std::vector<NamedFile> outputs() const;
+  CLI::Option* name_file(CLI::Option* option, const char* type,
+                         const std::optional<Output>& output);
+  // The files that a flag names, as they are written or read.
+  std::vector<std::string> files_of(const Entry& entry) const;
   // Throws CLI::ValidationError for an output that would replace what is not its own.
   void check_outputs() const;
   int run_alone(int argc, char** argv, const std::function<int()>& body);
@@ -215,7 +214,6 @@ class Flags {
 
   CLI::App app_;
   std::vector<Entry> entries_;
-  std::map<std::string, Output> outputs_;  // by flag
   std::vector<std::function<void()>> checks_;
   std::string extension_;
 };

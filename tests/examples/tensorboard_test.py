@@ -119,7 +119,7 @@ class EventFiles(ImagesTest):
         file, = event_files(self.log)
         content = file.read_bytes()
         error = run(*self.data_flags, "--log-dir", self.log, "--resume", file, code=2).stderr
-        self.assertIn(f"{file} is a log file of --log-dir", error)
+        self.assertIn(f"--log-dir: would replace {file}, which --resume reads", error)
         self.assertEqual(file.read_bytes(), content)
 
     def kill_in_a_run(self):
