@@ -109,11 +109,9 @@ void remove_file(const std::filesystem::path& file) {
   if (!failure) std::filesystem::remove(target, failure);
 }
 
-// Removes a run's files, except those for each of several seeds; last the one that tells that they
-// are a run's.
+// Removes a run's files, except those for each of several seeds.
 void remove_log(const std::string& directory) {
-  const std::vector<std::string> files = log_files(directory);
-  for (auto file = files.rbegin(); file != files.rend(); ++file) remove_file(*file);
+  for (const std::string& file : log_files(directory)) remove_file(file);
 }
 
 // The directories of single seeds. Links are none: they may lead anywhere.
@@ -229,12 +227,13 @@ std::vector<Json> logged_rows(const std::string& directory, Index last_step) {
 
 std::vector<std::string> log_files(const std::string& directory) {
   std::vector<std::string> files;
-  for (const char* file : {config_file, table_file, rows_file, curves_file, summary_file,
-                           probe_norms_file, probe_weights_file})
-    files.push_back(fmt::format("{}/{}", directory, file));
   std::error_code failure;  // ignored: a directory that cannot be read has no event files for us
   for (const auto& entry : std::filesystem::directory_iterator(directory, failure))
     if (is_event_file(entry.path())) files.push_back(entry.path().string());
+  // Last the one that tells that they are a run's, so that it is the last to be removed.
+  for (const char* file : {table_file, rows_file, curves_file, probe_norms_file, probe_weights_file,
+                           summary_file, config_file})
+    files.push_back(fmt::format("{}/{}", directory, file));
   return files;
 }
 

@@ -165,16 +165,19 @@ class Trainers(unittest.TestCase):
                 self.assertFalse((self.path / "saved").exists())
 
     def test_checkpoints_that_differ_are_refused(self):
-        """Of the same training at another step, and with other moments only."""
-        part, other = self.path / "part", self.path / "other"
-        self.run_program(0, self.command("mnist", "--save", part, "--shards", 2))
-        saved = bytearray(part.read_bytes())
-        saved[-1] ^= 1
-        other.write_bytes(saved)
-        resume = self.command("mnist", "--epochs", 3, "--shards", 2, "--resume")
-        command = [*resume, str(part), ":", "-n", "1", *resume, str(other)]
-        _, errors = self.run_program(1, command, code=1)
-        self.assertIn("cluster: the checkpoint of --resume of process 1 differs", errors)
+        """Under one name: of another step, and with another last bit."""
+        folders = [self.path / name for name in ("whole", "short", "changed")]
+        for folder, epochs in zip(folders, (2, 1, 2)):
+            folder.mkdir()
+            self.run_program(0, self.command("mnist", "--shards", 2, "--save", folder / "saved", "--epochs", epochs))
+        saved = bytearray((folders[2] / "saved").read_bytes().replace(b"tapegrad.checksum", b"tapegrad.anything"))
+        saved[-4] ^= 1
+        (folders[2] / "saved").write_bytes(saved)
+        resume = self.command("mnist", "--epochs", 3, "--shards", 2, "--resume", "saved")
+        for other in folders[1:]:
+            command = ["-wdir", folders[0], *resume, ":", "-n", "1", "-wdir", other, *resume]
+            _, errors = self.run_program(1, list(map(str, command)), code=1)
+            self.assertIn("cluster: the checkpoint of --resume of process 1 differs", errors)
 
     def test_only_one_saves(self):
         command = [*self.command("mnist"), ":", "-n", "1", *self.command("mnist", "--save", self.path / "saved")]
