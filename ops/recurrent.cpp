@@ -205,7 +205,8 @@ Tensor running(const Indices& lengths, Index first, Index end) {
   return mask;
 }
 
-Tensor without_padding(const Tensor& x, const Indices& lengths) {
+Tensor without_padding(const Tensor& x, const Indices& lengths, Place place) {
+  const PlaceScope caller(place);
   expect_defined("without_padding", x);
   if (!lengths.defined()) return x;
   return where(running(lengths, 0, x.shape()[0]), x, 0.0);

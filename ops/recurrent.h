@@ -57,7 +57,7 @@ Tensor running(const Indices& lengths, Index first, Index end);
 /// x, with 0 behind the end of each sequence, even where x is NaN; x itself without lengths.
 ///   x: (T, B, C)   lengths: (B)
 /// Example: `without_padding(steps, Indices({2}, {5, 3}))`
-Tensor without_padding(const Tensor& x, const Indices& lengths);
+Tensor without_padding(const Tensor& x, const Indices& lengths, Place place = Place::here());
 /// Throws ShapeError, naming `operation`, unless there is one length for each of `batch` sequences,
 /// in [0, steps].
 /// Example: `expect_lengths("encode", Indices({2}, {5, 3}), 5, 2)`
