@@ -31,7 +31,8 @@ Indices places(const SentenceBatch& batch) {
 std::vector<Index> labels(const SentenceBatch& batch) {
   const Indices steps = transposed(batch.words);
   std::vector<Index> found;
-  for (const Index place : places(batch).values()) found.push_back(steps.data()[place]);
+  const Indices at = places(batch);
+  for (const Index place : at.values()) found.push_back(steps.data()[place]);
   return found;
 }
 

@@ -353,8 +353,8 @@ TEST_CASE("nothing remains of a constant row or column", "[norm]") {
           INFO((composite ? "composite, " : "fused, ") << value << ", " << extent);
           std::optional<Composite> scope;
           if (composite) scope.emplace();
-          for (const real y : normalize(full({extent, 2 * extent}, value), both(field)).values())
-            CHECK(y == 0);
+          const Tensor y = normalize(full({extent, 2 * extent}, value), both(field));
+          for (const real each : y.values()) CHECK(each == 0);
         }
 }
 
