@@ -71,12 +71,13 @@ Qr tall_qr(const Tensor& a, const Place& place) {
   Tensor r = Tensor::uninitialized(a.shape().with(-2, n));
   kernels::qr(matrix_count(a.shape()), m, n, a.data(), q.mutable_data(), r.mutable_data());
   const std::vector<Shape> shapes{{m, n}, {n, n}};
-  const Tensor packed = record("qr", pack({q, r}, leading(a.shape())), place,
-                               edge(a, [shapes](const Tensor& g, const Tensor& y) {
-                                 const auto gradients = unpack(g, shapes),
-                                            parts = unpack(y, shapes);
-                                 return qr_gradient(gradients[0], gradients[1], parts[0], parts[1]);
-                               }));
+  const Tensor packed =
+      record("qr", pack({q, r}, leading(a.shape())), place,
+             edge(a, [shapes, shape = a.shape()](const Tensor& g, const Tensor& y) {
+               const auto gradients = unpack(g, shapes), parts = unpack(y, shapes);
+               expect_full_rank("qr", parts[1], shape);
+               return qr_gradient(gradients[0], gradients[1], parts[0], parts[1]);
+             }));
   const std::vector<Tensor> parts = unpack(packed, shapes);
   return {parts[0], parts[1]};
 }

@@ -23,7 +23,8 @@ struct Qr {
   Tensor r;  ///< (..., k, n), upper triangular, with a diagonal that is not negative
 };
 /// The reduced QR decomposition. The signs of r's diagonal make it unique where the first k columns
-/// of a are independent. Only there it has derivatives: elsewhere the sweep throws ArgumentError.
+/// of a are independent, to the precision of the numbers. Only there it has derivatives: elsewhere
+/// the sweep throws ArgumentError.
 ///   a: (..., m, n)
 /// Source: Walter and Lehmann 2018, "Algorithmic differentiation of linear algebra functions".
 /// Example: `qr(x).r`

@@ -8,7 +8,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // have any leading axes, and those of two operands broadcast. A right-hand side of one axis, (n),
 // is a vector, and so is the solution. All have first and second derivatives (Giles 2008,
 // "Collected matrix derivative results"). They throw ShapeError for shapes that do not fit, and
-// ArgumentError for a NaN or an infinity in a matrix, naming the matrix of the batch.
+// ArgumentError for a NaN or an infinity in what is read of a matrix, naming the matrix of the
+// batch.
 
 /// x with a x = b.
 ///   a: (..., n, n)   b: (..., n, k)   returns (..., n, k)

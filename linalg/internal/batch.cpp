@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/layout.h"
@@ -58,6 +59,21 @@ void expect_finite(const char* operation, const Tensor& a) {
 void expect_none_failed(const char* operation, const char* what, const Shape& shape, Index failed) {
   expect<ArgumentError>(failed < 0, "{}: {}: {}", operation, what,
                         failed < 0 ? "" : described(shape, failed));
+}
+
+void expect_full_rank(const char* operation, const Tensor& r, const Shape& shape) {
+  const Index n = r.shape()[-1];
+  const real precision =
+      static_cast<real>(std::max(shape[-1], shape[-2])) * std::numeric_limits<real>::epsilon();
+  for (Index matrix = 0; matrix < matrix_count(r.shape()); ++matrix) {
+    real least = std::numeric_limits<real>::infinity(), greatest = 0;
+    for (Index i = 0; i < n; ++i) {
+      const real element = r.data()[(matrix * n + i) * n + i];
+      least = std::min(least, element), greatest = std::max(greatest, element);
+    }
+    if (least <= precision * greatest)
+      expect_none_failed(operation, "the matrix lacks full rank", shape, matrix);
+  }
 }
 
 std::pair<Tensor, Tensor> same_batch(const char* operation, const Tensor& a, const Tensor& b) {

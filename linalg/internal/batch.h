@@ -21,6 +21,9 @@ void expect_square(const char* operation, const Tensor& a);
 void expect_finite(const char* operation, const Tensor& a);
 /// Throws ArgumentError unless `failed` is -1: "OPERATION: WHAT: matrix (1, 0) of (2, 3, 4, 4)".
 void expect_none_failed(const char* operation, const char* what, const Shape& shape, Index failed);
+/// Throws ArgumentError unless the diagonal of each r (..., n, n) of a QR decomposition is larger
+/// than its rounding errors; `shape` is that of the decomposed matrix.
+void expect_full_rank(const char* operation, const Tensor& r, const Shape& shape);
 
 /// Stretches the leading axes of two operands to each other. Throws ShapeError if they do not fit.
 std::pair<Tensor, Tensor> same_batch(const char* operation, const Tensor& a, const Tensor& b);

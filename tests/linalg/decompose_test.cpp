@@ -166,3 +166,13 @@ TEST_CASE("decompositions refuse what they cannot decompose, and name it", "[lin
                                           [] { eigh(Tensor()); }, [] { svd(Tensor()); }})
     CHECK_THROWS_AS(call(), ShapeError);
 }
+
+TEST_CASE("dependent columns have no gradients of their QR decomposition", "[linalg]") {
+  // Twice the first column; rounding leaves an r that is not exactly 0 at the end of the diagonal.
+  for (const Tensor& x : {Tensor({3, 2}, {1, 2, 2, 4, 3, 6}), Tensor({2, 3}, {1, 2, 0, 3, 6, 1})}) {
+    const Tape tape;
+    const Tensor a = watch(x);
+    CHECK_THROWS_WITH(grad(sum(qr(a).q), a), Contains("qr: the matrix lacks full rank"));
+    CHECK_THROWS_AS(grad(sum(qr(a).r), a), ArgumentError);
+  }
+}

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "linalg/row.h"
 #include "tapegrad/core/error.h"
@@ -130,6 +131,15 @@ TEST_CASE("equations without a solution are refused by the matrix of the batch",
            {"logdet", [&] { logdet(nan); }},
            {"lstsq", [&] { lstsq(nan, b); }}})
     CHECK_THROWS_WITH(call(), Contains(name + ": a NaN or an infinity in the matrix: (2, 2)"));
+}
+
+TEST_CASE("a triangular solution reads only the triangle", "[linalg]") {
+  const real nan = std::numeric_limits<real>::quiet_NaN();
+  const Tensor b({2}, {2, 5}), solution({2}, {1, 1});
+  CHECK(distance(triangular_solve(Tensor({2, 2}, {2, nan, 1, 4}), b), solution) == 0);
+  const Tensor upper({2, 2}, {1, 1, nan, 5});
+  CHECK(distance(triangular_solve(upper, b, {.upper = true}), solution) == 0);
+  CHECK_THROWS_AS(triangular_solve(upper, b), ArgumentError);
 }
 
 TEST_CASE("shapes that do not fit are refused", "[linalg]") {
