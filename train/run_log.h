@@ -42,7 +42,7 @@ std::string seed_directory(const std::string& directory, std::uint64_t seed);
 /// The files of a run in a directory: config.json, metrics.csv and metrics.jsonl with one row for
 /// each report, curves.svg with their losses and accuracies, and summary.json; if wanted, also an
 /// event file for TensorBoard with the rows.
-/// Example: `RunLog log("log", {{"epochs", 2}}, 0); log.row({{"step", 1}, {"train_loss", 0.7}})`
+/// Example: `RunLog log("run", {{"epochs", 2}}, 0); log.row({{"step", 1}, {"train_loss", 0.7}})`
 class RunLog {
  public:
   /// Writes nothing if `directory` is empty. Keeps the rows of the resumed run up to `steps_done`.
