@@ -17,7 +17,7 @@ namespace {
 std::atomic<std::int64_t> system_allocations{0};
 std::atomic<std::int64_t> system_bytes{0};
 
-constexpr std::size_t page = std::size_t{64} << 10;  // or a part of it, whatever the system
+constexpr std::size_t page = std::size_t{64} << 10;  // whole pages of any system
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t smallest = 64;
 constexpr int class_count = 4 * 42;

@@ -196,15 +196,15 @@ inline real sum_of(Index count, const Term& term) {
 
 // total[0..width) = sums over rows, where add(first, count, sums) adds some of the rows to `sums`.
 template <Index most_columns, class Add>
-inline void sum_over_rows(Index first, Index rows, Index width, real* total, const Add& add) {
+inline void sum_by_halves(Index first, Index rows, Index width, real* total, const Add& add) {
   if (rows <= block_rows) {
     std::fill_n(total, width, real{0});
     return add(first, rows, total);
   }
   const Index half = first_half(rows, block_rows);
-  sum_over_rows<most_columns>(first, half, width, total, add);
+  sum_by_halves<most_columns>(first, half, width, total, add);
   real rest[most_columns];
-  sum_over_rows<most_columns>(first + half, rows - half, width, rest, add);
+  sum_by_halves<most_columns>(first + half, rows - half, width, rest, add);
   for (Index i = 0; i < width; ++i) total[i] += rest[i];
 }
 

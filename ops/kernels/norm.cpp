@@ -125,7 +125,7 @@ constexpr Index most_columns = 64;
 // totals[i] = the sums of term(r, i) over rows.
 template <class Term>
 void sum_columns(Index rows, Index count, real* totals, const Term& term) {
-  sum_over_rows<most_columns>(0, rows, count, totals, [&](Index first, Index some, real* sums) {
+  sum_by_halves<most_columns>(0, rows, count, totals, [&](Index first, Index some, real* sums) {
     for (Index r = first; r < first + some; ++r)
       for (Index i = 0; i < count; ++i) sums[i] += term(r, i);
   });

@@ -82,7 +82,7 @@ void accumulate_rows(const real* x, Index rows, Index stride, real* total, Index
 void sum_columns(const real* x, Index rows, Index stride, real* total, Index count) {
   for (Index i = 0; i < count; i += column_tile) {
     const Index width = std::min(column_tile, count - i);
-    sum_over_rows<column_tile>(0, rows, width, total + i, [=](Index first, Index some, real* sums) {
+    sum_by_halves<column_tile>(0, rows, width, total + i, [=](Index first, Index some, real* sums) {
       accumulate_rows(x + first * stride + i, some, stride, sums, width);
     });
   }

@@ -150,7 +150,8 @@ TEST_CASE("a training whose n-th allocation fails says so, leaks nothing and can
     if (!ShortMemory::struck()) break;
     const std::int64_t lost = objects() - objects_before;
     INFO("allocation " << after);
-    REQUIRE((refused || read_text(file) == expected));  // idle blocks may make up for it
+    // A single failure may be made up for by idle blocks.
+    REQUIRE((refused || (!lasting && read_text(file) == expected)));
     REQUIRE(lost == 0);
     REQUIRE(memory_use().bytes == bytes_before);
     if (failures % 20 == 0) REQUIRE((undisturbed(options, file) == expected));

@@ -49,6 +49,6 @@ TEST_CASE("the error of a packed product does not grow with its length", "[kerne
   std::vector<real> c(9);
   packed.multiply(3, {values.data(), k}, {}, c.data(), 3, false);
   const double sum = static_cast<double>(k) * static_cast<double>(values[0]) * values[0];
-  const double bound = 64 * static_cast<double>(std::numeric_limits<real>::epsilon());
+  const double bound = 32 * static_cast<double>(std::numeric_limits<real>::epsilon());
   for (const real each : c) CHECK(std::abs(each - sum) < bound * sum);
 }
