@@ -162,34 +162,39 @@ constexpr Index block_terms = 64, block_rows = 128;
 // How many of `count` terms, in whole blocks, form the first half.
 inline Index first_half(Index count, Index block) { return (count / block + 1) / 2 * block; }
 
-// Whole vectors of terms, lane by lane. Four running sums hide the latency of addition.
+// A block of whole vectors, lane by lane. Four running sums hide the latency of addition.
 template <class Term>
-inline Vector sum_of_vectors(Index begin, Index end, const Term& term) {
+inline Vector sum_of_block(Index i, Index end, const Term& term) {
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
-  const Index block = block_terms * 4 * lanes;
-  if (end - begin > block) {
-    const Index middle = begin + first_half(end - begin, block);
-    const Vector first = sum_of_vectors(begin, middle, term);
-    return hn::Add(first, sum_of_vectors(middle, end, term));
-  }
   Vector s0 = hn::Zero(d), s1 = s0, s2 = s0, s3 = s0;
-  Index i = begin;
   for (; i + 4 * lanes <= end; i += 4 * lanes) {
     s0 = term.add(s0, i);
     s1 = term.add(s1, i + lanes);
     s2 = term.add(s2, i + 2 * lanes);
     s3 = term.add(s3, i + 3 * lanes);
   }
-  for (; i < end; i += lanes) s0 = term.add(s0, i);
+  for (; i + lanes <= end; i += lanes) s0 = term.add(s0, i);
   return hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
+}
+
+// Any number of blocks. Not inlined, since GCC would unfold the recursion.
+template <class Term>
+HWY_NOINLINE Vector sum_of_blocks(Index begin, Index end, Index block, const Term& term) {
+  if (end - begin <= block) return sum_of_block(begin, end, term);
+  const Index middle = begin + first_half(end - begin, block);
+  const Vector first = sum_of_blocks(begin, middle, block, term);
+  return hn::Add(first, sum_of_blocks(middle, end, block, term));
 }
 
 template <class Term>
 inline real sum_of(Index count, const Term& term) {
   const Tag d;
-  Index i = count - count % static_cast<Index>(hn::Lanes(d));
-  real total = hn::GetLane(hn::SumOfLanes(d, sum_of_vectors(0, i, term)));
+  const auto lanes = static_cast<Index>(hn::Lanes(d));
+  const Index block = block_terms * 4 * lanes;
+  Index i = count - count % lanes;
+  const Vector sums = i <= block ? sum_of_block(0, i, term) : sum_of_blocks(0, i, block, term);
+  real total = hn::GetLane(hn::SumOfLanes(d, sums));
   for (; i < count; ++i) total += term.at(i);
   return total;
 }

@@ -1,8 +1,11 @@
 #include <catch2/catch.hpp>
 #include <functional>
+#include <optional>
 
 #include "support/golden.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -141,5 +144,35 @@ TEST_CASE("invariances of a convolution", "[norm]") {
       CAPTURE(method.name, i, change);
       CHECK((change < precision) == (method.invariant[i] == 'y'));
     }
+  }
+}
+
+TEST_CASE("nothing remains of a constant row or column", "[norm]") {
+  const NormField rows{.axes = {-1}}, columns{.axes = {0}}, groups{.axes = {-1}, .groups = 2};
+  for (const bool composite : {false, true})
+    for (const double value : {0.3, 1000.1, 1e6 + 0.3})
+      for (const NormField& field : {rows, columns, groups})
+        for (const Index extent : {3, 346}) {
+          INFO((composite ? "composite, " : "fused, ") << value << ", " << extent);
+          std::optional<Composite> scope;
+          if (composite) scope.emplace();
+          const Tensor y = normalize(full({extent, 2 * extent}, value), both(field));
+          for (const real each : y.values()) CHECK(each == 0);
+        }
+}
+
+TEST_CASE("statistics of many rows keep their digits", "[norm]") {
+  const Index count = 1'000'000;  // half of them 1, and half 3
+  Tensor x = Tensor::uninitialized({count, 2});
+  for (Index i = 0; i < 2 * count; ++i) x.mutable_data()[i] = i / 2 % 2 == 0 ? 1 : 3;
+  const Tape tape;
+  const Tensor gain = watch(full({2}, 1)), bias = watch(zeros({2}));
+  const Tensor y = normalize(x, both({.axes = {0}}), {.epsilon = 0});
+  for (Index i = 0; i < 4; ++i)
+    CHECK(y.values()[i] == Approx(i < 2 ? -1 : 1).epsilon(precision / 30));
+  const auto gradients = grad(sum((y * gain + bias) * x), {gain, bias});
+  for (Index i = 0; i < 2; ++i) {
+    CHECK(gradients[0].values()[i] == Approx(1e6).epsilon(precision / 30));
+    CHECK(gradients[1].values()[i] == Approx(2e6).epsilon(precision / 30));
   }
 }
