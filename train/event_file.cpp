@@ -125,19 +125,22 @@ EventFile::EventFile(const std::filesystem::path& directory) {
 void EventFile::add(Index step, double wall_time, const Scalars& scalars) {
   const std::string records = (size_ == 0 ? opening(wall_time) : "") +
                               tf_record(event_message(wall_time, step, summary_of(scalars)));
-  std::error_code error;
-  if (size_ > 0) std::filesystem::resize_file(path_, size_, error);  // what a failed write has left
-  expect<DataError>(!error, "event file: cannot write {}: {}", path_.string(), error.message());
-  // A link that somebody has put there meanwhile is not followed.
-  const Descriptor made(::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
-  expect<DataError>(made.is_open(), "event file: cannot write {}: {}", path_.string(),
-                    std::strerror(errno));
+  const auto expect_written = [&](bool written, const std::string& reason) {
+    expect<DataError>(written, "event file: cannot write {}: {}", path_.string(), reason);
+  };
+  if (size_ == 0) {  // a link that somebody has put there meanwhile is not followed
+    const Descriptor made(::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
+    expect_written(made.is_open(), std::strerror(errno));
+  } else {
+    std::error_code error;
+    std::filesystem::resize_file(path_, size_, error);  // what a failed write has left
+    expect_written(!error, error.message());
+  }
   errno = 0;
   std::ofstream file(path_, std::ios::binary | (size_ > 0 ? std::ios::app : std::ios::trunc));
   file << records;
   file.close();
-  expect<DataError>(!file.fail(), "event file: cannot write {}: {}", path_.string(),
-                    std::strerror(errno));
+  expect_written(!file.fail(), std::strerror(errno));
   size_ += records.size();
 }
 
