@@ -23,7 +23,7 @@ void copy_weights(const Net& from, const Net& to) {
 template <class Net>
 void load_best(const std::string& checkpoint, const Net& last, const Net& best) {
   Checkpoint saved{.net = fields(last)};
-  saved.net(best_field, best);
+  saved.carried(best_field, best);
   load_checkpoint(checkpoint, saved);
 }
 

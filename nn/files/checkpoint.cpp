@@ -14,9 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.",
-                           ema_prefix = "ema.";
-// Before the name of each carried tensor, in the metadata.
-constexpr std::string_view carried_prefix = "carried.";
+                           ema_prefix = "ema.", carried_prefix = "carried.";
 // Like other writers, which say "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
@@ -91,13 +89,11 @@ class Reader {
     return found->second;
   }
 
-  // Throws DataError if a tensor was not requested, unless `ignored` has its kind.
+  // Throws DataError if a tensor was not requested, unless its name begins with one of `ignored`.
   void expect_nothing_left(const std::vector<std::string_view>& ignored) const {
     const auto is_ignored = [&](const std::string& name) {
-      return std::any_of(ignored.begin(), ignored.end(), [&](std::string_view prefix) {
-        return prefix == carried_prefix ? file_.metadata.contains(fmt::format("{}{}", prefix, name))
-                                        : name.starts_with(prefix);
-      });
+      return std::any_of(ignored.begin(), ignored.end(),
+                         [&](std::string_view prefix) { return name.starts_with(prefix); });
     };
     const auto expect_used = [&](const auto& tensors) {
       for (const auto& [name, tensor] : tensors)
@@ -169,11 +165,17 @@ PlateauState plateau_state(const Reader& reader, const std::string& path) {
   return state;
 }
 
-// Calls `visit` with the name of each parameter and buffer, and with the slot.
+// Calls `visit` for each parameter and buffer of the net and of what is carried, with its name in
+// the file.
 template <class Visit>
-void each_slot(const Fields& fields, const Visit& visit) {
-  for (const auto& [name, parameter] : fields.parameters()) visit(name, parameter);
-  for (const auto& [name, buffer] : fields.buffers()) visit(name, buffer);
+void each_slot(const Checkpoint& checkpoint, const Visit& visit) {
+  const auto all = [&](const Fields& fields, std::string_view prefix) {
+    const auto named = [&](const std::string& name) { return fmt::format("{}{}", prefix, name); };
+    for (const auto& [name, parameter] : fields.parameters()) visit(named(name), parameter);
+    for (const auto& [name, buffer] : fields.buffers()) visit(named(name), buffer);
+  };
+  all(checkpoint.net, "");
+  all(checkpoint.carried, carried_prefix);
 }
 
 // The content of a checkpoint, read and checked before anything changes.
@@ -189,12 +191,9 @@ struct Loaded {
 Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   Reader reader(path);
   Loaded loaded;
-  const auto read = [&](const std::string& name, const auto& slot) {
+  each_slot(checkpoint, [&](const std::string& name, const auto& slot) {
     loaded.values.push_back(reader.tensor(name, slot.value().shape()));
-  };
-  each_slot(checkpoint.net, read);
-  const std::size_t of_net = loaded.values.size();
-  each_slot(checkpoint.carried, read);
+  });
   if (const Optimizer* optimizer = checkpoint.optimizer)
     loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
   if (const Ema* ema = checkpoint.ema)
@@ -205,7 +204,8 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   std::vector<std::string_view> ignored;
   if (checkpoint.optimizer == nullptr) ignored.push_back(optimizer_prefix);
   if (checkpoint.ema == nullptr) ignored.push_back(ema_prefix);
-  if (loaded.values.size() == of_net) ignored.push_back(carried_prefix);
+  if (checkpoint.carried.parameters().empty() && checkpoint.carried.buffers().empty())
+    ignored.push_back(carried_prefix);
   reader.expect_nothing_left(ignored);
   for (const auto& [name, random] : checkpoint.random)
     loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
@@ -228,12 +228,8 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
                   "rename the field",
                   path.string(), name, entry->second.shape(), tensor.shape());
   };
-  each_slot(checkpoint.net,
+  each_slot(checkpoint,
             [&](const std::string& name, const auto& slot) { put(name, slot.value()); });
-  each_slot(checkpoint.carried, [&](const std::string& name, const auto& slot) {
-    put(name, slot.value());
-    file.metadata[fmt::format("{}{}", carried_prefix, name)] = "";
-  });
   if (const Optimizer* optimizer = checkpoint.optimizer) {
     const std::vector<std::string> names = names_of("optimizer", *optimizer, checkpoint.net);
     for (const Moments& moments : optimizer->moments())
@@ -273,8 +269,7 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
   if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
   if (checkpoint.plateau != nullptr) checkpoint.plateau->restore(*loaded.plateau);
   auto value = loaded.values.begin();
-  for (const Fields* fields : {&checkpoint.net, &checkpoint.carried})
-    each_slot(*fields, [&](const std::string&, auto slot) { slot.set(*value++); });
+  each_slot(checkpoint, [&](const std::string&, auto slot) { slot.set(*value++); });
   for (const auto& [name, random] : checkpoint.random) random->restore(loaded.random.at(name));
   checkpoint.notes = std::move(loaded.notes);
 }

@@ -144,13 +144,13 @@ class Translate(TrainerTest):
         losses = [row["validation_loss"] for row in map(json.loads, (log / "metrics.jsonl").read_text().splitlines())
                   if "validation_loss" in row]
         short, by_short = saved_after(losses.index(min(losses)) + 1)
-        names = [name for name in long if "best." + name in long]
+        names = [name for name in long if "carried.best." + name in long]
         self.assertGreater(len(names), 10)
         for name in names:
-            self.assertEqual(last[name], last["best." + name])
+            self.assertEqual(last[name], last["carried.best." + name])
             self.assertEqual(last[name], long[name])
-            self.assertEqual(short[name], long["best." + name])
-            self.assertNotEqual(long[name], long["best." + name])
+            self.assertEqual(short[name], long["carried.best." + name])
+            self.assertNotEqual(long[name], long["carried.best." + name])
         self.assertEqual(by_best, by_short)
         self.assertNotEqual(by_best, by_last)
 
