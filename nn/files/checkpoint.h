@@ -28,8 +28,8 @@ struct Checkpoint {
 /// Writes one safetensors file: parameters and buffers under their names, moments as
 /// "optimizer.mean.hidden.weight", averages as "ema.hidden.weight", what is carried as
 /// "carried.memory", the rest as metadata. Throws DataError if it cannot be written, Error for two
-/// tensors of one name, and NonFiniteError for a tensor with a NaN or an infinity, which no training
-/// could resume; the old file is then kept.
+/// tensors of one name, and NonFiniteError for a tensor with a NaN or an infinity, which no
+/// training could resume; the old file is then kept.
 /// Example: `save_checkpoint("net.checkpoint", {.net = fields(net), .notes = {{"epoch", "3"}}})`
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
