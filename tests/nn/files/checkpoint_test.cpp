@@ -127,7 +127,7 @@ TEST_CASE("a checkpoint with a value that is not finite is neither written nor r
     Ema ema(parameters(net));
     refused({.net = weights}, "w");
     refused({.net = buffers}, "b");
-    refused({.net = net, .carried = buffers}, "b");
+    refused({.net = net, .carried = buffers}, "carried.b");
     adam.restore(1, {{"mean", {good}}, {"square", {broken}}});
     refused({.net = net, .optimizer = &adam}, "optimizer.square.w");
     ema.restore({broken});
