@@ -8,7 +8,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-Mlp::Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options) {
+Mlp::Mlp(const std::vector<Index>& sizes, Random& random, const MlpOptions& options) {
   expect<ArgumentError>(sizes.size() >= 2,
                         "mlp: needs at least the sizes of input and output: {} given",
                         sizes.size());

@@ -19,7 +19,7 @@ struct MlpOptions {
 struct Mlp {
   std::vector<Layer> layers;
 
-  Mlp(const std::vector<Index>& sizes, Random& random, MlpOptions options = {});
+  Mlp(const std::vector<Index>& sizes, Random& random, const MlpOptions& options = {});
   Tensor operator()(const Tensor& x, Mode mode = {}) const;
   void visit(Fields& field) const { field("layers", layers); }
   /// nn.Sequential without nn.Flatten.

@@ -10,7 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 std::vector<std::string> read_lines(const std::filesystem::path& path) {
   const FileBytes file = read_file(path, std::size_t{1} << 30);
   std::string_view text = file.text();
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark
+  while (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order marks
   std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -204,7 +204,8 @@ template <Index most_columns, class Add>
 inline void sum_by_halves(Index first, Index rows, Index width, real* total, const Add& add) {
   if (rows <= block_rows) {
     std::fill_n(total, width, real{0});
-    return add(first, rows, total);
+    if (rows > 0) add(first, rows, total);
+    return;
   }
   const Index half = first_half(rows, block_rows);
   sum_by_halves<most_columns>(first, half, width, total, add);

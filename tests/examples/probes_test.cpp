@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "support/golden_file.h"
 #include "support/probe_classifier.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
@@ -45,7 +46,7 @@ double share(const Indices& guesses, const Indices& labels) {
 }  // namespace
 
 TEST_CASE("logistic regression is scikit-learn's") {
-  std::ifstream file(TAPEGRAD_GOLDEN_DIR "/logistic.json");
+  std::ifstream file(testing::golden_file("logistic.json"));
   const auto golden = nlohmann::json::parse(file);
   std::vector<real> values;
   for (const auto& row : golden.at("x"))

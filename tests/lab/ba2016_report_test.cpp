@@ -4,6 +4,7 @@
 
 #include "lab/ba2016_claims.h"
 #include "lab/paper_ba2016.h"
+#include "support/golden_file.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 #include "written_ledger.h"
@@ -14,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-Json golden() { return *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/ba2016_tables.json"), 9); }
+Json golden() { return *parse_json(read_text(testing::golden_file("ba2016_tables.json")), 9); }
 
 /// The ledger that was written by hand, and a page of it.
 class Written : public testing::WrittenLedger {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lab/paper_xu2019.h"
+#include "support/golden_file.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 #include "written_ledger.h"
@@ -13,7 +14,7 @@ using Catch::Contains;
 
 namespace {
 
-Json golden() { return *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/paper_tables.json"), 6); }
+Json golden() { return *parse_json(read_text(testing::golden_file("paper_tables.json")), 6); }
 
 /// The ledger that was written by hand, and a page of it.
 class Written : public testing::WrittenLedger {

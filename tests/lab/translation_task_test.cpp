@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lab/verdict.h"
+#include "support/golden_file.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/metrics/bleu.h"
 #include "tapegrad/tapegrad.h"
@@ -48,7 +49,7 @@ TEST_CASE("a translation is judged by BLEU, and its states are chosen by the val
 
 TEST_CASE("shares of BLEU have its mean, and the interval of resampled sentences") {
   using Lines = std::vector<std::string>;
-  const Json golden = *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/bleu.json"), 4);
+  const Json golden = *parse_json(read_text(testing::golden_file("bleu.json")), 4);
   const auto shares = [&](const std::string& name) {
     const Json& corpus = golden.at("corpora").at(name);
     const Outcome outcome{.items = bleu_shares(corpus.at("translations").get<Lines>(),

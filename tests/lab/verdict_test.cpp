@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "results.h"
+#include "support/golden_file.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
 
@@ -16,7 +17,7 @@ using Catch::Contains;
 
 namespace {
 
-Json golden() { return *parse_json(read_text(TAPEGRAD_GOLDEN_DIR "/verdicts.json"), 2); }
+Json golden() { return *parse_json(read_text(testing::golden_file("verdicts.json")), 2); }
 
 /// Validation losses at steps 10, 20, ..., of one seed each.
 Results validated(const std::string& system, const std::vector<std::vector<double>>& seeds) {

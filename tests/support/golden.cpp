@@ -27,7 +27,7 @@ std::vector<Tensor> tensors(const json& list) {
 const json& contents(const std::string& file) {
   static std::map<std::string, json> files;
   if (!files.contains(file)) {
-    std::ifstream in(TAPEGRAD_GOLDEN_DIR "/" + file);
+    std::ifstream in(golden_file(file));
     files[file] = json::parse(in);
   }
   return files[file];

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "support/golden_file.h"
 #include "support/scratch.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
@@ -16,7 +17,7 @@ using testing::values_of;
 namespace {
 
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(TAPEGRAD_GOLDEN_DIR) / "npy" / (name + ".npy");
+  return testing::golden_file("npy/" + name + ".npy");
 }
 
 }  // namespace

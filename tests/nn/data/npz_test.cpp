@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "support/files.h"
+#include "support/golden_file.h"
 #include "support/scratch.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
@@ -22,7 +23,7 @@ namespace {
 using Tensors = std::map<std::string, Tensor>;
 
 std::filesystem::path golden(const std::string& name) {
-  return std::filesystem::path(TAPEGRAD_GOLDEN_DIR) / "npz" / (name + ".npz");
+  return testing::golden_file("npz/" + name + ".npz");
 }
 
 std::vector<Index> indices_of(const Indices& x) { return {x.values().begin(), x.values().end()}; }
@@ -249,7 +250,7 @@ TEST_CASE("an archive that promises too much is refused before it is unpacked", 
 TEST_CASE("an archive with a damaged directory is refused", "[data][files]") {
   const Archive good = archive_in("stored"), zip64 = archive_in("zip64");
   for (const std::string& text : {std::string(), std::string("PK\5\6"), std::string(100, '\0'),
-                                  read_text(TAPEGRAD_GOLDEN_DIR "/npy/f4.npy")})
+                                  read_text(testing::golden_file("npy/f4.npy"))})
     CHECK(!error_of({text}).empty());
   CHECK_THAT(error_of({std::string(100'000, 'x')}), Contains("is not a zip archive, or cut off"));
   for (const std::size_t at : {4, 6, 8, 10})

@@ -168,7 +168,8 @@ TEST_CASE("the net of a checkpoint is read without what was carried", "[files]")
   Fields some;
   some("memory", memory);
   Checkpoint part{.net = net, .carried = some};
-  CHECK_THROWS_WITH(load_checkpoint(folder / "run", part), Contains("unexpected tensor carried.c.0"));
+  CHECK_THROWS_WITH(load_checkpoint(folder / "run", part),
+                    Contains("unexpected tensor carried.c.0"));
   save_checkpoint(folder / "other", {.net = net});
   CHECK_THROWS_WITH(load_checkpoint(folder / "other", all), Contains("has no tensor carried.c.0"));
   Checkpoint none{.net = some};

@@ -1,4 +1,5 @@
 #include "tapegrad/nn/files/pytorch.h"
+#include "support/golden_file.h"
 #include "tapegrad/nn/files/checkpoint.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 fs::path golden_file(const std::string& name) {
-  return fs::path(TAPEGRAD_GOLDEN_DIR) / "pytorch" / (name + ".safetensors");
+  return golden_file("pytorch/" + name + ".safetensors");
 }
 
 // PyTorch adds its two biases; ours is their sum, but for the candidate of a GRU.

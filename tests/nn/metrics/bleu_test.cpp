@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "support/golden_file.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
@@ -14,7 +15,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 nlohmann::json golden() {
-  std::ifstream file(TAPEGRAD_GOLDEN_DIR "/bleu.json");
+  std::ifstream file(testing::golden_file("bleu.json"));
   return nlohmann::json::parse(file);
 }
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "support/golden_file.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
@@ -19,7 +20,7 @@ Tensor list(const nlohmann::json& values) {
 }  // namespace
 
 TEST_CASE("correlations are SciPy's", "[metrics]") {
-  std::ifstream file(TAPEGRAD_GOLDEN_DIR "/correlation.json");
+  std::ifstream file(testing::golden_file("correlation.json"));
   const auto all = nlohmann::json::parse(file);
   CHECK(all.size() == 9);
   for (const auto& [name, row] : all.items()) {
