@@ -7,6 +7,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "support/golden_file.h"
+
 namespace tapegrad::testing {
 namespace {
 

@@ -1,10 +1,10 @@
 #include "tapegrad/nn/files/pytorch.h"
-#include "support/golden_file.h"
 #include "tapegrad/nn/files/checkpoint.h"
 
 #include <catch2/catch.hpp>
 
 #include "support/golden.h"
+#include "support/golden_file.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/models/mlp.h"
@@ -24,8 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path golden_file(const std::string& name) {
-  return golden_file("pytorch/" + name + ".safetensors");
+fs::path pytorch_file(const std::string& name) {
+  return testing::golden_file("pytorch/" + name + ".safetensors");
 }
 
 // PyTorch adds its two biases; ours is their sum, but for the candidate of a GRU.
@@ -45,13 +45,13 @@ template <class Net, class Call>
 void check_whole(const std::string& name, const Net& net, const Call& call,
                  const PyTorchOptions& options = {}) {
   INFO(name);
-  const TensorFile io = load_tensors(golden_file(name + ".io"));
-  load_pytorch(net, golden_file(name), options);
+  const TensorFile io = load_tensors(pytorch_file(name + ".io"));
+  load_pytorch(net, pytorch_file(name), options);
   CHECK(relative_error(call(io), io.tensors.at("output")) < golden_tolerance);
 
   const Scratch folder;
   save_pytorch(folder / "saved", net, options);
-  std::map<std::string, Tensor> before = load_tensors(golden_file(name)).tensors;
+  std::map<std::string, Tensor> before = load_tensors(pytorch_file(name)).tensors;
   std::map<std::string, Tensor> after = load_tensors(folder / "saved").tensors;
   CHECK(before.size() == after.size());
   add_biases(before);
@@ -170,7 +170,7 @@ TEST_CASE("PyTorch's weights that do not fit are refused and change nothing", "[
   const Tensor before = net.conv1.weight.value().view(net.conv1.weight.shape());
   const Scratch folder;
   const fs::path file = folder / "weights";
-  const TensorFile good = load_tensors(golden_file("cnn"));
+  const TensorFile good = load_tensors(pytorch_file("cnn"));
   const auto refused = [&](const std::function<void(TensorFile&)>& change) {
     TensorFile changed = good;
     change(changed);
