@@ -157,7 +157,7 @@ inline Normal normal_of(Vector x) {
 
 // The errors of a running sum grow with its length. So a sum is cut into blocks, and their sums are
 // added in pairs, then in pairs of pairs, and so on: the same tree for any number of threads.
-constexpr Index block_terms = 64, block_rows = 128;
+constexpr Index block_terms = 16, block_rows = 128;
 
 // How many of `count` terms, in whole blocks, form the first half.
 inline Index first_half(Index count, Index block) { return (count / block + 1) / 2 * block; }
