@@ -31,11 +31,17 @@ class Indices {
   static Indices uninitialized(const Shape& shape);
 
   bool defined() const { return storage_.data() != nullptr; }
-  const Shape& shape() const { return shape_; }
+  // A temporary returns copies, so that `for (... : random.permutation(5).values())` is safe.
+  const Shape& shape() const& { return shape_; }
+  Shape shape() && { return shape_; }
   Index size() const { return shape_.size(); }
   /// Empty if undefined.
-  std::span<const Index> values() const {
+  std::span<const Index> values() const& {
     return {data(), defined() ? static_cast<std::size_t>(size()) : 0};
+  }
+  std::vector<Index> values() && {
+    const std::span<const Index> own = values();
+    return {own.begin(), own.end()};
   }
   const Index* data() const { return static_cast<const Index*>(storage_.data()); }
   /// For filling newly made indices. Throws Error if other indices or a tape share the values, and

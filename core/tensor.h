@@ -35,13 +35,19 @@ class Tensor {
   static Tensor uninitialized(const Shape& shape);
 
   bool defined() const { return storage_.data() != nullptr; }
-  const Shape& shape() const { return shape_; }
+  // A temporary returns copies, so that `for (... : softmax(x).values())` is safe.
+  const Shape& shape() const& { return shape_; }
+  Shape shape() && { return shape_; }
   int rank() const { return shape_.rank(); }
   Index size() const { return shape_.size(); }
   const real* data() const { return data_; }
   /// Empty if undefined.
-  std::span<const real> values() const {
+  std::span<const real> values() const& {
     return {data_, defined() ? static_cast<std::size_t>(size()) : 0};
+  }
+  std::vector<real> values() && {
+    const std::span<const real> own = values();
+    return {own.begin(), own.end()};
   }
   /// The value of a tensor with one element. Throws ShapeError otherwise.
   real item(Place = Place::here()) const;

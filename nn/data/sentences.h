@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "tapegrad/core/indices.h"
@@ -45,7 +46,8 @@ class Vocabulary {
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
   Index number(const std::string& word) const;
   /// Those with numbers of their own, from 2 on.
-  const std::vector<std::string>& words() const { return words_; }
+  const std::vector<std::string>& words() const& { return words_; }
+  std::vector<std::string> words() && { return std::move(words_); }
 
  private:
   Vocabulary() = default;

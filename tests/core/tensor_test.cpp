@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 #include <sstream>
+#include <type_traits>
+#include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
@@ -38,6 +40,24 @@ TEST_CASE("a view ends where the values end", "[core]") {
   CHECK_THROWS_AS(x.view({1}, -1), ShapeError);
   CHECK_THROWS_AS(x.view({5}), ShapeError);
   CHECK_THROWS_AS(x.view({1}, std::numeric_limits<Index>::max()), ShapeError);
+}
+
+TEST_CASE("what a temporary returns lasts for a loop over it", "[core]") {
+  std::vector<real> values;
+  for (const real value : Tensor({3}, {1, 2, 3}).values()) {
+    full({3}, 7);  // takes memory that has become free
+    values.push_back(value);
+  }
+  CHECK(values == std::vector<real>{1, 2, 3});
+  std::vector<Index> positions;
+  for (const Index position : Indices({3}, {1, 2, 3}).values()) {
+    const std::vector<Index> sevens(3, 7);
+    Indices({3}, sevens);
+    positions.push_back(position);
+  }
+  CHECK(positions == std::vector<Index>{1, 2, 3});
+  static_assert(std::is_same_v<decltype(zeros({2}).shape()), Shape>);
+  static_assert(std::is_same_v<decltype(Indices().shape()), Shape>);
 }
 
 TEST_CASE("a slot holds a value once it has one", "[core]") {
