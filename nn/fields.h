@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -33,9 +34,10 @@ struct NamedBuffer {
 ///
 ///     void visit(Fields& field) const { field("weight", weight); field("hidden", hidden); }
 ///
-/// Fields are parameters, buffers, modules, and vectors and optionals of these; names are joined
-/// with dots ("layers.0.weight"). A slot found twice counts once, under its first name. Throws
-/// Error for two slots, or two norms, of one name: a checkpoint could hold only one of them.
+/// Fields are parameters, buffers, modules, and vectors and optionals of these; other types, such
+/// as a Tensor, do not compile. Names are joined with dots ("layers.0.weight"). A slot found twice
+/// counts once, under its first name. Throws Error for two slots, or two norms, of one name: a
+/// checkpoint could hold only one of them.
 /// Example: `const Fields found = fields(net); found.parameters().size()`
 class Fields {
  public:
@@ -43,6 +45,14 @@ class Fields {
   void operator()(const char* name, const Buffer& buffer);
   template <class Module>
   void operator()(const char* name, const Module& module) {
+    constexpr bool is_tensor = std::is_same_v<Module, Tensor>;
+    static_assert(!is_tensor,
+                  "a Tensor is no field: make it a Parameter, which is trained and saved, or a "
+                  "Buffer, which is saved");
+    static_assert(
+        is_tensor || requires { module.visit(*this); },
+        "this is no field, as it has no `void visit(Fields&) const`; leave out numbers and "
+        "texts, which are neither trained nor saved");
     const std::string outer = enter(name);
     walk(module);
     prefix_ = outer;

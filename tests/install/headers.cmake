@@ -1,4 +1,5 @@
-# Programs include the headers under the warnings that they have chosen, and with exceptions.
+# Programs include the headers under the warnings that they have chosen, and with exceptions. What is wrong with a
+# field of `visit` is said in words.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 set(compile ${COMPILER} -std=c++20 -I${BUILD}/include -fsyntax-only)
@@ -14,3 +15,18 @@ if(NOT status)
   message(FATAL_ERROR "-fno-exceptions was not refused")
 endif()
 expect("error: (#error )?\"tapegrad reports errors with exceptions: compile without -fno-exceptions")
+
+function(expect_field type problem)
+  execute_process(COMMAND ${compile} "-DFIELD=${type}" ${SOURCE}/tests/install/outside/field.cpp
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  expect("${problem}")
+endfunction()
+foreach(type tapegrad::Parameter std::vector<tapegrad::Buffer> std::optional<tapegrad::Linear>)
+  expect_field(${type} "^$")
+endforeach()
+foreach(type tapegrad::Tensor std::vector<tapegrad::Tensor>)
+  expect_field(${type} "error: [^\n]*a Tensor is no field: make it a Parameter, which is trained and saved, or a Buffer")
+endforeach()
+foreach(type std::string double std::optional<tapegrad::Index>)
+  expect_field(${type} "error: [^\n]*this is no field, as it has no `void visit")
+endforeach()
