@@ -15,6 +15,7 @@ namespace {
 
 using detail::Anchor;
 using detail::Canvas;
+using detail::is_drawable;
 
 constexpr double highest_row = 28, widest_cell = 110, gap = 8;
 
@@ -43,13 +44,13 @@ std::vector<std::string> words_of(const std::vector<std::string>& names) {
   return words;
 }
 
-// From 0 for the least of the finite values to 1 for the greatest.
+// From 0 for the least of the drawable values to 1 for the greatest.
 class Shares {
  public:
   explicit Shares(const HeatMap& map) {
     for (const auto& row : map.values)
       for (const double value : row)
-        if (std::isfinite(value))
+        if (is_drawable(value))
           least_ = std::min(least_, value), greatest_ = std::max(greatest_, value);
   }
   double operator()(double value) const {
@@ -63,6 +64,7 @@ class Shares {
 
 std::string number(double value, int decimals) {
   if (std::isnan(value)) return "-";
+  if (std::abs(value) >= 1e9) return fmt::format("{:.1e}", value);
   const double power = std::pow(10, decimals);
   return fmt::format("{:.{}f}", std::round(power * value) / power + 0.0, decimals);  // never -0
 }
@@ -86,6 +88,8 @@ struct Grid {
 void draw_cells(Canvas& canvas, const HeatMap& map, const Grid& grid) {
   const Shares share(map);
   const int digits = decimals(canvas, map, grid.cell_width);
+  const double width = std::max(0.0, grid.cell_width - 2);
+  const double height = std::max(0.0, grid.row_height - 2);
   for (std::size_t i = 0; i < map.rows.size(); ++i) {
     const double y = grid.top + grid.row_height * static_cast<double>(i);
     const double baseline = y + grid.row_height / 2 + 4;
@@ -94,10 +98,10 @@ void draw_cells(Canvas& canvas, const HeatMap& map, const Grid& grid) {
       const double x = grid.left + grid.cell_width * static_cast<double>(j);
       const double value = map.values[i][j];
       const double strength = std::isnan(value) ? 0 : 0.06 + 0.88 * share(value);
-      canvas.path("cell",
-                  fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", x + 1, y + 1,
-                              grid.cell_width - 2, grid.row_height - 2, grid.cell_width - 2),
-                  fmt::format(" fill-opacity=\"{:.2f}\"", strength));
+      canvas.path(
+          "cell",
+          fmt::format("M{:.1f} {:.1f}h{:.1f}v{:.1f}h-{:.1f}z", x + 1, y + 1, width, height, width),
+          fmt::format(" fill-opacity=\"{:.2f}\"", strength));
       canvas.text(x + grid.cell_width / 2, baseline, number(value, digits), Anchor::middle,
                   strength > 0.65 ? "strong" : "");
     }
@@ -129,7 +133,7 @@ double draw(Canvas& canvas, const HeatMap& map, double top, Medium medium) {
   canvas.begin_group(map.caption);
   top = canvas.paragraph(Canvas::margin, top + 24, text_width, map.title, Anchor::start, "title");
   if (!map.unit.empty()) top = canvas.paragraph(Canvas::margin, top, text_width, map.unit);
-  const double left = Canvas::margin + widest(canvas, map.rows) + gap;
+  const double left = Canvas::margin + std::min(widest(canvas, map.rows), canvas.width() / 2) + gap;
   const double cell_width =
       std::min((canvas.width() - Canvas::margin - left) / static_cast<double>(map.columns.size()),
                widest_cell);

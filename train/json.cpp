@@ -15,4 +15,9 @@ std::optional<Json> parse_json(const std::string& text, int depth) {
   return value;
 }
 
+std::string valid_utf8(const std::string& text) {
+  const std::string quoted = Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted).get<std::string>();
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,6 +10,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/train/internal/axis.h"
 #include "tapegrad/train/internal/canvas.h"
+#include "tapegrad/train/json.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 using detail::Anchor;
 using detail::Axis;
 using detail::Canvas;
+using detail::is_drawable;
 
 // In pixels: the height of the frame on pages and phones; the sample of a curve in the legend, with
 // the space after it.
@@ -24,15 +26,18 @@ constexpr double frame_height = 230, sample = 28, sample_space = 36;
 constexpr double below_frame = 46;  // for ticks and the label of the x axis
 constexpr const char* band_name = "+- standard deviation";
 
-// Beyond this, differences overflow.
-bool is_drawable(double value) { return std::abs(value) < 1e100; }
-
 using Points = std::vector<std::pair<double, double>>;
+
+// Whether the axes of a diagram can reach a point.
+bool is_within_reach(const Diagram& diagram, double x, double y) {
+  if (!is_drawable(x) || !is_drawable(y)) return false;
+  return diagram.logarithmic ? is_drawable(1 / x) && is_drawable(1 / y) && x > 0 && y > 0 : x >= 0;
+}
 
 Points drawable(const Diagram& diagram, const Series& series) {
   Points points;
   for (const auto& [x, y] : series.points)
-    if (is_drawable(y) && !(diagram.logarithmic && y <= 0)) points.emplace_back(x, y);
+    if (is_within_reach(diagram, x, y)) points.emplace_back(x, y);
   return points;
 }
 
@@ -41,7 +46,7 @@ struct BandPoint {
 };
 
 // Empty for a curve without deviations.
-std::vector<BandPoint> band(const Series& series) {
+std::vector<BandPoint> band(const Diagram& diagram, const Series& series) {
   expect<ArgumentError>(
       series.deviations.empty() || series.deviations.size() == series.points.size(),
       "svg: {} has {} points, but {} deviations", series.name, series.points.size(),
@@ -50,7 +55,7 @@ std::vector<BandPoint> band(const Series& series) {
   for (std::size_t i = 0; i < series.deviations.size(); ++i) {
     const auto& [x, y] = series.points[i];
     const double deviation = series.deviations[i];
-    if (is_drawable(y) && is_drawable(deviation))
+    if (is_within_reach(diagram, x, y) && is_drawable(deviation) && deviation >= 0)
       points.push_back({x, y - deviation, y + deviation});
   }
   return points;
@@ -70,7 +75,8 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
   };
   for (const Series& series : diagram.series) {
     for (const auto& [x, y] : drawable(diagram, series)) include(x, y);
-    for (const auto& [x, lower, upper] : band(series)) include(x, lower), include(x, upper);
+    for (const auto& [x, lower, upper] : band(diagram, series))
+      include(x, lower), include(x, upper);
   }
   if (least_y > greatest_y) return {detail::linear_axis(0, 1), detail::linear_axis(0, 1)};
   if (diagram.logarithmic)
@@ -172,7 +178,7 @@ void draw_x_axis(Canvas& canvas, const Frame& frame) {
 
 // From the first point along the upper edge, and back along the lower one.
 void draw_band(Canvas& canvas, const Frame& frame, const Series& series, const Look& look) {
-  const std::vector<BandPoint> points = band(series);
+  const std::vector<BandPoint> points = band(frame.diagram, series);
   std::string path;
   const auto add = [&](double x, double y) {
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.across(x), frame.up(y));
@@ -295,16 +301,21 @@ double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium m
 
 std::string escaped(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : valid_utf8(text)) {
     if (c == '&')
       result += "&amp;";
     else if (c == '<')
       result += "&lt;";
     else if (c == '>')
       result += "&gt;";
+    else if (static_cast<unsigned char>(c) < ' ' && c != '\t' && c != '\n' && c != '\r')
+      result += '?';
     else
       result += c;
   }
+  for (const std::string unknown : {"\uFFFE", "\uFFFF"})  // the only others that XML lacks
+    for (std::size_t at; (at = result.find(unknown)) != std::string::npos;)
+      result.replace(at, unknown.size(), "\uFFFD");
   return result;
 }
 

@@ -38,12 +38,15 @@ enum class Medium { page, phone, slide };
 /// color, dashes and marks in all diagrams; a legend lists the curves from the highest to the
 /// lowest at their ends. Behind a curve with deviations lies the band y +- deviation. Two strokes
 /// cut an axis that does not reach 0, and the label names a logarithmic one. A caption becomes the
-/// description. Omits non-finite points, and what logarithmic axes do not reach. Throws
-/// ArgumentError if a curve has a deviation for some of its points only.
-/// Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0, 2}, {9, 1}}}}}})`
+/// description. Omits points that are not finite, or beyond 1e100, and what axes do not reach: x <
+/// 0, and on logarithmic ones what is not above 1e-100. Omits the band at points whose deviation is
+/// not finite, negative or beyond 1e100. Throws ArgumentError if a curve has a deviation for some
+/// of its points only. Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0,
+/// 2}, {9, 1}}}}}})`
 std::string svg(const std::vector<Diagram>& diagrams, Medium medium = Medium::page);
 
-/// Text escaped for SVG and HTML.
+/// Text escaped for SVG and HTML. What they cannot hold is replaced: control characters by question
+/// marks, and bytes that are no UTF-8 by U+FFFD.
 /// Example: `escaped("a < b")`
 std::string escaped(const std::string& text);
 

@@ -29,11 +29,19 @@ constexpr const char* style = R"(<style>
 </style>
 )";
 
+bool is_finite(const Spot& spot) { return std::isfinite(spot.x) && std::isfinite(spot.y); }
+
 std::string path(const std::vector<Spot>& spots) {
   std::string result;
   for (const Spot& spot : spots)
-    result += fmt::format("{}{:.1f} {:.1f}", result.empty() ? "M" : "L", spot.x, spot.y);
+    if (is_finite(spot))
+      result += fmt::format("{}{:.1f} {:.1f}", result.empty() ? "M" : "L", spot.x, spot.y);
   return result;
+}
+
+std::string closed_path(const std::vector<Spot>& corners) {
+  const std::string around = path(corners);
+  return around.empty() ? "" : around + "Z";
 }
 
 }  // namespace
@@ -41,6 +49,7 @@ std::string path(const std::vector<Spot>& spots) {
 Drawing::Drawing(double width, double height) : width_(width), height_(height) {}
 
 void Drawing::words(Spot at, const std::string& text, const std::string& classes) {
+  if (!is_finite(at)) return;
   body_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", classes, at.x,
                        at.y, escaped(text));
 }
@@ -50,10 +59,11 @@ void Drawing::line(const std::vector<Spot>& spots, const std::string& classes) {
 }
 
 void Drawing::area(const std::vector<Spot>& corners, const std::string& classes) {
-  body_ += fmt::format("<path class=\"area {}\" d=\"{}Z\"/>\n", classes, path(corners));
+  body_ += fmt::format("<path class=\"area {}\" d=\"{}\"/>\n", classes, closed_path(corners));
 }
 
 void Drawing::box(Spot corner, double width, double height, const std::string& classes) {
+  if (!is_finite(corner) || !is_finite({width, height})) return;
   body_ += fmt::format(
       "<rect class=\"line {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" "
       "rx=\"6\"/>\n",
@@ -63,7 +73,8 @@ void Drawing::box(Spot corner, double width, double height, const std::string& c
 void Drawing::image(Spot corner, Index columns, std::span<const real> ink, double side) {
   constexpr long shades = 8;
   const auto shade = [&](Index i) {
-    return std::lround(shades * std::clamp<real>(ink[static_cast<std::size_t>(i)], 0, 1));
+    const real of = ink[static_cast<std::size_t>(i)];
+    return std::isnan(of) ? 0 : std::lround(shades * std::clamp<real>(of, 0, 1));
   };
   // The pixels of each shade, neighbours in a row together: lines as wide as a pixel.
   std::array<std::string, shades + 1> pixels;
@@ -90,8 +101,8 @@ void Drawing::arrow(Spot from, Spot to, const std::string& classes) {
   const Spot side{half_width * along.y, -half_width * along.x};
   line({from, neck}, classes);
   body_ += fmt::format(
-      "<path class=\"head {}\" d=\"{}Z\"/>\n", classes,
-      path({to, {neck.x + side.x, neck.y + side.y}, {neck.x - side.x, neck.y - side.y}}));
+      "<path class=\"head {}\" d=\"{}\"/>\n", classes,
+      closed_path({to, {neck.x + side.x, neck.y + side.y}, {neck.x - side.x, neck.y - side.y}}));
 }
 
 std::string Drawing::svg() const {

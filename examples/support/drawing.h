@@ -16,7 +16,8 @@ struct Spot {
 /// An SVG image of lines, areas and words, for what is not a curve (see train/plot.h). It follows
 /// the reader's preference for light or dark. `classes` are words of these: a color (blue, red,
 /// orange, green, faint); for words middle, end, small, strong, title; for lines thick, dashed.
-/// An area is filled lightly.
+/// An area is filled lightly. What has no finite place is left out, spot by spot, and ink that is
+/// no number is none.
 class Drawing {
  public:
   Drawing(double width, double height);

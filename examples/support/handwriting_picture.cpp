@@ -36,6 +36,7 @@ Traces traces_of(const PenLine& line) {
   for (Index t = 0; t < line.moves.shape()[0]; ++t) {
     const real* move = line.moves.data() + 3 * t;
     const Spot next{pen.x + move[0], pen.y + move[1]};
+    if (!std::isfinite(next.x) || !std::isfinite(next.y)) break;  // what follows has no place
     const Index character = at.defined() ? at.data()[t] : 0;
     if (down) {
       const bool goes_on = drew && found.traces.back().character == character;

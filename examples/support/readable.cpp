@@ -5,10 +5,6 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-std::string readable(const std::string& text) {
-  const std::string quoted =
-      Json(printable(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-  return Json::parse(quoted).get<std::string>();
-}
+std::string readable(const std::string& text) { return valid_utf8(printable(text)); }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

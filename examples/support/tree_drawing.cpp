@@ -27,8 +27,15 @@ std::vector<DrawnArc> drawn_arcs(const DependencyTree& tree) {
                         "draw: a tree has too many words: {}; {} are possible", tree.size(),
                         most_drawn_words);
   std::vector<DrawnArc> arcs;
-  for (std::size_t word = 0; word < tree.size(); ++word)
-    if (tree[word].head > 0) arcs.push_back({static_cast<std::size_t>(tree[word].head - 1), word});
+  const auto words = static_cast<Index>(tree.size());
+  for (Index word = 0; word < words; ++word) {
+    const Index head = tree[static_cast<std::size_t>(word)].head;
+    expect<ArgumentError>(0 <= head && head <= words && head != word + 1,
+                          "draw: word {} has head {}; it needs another word, from 1 to {}, or 0",
+                          word + 1, head, words);
+    if (head > 0)
+      arcs.push_back({static_cast<std::size_t>(head - 1), static_cast<std::size_t>(word)});
+  }
   std::ranges::stable_sort(arcs, {}, [](const DrawnArc& arc) { return arc.last() - arc.first(); });
   std::vector<std::size_t> taken(tree.size(), 0);  // levels between a word and the next
   for (DrawnArc& arc : arcs) {

@@ -17,7 +17,7 @@ constexpr std::size_t most_drawn_words = 1000;
 ///     ┌─┴─> 2  dogs  NNS  3  nsubj
 ///     └───  3  run   VBP  0  root
 ///
-/// Both throw ArgumentError for longer trees.
+/// Both throw ArgumentError for longer trees, and for heads that are not another word.
 std::string drawn_as_text(const DependencyTree& tree);
 
 /// Trees as one SVG image, one below the other. The words, in UTF-8, stand side by side below their

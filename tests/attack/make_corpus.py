@@ -330,3 +330,74 @@ write("ledger", "step_too_large", json.dumps({**finished, "curve": [[2**63, 1]]}
 write("ledger", "number_out_of_range", json.dumps(finished).replace("0.25", "1e999"))
 write("ledger", "nested", json.dumps(finished).replace("2.5", "[" * 5000 + "]" * 5000))
 write("ledger", "not_utf8", json.dumps(finished).encode().replace(b"89ab", b"\xff\xfe"))
+
+
+# What Source in pictures.cpp makes of bytes.
+def a_number(value):
+    return b"\xff" + struct.pack("<d", value)
+
+
+def a_text(text):
+    content = text if isinstance(text, bytes) else text.encode()
+    return bytes([len(content)]) + content
+
+
+def a_list(each):
+    return bytes([len(each)]) + b"".join(each)
+
+
+def a_series(name, points, deviations=()):
+    return (a_text(name) + a_list([a_number(x) + a_number(y) for x, y in points]) +
+            (b"\1" + b"".join(map(a_number, deviations)) if deviations else b"\0"))
+
+
+def a_diagram(*series, logarithmic=False, title="t"):
+    return a_text(title) + a_text("x") + a_text("y") + a_list(series) + bytes([logarithmic]) + a_text("caption")
+
+
+def a_heat_map(rows, columns, values):
+    return (a_text("title") + a_list(list(map(a_text, rows))) + a_list(list(map(a_text, columns))) + a_text("unit") +
+            a_text("") + b"".join(map(a_number, values)))
+
+
+def a_line(moves, text="", weights=()):
+    return (bytes([len(moves) // 3]) + a_text("title") + b"".join(map(a_number, moves)) + a_text(text) +
+            (b"\1" if weights else b"\0") + b"".join(map(a_number, weights)))
+
+
+def a_word(form, head):
+    return a_text(form) + a_text("TAG") + bytes([head]) + a_text("of")
+
+
+PAGE, PHONE, SLIDE = 0, 1, 2
+DIAGRAMS, HEAT_MAPS, LINES, GLIMPSES, TREES = range(5)
+GREATEST, INF, NAN = 1.7976931348623157e308, float("inf"), float("nan")
+
+
+def picture(name, medium, kind, content):
+    write("pictures", name, bytes([medium, kind]) + content)
+
+
+curve = a_series("a", [(0, 1), (1, 3), (2, 2)], [1, 2, 0.5])
+picture("diagrams", PAGE, DIAGRAMS, a_list([a_diagram(curve, a_series("b", [])), a_diagram(logarithmic=True)]))
+picture("diagram_on_phone", PHONE, DIAGRAMS, a_list([a_diagram(curve)]))
+picture("diagram_on_slide", SLIDE, DIAGRAMS, a_list([a_diagram(curve)]))
+picture("x_greatest", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(GREATEST, 1)]))]))
+picture("x_negative", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(-1e99, 1), (-1, 2)]))]))
+picture("y_greatest", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(1, GREATEST), (2, -GREATEST), (3, NAN)]))]))
+picture("y_least", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(1, 5e-324), (2, 1e-320)]), logarithmic=True)]))
+picture("band_infinite", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(INF, 1), (1, INF)], [1, 1]))]))
+picture("band_not_positive", PAGE, DIAGRAMS,
+        a_list([a_diagram(a_series("a", [(0, 1), (1, -2), (2, 3)], [1, 5, -9]), logarithmic=True)]))
+picture("names", PAGE, DIAGRAMS, a_list([a_diagram(a_series("<&>\"", [(1, 1)]), title=b"\x1b[0m\0\xff\xef\xbf\xbf")]))
+picture("heat_map", PAGE, HEAT_MAPS, a_list([a_heat_map(["a", "b"], ["c"], [1, -INF])]))
+picture("heat_map_greatest", SLIDE, HEAT_MAPS, a_list([a_heat_map(["a"], ["b", "c", "d"], [GREATEST, 0, -GREATEST])]))
+picture("heat_map_of_nothing", SLIDE, HEAT_MAPS, a_list([a_heat_map([], [], [])]))
+picture("heat_map_without_columns", PAGE, HEAT_MAPS, a_list([a_heat_map(["a"], [], [])]))
+picture("heat_map_wide", PAGE, HEAT_MAPS, a_list([a_heat_map(["m" * 63], ["b"] * 200, [])]))
+picture("lines", PAGE, LINES, a_list([a_line([1, 0, 0, 1, 1, 1, 5, 5, 0], "12", [3, 1, 3, 1, 1, 3])]))
+picture("lines_not_finite", PAGE, LINES, a_list([a_line([INF, 0, 0, NAN, 1, 0], "1", [INF, NAN])]))
+for name, window, ink in ("glimpses", [2, 1, 1, 1, 1], 0.5), ("glimpses_not_finite", [NAN, INF, INF, 1, 1], NAN):
+    picture(name, PAGE, GLIMPSES, a_text("title") + b"".join(map(a_number, window * 2 + [ink] * 12)))
+picture("trees", PAGE, TREES, a_list([a_list([a_word("the", 2), a_word("dogs", 3), a_word("run", 0)]), a_list([])]))
+picture("tree_of_itself", PAGE, TREES, a_list([a_list([a_word("run", 1)])]))

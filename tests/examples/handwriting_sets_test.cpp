@@ -149,3 +149,9 @@ TEST_CASE("a picture draws nothing while the pen is lifted") {
   CHECK(count(seen, "class=\"line orange\"") == 1);
   CHECK(count(seen, "class=\"line faint\"") == 1);
 }
+
+TEST_CASE("a picture ends a line before the first move that is not finite") {
+  const auto drawn = [](const Tensor& moves) { return handwriting_picture({{"", moves, ""}}); };
+  CHECK(drawn({{3, 3}, {1, 0, 0, NAN, 1, 0, 1, 0, 0}}) == drawn({{1, 3}, {1, 0, 0}}));
+  CHECK(drawn({{3, 3}, {1, 0, 0, 1, INFINITY, 0, 1, 0, 0}}) == drawn({{1, 3}, {1, 0, 0}}));
+}

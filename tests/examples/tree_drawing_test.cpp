@@ -72,3 +72,11 @@ TEST_CASE("trees of any size and shape are drawn, up to a limit") {
   CHECK_THROWS_AS(drawn_as_text(fan), ArgumentError);
   CHECK_THROWS_AS(drawn_as_svg({fan}), ArgumentError);
 }
+
+TEST_CASE("a head is another word of the tree") {
+  for (const Index head : {-1, 1, 3}) {
+    CHECK_THROWS_AS(drawn_as_text({{.head = head}, {.head = 1}}), ArgumentError);
+    CHECK_THROWS_WITH(drawn_as_svg({{{.head = head}, {.head = 1}}}),
+                      Contains("draw: word 1 has head " + std::to_string(head)));
+  }
+}

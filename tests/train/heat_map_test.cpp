@@ -1,6 +1,7 @@
 #include "tapegrad/train/heat_map.h"
 
 #include <catch2/catch.hpp>
+#include <cfloat>
 #include <cmath>
 
 #include "support/find_all.h"
@@ -61,6 +62,41 @@ TEST_CASE("equal values have equal colors") {
   same.values = {{3, 3, 3}, {3, 3, 3}};
   CHECK(find_all(svg(same), "fill-opacity=\"([0-9.]+)\"") ==
         std::vector<std::string>{"0.06", "0.06", "0.06", "0.06", "0.06", "0.06"});
+}
+
+TEST_CASE("values without bounds have the colors of the least and the greatest") {
+  HeatMap wide = map();
+  wide.values = {{-DBL_MAX, 0, 1}, {DBL_MAX, 0.5, INFINITY}};
+  CHECK(find_all(svg(wide), "fill-opacity=\"([^\"]*)\"") ==
+        std::vector<std::string>{"0.06", "0.06", "0.94", "0.94", "0.50", "0.94"});
+  CHECK(find_all(svg(wide), "text-anchor=\"middle\"[^>]*>(-?[0-9.e+inf]+)<") ==
+        std::vector<std::string>{"-1.8e+308", "0.0", "1.0", "1.8e+308", "0.5", "inf"});
+  wide.values = {{DBL_MAX, NAN, INFINITY}, {-DBL_MAX, -INFINITY, DBL_MAX}};
+  CHECK_THAT(svg(wide), !Contains("\"nan\""));
+}
+
+TEST_CASE("a map of nothing has a title") {
+  for (const Medium medium : {Medium::page, Medium::phone, Medium::slide}) {
+    for (const HeatMap& nothing :
+         {HeatMap{.title = "Sums", .rows = {}, .columns = {}, .values = {}},
+          HeatMap{.title = "Sums", .rows = {"a"}, .columns = {}, .values = {{}}},
+          HeatMap{.title = "Sums", .rows = {}, .columns = {"a"}, .values = {}}}) {
+      const std::string image = svg(nothing, medium);
+      CHECK_THAT(image, !Contains("nan") && !Contains("inf"));
+      CHECK_THAT(image, !Contains("class=\"cell\""));
+    }
+  }
+}
+
+TEST_CASE("cells have a width beside long names and among many") {
+  HeatMap crowded = map();
+  crowded.rows[0] = std::string(200, 'm');
+  CHECK(
+      find_all(svg(crowded), "class=\"cell\"[^>]* d=\"M[0-9.]+ [0-9.]+h([0-9.]+)v26.0h-").size() ==
+      6);
+  crowded.columns.assign(400, "a");
+  crowded.values.assign(2, std::vector<double>(400, 1));
+  CHECK_THAT(svg(crowded), Contains("h0.0v26.0h-0.0z") && !Contains("--"));
 }
 
 TEST_CASE("numbers fit their cells") {

@@ -1,6 +1,7 @@
 #include "tapegrad/train/plot.h"
 
 #include <catch2/catch.hpp>
+#include <cfloat>
 #include <cmath>
 #include <set>
 
@@ -90,6 +91,34 @@ TEST_CASE("points without a finite deviation are not part of a band") {
       drawn({{"a", {{0, 1}, {1, INFINITY}, {2, 1}, {3, 1}}, {1, NAN, NAN, 1}}});
   CHECK(heights(path(image, "band shade0")) == std::vector<double>{60, 60, 290, 290});
   CHECK_THAT(image, !Contains("nan") && !Contains("inf"));
+}
+
+TEST_CASE("points that no axis reaches are left out") {
+  const double least = 5e-324;
+  CHECK(drawn({{"a", {{-1, 1}, {0, 1}, {1, 3}, {1, DBL_MAX}, {2, NAN}, {DBL_MAX, 1}}}}) ==
+        drawn({{"a", {{0, 1}, {1, 3}}}}));
+  CHECK(drawn({{"a", {{0, 1}, {NAN, 1}, {INFINITY, 1}}, {1, 1, 1}}}) ==
+        drawn({{"a", {{0, 1}}, {1}}}));
+  const auto logarithmic = [](const Series& series) {
+    return svg({{"t", "x", "y", {series}, true}});
+  };
+  CHECK(logarithmic({"a", {{-1, 1}, {0, 1}, {least, 1}, {1, 1}, {2, least}, {3, -1}, {4, 4}}}) ==
+        logarithmic({"a", {{1, 1}, {4, 4}}}));
+  CHECK(logarithmic({"a", {{0, 1}, {1, 10}, {2, -10}, {3, INFINITY}}, {5, 5, 5, 5}}) ==
+        logarithmic({"a", {{1, 10}}, {5}}));
+}
+
+TEST_CASE("a band has no negative width") {
+  const std::string image = drawn({{"a", {{0, 1}, {1, 3}, {2, 3}}, {1, -2, 2}}});
+  CHECK(heights(path(image, "band shade0")) == std::vector<double>{198, 60, 244, 290});
+  CHECK(heights(path(image, "curve color0")) == std::vector<double>{244, 152, 152});
+}
+
+TEST_CASE("text for pages has the characters that pages can hold") {
+  CHECK(escaped("a < b & c > d") == "a &lt; b &amp; c &gt; d");
+  CHECK(escaped(std::string("\x1b[0m\0\t\n", 7)) == "?[0m?\t\n");
+  CHECK(escaped("\u00e9 \u2581") == "\u00e9 \u2581");
+  CHECK(escaped("a\xff\uFFFF\xe2\x96") == "a\uFFFD\uFFFD\uFFFD");
 }
 
 TEST_CASE("a curve has a deviation at each of its points or at none") {

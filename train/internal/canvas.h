@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@ namespace tapegrad::TAPEGRAD_SCALAR::detail {
 /// How many colors curves may have: the classes color0, color1, ... for lines and shade0, ... for
 /// areas.
 inline constexpr std::size_t colors = 8;
+
+/// Whether a picture can have a place or a strength for a number. Differences of greater ones
+/// overflow.
+inline bool is_drawable(double value) { return std::abs(value) < 1e100; }
 
 /// Where the place of a text lies in it.
 enum class Anchor { start, middle, end };
