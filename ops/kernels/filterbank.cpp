@@ -40,26 +40,26 @@ real weigh(const Filter& filter, Index extent, real* weights) {
 }
 
 struct OfFilter {
-  real center, deviation;
+  double center, deviation;
 };
 
 // With weights w, their sum s and distances u: the gradients of w / s, by the sums of w, g w and
-// their products with u and u^2.
+// their products with u and u^2. In double precision, so that wide images cost no digits.
 OfFilter back(const Filter& filter, Index extent, const real* g, real* weights) {
   const real sum = weigh(filter, extent, weights);
-  real g0 = 0, g1 = 0, g2 = 0, w1 = 0, w2 = 0;
+  double g0 = 0, g1 = 0, g2 = 0, w1 = 0, w2 = 0;
   for (Index a = 0; a < extent; ++a) {
-    const real u = filter.distance(a), w = weights[a];
+    const double u = filter.distance(a), w = weights[a];
     g0 += g[a] * w;
     g1 += g[a] * w * u;
     g2 += g[a] * w * u * u;
     w1 += w * u;
     w2 += w * u * u;
   }
-  const real share = 1 / std::max(sum, least_sum);
-  const real mean = sum > least_sum ? g0 * share : 0;
+  const double share = 1.0 / std::max(sum, least_sum);
+  const double mean = sum > least_sum ? g0 * share : 0;
   return {2 * filter.scale * share * (g1 - mean * w1),
-          std::numbers::sqrt2_v<real> * 2 * filter.scale * share * (g2 - mean * w2)};
+          std::numbers::sqrt2 * 2 * filter.scale * share * (g2 - mean * w2)};
 }
 
 // Calls body(window) for each.
@@ -90,7 +90,7 @@ void filterbanks_back(const Filterbanks& banks, const real* g, FilterbankGradien
   count_pass(banks.count * (3 + banks.filters * banks.extent), 3 * banks.count);
   for_windows(banks, [&](Index window) {
     const Scratch weights(banks.extent);
-    real center = 0, stride = 0, deviation = 0;
+    double center = 0, stride = 0, deviation = 0;
     for (Index i = 0; i < banks.filters; ++i) {
       const Filter filter(banks, window, i);
       const real* row = g + (window * banks.filters + i) * banks.extent;
@@ -99,9 +99,9 @@ void filterbanks_back(const Filterbanks& banks, const real* g, FilterbankGradien
       stride += filter.place * of.center;
       deviation += of.deviation;
     }
-    d.center[window] = center;
-    d.stride[window] = stride;
-    d.deviation[window] = deviation;
+    d.center[window] = static_cast<real>(center);
+    d.stride[window] = static_cast<real>(stride);
+    d.deviation[window] = static_cast<real>(deviation);
   });
 }
 

@@ -1,7 +1,9 @@
 #include "tapegrad/ops/glimpse.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <vector>
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
@@ -93,6 +95,54 @@ TEST_CASE("intensity multiplies what is read and divides what is written", "[ops
   const GlimpseFilters strong = filters_of(numbers(0.1, -0.2, 0, 0.3, std::log(4)), sizes);
   CHECK(distance(read_glimpse(images, strong), 4.0 * read_glimpse(images, plain)) < 1e-5);
   CHECK(distance(4.0 * write_glimpse(patches, strong), write_glimpse(patches, plain)) < 1e-5);
+}
+
+TEST_CASE("the error of a filter's gradients does not grow with the image", "[ops]") {
+  constexpr Index extent = 1'000'000;
+  const double center = 4e5, deviation = 3e5;
+  std::vector<real> seed;
+  double g0 = 0, g1 = 0, g2 = 0, w0 = 0, w1 = 0, w2 = 0;
+  for (Index a = 0; a < extent; ++a) {
+    seed.push_back(static_cast<real>(1 + static_cast<double>(a) / extent));
+    const double u = (static_cast<double>(a + 1) - center) / deviation, w = std::exp(-u * u / 2);
+    g0 += seed.back() * w, g1 += seed.back() * w * u, g2 += seed.back() * w * u * u;
+    w0 += w, w1 += w * u, w2 += w * u * u;
+  }
+  const Function bank = [](const std::vector<Tensor>& in) {
+    return gaussian_filterbank(in[0], ones({1}), in[1], {.filters = 1, .extent = extent});
+  };
+  const std::vector<Tensor> found =
+      vjp(bank, {full({1}, center), full({1}, deviation)}, Tensor({1, 1, extent}, seed));
+  // The derivatives of sum(g w) / sum(w).
+  const double of_center = (g1 - g0 * w1 / w0) / (deviation * w0);
+  const double of_deviation = (g2 - g0 * w2 / w0) / (deviation * w0);
+  CHECK(found[0].item() / of_center == Approx(1).epsilon(1e-5));
+  CHECK(found[1].item() / of_deviation == Approx(1).epsilon(1e-5));
+}
+
+TEST_CASE("glimpses of every small batch and image have a shape or are refused", "[ops]") {
+  for (const Index batch : {0, 1})
+    for (const Index height : {0, 1})
+      for (const Index width : {0, 1}) {
+        const GlimpseSizes sizes{.filters = 2, .height = height, .width = width};
+        INFO(batch << " images of " << height << " by " << width);
+        const Tape tape;
+        const Tensor chosen = watch(zeros({batch, 5})),
+                     images = watch(ones({batch, height, width}));
+        if (height * width == 0) {
+          CHECK_THROWS_AS(filters_of(chosen, sizes), ArgumentError);
+          continue;
+        }
+        const GlimpseFilters filters = filters_of(chosen, sizes);
+        const Tensor seen = read_glimpse(images, filters), drawn = write_glimpse(seen, filters);
+        CHECK(seen.shape() == Shape{batch, 2, 2});
+        CHECK(drawn.shape() == images.shape());
+        for (const Tensor& gradient : grad(sum(drawn), {chosen, images}))
+          CHECK(std::ranges::all_of(gradient.values(), [](real g) { return std::isfinite(g); }));
+      }
+  CHECK_THROWS_AS(gaussian_filterbank(ones({1}), ones({1}), ones({1}), {1, 0}), ArgumentError);
+  CHECK(gaussian_filterbank(zeros({0}), zeros({0}), zeros({0}), {1, 1}).shape() == Shape{0, 1, 1});
+  CHECK(gaussian_filterbank(ones({1}), ones({1}), ones({1}), {1, 1}).item() == 1);
 }
 
 TEST_CASE("glimpses refuse what does not fit by name", "[ops]") {

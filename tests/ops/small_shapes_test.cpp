@@ -185,6 +185,16 @@ TEST_CASE("windows of every small image have a shape or are refused", "[ops]") {
       else
         CHECK(pool().item() == 1);
   }
+  for (int bits = 0; bits < 32; ++bits) {
+    const auto extent = [&](int bit) { return Index{bits >> bit & 1}; };
+    const Tensor x = ones({extent(0), extent(1), extent(2)});
+    const Tensor w = ones({extent(3), extent(1), extent(4)});
+    INFO("conv1d of " << x.shape() << " by " << w.shape());
+    if (extent(2) == 0 || extent(4) == 0)
+      CHECK_THROWS_AS(conv1d(x, w), Error);
+    else
+      CHECK(conv1d(x, w).shape() == Shape{extent(0), extent(3), 1});
+  }
   for (const Index rows_of : {0, 1})  // windows of norms
     for (const Index extent : {0, 1})
       for (const int radius : {0, 1, 3}) {

@@ -1,6 +1,8 @@
 #include "tapegrad/nn/layers/norm.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
@@ -360,6 +362,33 @@ TEST_CASE("every normalization refuses other channels than its own", "[norm]") {
   }
   CHECK_THROWS_WITH(Norm("layer_simple", 3)(ones({4, 6})),
                     Contains("3 channels, on axis 1: (4, 6)"));
+}
+
+TEST_CASE("every normalization of every small batch keeps its shape or refuses it", "[norm]") {
+  Random random(8);
+  for (const std::string& name : norm_names())
+    for (int bits = 0; bits < 16; ++bits) {
+      const auto extent = [&](int bit) { return Index{bits >> bit & 1}; };
+      const Shape image{extent(0), extent(1), extent(2), extent(3)};
+      for (const Shape& shape : {image.without(3).without(2), image.without(3), image}) {
+        const Channels where = shape.rank() == 2 ? Channels::features : Channels::second;
+        INFO(name << " of " << shape);
+        bool refused = false;
+        for (const Mode mode : {training(random), Mode()}) try {
+            const Norm norm(name, extent(1), where);
+            const Tape tape;
+            const Tensor x = watch(ones(shape)), y = norm(x, mode);
+            CHECK(y.shape() == shape);
+            for (const Tensor& each : {y, grad(sum(y), x)})
+              CHECK(std::ranges::all_of(each.values(), [](real v) { return std::isfinite(v); }));
+          } catch (const Error&) {
+            refused = true;
+          }
+        const NormKind kind = NormSpec(name).kind;
+        const bool lacks_positions = kind == NormKind::instance && shape.rank() == 2;
+        CHECK(refused == (extent(1) == 0 || kind == NormKind::group || lacks_positions));
+      }
+    }
 }
 
 TEST_CASE("a batch of nothing leaves running averages unchanged", "[norm]") {
