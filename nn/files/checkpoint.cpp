@@ -14,7 +14,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.",
-                           ema_prefix = "ema.", carried_prefix = "carried.";
+                           ema_prefix = "ema.", carried_prefix = "carried.",
+                           resume_prefix = "resume.";
 // Like other writers, which say "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
@@ -165,21 +166,36 @@ PlateauState plateau_state(const Reader& reader, const std::string& path) {
   return state;
 }
 
-// Calls `visit` for each parameter and buffer of the net and of what is carried, with the two parts
-// of its name in the file. Allocates no memory.
+// Calls `visit` for each parameter, then for each buffer, with the two parts of its name in the
+// file.
+template <class Visit>
+void each_slot(const Fields& fields, std::string_view prefix, const Visit& visit) {
+  for (const auto& [name, parameter] : fields.parameters()) visit(prefix, name, parameter);
+  for (const auto& [name, buffer] : fields.buffers()) visit(prefix, name, buffer);
+}
+
+// The same for the net, with the values that it has now, and for what is carried. Allocates no
+// memory.
 template <class Visit>
 void each_slot(const Checkpoint& checkpoint, const Visit& visit) {
-  const auto all = [&](const Fields& fields, std::string_view prefix) {
-    for (const auto& [name, parameter] : fields.parameters()) visit(prefix, name, parameter);
-    for (const auto& [name, buffer] : fields.buffers()) visit(prefix, name, buffer);
-  };
-  all(checkpoint.net, "");
-  all(checkpoint.carried, carried_prefix);
+  each_slot(checkpoint.net, checkpoint.best == nullptr ? "" : resume_prefix, visit);
+  each_slot(checkpoint.carried, carried_prefix, visit);
+}
+
+// Throws ArgumentError for the state of a net of other shapes.
+void expect_state_of(const Fields& net, const NetState& best) {
+  std::vector<Shape> wanted, found;
+  each_slot(net, "", [&](std::string_view, const std::string&, const auto& slot) {
+    wanted.push_back(slot.value().shape());
+  });
+  for (const Tensor& value : best.values()) found.push_back(value.shape());
+  expect<ArgumentError>(found == wanted, "checkpoint: `best` is the state of another net");
 }
 
 // The content of a checkpoint, read and checked before anything changes.
 struct Loaded {
   std::vector<Tensor> values;  // of the slots of the net and of those carried
+  std::vector<Tensor> best;
   OptimizerState optimizer;
   std::vector<Tensor> averages;
   std::optional<PlateauState> plateau;
@@ -193,6 +209,12 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   each_slot(checkpoint, [&](std::string_view prefix, const std::string& name, const auto& slot) {
     loaded.values.push_back(reader.tensor(fmt::format("{}{}", prefix, name), slot.value().shape()));
   });
+  if (const NetState* best = checkpoint.best) {
+    expect_state_of(checkpoint.net, *best);
+    each_slot(checkpoint.net, "", [&](std::string_view, const std::string& name, const auto& slot) {
+      loaded.best.push_back(reader.tensor(name, slot.value().shape()));
+    });
+  }
   if (const Optimizer* optimizer = checkpoint.optimizer)
     loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
   if (const Ema* ema = checkpoint.ema)
@@ -203,6 +225,8 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
   std::vector<std::string_view> ignored;
   if (checkpoint.optimizer == nullptr) ignored.push_back(optimizer_prefix);
   if (checkpoint.ema == nullptr) ignored.push_back(ema_prefix);
+  if (checkpoint.best == nullptr && checkpoint.optimizer == nullptr)
+    ignored.push_back(resume_prefix);
   if (checkpoint.carried.parameters().empty() && checkpoint.carried.buffers().empty())
     ignored.push_back(carried_prefix);
   reader.expect_nothing_left(ignored);
@@ -230,6 +254,12 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   each_slot(checkpoint, [&](std::string_view prefix, const std::string& name, const auto& slot) {
     put(fmt::format("{}{}", prefix, name), slot.value());
   });
+  if (const NetState* best = checkpoint.best) {
+    expect_state_of(checkpoint.net, *best);
+    auto value = best->values().begin();
+    each_slot(checkpoint.net, "",
+              [&](std::string_view, const std::string& name, const auto&) { put(name, *value++); });
+  }
   if (const Optimizer* optimizer = checkpoint.optimizer) {
     const std::vector<std::string> names = names_of("optimizer", *optimizer, checkpoint.net);
     for (const Moments& moments : optimizer->moments())
@@ -267,6 +297,7 @@ void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) 
     optimizer->set_learning_rate(loaded.optimizer.rate);
   }
   if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
+  if (checkpoint.best != nullptr) checkpoint.best->restore(std::move(loaded.best));
   if (checkpoint.plateau != nullptr) checkpoint.plateau->restore(*loaded.plateau);
   auto value = loaded.values.begin();
   each_slot(checkpoint,

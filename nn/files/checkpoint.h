@@ -7,6 +7,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/nn/files/safetensors.h"
+#include "tapegrad/nn/net_state.h"
 #include "tapegrad/nn/optimizers/ema.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/nn/optimizers/schedule.h"
@@ -23,23 +24,26 @@ struct Checkpoint {
   Ema* ema = nullptr;                             ///< with its averages
   Plateau* plateau = nullptr;                     ///< with its learning rate and its best measure
   Fields carried = {};  ///< what else the run carries from step to step, which is not of the net
+  NetState* best = nullptr;  ///< what those who take the net alone get, such as its best weights
 };
 
 /// Writes one safetensors file: parameters and buffers under their names, moments as
 /// "optimizer.mean.hidden.weight", averages as "ema.hidden.weight", what is carried as
-/// "carried.memory", the rest as metadata. Throws DataError if it cannot be written, Error for two
-/// tensors of one name, and NonFiniteError for a tensor with a NaN or an infinity, which no
-/// training could resume; the old file is then kept.
+/// "carried.memory", the rest as metadata. With `best`, its values have the names of the net, and
+/// those with which the run goes on are "resume.hidden.weight". Throws DataError if it cannot be
+/// written, Error for two tensors of one name, and NonFiniteError for a tensor with a NaN or an
+/// infinity, which no training could resume; the old file is then kept.
 /// Example: `save_checkpoint("net.checkpoint", {.net = fields(net), .notes = {{"epoch", "3"}}})`
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Restores what `checkpoint` names from a file written by `save_checkpoint`, and fills `notes`.
 /// Ignores moments if there is no optimizer, averages if there is no Ema, what was carried if
-/// nothing is, and streams of random numbers that are not named: `{.net = fields(net)}` takes the
-/// net alone. The net and the optimizer must use every tensor that the file has for them. Throws
-/// DataError for other files and, naming file and tensor, if something is missing, left over, not
-/// finite or does not fit; nothing has changed then. Both throw ArgumentError if the optimizer
-/// or the Ema has parameters that the net does not.
+/// nothing is, streams of random numbers that are not named, and values with which a run goes on
+/// if there is neither `best` nor an optimizer: `{.net = fields(net)}` takes the net alone. The net
+/// and the optimizer must use every tensor that the file has for them. Throws DataError for other
+/// files and, naming file and tensor, if something is missing, left over, not finite or does not
+/// fit; nothing has changed then. Both throw ArgumentError if the optimizer or the Ema has
+/// parameters that the net does not, and if `best` is the state of another net.
 /// Example: `Checkpoint saved{.net = fields(net)}; load_checkpoint("saved.checkpoint", saved)`
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 

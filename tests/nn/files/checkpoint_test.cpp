@@ -176,6 +176,43 @@ TEST_CASE("the net of a checkpoint is read without what was carried", "[files]")
   CHECK_THROWS_WITH(load_checkpoint(folder / "other", none), Contains("has no tensor memory"));
 }
 
+TEST_CASE("the net alone has its best weights, and the run goes on from its last", "[files]") {
+  const Scratch folder;
+  Fields net, other;
+  const Parameter w(Tensor({2}, {1, 2}));
+  const Buffer mean(Tensor({1}, {3}));
+  net("w", w);
+  net("mean", mean);
+  NetState best(net);
+  Parameter(w).set(Tensor({2}, {4, 5}));
+  Buffer(mean).set(Tensor({1}, {6}));
+  Adam adam(parameters(net));
+  save_checkpoint(folder / "run", {.net = net, .optimizer = &adam, .best = &best});
+  const TensorFile file = load_tensors(folder / "run");
+  CHECK(file.tensors.at("w").data()[1] == 2);
+  CHECK(file.tensors.at("mean").data()[0] == 3);
+  CHECK(file.tensors.at("resume.w").data()[1] == 5);
+  CHECK(file.tensors.at("resume.mean").data()[0] == 6);
+
+  const auto values = [&] { return std::pair(w.value().data()[0], mean.value().data()[0]); };
+  Checkpoint alone{.net = net};
+  load_checkpoint(folder / "run", alone);
+  CHECK(values() == std::pair<real, real>(1, 3));
+  best.restore({zeros({2}), zeros({1})});
+  Checkpoint all{.net = net, .optimizer = &adam, .best = &best};
+  load_checkpoint(folder / "run", all);
+  CHECK(values() == std::pair<real, real>(4, 6));
+  best.swap();
+  CHECK(values() == std::pair<real, real>(1, 3));
+
+  other("w", w);
+  CHECK_THROWS_WITH(save_checkpoint(folder / "other", {.net = other, .best = &best}),
+                    Contains("another net"));
+  save_checkpoint(folder / "other", {.net = net});
+  CHECK_THROWS_WITH(load_checkpoint(folder / "other", all), Contains("has no tensor resume.w"));
+  CHECK(values() == std::pair<real, real>(1, 3));
+}
+
 TEST_CASE("what is not there is not saved", "[files]") {
   const Scratch folder;
   CHECK_THROWS_AS(save_tensors(folder / "file", {.tensors = {{"a", Tensor()}}}), DataError);
