@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
@@ -43,7 +44,10 @@ std::size_t terminal_width() {
 std::string bar(double part, std::vector<std::string> texts, std::size_t room) {
   const std::string percent = fmt::format("{:3.0f}%", 100 * part);
   std::string line;
-  const auto join = [&] { line = fmt::format("{}{}", percent, fmt::join(texts, "")); };
+  const auto join = [&] {
+    line = percent;
+    for (const std::string& text : texts) line += "  " + text;
+  };
   for (join(); line.size() > room && !texts.empty(); join()) texts.erase(texts.begin());
 
   constexpr std::size_t most_cells = 24, around = 3;  // brackets and a space
@@ -55,23 +59,33 @@ std::string bar(double part, std::vector<std::string> texts, std::size_t room) {
 
 }  // namespace
 
-Progress::Progress(Index total, Index done, bool quiet)
-    : total_(total), first_(done), quiet_(quiet), has_bar_(!quiet && redraws_lines()) {}
+Progress::Progress(Index total, Index done, bool quiet, Clock clock)
+    : total_(total),
+      first_(done),
+      quiet_(quiet),
+      has_bar_(!quiet && redraws_lines()),
+      clock_(std::move(clock)),
+      start_(clock_()),
+      shown_(start_) {}
 
 Progress::~Progress() { clear(); }
 
 void Progress::step(Index done, double loss) {
-  const auto now = Clock::now();
-  if (!has_bar_ || now - last_draw_ < std::chrono::milliseconds(100)) return;
-  last_draw_ = now;
-  const double rate = static_cast<double>(done - first_) / seconds();
+  const double now = clock_(), interval = has_bar_ ? 0.1 : 10;
+  if (quiet_ || now - shown_ < interval) return;
+  shown_ = now;
+  const double part = static_cast<double>(done) / static_cast<double>(total_),
+               rate = static_cast<double>(done - first_) / (now - start_);
+  const std::vector<std::string> texts{
+      fmt::format("{:.1f} steps/s", rate), fmt::format("loss {:.4f}", loss),
+      fmt::format("{} left", clock_text(static_cast<double>(total_ - done) / rate))};
+  if (!has_bar_) {
+    write_diagnostic(fmt::format("{:.0f}%: {}\n", 100 * part, fmt::join(texts, ", ")));
+    return;
+  }
   // Leaves the last column free, since a terminal may wrap after filling it.
   const std::size_t columns = std::max<std::size_t>(1, terminal_width()) - 1;
-  const std::string drawn =
-      bar(static_cast<double>(done) / static_cast<double>(total_),
-          {fmt::format("  {:.1f} steps/s", rate), fmt::format("  loss {:.4f}", loss),
-           fmt::format("  {} left", clock_text(static_cast<double>(total_ - done) / rate))},
-          columns);
+  const std::string drawn = bar(part, texts, columns);
   // Spaces overwrite the rest of a longer line.
   write_diagnostic(fmt::format("\r{:<{}}", drawn, std::min(drawn_, columns)));
   drawn_ = drawn.size();
@@ -84,10 +98,13 @@ void Progress::line(const std::string& text) {
 void Progress::warning(const std::string& text) {
   clear();
   write_diagnostic(fmt::format("{}\n", text));
+  if (!has_bar_) shown_ = clock_();
 }
 
-double Progress::seconds() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
+double Progress::seconds() const { return clock_() - start_; }
+
+double Progress::monotonic() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void Progress::clear() {

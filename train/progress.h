@@ -1,6 +1,6 @@
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <string>
 
 #include "tapegrad/core/real.h"
@@ -8,19 +8,23 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Shows the progress of a long run on standard error: a bar with rate, loss and time left, as wide
-/// as the terminal allows. Writes only lines of text if standard error is not a terminal, or if
-/// TERM is unset or "dumb". Uses neither colours nor other escape sequences. Writes nothing when
-/// quiet.
+/// as the terminal allows. If standard error is not a terminal, or if TERM is unset or "dumb", a
+/// line of text says the same where ten seconds have passed since the last one. Uses neither
+/// colours nor other escape sequences. Writes nothing when quiet.
 /// Example: `Progress progress(100, 0, false); progress.step(1, 0.7); progress.line("epoch 1")`
 class Progress {
  public:
+  /// In seconds, from any time.
+  using Clock = std::function<double()>;
+
   /// A run of `total` steps, of which an earlier run did `done`.
-  Progress(Index total, Index done, bool quiet);
+  Progress(Index total, Index done, bool quiet, Clock clock = monotonic);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Call after each step. Redraws the bar at most ten times a second.
+  /// Call after each step. Redraws the bar at most ten times a second; without a bar, writes a line
+  /// at most every ten seconds.
   void step(Index done, double loss);
   /// Writes a permanent line above the bar.
   void line(const std::string& text);
@@ -30,13 +34,14 @@ class Progress {
   double seconds() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
+  static double monotonic();
   void clear();
 
   Index total_, first_;
   bool quiet_, has_bar_;
   std::size_t drawn_ = 0;  // columns of the bar on the screen
-  Clock::time_point start_ = Clock::now(), last_draw_ = start_;
+  Clock clock_;
+  double start_, shown_;  // when it began, and when it last showed how far it is
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR
