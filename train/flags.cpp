@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <new>
 #include <sstream>
@@ -96,6 +97,7 @@ CLI::Validator between(double low, double high) {
 
 Flags::Flags(const std::string& program, const std::string& description)
     : app_(description, program) {
+  app_.allow_extras();  // `expect_all_known` says more of them
   app_.set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
   app_.failure_message([](const CLI::App*, const CLI::Error& error) {
     return printable(error.what()) + "\nRun with --help for more information.\n";
@@ -126,6 +128,21 @@ std::vector<std::string> Flags::files_of(const Entry& entry) const {
       files.push_back(!entry.output && path == "-" ? "/dev/stdin" : path);
   }
   return files;
+}
+
+void Flags::expect_all_known() const {
+  const std::vector<std::string> rest = app_.remaining();
+  if (rest.empty()) return;
+  std::string message = fmt::format("not expected: {}", fmt::join(rest, " "));
+  const auto is_length = [](const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    return name == "--epochs" || name == "--steps";
+  };
+  if (std::any_of(rest.begin(), rest.end(), is_length))
+    for (const Entry& entry : entries_)
+      if (entry.may_grow)
+        message += fmt::format("; {} sets the length of this training", entry.name);
+  throw CLI::ExtrasError(message, CLI::ExitCodes::ExtrasError);
 }
 
 void Flags::check_outputs() const {
@@ -207,6 +224,7 @@ int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) tr
   // After the check of the flag's own range, whose message says more than that of its type.
   for (const Entry& entry : entries_) entry.option->check(entry.last_check);
   app_.parse(argc, argv);
+  expect_all_known();
   check_outputs();
   for (const auto& check : checks_) check();
   const int code = body();

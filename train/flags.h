@@ -143,6 +143,8 @@ class Flags {
                          const std::optional<Output>& output);
   // The files that a flag names, as they are written or read.
   std::vector<std::string> files_of(const Entry& entry) const;
+  // Throws CLI::ExtrasError for words that are no flag and belong to none.
+  void expect_all_known() const;
   // Throws CLI::ValidationError for an output that would replace what is not its own.
   void check_outputs() const;
   int run_alone(int argc, char** argv, const std::function<int()>& body);

@@ -131,6 +131,25 @@ TEST_CASE("numbers that do not fit are refused in words", "[flags]") {
             .code == 0);
 }
 
+TEST_CASE("words that are no flags are named in their order", "[flags]") {
+  const auto said_of = [](std::vector<std::string> words) {
+    Index steps = 5;
+    Flags flags("program", "A program.");
+    flags.length("--steps", steps, "");
+    words.insert(words.begin(), "program");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    return said_by([&] {
+      CHECK(flags.run(static_cast<int>(arguments.size()), arguments.data(), [] { return 0; }) == 2);
+    });
+  };
+  const std::string hint = "; --steps sets the length of this training\n",
+                    help = "Run with --help for more information.\n";
+  CHECK(said_of({"--epochs", "1"}) == "not expected: --epochs 1" + hint + help);
+  CHECK(said_of({"--steps", "2", "--epochs=1"}) == "not expected: --epochs=1" + hint + help);
+  CHECK(said_of({"one", "--two", "three"}) == "not expected: one --two three\n" + help);
+}
+
 TEST_CASE("messages stay short", "[flags]") {
   const std::string text(1'000'000, 'x');
   CHECK(run({"--rate", text}).said.size() < 5000);
