@@ -1,6 +1,7 @@
 #include "tapegrad/core/internal/storage.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,9 @@
 #include <new>
 
 #include "tapegrad/core/error.h"
+
+// Null without the address sanitizer, which guards only the blocks of malloc.
+extern "C" void __asan_init() __attribute__((weak));
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -37,7 +41,7 @@ std::size_t class_bytes(int size_class) {
          ((static_cast<std::size_t>(size_class - 1) % 4 + 1) << (log - 2));
 }
 
-bool is_mapped(std::size_t bytes) { return bytes >= huge_page; }
+bool is_mapped(std::size_t bytes) { return bytes >= huge_page && __asan_init == nullptr; }
 
 // Memory for a block: a large one gets pages of its own, which return to the system at once. It
 // starts with a huge page and has whole ones only: a short end would take 2 MB too.
@@ -56,12 +60,19 @@ void* request(std::size_t bytes) {
   return memory;
 }
 
+// malloc keeps what is freed between blocks in use, so the whole pages of a block go back first.
 void return_to_system(void* memory, std::size_t bytes) {
   if (is_mapped(bytes)) {
     munmap(memory, bytes);
-  } else {
-    std::free(memory);
+    return;
   }
+  static const auto system_page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t before = -reinterpret_cast<std::uintptr_t>(memory) % system_page;
+  if (bytes >= before + system_page) {
+    const std::size_t whole = (bytes - before) / system_page * system_page;
+    madvise(static_cast<std::byte*>(memory) + before, whole, MADV_DONTNEED);
+  }
+  std::free(memory);
 }
 
 [[noreturn]] void refuse(std::size_t bytes) {
@@ -73,8 +84,10 @@ void return_to_system(void* memory, std::size_t bytes) {
 // The blocks of one thread. It lives until the thread has ended and its last block is freed.
 //
 // A step needs, of each size, as many blocks as are in use at once. Repeated with the same shapes,
-// it finds them all idle; with other shapes, it would add to them. So a pool holds at most a
-// quarter more than its largest step needed: it gives idle blocks back before it requests others.
+// it finds them all idle; with other shapes, it would add to them. So a pool holds at most an
+// eighth more than its largest step needed: it gives idle blocks back before it requests others.
+// A step is over when its tape ends, or when it has given back all that it took, if that is more
+// than the scratch of kernels.
 class Storage::Pool {
  public:
   static Pool& mine() {
@@ -109,6 +122,7 @@ class Storage::Pool {
       block = from_system(size_class);
     }
     taken_ += block->bytes;
+    begin_step_of(size);
     if (++size.used > size.most_used) {
       size.most_used = size.used;
       needed_ += block->bytes;
@@ -117,13 +131,9 @@ class Storage::Pool {
   }
 
   void end_step() {
-    largest_step_ = std::max(needed_, largest_step_ - largest_step_ / steps_remembered);
-    taken_ = needed_ = 0;
-    for (int i = 0; i < class_count; ++i) {
-      sizes_[i].most_used = sizes_[i].used;
-      needed_ += sizes_[i].used * block_bytes(i);
-    }
-    shrink_to(limit(largest_step_));
+    largest_step_ -= largest_step_ / steps_remembered;
+    shrink_to(limit(0));
+    begin_step();
   }
 
   static void give_back(Block* block) {
@@ -147,16 +157,20 @@ class Storage::Pool {
  private:
   struct Size {
     Block* idle = nullptr;
+    std::int32_t held = 0;
     std::int32_t used = 0;
-    std::int32_t most_used = 0;  // at once, in this step
+    std::int32_t most_used = 0;  // at once, in the step
+    std::int64_t step = 0;       // the last that took or gave back such a block
   };
 
   // A large step is forgotten in about so many.
   static constexpr int steps_remembered = 256;
-  // Without a tape, a step is over when so many times what the pool holds has been taken.
+  // A step that keeps some of what it took is over when it has taken so many times what the pool
+  // holds.
   static constexpr int longest_step = 16;
 
-  static std::int64_t limit(std::int64_t needed) { return needed + needed / 4; }
+  // Room for what kernels take on several threads, one after another: up to 3 MB were seen.
+  static constexpr std::int64_t largest_scratch = 8 << 20;
 
   static std::int64_t block_bytes(int size_class) {
     const std::size_t bytes = sizeof(Block) + class_bytes(size_class);
@@ -164,16 +178,38 @@ class Storage::Pool {
     return static_cast<std::int64_t>((bytes + unit - 1) / unit * unit);
   }
 
+  std::int64_t in_use() const { return taken_ - given_back_; }
+
+  void begin_step() {
+    largest_step_ = std::max(largest_step_, needed_);
+    needed_ = used_before_ = in_use();
+    taken_before_ = taken_;
+    ++step_;
+  }
+
+  void begin_step_of(Size& size) const {
+    if (size.step == step_) return;
+    size.step = step_;
+    size.most_used = size.used;
+  }
+
+  // What the pool may hold when this step needs so many bytes more.
+  std::int64_t limit(std::int64_t more) const {
+    const std::int64_t needed = std::max(largest_step_, needed_ + more);
+    return needed + needed / 8;
+  }
+
   Block* from_system(int size_class) {
     const std::int64_t bytes = block_bytes(size_class);
-    if (taken_ > longest_step * held_) end_step();
-    shrink_to(limit(std::max(largest_step_, needed_ + bytes)) - bytes);
+    if (taken_ - taken_before_ > longest_step * held_) end_step();
+    shrink_to(limit(bytes) - bytes);
     void* memory = request(static_cast<std::size_t>(bytes));
     if (memory == nullptr && shrink_to(0)) memory = request(static_cast<std::size_t>(bytes));
     if (memory == nullptr) refuse(static_cast<std::size_t>(bytes));
     system_allocations.fetch_add(1, std::memory_order_relaxed);
     system_bytes.fetch_add(bytes, std::memory_order_relaxed);
     held_ += bytes;
+    ++sizes_[size_class].held;
     auto* block = new (memory) Block;
     block->size_class = size_class;
     block->bytes = bytes;
@@ -186,6 +222,7 @@ class Storage::Pool {
     const std::int64_t bytes = block->bytes;
     system_bytes.fetch_sub(bytes, std::memory_order_relaxed);
     held_ -= bytes;
+    --sizes_[block->size_class].held;
     return_to_system(block, static_cast<std::size_t>(bytes));
     return held_ == 0;
   }
@@ -194,19 +231,26 @@ class Storage::Pool {
     Size& size = sizes_[block->size_class];
     block->next = size.idle;
     size.idle = block;
+    begin_step_of(size);
     --size.used;
+    given_back_ += block->bytes;
+    if (in_use() <= used_before_ && held_ > largest_scratch) begin_step();
   }
 
-  // Gives idle blocks back, the largest first, until the pool holds at most so much. Returns
-  // whether it gave any.
+  // Gives idle blocks back until the pool holds at most so much: first those that this step did not
+  // need, and of these the largest. Returns whether it gave any.
   bool shrink_to(std::int64_t most) {
     const std::int64_t before = held_;
     if (held_ > most) collect_returned();
-    for (int i = class_count - 1; i >= 0 && held_ > most; --i) {
-      Size& size = sizes_[i];
-      while (size.idle != nullptr && held_ > most) {
-        Block* block = std::exchange(size.idle, size.idle->next);
-        to_system(block);
+    for (const bool also_needed : {false, true}) {
+      for (int i = class_count - 1; i >= 0 && held_ > most; --i) {
+        Size& size = sizes_[i];
+        begin_step_of(size);
+        while (held_ > most && size.idle != nullptr &&
+               (also_needed || size.held > size.most_used)) {
+          Block* block = std::exchange(size.idle, size.idle->next);
+          to_system(block);
+        }
       }
     }
     return held_ < before;
@@ -240,8 +284,12 @@ class Storage::Pool {
 
   std::array<Size, class_count> sizes_{};
   std::int64_t held_ = 0;          // guarded by mutex_ once the thread has ended
+  std::int64_t taken_ = 0;         // ever
+  std::int64_t given_back_ = 0;    // ever
+  std::int64_t step_ = 0;          // its number
+  std::int64_t taken_before_ = 0;  // before this step
+  std::int64_t used_before_ = 0;   // before this step
   std::int64_t needed_ = 0;        // by this step
-  std::int64_t taken_ = 0;         // in this step
   std::int64_t largest_step_ = 0;  // what it needed; decays
   std::mutex mutex_;
   std::atomic<bool> has_returned_{false};

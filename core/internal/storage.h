@@ -22,7 +22,7 @@ class Storage {
   /// A block of at least `bytes` bytes, uninitialized. Throws MemoryError.
   static Storage allocate(std::size_t bytes);
   /// Says that a step of this thread is over, such as a training step. What it used at once is what
-  /// the thread keeps, and a quarter more.
+  /// the thread keeps, and an eighth more.
   static void end_step();
 
   Storage(const Storage& other) : block_(other.block_) {

@@ -3,6 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "support/restore_threads.h"
@@ -123,6 +124,21 @@ TEST_CASE("a tensor takes the memory that its values need", "[memory]") {
   const double before = resident();
   for (int i = 0; i < 20; ++i) tensors.push_back(ones({count}));
   CHECK((resident() - before) / (20 * count * sizeof(real)) == Approx(1.0).margin(0.2));
+}
+
+TEST_CASE("what goes back to the system leaves memory, between blocks in use too", "[memory]") {
+  constexpr std::size_t bytes = 100'000;  // less than malloc would map
+  constexpr int count = 500;
+  std::vector<Storage> kept, given_back;
+  for (int i = 0; i < count; ++i) {
+    given_back.push_back(Storage::allocate(bytes));
+    std::memset(given_back.back().data(), 1, bytes);
+    kept.push_back(Storage::allocate(1000));
+  }
+  const double before = resident();
+  given_back.clear();
+  for (int step = 0; step < 5000; ++step) const Tape tape;  // forget the large step
+  CHECK(before - resident() > 0.9 * count * bytes);
 }
 
 TEST_CASE("costs grow linearly with the length of a sequence", "[memory]") {
