@@ -1,11 +1,15 @@
 #include "tapegrad/core/parallel.h"
 
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/internal/quota.h"
@@ -14,15 +18,15 @@
 #include <sched.h>
 #endif
 
-#ifdef TAPEGRAD_STD_THREADS
-#include <atomic>
-#include <exception>
-#include <mutex>
-#include <vector>
-#else
+#ifndef TAPEGRAD_STD_THREADS
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+
+#include <chrono>
+#include <latch>
+#include <new>
+#include <semaphore>
 #endif
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -41,7 +45,7 @@ int available_processors() {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-int thread_count = available_processors();
+std::atomic<int> thread_count = available_processors();
 
 #ifdef TAPEGRAD_STD_THREADS
 // Debian's oneTBB is not instrumented for the thread sanitizer, which then reports false races. In
@@ -65,21 +69,63 @@ void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* bo
   if (failure) std::rethrow_exception(failure);
 }
 #else
+// How many of `wanted` threads there can be, if some are `running`. To know it, starts the others
+// and ends them again: oneTBB ends the program where the system refuses it one. Each has taken its
+// stack and heap before the next one starts.
+int possible_threads(int running, int wanted) {
+  std::binary_semaphore began(0);
+  std::latch tried(1);
+  const auto thread = [&] {
+    ::operator delete(::operator new(1, std::nothrow));  // so malloc reserves the thread's heap
+    began.release();
+    tried.wait();
+  };
+  std::vector<std::thread> started;
+  started.reserve(static_cast<std::size_t>(wanted));
+  std::vector<char> rest;  // the memory that oneTBB needs besides
+  try {
+    if (running < wanted) rest.reserve(16 << 20);
+    for (; running < wanted; ++running) {
+      started.emplace_back(thread);
+      began.acquire();
+    }
+  } catch (const std::exception&) {  // no more, by a limit of processes or memory
+  }
+  tried.count_down();
+  for (std::thread& each : started) each.join();
+  return std::min(running, wanted);
+}
+
 struct Workers {
   explicit Workers(int count)
       : limit(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(count)),
         arena(count) {}
+
+  // oneTBB starts a thread when there is work for it. This is work for all of them, before others
+  // take their place.
+  void start() {
+    const int count = arena.max_concurrency();
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    std::atomic<int> here = 0;
+    const auto meet = [&](int) {
+      ++here;
+      while (here < count && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    };
+    arena.execute([&] { tbb::parallel_for(0, count, meet, tbb::simple_partitioner()); });
+  }
+
   tbb::global_control limit;
   tbb::task_arena arena;
 };
 
-std::unique_ptr<Workers>& workers() {
-  static auto instance = std::make_unique<Workers>(thread_count);
-  return instance;
-}
+std::unique_ptr<Workers> workers;
 
 void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* body) {
-  workers()->arena.execute([&] {
+  static std::once_flag first;
+  std::call_once(first, [] {
+    if (!workers) set_threads(thread_count);
+  });
+  workers->arena.execute([&] {
     // Isolated: a thread that waits here must not pick up unrelated tasks that record operations.
     tbb::this_task_arena::isolate([&] {
       tbb::parallel_for(
@@ -96,7 +142,11 @@ int threads() { return thread_count; }
 void set_threads(int count) {
   expect<ArgumentError>(count >= 1, "set_threads: needs at least one thread: {}", count);
 #ifndef TAPEGRAD_STD_THREADS
-  workers() = std::make_unique<Workers>(count);
+  static int running = 1;
+  count = possible_threads(running, count);
+  workers = std::make_unique<Workers>(count);
+  if (count > running) workers->start();
+  running = std::max(running, count);
 #endif
   thread_count = count;
 }

@@ -10,7 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// (by taskset, mpirun, a container's quota). Results are the same for any number, bit for bit.
 /// Example: `fmt::print("{} threads\n", threads())`
 int threads();
-/// Throws ArgumentError unless count is at least 1. Do not call it while operations run.
+/// Throws ArgumentError unless count is at least 1. Where the system starts fewer, operations use
+/// those, and `threads` says how many. Do not call it while operations run.
 /// Example: `set_threads(2)`
 void set_threads(int count);
 

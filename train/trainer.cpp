@@ -110,6 +110,9 @@ Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
   run_ = run;
   optimizer_.check(flags);
   set_threads(run_.threads);
+  if (threads() < run_.threads)
+    write_diagnostic(
+        fmt::format("--threads: the system starts {} of {}\n", threads(), run_.threads));
 }
 
 void Trainer::uses_data(const std::string& source, const std::string& digest) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -16,18 +17,23 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///
 /// One thread makes them all, so it can reuse its buffers. It is not a oneTBB task: a training step
 /// waiting for its kernels might pick up such a task and then wait for all of it. And while kernels
-/// keep all workers busy, the task would not start.
+/// keep all workers busy, the task would not start. Where the system starts no thread, values are
+/// made when they are used.
 /// Example: `ReadAhead<int> ones([] { return std::optional(1); }); ones.next()`
 template <class T>
 class ReadAhead {
  public:
-  /// make: returns the next value, or nothing after the last; called only in the background
+  /// make: returns the next value, or nothing after the last; called by one thread
   explicit ReadAhead(std::function<std::optional<T>()> make) : make_(std::move(make)) {
-    worker_ = std::thread([this] { make_all(); });
+    try {
+      worker_ = std::thread([this] { make_all(); });
+    } catch (const std::system_error&) {  // by a limit of processes or memory
+    }
   }
   ReadAhead(const ReadAhead&) = delete;  // the thread works for this object
   ReadAhead& operator=(const ReadAhead&) = delete;
   ~ReadAhead() {
+    if (!worker_.joinable()) return;
     {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -38,6 +44,7 @@ class ReadAhead {
 
   /// The next value, or nothing after the last. Rethrows what `make` threw.
   std::optional<T> next() {
+    if (!worker_.joinable()) return make_();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return ready_ || finished_; });
     std::optional<T> value = std::exchange(ready_, std::nullopt);

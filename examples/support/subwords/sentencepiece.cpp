@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <system_error>
 
 #include "support/subwords.h"
 #include "tapegrad/core/beginning.h"
@@ -120,18 +121,27 @@ Subwords Subwords::learn(const std::vector<std::string>& lines, Index vocabulary
                     "subwords: there are no words to learn from");
   Lines iterator(lines);
   std::string model;
-  expect_ok(sentencepiece::SentencePieceTrainer::Train({{"model_type", "bpe"},
-                                                        {"vocab_size", std::to_string(vocabulary)},
-                                                        {"hard_vocab_limit", "false"},
-                                                        {"character_coverage", "1"},
-                                                        {"normalization_rule_name", "identity"},
-                                                        {"max_sentence_length", "1000000000"},
-                                                        {"pad_id", std::to_string(pad)},
-                                                        {"unk_id", std::to_string(unknown)},
-                                                        {"bos_id", std::to_string(begin)},
-                                                        {"eos_id", std::to_string(end)},
-                                                        {"minloglevel", "2"}},
-                                                       &iterator, &model));
+  try {
+    expect_ok(
+        sentencepiece::SentencePieceTrainer::Train({{"model_type", "bpe"},
+                                                    {"vocab_size", std::to_string(vocabulary)},
+                                                    {"hard_vocab_limit", "false"},
+                                                    {"character_coverage", "1"},
+                                                    {"normalization_rule_name", "identity"},
+                                                    {"max_sentence_length", "1000000000"},
+                                                    {"pad_id", std::to_string(pad)},
+                                                    {"unk_id", std::to_string(unknown)},
+                                                    {"bos_id", std::to_string(begin)},
+                                                    {"eos_id", std::to_string(end)},
+                                                    {"num_threads", "1"},
+                                                    {"minloglevel", "2"}},
+                                                   &iterator, &model));
+  } catch (const std::system_error& error) {
+    throw Error(
+        fmt::format("subwords: SentencePiece needs a thread: {}; allow more processes, or "
+                    "use fewer --threads",
+                    error.code().message()));
+  }
   sentencepiece::SentencePieceProcessor learnt;
   expect_ok(learnt.LoadFromSerializedProto(model));
   std::vector<std::string> pieces;
