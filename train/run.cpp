@@ -20,6 +20,7 @@ constexpr const char* steps_note = "steps_done";
 constexpr const char* epoch_loss_note = "epoch_loss";
 constexpr const char* row_loss_note = "row_loss";
 constexpr const char* extended_note = "extended_at";
+constexpr const char* best_note = "best_validation";
 
 constexpr const char* non_finite_advice =
     "lower --lr, limit gradients with --clip-norm, or find the operation with --check-nan";
@@ -31,6 +32,23 @@ std::optional<RunningMean> parse_mean(const Json& note) {
   if (!note[1].is_number_unsigned()) return {};
   const RunningMean mean{note[0].get<double>(), note[1].get<Index>()};
   return mean.count < 0 || (mean.count == 0 && mean.sum != 0) ? std::nullopt : std::optional(mean);
+}
+
+// The best validation of a run of so many steps.
+std::optional<BestValidation> parse_best(const Json& note, Index steps) {
+  if (!note.is_array() || note.size() != 3 || !(note[0].is_number() || note[0].is_null()))
+    return {};
+  if (!note[1].is_number_unsigned() || !note[2].is_number_unsigned()) return {};
+  BestValidation best{.step = note[1].get<Index>(), .failed = note[2].get<Index>()};
+  if (note[0].is_number()) best.value = note[0].get<double>();
+  const bool possible = 0 <= best.step && best.step <= steps && 0 <= best.failed &&
+                        best.failed <= steps && std::isfinite(best.value.value_or(0));
+  return possible ? std::optional(best) : std::nullopt;
+}
+
+std::string in_words(std::string metric) {
+  std::replace(metric.begin(), metric.end(), '_', ' ');
+  return metric;
 }
 
 // From then on, the means of an extended run are over as many steps as those of any other.
@@ -65,11 +83,22 @@ Index RunSteps::per_row() const {
   return std::max<Index>(1, total / rows);
 }
 
+bool BestValidation::next(double found, Index steps, const Measure& measure) {
+  const bool better = std::isfinite(found) &&
+                      (!value || (measure.higher_is_better ? found > *value : found < *value));
+  ++failed;
+  if (better) *this = {.value = found, .step = steps};
+  return better;
+}
+
 std::map<std::string, std::string> RunState::notes() const {
   std::map<std::string, std::string> notes{{steps_note, std::to_string(steps)},
                                            {epoch_loss_note, note_text(epoch_loss)},
                                            {row_loss_note, note_text(row_loss)}};
   if (extended_at) notes[extended_note] = std::to_string(*extended_at);
+  const Json value = best.value ? Json(*best.value) : Json();
+  if (best.value || best.failed > 0)
+    notes[best_note] = Json::array({value, best.step, best.failed}).dump();
   return notes;
 }
 
@@ -87,6 +116,9 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
       const bool counts = 0 <= at && at <= state.steps && state.steps - at < settled_after(steps);
       return counts ? std::optional(at) : std::nullopt;
     });
+  if (notes.contains(best_note))
+    state.best = parsed_note(notes, best_note, resume,
+                             [&](const Json& note) { return parse_best(note, state.steps); });
   const Index at_most = state.steps - state.extended_at.value_or(0);
   const auto mean_over = [&](const char* name, Index count) {
     return parsed_note(notes, name, resume, [&](const Json& note) {
@@ -98,13 +130,16 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
   const Index of_epoch = state.steps == 0 ? 0 : (state.steps - 1) % steps.per_epoch + 1;
   state.epoch_loss = mean_over(epoch_loss_note, of_epoch);
   state.row_loss = mean_over(row_loss_note, state.steps % steps.per_row());
-  return extended ? RunState{.steps = state.steps, .extended_at = state.steps} : state;
+  if (!extended) return state;
+  return {.steps = state.steps, .extended_at = state.steps, .best = state.best};
 }
 
 Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
          const RunState& state, const Cluster* cluster)
     : steps_(steps),
       state_(state),
+      keeps_best_(flags.keep_best),
+      patience_(flags.patience),
       alone_(cluster == nullptr || cluster->size() == 1),
       writes_(alone_ || cluster->is_first()),
       first_step_(state.steps),
@@ -190,21 +225,42 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
   if (due && step_of_epoch() != 0) save();  // at the end of an epoch, the report comes first
 }
 
+bool Run::judge(const Json& metrics, const Measure& measure) {
+  if (!keeps_best_ && patience_ == 0) return false;
+  expect<Error>(metrics.contains(measure.metric),
+                "--keep-best, --patience: the evaluation returns no {}; set Task::measure to what "
+                "it returns: {}",
+                measure.metric, metrics.dump());
+  return state_.best.next(metrics[measure.metric].get<double>(), state_.steps, measure);
+}
+
+std::string Run::count(Index steps) const {
+  const Index unit = steps_.in_epochs ? steps_.per_epoch : 1;
+  return fmt::format("{} {}/{}", steps_.in_epochs ? "epoch" : "step", steps / unit,
+                     steps_.total / unit);
+}
+
 void Run::report(const Json& metrics) {
   Json row{{"step", state_.steps}, {"seconds", seconds()}};
   row.update(metrics);
   log([&] { log_.row(row); });
-  const Index unit = steps_.in_epochs ? steps_.per_epoch : 1;
   std::string text =
-      fmt::format("{} {}/{}: training loss {:.4f}", steps_.in_epochs ? "epoch" : "step",
-                  state_.steps / unit, steps_.total / unit, state_.epoch_loss.value());
-  for (const auto& [name, value] : metrics.items()) {
-    std::string words = name;
-    std::replace(words.begin(), words.end(), '_', ' ');
-    text += fmt::format(", {} {:.4f}", words, value.get<double>());
-  }
+      fmt::format("{}: training loss {:.4f}", count(state_.steps), state_.epoch_loss.value());
+  for (const auto& [name, value] : metrics.items())
+    text += fmt::format(", {} {:.4f}", in_words(name), value.get<double>());
   progress_.line(fmt::format("{}, {:.1f} s", text, seconds()));
   save();
+}
+
+Json Run::tell_best(const Measure& measure) {
+  const auto& [value, step, failed] = state_.best;
+  const std::string metric = in_words(measure.metric);
+  if (out_of_patience())
+    progress_.line(fmt::format("stopped: {} evaluations without a better {}", failed, metric));
+  if (!value) return Json::object();
+  progress_.line(fmt::format("best {}: {:.4f}, after {}{}", metric, *value, count(step),
+                             keeps_best_ ? "; its weights are kept" : ""));
+  return {{"best_step", step}, {"best_" + measure.metric, *value}};
 }
 
 void overfit(Run& run, const std::function<double()>& step) {

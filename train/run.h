@@ -34,6 +34,25 @@ struct RunSteps {
   Index per_row() const;
 };
 
+/// The metric of a validation by which --keep-best and --patience judge.
+/// Example: `const Measure accuracy{.metric = "validation_accuracy", .higher_is_better = true}`
+struct Measure {
+  std::string metric = "validation_loss";
+  bool higher_is_better = false;
+};
+
+/// The best validation of a run so far; the first of equal ones.
+/// Example: `BestValidation best; best.next(0.7, 100, {}); best.failed`
+struct BestValidation {
+  std::optional<double> value = {};  ///< nothing before the first
+  Index step = 0;                    ///< the steps done by then
+  Index failed = 0;                  ///< how many have come since, none of them better
+
+  /// Judges one more validation, after `steps` steps; returns whether it is the best. One that is
+  /// not finite never is.
+  bool next(double found, Index steps, const Measure& measure);
+};
+
 /// How far a run has come. Checkpoints keep it, so that a resumed run continues as if it had never
 /// stopped.
 /// Example: `RunState{.steps = 200}.notes()`
@@ -43,6 +62,7 @@ struct RunState {
   RunningMean row_loss = {};    ///< since the last row of the log
   /// The step at which the run was extended, while a mean begins there.
   std::optional<Index> extended_at = {};
+  BestValidation best = {};  ///< with --keep-best or --patience
 
   std::map<std::string, std::string> notes() const;
 };
@@ -97,8 +117,15 @@ class Run {
   /// is not finite.
   void step(const StepResult& result, const RunSignals& wanted);
   void step(const StepResult& result) { step(result, signals()); }
+  /// Call at the end of an epoch, before `report`. Judges `metrics` by `measure` if --keep-best or
+  /// --patience is given; returns whether it is then the best validation so far. Throws Error if
+  /// the metrics lack that of the measure.
+  bool judge(const Json& metrics, const Measure& measure);
   /// Call at the end of an epoch. Logs and prints `metrics` and the mean loss of the epoch.
   void report(const Json& metrics);
+  /// Call after the last step. Prints whether --patience ended the run, and which validation was
+  /// the best, if any were judged; returns that for the summary.
+  Json tell_best(const Measure& measure);
   /// Logs the summary: the state of the run and `results`. A run without steps leaves the log
   /// unchanged. Throws DataError for what still cannot be written.
   void finish(const Json& results);
@@ -111,8 +138,9 @@ class Run {
   Index steps_done() const { return state_.steps; }
   /// The mean training loss of the current epoch, or at its end, of the last.
   double epoch_loss() const { return state_.epoch_loss.value(); }
-  /// Whether all steps are done or a signal asked to stop.
-  bool over() const { return state_.steps == steps_.total || interrupted(); }
+  /// Whether all steps are done, --patience is exhausted or a signal asked to stop.
+  bool over() const { return state_.steps == steps_.total || out_of_patience() || interrupted(); }
+  bool out_of_patience() const { return patience_ > 0 && state_.best.failed >= patience_; }
   bool interrupted() const { return alone_ ? interrupt_.requested() : stopped_; }
   /// The time spent training. A resumed run continues from the last row of the log.
   double seconds() const { return log_.seconds_before() + progress_.seconds(); }
@@ -121,6 +149,8 @@ class Run {
 
  private:
   using Writes = std::vector<std::function<void()>>;
+  // "epoch 3/20" or "step 300/2000"
+  std::string count(Index steps) const;
   void log(const std::function<void()>& write);
   void save();
   // At the end of the run: does `writes`, and what the last attempt did not write. Throws
@@ -129,6 +159,8 @@ class Run {
 
   RunSteps steps_;
   RunState state_;
+  bool keeps_best_;
+  Index patience_;
   bool alone_, writes_;   // whether this is the only process, or the one that writes
   bool stopped_ = false;  // because a process wants it
   Index first_step_;

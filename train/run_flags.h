@@ -23,13 +23,16 @@ struct SaveInterval {
 /// Example: `parse_save_interval("5m")->seconds`
 std::optional<SaveInterval> parse_save_interval(std::string text);
 
-/// The flags of every training program. Of them, only --shards and --precision affect its result.
+/// The flags of every training program. Of them, only --shards, --precision, --patience and
+/// --keep-best affect its result.
 /// Example: `RunFlags own; Flags program("copy", "Copies."); own.add_to(program)`
 struct RunFlags {
-  Index shards = 0;  ///< 0: as many as there are processes
+  Index shards = 0;    ///< 0: as many as there are processes
+  Index patience = 0;  ///< validations; 0: any number
+  bool keep_best = false;
   std::string precision = "float";
   int threads = tapegrad::threads();
-  std::string log_dir, save, save_every, resume;
+  std::string log_dir = {}, save = {}, save_every = {}, resume = {};
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false, tensorboard = false;
 
@@ -47,6 +50,14 @@ struct RunFlags {
                   "Matrix products in float, or in bf16, which rounds their operands to bfloat16: "
                   "faster on processors with AVX512_BF16 or AMX; weights and sums stay in float")
         ->check(CLI::IsMember({"float", "bf16"}));
+    flags
+        .training("--patience", patience,
+                  "Stop after so many validations without a better one; 0: never")
+        ->check(between(0, 1 << 20));
+    flags.training("--keep-best", keep_best,
+                   keep_best ? "Ends with the weights of the best validation, also in --save; "
+                               "--keep-best=false: with the last"
+                             : "End with the weights of the best validation, also in --save");
     flags.setting("--threads", threads, "Threads to use; results do not depend on it")
         ->check(between(1, 1024));
     flags.output("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary",
@@ -72,7 +83,7 @@ struct RunFlags {
     flags
         .setting("--overfit-batch", overfit_batch,
                  "Train on a single batch until it is learned: finds mistakes in a model")
-        ->excludes("--save", "--resume");
+        ->excludes("--save", "--resume", "--patience", "--keep-best");
     flags.setting("--check-nan", check_nan,
                   "Stop at the operation that produces the first NaN or infinity (slower)");
     flags

@@ -81,13 +81,22 @@ class Steps {
   std::optional<Random> random_;  // of a shard, until its sweep has ended
 };
 
+// What the evaluation at the end of an epoch returns. Keeps the weights with which it was the best.
+Json evaluated(const Task& task, Run& run, Training& updates) {
+  if (!task.evaluate) return Json::object();
+  return updates.averaged([&] {
+    Json metrics = object_of(task.evaluate());
+    if (run.judge(metrics, task.measure)) updates.keep();
+    return metrics;
+  });
+}
+
 void train_epochs(const Task& task, Run& run, Steps& steps, Training& updates) {
   while (!run.over()) {
     steps.take(run.steps_done(), run);
     const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
     if (!ends_epoch) continue;
-    const Json metrics =
-        task.evaluate ? object_of(updates.averaged(task.evaluate)) : Json::object();
+    const Json metrics = evaluated(task, run, updates);
     if (Plateau* plateau = updates.plateau())
       plateau->next(metrics.value("validation_loss", run.epoch_loss()));
     run.report(metrics);
@@ -125,6 +134,7 @@ Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
   Checkpoint saved{task.net, &updates.optimizer(), task.random, flags_.training_values()};
   saved.ema = updates.ema();
   saved.plateau = updates.plateau();
+  saved.best = updates.best();
   saved.notes.insert(data_.begin(), data_.end());
   if (task.notes)
     for (const auto& [name, text] : task.notes()) saved.notes[name] = text;
@@ -132,8 +142,10 @@ Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
   return saved;
 }
 
-void Trainer::resume(const Task& task, Training& updates, Index steps_done) const {
+void Trainer::resume(const Task& task, Training& updates, const RunState& state) const {
+  const Index steps_done = state.steps;
   if (task.prepare) task.prepare(steps_done);
+  if (state.best.value) updates.keep();  // the file has values for it
   Checkpoint into = checkpoint(task, updates);
   load_checkpoint(run_.resume, into);
   updates.resume(run_.resume, steps_done);
@@ -161,8 +173,13 @@ void Trainer::expect_same_on_all(const std::string& resume) const {
   for (const auto& [flag, value] : flags_.shared_values()) cluster_->expect_same(flag, value);
 }
 
-// The task must allow parts, and all processes must have the same data.
+// The task must validate where a flag needs it and allow parts, and all processes must have the
+// same data.
 void Trainer::expect_trainable(const Task& task) const {
+  for (const auto& [flag, given] :
+       {std::pair{"--patience", run_.patience > 0}, {"--keep-best", run_.keep_best}})
+    if (given && !task.evaluate)
+      throw CLI::ValidationError(flag, "this program does not validate while it trains");
   if (cluster_->shards() == 1) return;
   const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--shards", why); };
   if (!task.loss.has_parts()) refuse("this program computes the loss of whole batches only");
@@ -177,9 +194,10 @@ int Trainer::train(const Task& task) const {
   const PrecisionScope products(run_.products());
   Training updates(optimizer_, run_, task.net, task.steps.total);
   updates.after_updates(task.project);
+  if (task.carried) updates.carries(task.carried);
   const RunState state =
       resumed_state(resumed_, run_.resume, task.steps, !flags_.extension().empty());
-  if (resumes()) resume(task, updates, state.steps);
+  if (resumes()) resume(task, updates, state);
   cluster_->broadcast(task.net);
   write_result(task.description);
   Steps steps(task, updates, *cluster_, run_.dry_run || !run_.save.empty());
@@ -202,8 +220,10 @@ int Trainer::train(const Task& task) const {
     return exit_interrupted;
   }
   Json results{{"parameters", parameter_count(task.net)}};
-  if (task.finish) results.update(object_of(updates.averaged([&] { return task.finish(run); })));
+  results.update(run.tell_best(task.measure));
+  if (task.finish) results.update(object_of(updates.at_best([&] { return task.finish(run); })));
   run.finish(results);
+  if (NetState* best = updates.best()) best->swap();
   return run.interrupted() ? exit_interrupted : 0;
 }
 

@@ -63,6 +63,8 @@ struct Task {
   /// Called at the end of each epoch; returns metrics by name, such as "validation_loss", or
   /// nothing: Json().
   std::function<Json()> evaluate = {};
+  /// Which of them is best, for --keep-best and --patience.
+  Measure measure = {};
   /// Called after the training; prints the results and returns them for the summary, if any.
   std::function<Json(const Run& run)> finish = {};
 
@@ -115,15 +117,16 @@ class Trainer {
   /// Logs to this directory instead of --log-dir.
   void log_to(const std::string& directory) { run_.log_dir = directory; }
 
-  /// Trains. Returns the exit code of the program: `exit_interrupted` after Ctrl-C, otherwise 0.
-  /// Throws DataError for files that cannot be read or written, NonFiniteError for a
-  /// loss that is not finite, and for such weights before they would replace a checkpoint.
+  /// Trains. With --keep-best, the net then has its best weights. Returns the exit code of the
+  /// program: `exit_interrupted` after Ctrl-C, otherwise 0. Throws DataError for files that cannot
+  /// be read or written, NonFiniteError for a loss that is not finite, and for such weights before
+  /// they would replace a checkpoint.
   int train(const Task& task) const;
 
  private:
   void expect_same_on_all(const std::string& resume) const;
   void expect_trainable(const Task& task) const;
-  void resume(const Task& task, Training& updates, Index steps_done) const;
+  void resume(const Task& task, Training& updates, const RunState& state) const;
   Checkpoint checkpoint(const Task& task, Training& updates) const;
 
   const Flags& flags_;

@@ -8,13 +8,27 @@
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// Calls `body` while the net has other values.
+template <class Values>
+Json with(Values& others, const std::function<Json()>& body) {
+  others.swap();
+  Json results = body();
+  others.swap();
+  return results;
+}
+
+}  // namespace
 
 Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const Fields& net,
                    Index steps)
     : flags_(optimizer),
       net_(net),
+      listed_(net),
       check_nan_(run.check_nan),
       dry_run_(run.dry_run),
+      keeps_best_(run.keep_best),
       directory_(run.log_dir),
       optimizer_(optimizer.make_optimizer(parameters(net))),
       schedule_(optimizer.make_schedule(steps)),
@@ -25,11 +39,19 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
     plateau_.emplace(flags_.learning_rate, PlateauOptions{.patience = 2});
 }
 
+void Training::carries(const std::function<void(Fields& field)>& carried) {
+  struct Module {
+    const std::function<void(Fields& field)>& carried;
+    void visit(Fields& field) const { carried(field); }
+  };
+  listed_("carried", Module{carried});
+}
+
 void Training::inspect(const Tensor& loss) {
   if (std::exchange(inspected_, !dry_run_)) return;
   const Tape& tape = Tape::required("training");
   try {
-    expect_listed(tape, net_);
+    expect_listed(tape, listed_);
   } catch (const Error& error) {
     if (dry_run_) throw;
     write_diagnostic(fmt::format("{}\n", error.what()));
@@ -95,11 +117,15 @@ double Training::step(Cluster& cluster, Index rows,
 }
 
 Json Training::averaged(const std::function<Json()>& evaluate) {
-  if (!ema_) return evaluate();
-  ema_->swap();
-  Json results = evaluate();
-  ema_->swap();
-  return results;
+  return ema_ ? with(*ema_, evaluate) : evaluate();
+}
+
+void Training::keep() {
+  if (keeps_best_) best_.emplace(net_);
+}
+
+Json Training::at_best(const std::function<Json()>& finish) {
+  return best_ ? with(*best_, finish) : averaged(finish);
 }
 
 void Training::resume(const std::string& resume, Index steps_done) {

@@ -7,6 +7,7 @@
 
 #include "tapegrad/cluster/cluster.h"
 #include "tapegrad/core/profile.h"
+#include "tapegrad/nn/net_state.h"
 #include "tapegrad/nn/optimizers/ema.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/probe.h"
@@ -33,6 +34,8 @@ class Training {
   double step(Cluster& cluster, Index rows, const std::function<Tensor(const Shard& shard)>& loss,
               RunSignals& wanted);
   Optimizer& optimizer() { return *optimizer_; }
+  /// Fields that are not trained: the first step does not report them if the loss reads them.
+  void carries(const std::function<void(Fields& field)>& carried);
   /// Calls `project` after each update, before averages are taken.
   void after_updates(std::function<void()> project) { project_ = std::move(project); }
   /// Whether the next steps measure the norm of their gradients, which takes time.
@@ -44,6 +47,12 @@ class Training {
   Plateau* plateau() { return plateau_ ? &*plateau_ : nullptr; }
   /// Calls `evaluate` while the parameters have their averages, if --ema is given.
   Json averaged(const std::function<Json()>& evaluate);
+  /// What --keep-best has kept; null without the flag, and before the first `keep`.
+  NetState* best() { return best_ ? &*best_ : nullptr; }
+  /// Keeps the values that the net has now, if --keep-best is given.
+  void keep();
+  /// Calls `finish` while the net has the values kept. If there are none, as `averaged` does.
+  Json at_best(const std::function<Json()>& finish);
   /// The records of --probe; null without it.
   const Probe* probe() const { return probe_.get(); }
   /// Keeps the probe records of the run in the checkpoint `resume`. Throws DataError unless the
@@ -55,16 +64,16 @@ class Training {
   void print_profile() const;
 
  private:
-  // At the first loss: reports parameters that the net does not list and that the loss does not
-  // depend on.
+  // At the first loss: reports parameters that are not listed and those of the net that the loss
+  // does not depend on.
   void inspect(const Tensor& loss);
   // Sets the learning rate of the next update.
   void schedule();
   void update(std::vector<Tensor> gradients);
 
   OptimizerFlags flags_;
-  Fields net_;
-  bool check_nan_, dry_run_;
+  Fields net_, listed_;
+  bool check_nan_, dry_run_, keeps_best_;
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
   std::function<void()> project_;
@@ -73,6 +82,7 @@ class Training {
   Schedule schedule_;
   std::optional<Ema> ema_;
   std::optional<Plateau> plateau_;
+  std::optional<NetState> best_;
   std::unique_ptr<Probe> probe_;
   std::optional<Profile> profile_;
 };

@@ -12,6 +12,7 @@ TrainingFlags::TrainingFlags(const std::string& program, const std::string& desc
   training("--batch-size", batch_size, "Examples per step")->check(between(1, 1 << 20));
   training("--seed", seed, "Seed of weights, order and all other random numbers");
   optimizer.add_to(*this);
+  run_flags.keep_best = defaults.keep_best;
   run_flags.add_to(*this);
 }
 

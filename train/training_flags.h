@@ -14,6 +14,7 @@ struct TrainingDefaults {
   Index epochs = 10;
   Index batch_size = 32;
   OptimizerFlags optimizer = {};
+  bool keep_best = false;
 };
 
 /// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, those of the

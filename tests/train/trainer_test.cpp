@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 
+#include "support/files.h"
 #include "support/said.h"
 #include "support/scratch.h"
 #include "tapegrad/train.h"
@@ -129,6 +131,19 @@ TEST_CASE("the first step tells of parameters that are not trained, once") {
   CHECK(said_by([&] { trained({}, [](Task&, Random&) {}); }).empty());
 }
 
+TEST_CASE("the loss may read what is carried and not trained") {
+  const Parameter frozen(ones({2}));
+  const auto reads = [&](Task& task, Random&) {
+    task.net = {};
+    const Parameter w(ones({2}));
+    task.net("w", w);
+    task.loss = [=](Index) { return sum(w * frozen); };
+    task.carried = [&](Fields& field) { field("w", frozen); };
+  };
+  CHECK(said_by([&] { CHECK(trained({}, reads) == 0); }).empty());
+  CHECK(frozen.value().data()[0] == 1);
+}
+
 TEST_CASE("an evaluation and an end without results are nothing to complain about") {
   const auto silent = [](Task& task, Random&) {
     task.evaluate = [] { return Json(); };
@@ -193,4 +208,182 @@ TEST_CASE("projections act after each update") {
   CHECK(trained({}, project) == 0);
   CHECK(calls == 2);
   CHECK(trained({"--ema=0.00001"}, project) == 0);  // the averages are those of what was projected
+}
+
+namespace {
+
+// A training in which x falls from 1 by 0.1 in each of two steps an epoch. The validation loss is
+// (x - 0.45)^2, least after epoch 3, where x is 0.4.
+struct Descent {
+  Index interrupted_at = -1;  // the step during which Ctrl-C comes
+  std::function<void(Task& task)> change = [](Task&) {};
+  double last = 0, judged = 0;  // x after the training, and in `finish`
+
+  // Returns the exit code of its program.
+  int train(std::vector<std::string> words) {
+    TrainingFlags flags("descent", "Falls.", {.epochs = 20, .optimizer = {.optimizer = "sgd"}});
+    words.insert(words.begin(), {"descent", "--lr=0.1", "--schedule=constant"});
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    return flags.run(static_cast<int>(words.size()), arguments.data(), [&] {
+      Trainer trainer(flags);
+      const Parameter x(Tensor(1.0), "x");
+      Fields net;
+      net("x", x);
+      Task task{.net = net,
+                .steps = RunSteps::epochs(flags.epochs, 2),
+                .loss = {[](Index) { return Index{4}; },
+                         [&](Index step, const Shard& shard, Random&) {
+                           if (step == interrupted_at && shard.index == 0) std::raise(SIGINT);
+                           return x + 0;
+                         }},
+                .evaluate =
+                    [&] {
+                      const double off = x.value().item() - 0.45;
+                      return Json{{"validation_loss", off * off}, {"validation_score", -off * off}};
+                    },
+                .finish =
+                    [&](const Run&) {
+                      judged = x.value().item();
+                      return Json();
+                    }};
+      change(task);
+      const int code = trainer.train(task);
+      last = x.value().item();
+      return code;
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a training without a better validation for so long as --patience says stops") {
+  const Scratch folder;
+  const std::string save = "--save=" + (folder / "net").string();
+  Descent descent;
+  const std::string said = said_by([&] { CHECK(descent.train({"--patience=2", save}) == 0); });
+  CHECK_THAT(said, Contains("epoch 5/20: ") && !Contains("epoch 6/20: "));
+  CHECK_THAT(said, Contains("stopped: 2 evaluations without a better validation loss\n"
+                            "best validation loss: 0.0025, after epoch 3/20\n"));
+  CHECK_THAT(said, !Contains("kept"));
+  CHECK(checkpoint_notes(folder / "net").at("steps_done") == "10");
+  CHECK(descent.last == Approx(0).margin(1e-6));  // of the last step
+  CHECK(descent.judged == descent.last);
+
+  // Resumed, it only judges again.
+  const std::string resume = "--resume=" + (folder / "net").string();
+  CHECK_THAT(said_by([&] { CHECK(descent.train({resume}) == 0); }),
+             Contains("stopped: ") && !Contains("epoch 6/20: "));
+  CHECK(descent.train({resume, "--patience=3"}) == 2);  // another training
+}
+
+TEST_CASE("--keep-best ends with the weights of the best validation") {
+  const Scratch folder;
+  Descent descent;
+  const std::string file = (folder / "net").string();
+  const std::string said = said_by([&] {
+    CHECK(descent.train({"--keep-best", "--save=" + file}) == 0);
+  });
+  CHECK_THAT(
+      said, Contains("epoch 20/20: ") &&
+                Contains("best validation loss: 0.0025, after epoch 3/20; its weights are kept\n"));
+  CHECK(descent.last == Approx(0.4));
+  CHECK(descent.judged == descent.last);
+  Fields net;
+  const Parameter x(Tensor(0.0));
+  net("x", x);
+  Checkpoint saved{.net = net};
+  load_checkpoint(file, saved);
+  CHECK(x.value().item() == Approx(0.4));
+  CHECK(load_tensors(file).tensors.at("resume.x").item() == Approx(-3));
+
+  // A greater score is better, and so is an earlier one of equal ones.
+  descent.change = [](Task& task) {
+    task.measure = {.metric = "validation_score", .higher_is_better = true};
+  };
+  CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
+  CHECK(descent.last == Approx(0.4));
+  descent.change = [](Task& task) { task.evaluate = [] { return Json{{"validation_loss", 1}}; }; };
+  CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
+  CHECK(descent.last == Approx(0.8));
+}
+
+TEST_CASE("with averages, the best ones are kept") {
+  double x = 1, average = 1, best = 1;
+  for (int step = 1; step <= 40; ++step) {
+    x -= 0.1;
+    average = 0.75 * average + 0.25 * x;
+    if (step % 2 == 0 && std::abs(average - 0.45) < std::abs(best - 0.45)) best = average;
+  }
+  Descent descent;
+  CHECK(descent.train({"--quiet", "--keep-best", "--ema=0.75"}) == 0);
+  CHECK(descent.last == Approx(best));
+  CHECK(descent.judged == Approx(best));
+}
+
+TEST_CASE("patience and the best weights survive an interruption, bit for bit") {
+  const Scratch folder;
+  const std::string whole = (folder / "whole").string(), part = (folder / "part").string();
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"--patience=2"},
+                                             {"--keep-best"},
+                                             {"--patience=2", "--keep-best"},
+                                             {"--patience=2", "--keep-best", "--ema=0.75"},
+                                             {"--patience=2", "--keep-best", "--shards=2"}}) {
+    const auto train = [&](Index interrupted_at, const std::string& file) {
+      Descent descent{.interrupted_at = interrupted_at};
+      std::vector<std::string> words{"--quiet", "--save=" + file};
+      words.insert(words.end(), flags.begin(), flags.end());
+      return descent.train(words);
+    };
+    std::filesystem::remove(whole);
+    CHECK(train(-1, whole) == 0);
+    for (Index step = 0; step < 10; ++step) {
+      CAPTURE(flags, step);
+      std::filesystem::remove(part);
+      CHECK(train(step, part) == exit_interrupted);
+      CHECK(Descent().train({"--quiet", "--resume=" + part, "--save=" + part}) == 0);
+      CHECK(bytes_in(part) == bytes_in(whole));
+    }
+  }
+}
+
+TEST_CASE("a training is extended from its last weights, not its best") {
+  const Scratch folder;
+  const std::string whole = (folder / "whole").string(), part = (folder / "part").string();
+  CHECK(Descent().train({"--quiet", "--keep-best", "--save=" + whole}) == 0);
+  CHECK(Descent().train({"--quiet", "--keep-best", "--epochs=6", "--save=" + part}) == 0);
+  said_by([&] {
+    CHECK(Descent().train({"--quiet", "--resume=" + part, "--save=" + part, "--epochs=20"}) == 0);
+  });
+  CHECK(bytes_in(part) == bytes_in(whole));
+}
+
+TEST_CASE("what does not validate has no best validation") {
+  Descent descent;
+  descent.change = [](Task& task) { task.evaluate = {}; };
+  for (const std::string flag : {"--patience", "--keep-best"}) {
+    const std::string word = flag == "--patience" ? "--patience=2" : flag;
+    CHECK_THAT(said_by([&] { CHECK(descent.train({word}) == 2); }),
+               Contains(flag + ": this program does not validate"));
+    CHECK_THAT(said_by([&] {
+                 CHECK(descent.train({word, "--overfit-batch"}) == 2);
+               }),
+               Contains(flag));
+  }
+  CHECK(descent.train({"--quiet"}) == 0);
+  descent.change = [](Task& task) {
+    task.evaluate = [] { return Json{{"validation_error", 0.5}}; };
+  };
+  CHECK_THAT(said_by([&] {
+               CHECK(descent.train({"--quiet", "--patience=1"}) == 1);
+             }),
+             Contains("returns no validation_loss; set Task::measure to what it returns: "
+                      "{\"validation_error\":0.5}"));
+  // One that is not finite is never better.
+  descent.change = [](Task& task) {
+    task.evaluate = [] { return Json{{"validation_loss", NAN}}; };
+  };
+  CHECK_THAT(said_by([&] { CHECK(descent.train({"--patience=2"}) == 0); }),
+             Contains("epoch 2/20: ") && !Contains("epoch 3/20: "));
 }
