@@ -91,8 +91,8 @@ struct L2Options {
   int axis = -1;
   double epsilon = 1e-12;  ///< least length that counts
 };
-/// The directions of vectors along an axis: x / max(|x|, epsilon). A vector of zeros stays 0.
-/// torch's normalize.
+/// The directions of vectors along an axis: x / max(|x|, epsilon). A vector of zeros stays 0, and
+/// one whose `norm` overflows becomes 0. torch's normalize.
 ///   x: any shape but a scalar   returns: same shape
 /// Throws ShapeError for an axis that does not exist, ArgumentError unless epsilon > 0.
 /// Example: `l2_normalize(x, {.axis = 0})`

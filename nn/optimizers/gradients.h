@@ -6,7 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The norm of all gradients together: the root of the sum of all squares.
+/// The norm of all gradients together: the root of the sum of all squares. As in `norm`, the
+/// squares overflow in single precision from 1.8e19 on: the norm is then infinite.
 /// Example: `global_norm(grad(sum(net(x)), parameters(net)))`
 double global_norm(const std::vector<Tensor>& gradients);
 
@@ -14,11 +15,10 @@ double global_norm(const std::vector<Tensor>& gradients);
 // not positive.
 
 /// Scales all gradients so that their global norm is at most `limit` (Pascanu et al. 2013,
-/// algorithm 1). Returns the norm before scaling. As in PyTorch, squares overflow in single
-/// precision from 1.8e19 on: the norm is then infinite and the gradients become 0.
+/// algorithm 1), to 0 where that is infinite. Returns the norm before scaling.
 /// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_global_norm(found, 1)`
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit);
-/// Scales each gradient so that its own norm is at most `limit`.
+/// Scales each gradient so that its own norm is at most `limit`, to 0 where that is infinite.
 /// Example: `auto found = grad(sum(net(x)), parameters(net)); clip_by_norm(found, 1)`
 void clip_by_norm(std::vector<Tensor>& gradients, double limit);
 /// Clamps each element to [-limit, limit].

@@ -254,3 +254,21 @@ TEST_CASE("a query whose bias is -inf for every key gets 0 on every path", "[ops
           CHECK(distance(by_bias.gradients[i], by_mask.gradients[i]) < 1e-6);
       }
 }
+
+TEST_CASE("a NaN in the values of a hidden key reaches the result, as 0 times NaN", "[attention]") {
+  const real infinity = std::numeric_limits<real>::infinity();
+  Random random(9);
+  const Tensor q = random.normal({1, 2, 4}), k = random.normal({1, 3, 4});
+  Tensor v = random.normal({1, 3, 4});
+  v.mutable_data()[2 * 4] = std::nan("");
+  const Tensor seen({3}, {1, 1, 0}), hidden({3}, {0, 0, -infinity});
+  const auto check = [&](const AttentionOptions& options) {
+    for (const bool readable : {false, true}) {
+      const Composite choice(readable);
+      const Tensor y = attention(q, k, v, options);
+      for (Index i = 0; i < y.size(); ++i) CHECK(std::isnan(y.data()[i]) == (i % 4 == 0));
+    }
+  };
+  check({.mask = seen});
+  check({.bias = hidden});
+}

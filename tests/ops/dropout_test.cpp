@@ -1,6 +1,9 @@
 #include "tapegrad/ops/dropout.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "support/golden.h"
@@ -38,4 +41,21 @@ TEST_CASE("dropout keeps the mean and repeats for a seed", "[ops]") {
   };
   CHECK(check_gradient(f, {Random(1).normal({3, 4})}));
   CHECK(check_second_gradient(f, {Random(1).normal({3, 4})}));
+}
+
+TEST_CASE("what is not a finite number is not dropped", "[ops]") {
+  const real infinity = std::numeric_limits<real>::infinity();
+  const auto nans = [](const Tensor& y) {
+    return std::ranges::count_if(y.values(), [](real value) { return std::isnan(value); });
+  };
+  const auto check = [&] {
+    Random random(7);
+    const Tensor y = dropout(full({100}, infinity), 0.5, random);
+    CHECK(nans(y) > 0);  // infinity times 0
+    CHECK(nans(y) + std::ranges::count(y.values(), infinity) == 100);
+    CHECK(nans(dropout(full({100}, std::nan("")), 0.5, random)) == 100);
+  };
+  check();
+  const Composite readable;
+  check();
 }

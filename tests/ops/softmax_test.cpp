@@ -39,6 +39,9 @@ TEST_CASE("softmax at the extremes", "[ops]") {
   CHECK(logsumexp(Tensor({2}, {-infinity, -infinity})).item() == -infinity);
   CHECK(logsumexp(Tensor({2}, {10000, 10000})).item() == Approx(10000 + std::log(2.0)));
   CHECK(std::isnan(softmax(Tensor({2}, {-infinity, -infinity})).values()[0]));
+  const Tape tape;
+  const Tensor nothing = watch(full({2}, -infinity));
+  for (const real each : grad(logsumexp(nothing), nothing).values()) CHECK(std::isnan(each));
 }
 
 TEST_CASE("probabilities do not feel a common offset of their logits", "[ops]") {

@@ -5,6 +5,11 @@
 #include <limits>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 
@@ -28,6 +33,37 @@ TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
   accumulate(total, gradients);
   accumulate(total, gradients);
   CHECK(total[1].data()[0] == 8);
+}
+
+TEST_CASE("squares overflow where their root is beyond the greatest number's", "[nn]") {
+  const double root = std::sqrt(static_cast<double>(std::numeric_limits<real>::max()));
+  for (const double sign : {-1.0, 1.0}) {
+    std::vector<Tensor> below{full({1}, 0.99 * sign * root)}, above{full({1}, 1.01 * sign * root)};
+    CHECK(norm(below[0]).item() == Approx(0.99 * root));
+    CHECK(norm(above[0]).item() == std::numeric_limits<double>::infinity());
+    CHECK(l2_normalize(below[0]).item() == Approx(sign));
+    CHECK(l2_normalize(above[0]).item() == 0);
+    CHECK(global_norm(above) == std::numeric_limits<double>::infinity());
+    CHECK(clip_by_global_norm(below, 2) == Approx(0.99 * root));
+    CHECK(below[0].item() == Approx(2 * sign));
+    std::vector<Tensor> alone = above;
+    clip_by_norm(alone, 2);
+    CHECK(alone[0].item() == 0);
+    clip_by_global_norm(above, 2);
+    CHECK(above[0].item() == 0);
+  }
+}
+
+TEST_CASE("means over batches of different sizes are weighted to be that of all", "[nn]") {
+  const Tensor few({2}, {1, 2}), more({3}, {3, 4, 8});
+  const Parameter w(ones({}));
+  std::vector<Tensor> total;
+  for (const Tensor& batch : {few, more}) {
+    const Tape tape;
+    const double share = static_cast<double>(batch.size()) / 5;
+    accumulate(total, {grad(mean(batch * w) * share, w)});
+  }
+  CHECK(total[0].item() == Approx(3.6));  // 18 / 5
 }
 
 TEST_CASE("clipping passes on what is not a number, as PyTorch does", "[ops]") {
