@@ -47,6 +47,14 @@ TEST_CASE("a later token changes nothing before it", "[attention]") {
   }
 }
 
+TEST_CASE("sinusoidal positions enlarge the embeddings by sqrt(channels)", "[attention]") {
+  Random random(4);
+  TokenEmbedding embedding(1, 4, 1, Positions::sinusoidal, random);
+  embedding.tokens.weight.set(Tensor({1, 4}, {1, 2, 3, 4}));
+  // At position 0 both sines are 0, and both cosines are 1.
+  CHECK(sum(embedding(Indices({1, 1}, {0}))).item() == Approx(2 * 10 + 2));
+}
+
 TEST_CASE("cached decoding is full decoding", "[attention]") {
   Random random(5);
   for (const Positions positions : all_positions) {
