@@ -233,7 +233,7 @@ int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) tr
   constexpr int wrong_usage = 2;
   std::ostringstream results, diagnostics;
   const bool good = app_.exit(error, results, diagnostics) == 0;
-  write_result(results.str());
+  write_help(results.str());
   write_message(diagnostics.str());
   if (!good) return wrong_usage;
   return results_are_written() ? 0 : 1;

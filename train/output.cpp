@@ -14,6 +14,20 @@ namespace {
 
 bool results_written = true, silent = false;
 
+bool written(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::fflush(stdout) == 0;
+}
+
+// Says so the first time.
+void results_fail(int error) {
+  if (!results_written) return;
+  results_written = false;
+  write_diagnostic(
+      fmt::format("standard output: cannot write: {}; continuing, but will exit with code 1\n",
+                  std::strerror(error)));
+}
+
 }  // namespace
 
 void prepare_output() {
@@ -31,15 +45,11 @@ void write_diagnostic(std::string_view text) noexcept {
 void silence_results() { silent = true; }
 
 void write_result(std::string_view text) {
-  if (silent) return;
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written || !results_written) return;
-  const int failure = errno;
-  results_written = false;
-  write_diagnostic(
-      fmt::format("standard output: cannot write: {}; continuing, but will exit with code 1\n",
-                  std::strerror(failure)));
+  if (!silent && !written(text)) results_fail(errno);
+}
+
+void write_help(std::string_view text) {
+  if (!written(text) && errno != EPIPE) results_fail(errno);
 }
 
 bool results_are_written() { return results_written; }

@@ -20,10 +20,13 @@ void write_diagnostic(std::string_view text) noexcept;
 /// does not end a training, but the program then exits with code 1.
 /// Example: `write_result("accuracy 0.98\n")`
 void write_result(std::string_view text);
+/// Writes help to standard output. To stop reading it is no failure: `--help | head` exits with 0.
+/// Example: `write_help("Usage: mnist [FLAGS]\n")`
+void write_help(std::string_view text);
 /// From now on, write_result writes nothing: another process does.
 /// Example: `silence_results()`
 void silence_results();
-/// Whether write_result has never failed.
+/// Whether write_result and write_help have never failed.
 /// Example: `const int code = results_are_written() ? 0 : 1`
 bool results_are_written();
 

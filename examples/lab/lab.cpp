@@ -57,11 +57,11 @@ int main(int argc, char** argv) try {
   prepare_output();
   const std::string word = argc > 1 ? argv[1] : "";
   if (word == "--help" || word == "-h") {
-    write_result(usage());
+    write_help(usage());
     return finish();
   }
   if (word == "--version") {
-    write_result(fmt::format("lab of tapegrad {}\n", TAPEGRAD_VERSION));
+    write_help(fmt::format("lab of tapegrad {}\n", TAPEGRAD_VERSION));
     return finish();
   }
   const auto found = registry::experiments().find(word);

@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-from program import run, run_redirected
+from program import run, run_redirected, run_unread
 
 EXPERIMENTS = sys.argv[1:]
 del sys.argv[1:]
@@ -72,6 +72,10 @@ class Program(unittest.TestCase):
             self.assertNotEqual(whole["data"], short["data"])
             # The same bytes are tested, and fewer were counted.
             self.assertLess(whole["values"]["test"], short["values"]["test"])
+
+    def test_help_whose_reader_has_seen_enough(self):
+        for words in ("--help",), ("--version",), ("adanorm", "--help"):
+            self.assertEqual(run_unread(*words), ("", 0), words)
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         for words in (), ("--version",), ("adanorm", "--help"):

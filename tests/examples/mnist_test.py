@@ -9,7 +9,7 @@ import subprocess
 import unittest
 
 from images import QUICK, ImagesTest, write_idx
-from program import PROGRAM, interrupt_at, run, run_redirected, saved_steps, start, with_note
+from program import PROGRAM, interrupt_at, run, run_redirected, run_unread, saved_steps, start, with_note
 
 
 class Mnist(ImagesTest):
@@ -108,6 +108,10 @@ class Mnist(ImagesTest):
             if code == 0:
                 self.assertIn("test accuracy", result.stdout)
         self.assertEqual(run_redirected(">/dev/full", "--help").returncode, 1)
+
+    def test_help_whose_reader_has_seen_enough(self):
+        for flag in "--help", "--version":
+            self.assertEqual(run_unread(flag), ("", 0), flag)
 
     def test_pipes_that_nobody_reads_end_no_training(self):
         whole = self.saved("whole")

@@ -53,6 +53,15 @@ def start(*arguments, **streams):
     return subprocess.Popen([PROGRAM, *map(str, arguments)], **streams)
 
 
+def run_unread(*arguments):
+    """Diagnostics and exit code of the program where nobody reads its standard output any more."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    process = start(*arguments, stdout=theirs, stderr=subprocess.PIPE, text=True)
+    os.close(theirs)
+    return process.communicate()[1], process.returncode
+
+
 def remarks(checkpoint):
     """The metadata of a checkpoint."""
     content = checkpoint.read_bytes()
