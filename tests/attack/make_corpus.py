@@ -392,7 +392,7 @@ picture("band_not_positive", PAGE, DIAGRAMS,
         a_list([a_diagram(a_series("a", [(0, 1), (1, -2), (2, 3)], [1, 5, -9]), logarithmic=True)]))
 picture("names", PAGE, DIAGRAMS, a_list([a_diagram(a_series("<&>\"", [(1, 1)]), title=b"\x1b[0m\0\xff\xef\xbf\xbf")]))
 picture("heat_map", PAGE, HEAT_MAPS, a_list([a_heat_map(["a", "b"], ["c"], [1, -INF])]))
-picture("heat_map_greatest", SLIDE, HEAT_MAPS, a_list([a_heat_map(["a"], ["b", "c", "d"], [GREATEST, 0, -GREATEST])]))
+picture("heat_map_greatest", SLIDE, HEAT_MAPS, a_list([a_heat_map(["a"], "bcd", [GREATEST, 1e308, -GREATEST])]))
 picture("heat_map_of_nothing", SLIDE, HEAT_MAPS, a_list([a_heat_map([], [], [])]))
 picture("heat_map_without_columns", PAGE, HEAT_MAPS, a_list([a_heat_map(["a"], [], [])]))
 picture("heat_map_wide", PAGE, HEAT_MAPS, a_list([a_heat_map(["m" * 63], ["b"] * 200, [])]))
@@ -401,4 +401,5 @@ picture("lines_not_finite", PAGE, LINES, a_list([a_line([INF, 0, 0, NAN, 1, 0], 
 for name, window, ink in ("glimpses", [2, 1, 1, 1, 1], 0.5), ("glimpses_not_finite", [NAN, INF, INF, 1, 1], NAN):
     picture(name, PAGE, GLIMPSES, a_text("title") + b"".join(map(a_number, window * 2 + [ink] * 12)))
 picture("trees", PAGE, TREES, a_list([a_list([a_word("the", 2), a_word("dogs", 3), a_word("run", 0)]), a_list([])]))
+picture("tree_head_out_of_range", PAGE, TREES, a_list([a_list([a_word("run", 7)])]))
 picture("tree_of_itself", PAGE, TREES, a_list([a_list([a_word("run", 1)])]))
