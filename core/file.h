@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "tapegrad/core/real.h"
 
@@ -19,19 +20,22 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `const FileBytes file = read_file("input.txt")`
 class FileBytes {
  public:
-  /// `mapped`: whether `data` is a mapping.
-  FileBytes(std::shared_ptr<const std::byte> data, std::size_t size, bool mapped)
-      : data_(std::move(data)), size_(size), mapped_(mapped) {}
+  /// `mapped`: whether `data` is a mapping. `stored`: the size of the file itself.
+  FileBytes(std::shared_ptr<const std::byte> data, std::size_t size, bool mapped,
+            std::size_t stored)
+      : data_(std::move(data)), size_(size), stored_(stored), mapped_(mapped) {}
 
   std::span<const std::byte> bytes() const { return {data_.get(), size_}; }
   std::string_view text() const { return {reinterpret_cast<const char*>(data_.get()), size_}; }
+  /// How many bytes the file has itself: fewer than there are here if it is packed.
+  std::size_t stored_size() const { return stored_; }
   /// Gives the memory of part of a mapped file back to the system; reading it again loads it from
   /// the file.
   void release(std::span<const std::byte> part) const;
 
  private:
   std::shared_ptr<const std::byte> data_;
-  std::size_t size_;
+  std::size_t size_, stored_;
   bool mapped_;
 };
 
@@ -43,9 +47,21 @@ class FileBytes {
 FileBytes read_file(const std::filesystem::path& path,
                     std::size_t limit = std::numeric_limits<std::size_t>::max());
 
-/// The same as text, of at most 1 GiB.
+/// The same as text, of at most 1 GiB. Throws DataError for a gzipped file whose text has more than
+/// 16 MiB and more than 6.25 times its size: what is built from a text, such as the numbers of its
+/// characters, is counted as 16 bytes for each of its own.
 /// Example: `const std::string text = read_text("input.txt")`
 std::string read_text(const std::filesystem::path& path);
+
+/// Whether a file or directory has this name; also if the system does not say, as in a folder that
+/// it does not let the process into: reading it then tells why.
+/// Example: `const std::string notes = is_there("notes.txt") ? read_text("notes.txt") : ""`
+bool is_there(const std::filesystem::path& path);
+
+/// The paths in a directory, in order; none if there is no such directory, or a file in its place.
+/// Throws DataError if it cannot be read.
+/// Example: `for (const auto& path : entries_of("results")) fmt::print("{}\n", path.string())`
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& directory);
 
 /// Writes a file atomically: to a temporary file beside it, which is then renamed. Follows
 /// symlinks, and removes temporary files left by killed writers. The new file keeps the permissions
@@ -58,8 +74,8 @@ void write_file(const std::filesystem::path& path, std::span<const std::byte> by
 /// The same for a file in several parts, which need not be contiguous in memory.
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
-/// Throws the DataError that `write_file` would throw, as far as that can be known in advance:
-/// writes a temporary file beside it and removes it again. Leaves the file itself alone.
+/// Throws the DataError that `write_file` would throw, as far as that is known in advance: writes a
+/// temporary file beside it, and removes it and those of killed writers. Leaves the file alone.
 /// Example: `expect_writable("net.checkpoint")`
 void expect_writable(const std::filesystem::path& path);
 

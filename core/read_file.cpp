@@ -24,10 +24,13 @@ constexpr std::size_t chunk = std::size_t{1} << 16;  // what a pipe holds
 // A limit for pipes, whose length is unknown until they end.
 constexpr std::size_t longest_pipe = std::size_t{4} << 30;
 
+constexpr const char* no_memory = "read_file: cannot read {}: no memory for {} bytes; divide it";
+
 // A block that grows without being copied: realloc moves the pages of a large one.
 class GrowingBlock {
  public:
-  GrowingBlock() = default;
+  // path: of the file that it is for, for messages
+  explicit GrowingBlock(const std::filesystem::path& path) : path_(path) {}
   GrowingBlock(const GrowingBlock&) = delete;
   GrowingBlock& operator=(const GrowingBlock&) = delete;
   ~GrowingBlock() { std::free(data_); }
@@ -39,26 +42,31 @@ class GrowingBlock {
     return data_ + size_;
   }
   void add(std::size_t count) { size_ += count; }
-  FileBytes finish() {
+  // stored: the size of the file.
+  FileBytes finish(std::size_t stored) {
     reallocate(std::max<std::size_t>(size_, 1));
-    return {
-        {std::exchange(data_, nullptr), [](std::byte* data) { std::free(data); }}, size_, false};
+    return {{std::exchange(data_, nullptr), [](std::byte* data) { std::free(data); }},
+            size_,
+            false,
+            stored};
   }
 
  private:
   void reallocate(std::size_t capacity) {
     void* moved = std::realloc(data_, capacity);
-    expect<MemoryError>(moved != nullptr, "read_file: cannot allocate {} bytes", capacity);
+    expect<MemoryError>(moved != nullptr, no_memory, path_.string(), capacity);
     data_ = static_cast<std::byte*>(moved);
     capacity_ = capacity;
   }
 
+  const std::filesystem::path& path_;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0, capacity_ = 0;
 };
 
 void expect_within(std::size_t limit, std::uintmax_t size, const std::filesystem::path& path) {
-  expect<DataError>(size <= limit, "read_file: {} has more than {} bytes", path.string(), limit);
+  expect<DataError>(size <= limit, "read_file: {} has more than {} bytes; divide it", path.string(),
+                    limit);
 }
 
 // Whether it is an anonymous pipe, as made by `<(command)` and `command |`.
@@ -68,25 +76,25 @@ bool is_pipe_of_shell(const std::filesystem::path& path, mode_t mode) {
 }
 
 // Nothing if the file is empty or cannot be mapped.
-std::optional<FileBytes> mapped(const Descriptor& file, std::size_t size) {
+std::optional<FileBytes> mapped(const Descriptor& file, std::size_t size,
+                                const std::filesystem::path& path) {
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (data == MAP_FAILED) {
-    expect<MemoryError>(errno != ENOMEM, "read_file: cannot allocate {} bytes", size);
+    expect<MemoryError>(errno != ENOMEM, no_memory, path.string(), size);
     return std::nullopt;
   }
   const auto unmap = [size](std::byte* begin) { ::munmap(begin, size); };
-  return FileBytes({static_cast<std::byte*>(data), unmap}, size, true);
+  return FileBytes({static_cast<std::byte*>(data), unmap}, size, true, size);
 }
 
 FileBytes read_to_end(const Descriptor& file, const std::filesystem::path& path,
                       std::size_t limit) {
-  GrowingBlock block;
+  GrowingBlock block(path);
   while (true) {
     const ssize_t count = ::read(file.number(), block.next(), chunk);
     if (count < 0 && errno == EINTR) continue;
-    expect<DataError>(count >= 0, "read_file: cannot read {}: {}", path.string(),
-                      std::strerror(errno));
-    if (count == 0) return block.finish();
+    expect<DataError>(count >= 0, "read_file: cannot read {}: {}", path.string(), reason_of(errno));
+    if (count == 0) return block.finish(block.size());
     block.add(static_cast<std::size_t>(count));
     expect_within(limit, block.size(), path);
   }
@@ -95,7 +103,7 @@ FileBytes read_to_end(const Descriptor& file, const std::filesystem::path& path,
 // The bytes as stored, still packed.
 FileBytes read_packed(const std::filesystem::path& path, std::size_t limit) {
   const auto expect_done = [&](bool done) {
-    expect<DataError>(done, "read_file: cannot open {}: {}", path.string(), std::strerror(errno));
+    expect<DataError>(done, "read_file: cannot open {}: {}", path.string(), reason_of(errno));
   };
   struct stat status {};
   expect_done(::stat(path.c_str(), &status) == 0);
@@ -110,7 +118,7 @@ FileBytes read_packed(const std::filesystem::path& path, std::size_t limit) {
   const auto size = static_cast<std::uintmax_t>(status.st_size);
   expect_within(limit, size, path);
   // Files in /proc also claim to be empty.
-  if (const auto whole = mapped(file, static_cast<std::size_t>(size))) return *whole;
+  if (const auto whole = mapped(file, static_cast<std::size_t>(size), path)) return *whole;
   return read_to_end(file, path, std::min(limit, longest_pipe));
 }
 
@@ -135,7 +143,7 @@ FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::pat
   expect<MemoryError>(inflateInit2(&stream, gzip_only + MAX_WBITS) == Z_OK,
                       "read_file: out of memory while unpacking {}", path.string());
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
-  GrowingBlock block;
+  GrowingBlock block(path);
   std::size_t taken = 0;
   for (int code = Z_OK; code != Z_STREAM_END || taken < packed.size();) {
     if (code == Z_STREAM_END) {
@@ -165,7 +173,7 @@ FileBytes unpacked(std::span<const std::byte> packed, const std::filesystem::pat
     expect_within(limit, block.size(), path);
     expect_honest(packed.size(), block.size(), path);
   }
-  return block.finish();
+  return block.finish(packed.size());
 }
 
 }  // namespace
@@ -187,8 +195,31 @@ FileBytes read_file(const std::filesystem::path& path, std::size_t limit) {
   return packed;
 }
 
+bool is_there(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) || error;
+}
+
+std::vector<std::filesystem::path> entries_of(const std::filesystem::path& directory) {
+  using std::filesystem::file_type;
+  std::vector<std::filesystem::path> entries;
+  std::error_code error;
+  const file_type type = std::filesystem::status(directory, error).type();
+  if (type != file_type::directory && type != file_type::none) return entries;  // none: not known
+  error.clear();
+  for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+       entry.increment(error))
+    entries.push_back(entry->path());
+  expect<DataError>(!error, "{}: cannot read this directory: {}", directory.string(),
+                    reason_of(error.value()));
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
 std::string read_text(const std::filesystem::path& path) {
-  return std::string(read_file(path, std::size_t{1} << 30).text());
+  const FileBytes file = read_file(path, std::size_t{1} << 30);
+  Allowance(file, path.string()).take(built_per_byte * file.text().size());
+  return std::string(file.text());
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

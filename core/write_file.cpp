@@ -24,7 +24,7 @@ namespace {
 
 // Throws unless the last system call succeeded.
 void expect_done(bool done, const std::filesystem::path& path) {
-  expect<DataError>(done, "write_file: cannot write {}: {}", path.string(), std::strerror(errno));
+  expect<DataError>(done, "write_file: cannot write {}: {}", path.string(), reason_of(errno));
 }
 
 // The target of a symlink or of a chain of them. It need not exist.
@@ -254,8 +254,10 @@ void write_file(const std::filesystem::path& path,
 }
 
 void expect_writable(const std::filesystem::path& path) {
+  const Target target = target_of(path);
+  remove_stale(target.name);
   const WithoutSizeSignal quiet;
-  Temporary file(target_of(path), path);
+  Temporary file(target, path);
   constexpr std::byte some{};
   expect_done(file.write(std::span(&some, 1)) && file.flush(), path);
 }
@@ -263,7 +265,8 @@ void expect_writable(const std::filesystem::path& path) {
 void make_directory(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  expect<DataError>(!error, "{}: cannot create this directory: {}", path.string(), error.message());
+  expect<DataError>(!error, "{}: cannot create this directory: {}", path.string(),
+                    reason_of(error.value()));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -130,17 +130,17 @@ void EventFile::add(Index step, double wall_time, const Scalars& scalars) {
   };
   if (size_ == 0) {  // a link that somebody has put there meanwhile is not followed
     const Descriptor made(::open(path_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666));
-    expect_written(made.is_open(), std::strerror(errno));
+    expect_written(made.is_open(), reason_of(errno));
   } else {
     std::error_code error;
     std::filesystem::resize_file(path_, size_, error);  // what a failed write has left
-    expect_written(!error, error.message());
+    expect_written(!error, reason_of(error.value()));
   }
   errno = 0;
   std::ofstream file(path_, std::ios::binary | (size_ > 0 ? std::ios::app : std::ios::trunc));
   file << records;
   file.close();
-  expect_written(!file.fail(), std::strerror(errno));
+  expect_written(!file.fail(), reason_of(errno));
   size_ += records.size();
 }
 

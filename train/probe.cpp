@@ -116,7 +116,7 @@ std::vector<Record> read_records(const std::string& path, const char* header) {
 // The records up to a step; none if there is no such file.
 template <class Record>
 std::vector<Record> earlier_records(const std::string& path, const char* header, Index last_step) {
-  if (!std::filesystem::exists(path)) return {};
+  if (!is_there(path)) return {};
   std::vector<Record> records = read_records<Record>(path, header);
   std::erase_if(records, [&](const Record& record) { return record.step > last_step; });
   return records;

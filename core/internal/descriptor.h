@@ -3,6 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "tapegrad/core/real.h"
@@ -27,6 +30,22 @@ class Descriptor {
  private:
   int number_;
 };
+
+/// Why the system refuses a file, and what to do, for a message.
+inline std::string reason_of(int error) {
+  const std::string reason = std::strerror(error);
+  switch (error) {
+    case ENOENT:
+      return reason + "; check the name";
+    case EACCES:
+      return reason + "; let this user into its folder and to the file, or name another";
+    case ELOOP:
+      return reason + "; name the file that they should lead to";
+    case ENAMETOOLONG:
+      return reason + "; name a shorter path";
+  }
+  return reason;
+}
 
 /// The kind of a file that is not regular, for a message.
 inline const char* kind_of(mode_t mode) {

@@ -73,16 +73,16 @@ std::string TripletSets::digest() const {
 
 std::vector<Book> read_books(const std::filesystem::path& path) {
   std::vector<Book> books;
-  Index number = 0;
-  for (const std::string& line : read_lines(path)) {
-    ++number;
-    Words words = words_of(line);
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
+    Words words = lines.words(*line);
+    lines.keep(sizeof(Book));
     const bool is_title = !words.empty() && words[0].starts_with(title_mark);
     expect<DataError>(!is_title || (words.size() >= 3 && words[0] == title_mark && words[1] == ":"),
-                      "{}: line {}: it is not {} : and a title: {}", path.string(), number,
-                      title_mark, beginning(line));
+                      "{}: line {}: it is not {} : and a title: {}", path.string(), lines.number(),
+                      title_mark, beginning(*line));
     expect<DataError>(is_title || !books.empty(), "{}: line {}: a sentence before the first {}",
-                      path.string(), number, title_mark);
+                      path.string(), lines.number(), title_mark);
     std::ranges::transform(words, words.begin(), readable);
     if (is_title) {
       books.push_back({fmt::format("{}", fmt::join(words.begin() + 2, words.end(), " ")), {}});

@@ -16,13 +16,14 @@ namespace {
 
 // Adds line i of a file to the i-th image, by `lines_of`. The first file makes the images.
 void add_lines(std::vector<DescribedImage>& images, const std::filesystem::path& path,
+               const std::filesystem::path& first,
                std::vector<std::string> DescribedImage::*lines_of) {
   const std::vector<std::string> lines = read_lines(path);
   expect<DataError>(!lines.empty(), "{}: it has no lines", path.string());
   if (images.empty()) images.resize(lines.size());
   expect<DataError>(lines.size() == images.size(),
-                    "{}: it has {} lines, but the files beside it have {}", path.string(),
-                    lines.size(), images.size());
+                    "{} has {} lines, but {} has {}; each needs one for each image", path.string(),
+                    lines.size(), first.string(), images.size());
   for (std::size_t i = 0; i < lines.size(); ++i) {
     expect<DataError>(!words_of(lines[i]).empty(), "{}: line {} has no words", path.string(),
                       i + 1);
@@ -31,14 +32,15 @@ void add_lines(std::vector<DescribedImage>& images, const std::filesystem::path&
 }
 
 std::vector<DescribedImage> read_images(const std::string& directory, const std::string& part) {
+  const auto find = [&](int i, const char* language) {
+    return find_data_file(directory, "multi30k-captions",
+                          fmt::format("{}.lc.norm.tok.{}.{}", part, i, language));
+  };
+  const std::filesystem::path first = find(1, "de");
   std::vector<DescribedImage> images;
   for (int i = 1; i <= 5; ++i) {
-    const auto find = [&](const char* language) {
-      return find_data_file(directory, "multi30k-captions",
-                            fmt::format("{}.lc.norm.tok.{}.{}", part, i, language));
-    };
-    add_lines(images, find("de"), &DescribedImage::descriptions);
-    add_lines(images, find("en"), &DescribedImage::captions);
+    add_lines(images, find(i, "de"), first, &DescribedImage::descriptions);
+    add_lines(images, find(i, "en"), first, &DescribedImage::captions);
   }
   return images;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
@@ -11,7 +12,7 @@ std::filesystem::path find_data_file(const std::string& directory, const std::st
   const std::filesystem::path root(directory);
   for (const auto& path :
        {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
-    if (std::filesystem::exists(path)) return path;
+    if (is_there(path)) return path;
   throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, gzipped or not", directory,
                               folder, file, file));
 }

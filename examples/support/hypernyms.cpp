@@ -95,13 +95,14 @@ std::string Hierarchy::digest() const {
 
 std::vector<std::string> read_concepts(const std::filesystem::path& path) {
   std::vector<std::string> names;
-  for (const std::string& line : read_lines(path)) {
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
     const auto count = static_cast<Index>(names.size());
-    const std::string place = fmt::format("{}: line {}", path.string(), count + 1);
-    const auto [number, name] = fields_of(line, place);
+    const std::string place = fmt::format("{}: line {}", path.string(), lines.number());
+    const auto [number, name] = fields_of(*line, place);
     expect<DataError>(number_of(number, count + 1, place) == count && !name.empty(),
                       "{}: it is not concept {} with its name", place, count);
-    names.emplace_back(name);
+    lines.keep(memory_of(names.emplace_back(name)));
   }
   expect<DataError>(!names.empty(), "{}: it has no concepts", path.string());
   return names;
@@ -109,13 +110,16 @@ std::vector<std::string> read_concepts(const std::filesystem::path& path) {
 
 Hypernyms read_hypernyms(const std::filesystem::path& path, Index count) {
   Hypernyms pairs;
-  for (const std::string& line : read_lines(path)) {
-    const std::string place = fmt::format("{}: line {}", path.string(), pairs.size() + 1);
-    const auto [general, specific] = fields_of(line, place);
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
+    const std::string place = fmt::format("{}: line {}", path.string(), lines.number());
+    const auto [general, specific] = fields_of(*line, place);
+    lines.keep(sizeof(Hypernym));
     pairs.push_back({number_of(general, count, place), number_of(specific, count, place)});
     expect<DataError>(pairs.back().general != pairs.back().specific,
                       "{}: a concept is a kind of itself", place);
   }
+  expect<DataError>(!pairs.empty(), "{}: it has no pairs", path.string());
   return pairs;
 }
 

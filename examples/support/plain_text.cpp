@@ -1,7 +1,5 @@
 #include "support/plain_text.h"
 
-#include "tapegrad/nn/data/sentences.h"
-
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 std::string lower_case(std::string text) {
@@ -10,13 +8,17 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-std::vector<std::string> words_of_sentence(std::string_view text) {
+std::vector<std::string> words_of_sentence(std::string_view text, LineReader* lines) {
   std::vector<std::string> words;
-  for (const std::string& word : words_of(lower_case(std::string(text)))) {
+  const std::string lower = lower_case(std::string(text));
+  for (const std::string& word : lines ? lines->words(lower) : words_of(lower)) {
     const std::size_t last = word.find_last_not_of(",.;:?!");
     const std::size_t end = last == std::string::npos ? 1 : last + 1;
     words.push_back(word.substr(0, end));
-    for (const char mark : word.substr(end)) words.emplace_back(1, mark);
+    for (const char mark : word.substr(end)) {
+      if (lines) lines->keep(sizeof(std::string));
+      words.emplace_back(1, mark);
+    }
   }
   return words;
 }

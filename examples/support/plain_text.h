@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tapegrad/core/real.h"
+#include "tapegrad/nn/data/lines.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
@@ -13,6 +13,7 @@ std::string lower_case(std::string text);
 
 /// The words of a plain sentence in lower case. Marks of punctuation at the end of a word are words
 /// of their own.
-std::vector<std::string> words_of_sentence(std::string_view text);
+///   lines: of a file that has the text, where the words are counted
+std::vector<std::string> words_of_sentence(std::string_view text, LineReader* lines = nullptr);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t column_count = 5;
 
-SentencePair pair_of(std::string_view line, const std::string& file, Index number) {
+SentencePair pair_of(std::string_view line, const std::string& file, LineReader& lines) {
+  const Index number = lines.number();
   std::vector<std::string_view> fields;
   std::string_view rest = line;
   for (std::size_t tab = rest.find('\t'); tab != rest.npos && fields.size() < column_count;
@@ -27,7 +28,7 @@ SentencePair pair_of(std::string_view line, const std::string& file, Index numbe
   }
   expect<DataError>(fields.size() == column_count - 1, "{}: line {} does not have {} columns: {}",
                     file, number, column_count, beginning(std::string(line)));
-  SentencePair pair{words_of_sentence(fields[1]), words_of_sentence(fields[2]), 0};
+  SentencePair pair{words_of_sentence(fields[1], &lines), words_of_sentence(fields[2], &lines), 0};
   const std::string_view score = fields[3];
   const auto [end, error] = std::from_chars(score.data(), score.data() + score.size(), pair.score);
   expect<DataError>(error == std::errc() && end == score.data() + score.size() && pair.score >= 1 &&
@@ -86,9 +87,12 @@ std::string ProbeSets::digest() const {
 
 std::vector<SentencePair> read_pairs(const std::filesystem::path& path) {
   std::vector<SentencePair> pairs;
-  Index number = 0;
-  for (const std::string& line : read_lines(path))
-    if (++number > 1) pairs.push_back(pair_of(line, path.string(), number));
+  LineReader lines(path);
+  while (const auto line = lines.next())
+    if (lines.number() > 1) {
+      pairs.push_back(pair_of(*line, path.string(), lines));
+      lines.keep(sizeof pairs.back());
+    }
   expect<DataError>(!pairs.empty(), "{}: it has no pairs", path.string());
   return pairs;
 }

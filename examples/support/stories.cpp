@@ -171,34 +171,36 @@ std::vector<Story> read_stories(const std::filesystem::path& path, const Passage
                                 std::vector<bool>* begins) {
   std::vector<Story> stories;
   std::vector<Words> sentences;
-  Index line_number = 0;
   bool is_new = true;
-  for (const std::string& line : read_lines(path)) {
-    const StoryLine read(line, fmt::format("{}: line {}", path.string(), ++line_number));
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
+    const StoryLine read(*line, fmt::format("{}: line {}", path.string(), lines.number()));
     if (read.number == 1) {
       sentences.clear();
       is_new = true;
     }
     if (!read.is_question) {
-      sentences.push_back(words_of_sentence(read.text));
+      sentences.push_back(words_of_sentence(read.text, &lines));
+      lines.keep(sizeof sentences.back());
       continue;
     }
-    Story story{passage_of(sentences, limits), words_of_sentence(read.text), {}};
-    if (const Words answer = words_of_sentence(read.answer); !answer.empty()) {
+    Story story{passage_of(sentences, limits), words_of_sentence(read.text, &lines), {}};
+    lines.keep(sizeof story + memory_of(story.passage));
+    if (const Words answer = words_of_sentence(read.answer, &lines); !answer.empty()) {
       story.answer = answer.front();
       expect<DataError>(answer.size() == 1 && entity(story.answer) >= 0,
                         "{}: line {}: the answer is no person, thing or place: {}", path.string(),
-                        line_number, beginning(std::string(read.answer)));
+                        lines.number(), beginning(std::string(read.answer)));
     }
     expect<DataError>(!story.passage.empty(), "{}: line {}: a question without a text",
-                      path.string(), line_number);
+                      path.string(), lines.number());
     Words all = story.passage;
     all.insert(all.end(), story.question.begin(), story.question.end());
     const auto entities = static_cast<Index>(entities_of(all).size());
     expect<DataError>(
         entities <= limits.entities,
         "{}: line {}: {} persons, things and places are asked about; at most {} can be told apart",
-        path.string(), line_number, entities, limits.entities);
+        path.string(), lines.number(), entities, limits.entities);
     stories.push_back(std::move(story));
     if (begins != nullptr) begins->push_back(is_new);
     is_new = false;

@@ -9,6 +9,7 @@
 #include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/train/resume.h"
 
@@ -26,8 +27,8 @@ ParallelLines read_pair(const std::string& directory, const std::string& name,
 // The names of the tests beside a file, in order: test_2016_flickr for test_2016_flickr.de.gz.
 std::set<std::string> tests_beside(const std::filesystem::path& file, const std::string& from) {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(file.parent_path())) {
-    const std::string found = entry.path().filename();
+  for (const std::filesystem::path& path : entries_of(file.parent_path())) {
+    const std::string found = path.filename();
     const std::size_t dot = std::min(found.find('.'), found.size());
     const std::string ending = found.substr(dot);
     if (found.starts_with("test") && (ending == "." + from || ending == "." + from + ".gz"))

@@ -9,6 +9,7 @@
 #include "support/readable.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/file.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -20,13 +21,11 @@ namespace fs = std::filesystem;
 fs::path find(const fs::path& directory, const std::string& part) {
   const std::string end = fmt::format("-ud-{}.conllu", part);
   std::vector<fs::path> found;
-  for (const fs::path& folder : {directory, directory / "ud-english-ewt"}) {
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none))
-      if (const std::string name = entry.path().filename().string();
+  for (const fs::path& folder : {directory, directory / "ud-english-ewt"})
+    for (const fs::path& path : entries_of(folder))
+      if (const std::string name = path.filename().string();
           name.ends_with(end) || name.ends_with(end + ".gz"))
-        found.push_back(entry.path());
-  }
+        found.push_back(path);
   expect<DataError>(found.size() == 1, "{}: there are {} files NAME{} or NAME{}.gz, not one",
                     directory.string(), found.size(), end, end);
   return found.front();

@@ -9,6 +9,7 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/core/internal/honest_size.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -47,8 +48,8 @@ std::vector<std::size_t> upwards(const DependencyTree& tree) {
 
 class Reader {
  public:
-  Reader(std::string_view text, std::string file, const ConlluOptions& options)
-      : text_(text), file_(std::move(file)), options_(options) {}
+  Reader(const FileBytes& content, std::string file, const ConlluOptions& options)
+      : text_(content.text()), file_(std::move(file)), options_(options), left_(content, file_) {}
 
   std::vector<DependencyTree> read() {
     for (line_ = 1; !text_.empty(); ++line_) {
@@ -110,12 +111,16 @@ class Reader {
       word.head = *number;
       word.relation = parts[relation];
     }
+    left_.take(sizeof word);
+    for (const std::string* text : {&word.form, &word.upos, &word.xpos, &word.relation})
+      left_.take(memory_of(*text) - sizeof *text);
     tree_.push_back(std::move(word));
   }
 
   void end_sentence() {
     if (tree_.empty()) return;
     if (options_.trees) check_tree();
+    left_.take(sizeof tree_);
     trees_.push_back(std::move(tree_));
     tree_.clear();
   }
@@ -144,6 +149,7 @@ class Reader {
   std::string_view text_;  // what follows the current line
   std::string file_;
   ConlluOptions options_;
+  Allowance left_;
   Index line_ = 1;
   DependencyTree tree_;  // of the current sentence
   std::vector<DependencyTree> trees_;
@@ -154,7 +160,7 @@ class Reader {
 std::vector<DependencyTree> read_conllu(const std::filesystem::path& path,
                                         const ConlluOptions& options) {
   const FileBytes content = read_file(path, std::size_t{1} << 30);
-  return Reader(content.text(), path.string(), options).read();
+  return Reader(content, path.string(), options).read();
 }
 
 std::string universal_relation(const std::string& relation) {

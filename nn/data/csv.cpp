@@ -11,6 +11,7 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
+#include "tapegrad/core/internal/honest_size.h"
 #include "tapegrad/nn/data/internal/csv_fields.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -75,8 +76,8 @@ real to_number(std::string_view field, const std::string& file, Index line) {
 // The values of cells, in columns of numbers or of text.
 class Cells {
  public:
-  Cells(CsvTable& table, const CsvOptions& options, const std::string& file)
-      : missing_(options.missing), file_(file) {
+  Cells(CsvTable& table, const CsvOptions& options, const std::string& file, Allowance& left)
+      : missing_(options.missing), file_(file), left_(left) {
     table.words = options.words;
     for (auto& [name, words] : table.words) {
       const auto found = std::ranges::find(table.names, name);
@@ -113,12 +114,13 @@ class Cells {
       return found->second;
     expect<DataError>(text.may_grow, "csv: {}: line {}: {} is none of the {} words of column {}",
                       file_, line, beginning(word), text.words->size(), beginning(*text.name));
-    text.words->emplace_back(word);
+    left_.take(2 * memory_of(text.words->emplace_back(word)));  // it becomes a key as well
     return text.numbers.emplace(word, static_cast<real>(text.numbers.size())).first->second;
   }
 
   bool missing_;
   const std::string& file_;
+  Allowance& left_;
   std::map<std::size_t, Text> texts_;
 };
 
@@ -138,13 +140,15 @@ CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) 
     do table.names.emplace_back(fields.next());
     while (!fields.line_has_ended());
   }
-  Cells cells(table, options, file);
+  Allowance left(content, file);
+  Cells cells(table, options, file, left);
   std::vector<real> values;
   Index rows = 0, columns = static_cast<Index>(table.names.size());
   for (; !fields.at_end(); ++rows) {
     Index count = 0;
     do {
       const std::string_view field = fields.next();
+      left.take(sizeof(real));
       values.push_back(cells.number(field, static_cast<std::size_t>(count++), fields.line()));
     } while (!fields.line_has_ended());
     if (rows == 0 && !options.header) columns = count;

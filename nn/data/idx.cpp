@@ -57,9 +57,9 @@ Idx read_array(const std::filesystem::path& path, std::uint32_t rank) {
 
 std::filesystem::path plain_or_gzipped(const std::filesystem::path& folder, const char* name) {
   const std::filesystem::path plain = folder / name, zipped = folder / (std::string(name) + ".gz");
-  if (std::filesystem::exists(plain)) return plain;
-  expect<DataError>(std::filesystem::exists(zipped), "read_mnist: neither {} nor {} exists",
-                    plain.string(), zipped.string());
+  if (is_there(plain)) return plain;
+  expect<DataError>(is_there(zipped), "read_mnist: neither {} nor {} exists", plain.string(),
+                    zipped.string());
   return zipped;
 }
 

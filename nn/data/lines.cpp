@@ -3,21 +3,57 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+template <class Visit>
+void each_word(std::string_view line, const Visit& visit) {
+  constexpr const char* blanks = " \t\r";
+  for (std::size_t begin = line.find_first_not_of(blanks); begin != std::string_view::npos;) {
+    const std::size_t end = std::min(line.find_first_of(blanks, begin), line.size());
+    visit(line.substr(begin, end - begin));
+    begin = line.find_first_not_of(blanks, end);
+  }
+}
+
+}  // namespace
+
+LineReader::LineReader(const std::filesystem::path& path)
+    : file_(read_file(path, std::size_t{1} << 30)),
+      allowance_(file_, path.string()),
+      rest_(file_.text()) {
+  while (rest_.starts_with("\xEF\xBB\xBF")) rest_.remove_prefix(3);  // byte order marks
+}
+
+std::optional<std::string_view> LineReader::next() {
+  if (rest_.empty()) return {};
+  ++number_;
+  const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+  std::string_view line = rest_.substr(0, end);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  rest_.remove_prefix(std::min(end + 1, rest_.size()));
+  return line;
+}
+
+std::vector<std::string> LineReader::words(std::string_view text) {
+  std::vector<std::string> words;
+  each_word(text, [&](std::string_view word) { keep(memory_of(words.emplace_back(word))); });
+  return words;
+}
+
+std::vector<std::string> words_of(std::string_view line) {
+  std::vector<std::string> words;
+  each_word(line, [&](std::string_view word) { words.emplace_back(word); });
+  return words;
+}
 
 std::vector<std::string> read_lines(const std::filesystem::path& path) {
-  const FileBytes file = read_file(path, std::size_t{1} << 30);
-  std::string_view text = file.text();
-  while (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order marks
+  LineReader reader(path);
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    lines.emplace_back(line);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  while (const auto line = reader.next()) {
+    reader.keep(sizeof(std::string) + built_per_byte * line->size());
+    lines.emplace_back(*line);
   }
   return lines;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "tapegrad/core/beginning.h"
@@ -17,20 +16,12 @@ namespace {
 
 constexpr std::string_view ending = ".npy";
 
-// How many bytes the file takes itself: fewer than it has here if it is gzipped as well.
-std::size_t stored_size(const std::filesystem::path& path, const FileBytes& file) {
-  std::error_code unknown;  // for a pipe
-  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-  return unknown ? file.bytes().size() : static_cast<std::size_t>(size);
-}
-
 class Archive {
  public:
   explicit Archive(const std::filesystem::path& path)
       : path_(path.string()),
         file_(read_file(path)),
-        members_(
-            zip_members(file_.bytes(), "npz: " + path_, honest_size(stored_size(path, file_)))) {}
+        members_(zip_members(file_.bytes(), "npz: " + path_, honest_size(file_.stored_size()))) {}
 
   const std::vector<ZipMember>& members() const { return members_; }
 

@@ -6,14 +6,14 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/batches.h"
-#include "tapegrad/nn/data/lines.h"
 #include "tapegrad/nn/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-Sentence parse(std::string_view line, Index least_words, const std::string& file, Index number) {
-  Sentence sentence{-1, words_of(line)};
+Sentence parse(std::vector<std::string> words_of_line, Index least_words, const std::string& file,
+               Index number) {
+  Sentence sentence{-1, std::move(words_of_line)};
   if (!sentence.words.empty()) {
     const std::string& first = sentence.words.front();
     const auto [end, error] =
@@ -75,23 +75,14 @@ std::vector<std::string> frequent(const std::map<std::string, Index>& counts, In
 
 }  // namespace
 
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> words;
-  constexpr const char* blanks = " \t\r";
-  for (std::size_t begin = line.find_first_not_of(blanks); begin != std::string_view::npos;) {
-    const std::size_t end = std::min(line.find_first_of(blanks, begin), line.size());
-    words.emplace_back(line.substr(begin, end - begin));
-    begin = line.find_first_not_of(blanks, end);
-  }
-  return words;
-}
-
 std::vector<Sentence> read_sentences(const std::filesystem::path& path, Index least_words) {
   expect_not_negative("read_sentences", "least_words", least_words);
   std::vector<Sentence> sentences;
-  for (const std::string& line : read_lines(path))
-    sentences.push_back(
-        parse(line, least_words, path.string(), static_cast<Index>(sentences.size()) + 1));
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
+    sentences.push_back(parse(lines.words(*line), least_words, path.string(), lines.number()));
+    lines.keep(sizeof(Sentence));
+  }
   expect<DataError>(!sentences.empty(), "{}: it has no sentences", path.string());
   return sentences;
 }

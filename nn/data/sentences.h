@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/data/lines.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -17,10 +18,6 @@ struct Sentence {
   Index label;
   std::vector<std::string> words;
 };
-
-/// The words of a line, separated by blanks.
-/// Example: `words_of("the dogs run").size()`
-std::vector<std::string> words_of(std::string_view line);
 
 /// Reads a file, plain or gzipped, whose lines are a label (from 0), a blank and words separated by
 /// blanks. Bytes are kept as they are. Throws DataError, naming file and line, for a line without

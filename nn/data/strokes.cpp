@@ -76,11 +76,13 @@ class LineWriter {
 std::vector<Strokes> read_strokes(const std::filesystem::path& path) {
   const std::string file = path.string();
   std::vector<Strokes> drawings;
-  for (const std::string& line : read_lines(path)) {
+  LineReader lines(path);
+  while (const auto line = lines.next()) {
     Strokes& drawing = drawings.emplace_back();
-    const auto number = static_cast<Index>(drawings.size());
-    for (const std::string& word : words_of(line)) drawing.push_back(parse(word, file, number));
-    expect<DataError>(!drawing.empty(), "{}: line {} has no moves", file, number);
+    for (const std::string& word : lines.words(*line))
+      drawing.push_back(parse(word, file, lines.number()));
+    expect<DataError>(!drawing.empty(), "{}: line {} has no moves", file, lines.number());
+    lines.keep(sizeof drawing);
   }
   expect<DataError>(!drawings.empty(), "{}: it has no drawings", file);
   return drawings;

@@ -1,3 +1,4 @@
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <catch2/catch.hpp>
@@ -9,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "support/child.h"
 #include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
@@ -207,3 +209,47 @@ TEST_CASE("a signal does not end the reading", "[files]") {
   CHECK(signals > 0);
   ::sigaction(SIGUSR1, &before, nullptr);
 }
+
+TEST_CASE("why a file cannot be read, and what to do", "[files]") {
+  const Scratch folder;
+  fs::create_symlink(folder / "b", folder / "a");
+  fs::create_symlink(folder / "a", folder / "b");
+  const fs::path loop = folder / "a", missing = folder / "none",
+                 long_name = folder / std::string(300, 'n');
+  CHECK_THROWS_WITH(read_file(loop), Contains(loop.string()) &&
+                                         Contains("; name the file that they should lead to"));
+  CHECK_THROWS_WITH(read_file(missing), Contains(missing.string()) && Contains("; check the name"));
+  CHECK_THROWS_WITH(read_file(long_name), Contains("; name a shorter path"));
+  CHECK_THROWS_WITH(write_file(loop, Bytes()),
+                    Contains(loop.string()) && Contains("; name the file"));
+  CHECK_FALSE(is_there(missing));
+  CHECK_FALSE(is_there(folder / "none" / "x"));
+  CHECK(is_there(folder.path));
+  CHECK(is_there(loop));  // reading it says why not
+  CHECK(is_there(long_name));
+  CHECK(entries_of(folder.path) == std::vector<fs::path>{folder / "a", folder / "b"});
+  CHECK(entries_of(missing).empty());
+  write_quickly(folder / "file", {});
+  CHECK(entries_of(folder / "file").empty());
+  CHECK_THROWS_WITH(entries_of(loop), Contains(loop.string() + ": cannot read this directory: ") &&
+                                          Contains("; name"));
+  CHECK_THROWS_AS(entries_of(long_name), DataError);
+}
+
+#ifndef TAPEGRAD_SANITIZED  // sanitizers need more address space than that
+TEST_CASE("a file for which there is no memory is named", "[files][memory]") {
+  const Scratch folder;
+  write_quickly(folder / "sparse", {});
+  constexpr std::uintmax_t size = std::uintmax_t{1} << 43;  // of which the disk has nothing
+  std::error_code too_large;
+  fs::resize_file(folder / "sparse", size, too_large);
+  if (too_large) return;  // for this file system
+  const std::string message = in_child([&] {
+    const rlimit limit{std::size_t{1} << 42, std::size_t{1} << 42};
+    allowed(::setrlimit(RLIMIT_AS, &limit) == 0, "cannot limit memory");
+    read_file(folder / "sparse");
+  });
+  check_outcome(message,
+                (folder / "sparse").string() + ": no memory for 8796093022208 bytes; divide it");
+}
+#endif

@@ -206,7 +206,8 @@ TEST_CASE("damaged hierarchies are refused by line") {
            {"1\t-1\n", "line 1: it is not the number"},
            {"1\t99999999999999999999\n", "line 1: it is not the number"},
            {"1\t0x\n", "line 1: it is not the number"},
-           {"0\t0\n", "line 1: a concept is a kind of itself"}}) {
+           {"0\t0\n", "line 1: a concept is a kind of itself"},
+           {"", "it has no pairs"}}) {
     write(folder / pairs, text);
     CHECK_THROWS_WITH(reads(), Contains(pairs) && Contains(message));
   }
@@ -215,6 +216,24 @@ TEST_CASE("damaged hierarchies are refused by line") {
     write(folder / names, text);
     CHECK_THROWS_WITH(reads(), Contains(names));
   }
+}
+
+TEST_CASE("why files of captions and hierarchies cannot be read") {
+  const Scratch folder;
+  const std::string captions = "train.lc.norm.tok.", images = "train.lc.norm.tok.1.de";
+  for (int i = 1; i <= 5; ++i)
+    for (const char* language : {".de", ".en"})
+      write(folder / fmt::format("{}{}{}", captions, i, language), "a dog\na cat\n");
+  write(folder / images, "a dog\n");
+  CHECK_THROWS_WITH(
+      read_caption_sets(folder.path),  // either may be wrong
+      Contains(captions + "1.en has 2 lines, but ") && Contains(images + " has 1; each"));
+  std::filesystem::remove(folder / images);
+  std::filesystem::create_symlink(images, folder / images);
+  CHECK_THROWS_WITH(read_caption_sets(folder.path),
+                    Contains(images + ": ") && Contains("; name the file"));
+  const std::string long_name(5000, 'n');
+  CHECK_THROWS_WITH(read_wordnet_nouns(long_name), Contains("; name a shorter path"));
 }
 
 TEST_CASE("WordNet has the published counts") {

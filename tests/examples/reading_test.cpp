@@ -182,3 +182,14 @@ TEST_CASE("bAbI has the published counts") {
     CHECK(baselines.most_frequent == Approx(gives ? 0.623 : 0.349).margin(5e-4));
   }
 }
+
+TEST_CASE("a small file of stories does not fill the memory") {
+  const Scratch folder;
+  std::string text = "1";
+  for (int i = 0; i < 200; ++i) text += " a";
+  text += ".\n";
+  for (int i = 0; i < 45000; ++i) text += "2 a?\n";  // each is asked of the passage again
+  CHECK_THROWS_WITH(read_stories(written(folder, text), {.sentences = 0}),
+                    Contains("stories: its " + std::to_string(text.size()) + " bytes would take") &&
+                        Contains("divide it into several files"));
+}

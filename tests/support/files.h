@@ -10,6 +10,7 @@
 #include <fstream>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,25 @@ inline Bytes gzipped(const Bytes& bytes) {
   packed.resize(stream.total_out);
   deflateEnd(&stream);
   return packed;
+}
+
+/// A gzipped file of so many bytes and more that repeats `part`. It is much smaller.
+inline void write_repeated(const std::filesystem::path& path, const std::string& part,
+                           std::size_t bytes) {
+  std::string text;
+  while (text.size() < std::size_t{1} << 20) text += part;
+  const auto all = std::as_bytes(std::span(text));
+  const Bytes packed = gzipped({all.begin(), all.end()});
+  Bytes file;
+  for (std::size_t size = 0; size < bytes; size += text.size()) file = std::move(file) + packed;
+  write_quickly(path, file);
+}
+
+/// What readers say of a gzipped file from which they would build too much.
+inline auto too_much_of(const std::filesystem::path& path) {
+  return Catch::Matches(path.string() +
+                        ": its [0-9]+ bytes would take more than 268435456 bytes of memory; if "
+                        "you trust it, unpack it with gunzip");
 }
 
 /// A directory `folder`, a FIFO `fifo`, a socket `socket` and a symbolic `link` to the FIFO.

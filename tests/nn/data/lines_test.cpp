@@ -3,8 +3,13 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/conllu.h"
+#include "tapegrad/nn/data/csv.h"
+#include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/nn/data/strokes.h"
 
 using namespace tapegrad;
 using Catch::Contains;
@@ -50,4 +55,51 @@ TEST_CASE("parallel lines need a counterpart each", "[text]") {
                     Contains(refusal) && Contains("two.de ends after line 2"));
   const auto empty = written(folder, "empty.de", "");
   CHECK_THROWS_WITH(read_parallel_lines(empty, empty), Contains("empty.de: it has no lines"));
+}
+
+TEST_CASE("lines are read one after another", "[text]") {
+  const testing::Scratch folder;
+  LineReader lines(written(folder, "lines.txt", "a b\r\n\n c"));
+  CHECK(lines.number() == 0);
+  const auto first = lines.next(), second = lines.next(), third = lines.next();
+  CHECK(first == "a b");
+  CHECK(second == "");
+  CHECK(third == " c");
+  CHECK(lines.number() == 3);
+  CHECK_FALSE(lines.next().has_value());
+  CHECK(lines.number() == 3);
+  CHECK(lines.words(*first) == Lines{"a", "b"});
+}
+
+// Real files may take much memory for their size; these would take 20 to 100 times as much as they
+// unpack to, and thousands of times their own size.
+TEST_CASE("a small file does not become a large one in memory", "[text][files][memory]") {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  const testing::Scratch folder;
+  const auto path = folder / "bomb.gz";
+  const testing::PeakMemory peak;
+  testing::write_repeated(path, "abcdefgh", 17 * mebibyte);
+  CHECK_THROWS_WITH(read_text(path), testing::too_much_of(path));
+  testing::write_repeated(path, "\n", 9 * mebibyte);
+  CHECK_THROWS_WITH(read_lines(path), testing::too_much_of(path));
+  testing::write_repeated(path, "1 a\n", 12 * mebibyte);
+  CHECK_THROWS_WITH(read_sentences(path), testing::too_much_of(path));
+  testing::write_repeated(path, "1 a b c", 25 * mebibyte);  // one line
+  CHECK_THROWS_WITH(read_sentences(path), testing::too_much_of(path));
+  testing::write_repeated(path, "0,0,0\n", 30 * mebibyte);
+  CHECK_THROWS_WITH(read_strokes(path), testing::too_much_of(path));
+  testing::write_repeated(path, "1\ta\ta\ta\ta\t_\t0\troot\t_\t_\n\n", 48 * mebibyte);
+  CHECK_THROWS_WITH(read_conllu(path), testing::too_much_of(path));
+  testing::write_repeated(path, "1\n", 140 * mebibyte / (sizeof(real) / 4));
+  CHECK_THROWS_WITH(read_csv(path), testing::too_much_of(path));
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 1024 * mebibyte);
+}
+
+TEST_CASE("a text may unpack to 16 MiB, or take 100 times its size in memory", "[text][files]") {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  const testing::Scratch folder;
+  testing::write_repeated(folder / "text.gz", "abcdefgh", 15 * mebibyte);
+  CHECK(read_text(folder / "text.gz").size() >= 15 * mebibyte);
+  const std::string large(20 * mebibyte, 'a');  // not packed
+  CHECK(read_text(written(folder, "text", large)).size() == large.size());
 }
