@@ -8,16 +8,25 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <new>
+#include <string>
+
+#include "tapegrad/core/beginning.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 bool results_written = true, silent = false;
 
-bool written(std::string_view text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
+// Whether all has been written. A terminal obeys none of the text.
+bool write(std::string_view text, std::FILE* stream) {
+  if (::isatty(::fileno(stream)) == 0)
+    return std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  const std::string shown = printable_lines(text);
+  return std::fwrite(shown.data(), 1, shown.size(), stream) == shown.size();
 }
+
+bool written(std::string_view text) { return write(text, stdout) && std::fflush(stdout) == 0; }
 
 // Says so the first time.
 void results_fail(int error) {
@@ -39,6 +48,14 @@ void prepare_output() {
 }
 
 void write_diagnostic(std::string_view text) noexcept {
+  try {
+    write(text, stderr);
+  } catch (const std::bad_alloc&) {
+    write_on_line("out of memory\n");
+  }
+}
+
+void write_on_line(std::string_view text) noexcept {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -87,7 +87,7 @@ void Progress::step(Index done, double loss) {
   const std::size_t columns = std::max<std::size_t>(1, terminal_width()) - 1;
   const std::string drawn = bar(part, texts, columns);
   // Spaces overwrite the rest of a longer line.
-  write_diagnostic(fmt::format("\r{:<{}}", drawn, std::min(drawn_, columns)));
+  write_on_line(fmt::format("\r{:<{}}", drawn, std::min(drawn_, columns)));
   drawn_ = drawn.size();
 }
 
@@ -108,8 +108,7 @@ double Progress::monotonic() {
 }
 
 void Progress::clear() {
-  if (drawn_ > 0)
-    write_diagnostic(fmt::format("\r{:{}}\r", "", std::min(drawn_, terminal_width())));
+  if (drawn_ > 0) write_on_line(fmt::format("\r{:{}}\r", "", std::min(drawn_, terminal_width())));
   drawn_ = 0;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/grammar.h"
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
@@ -45,11 +46,15 @@ Json scores(double loss) {
 // Stops at a signal, and if the output cannot be written. Returns the text so far.
 std::string write_sample(const CharFlags& flags, const CharModel& model,
                          const Characters& characters, const Run& run) {
+  std::string held;  // the beginning of a character that is not whole yet
   std::string text = sample(flags, model, characters, [&](const std::string& piece) {
-    write_result(piece);
+    held += piece;
+    const std::size_t whole = whole_characters(held);
+    write_result(std::string_view(held).substr(0, whole));
+    held.erase(0, whole);
     return results_are_written() && !run.interrupted();
   });
-  write_result("\n");
+  write_result(held + "\n");
   if (flags.data.empty())  // of the grammar
     write_result(fmt::format("grammar: {}\n", support::to_string(score_grammar(text))));
   return text;

@@ -1,5 +1,6 @@
 """The language models over characters as their users run them: char_test.py PROGRAM [TEST...]"""
 
+import contextlib
 import gzip
 import json
 import math
@@ -7,6 +8,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import unicodedata
 import unittest
 
 from program import PROGRAM, TrainerTest, run, run_redirected, start
@@ -16,6 +18,21 @@ IS_RNN = NAME == "char_rnn"
 SIZES = (["--hidden", "12", "--embedding", "6"] if IS_RNN else ["--channels", "16", "--heads", "2"])
 SMALL = [*SIZES, "--layers", "1", "--seq-len", "8", "--batch-size", "4"]
 QUICK = [*SMALL, "--steps", "20"]
+
+
+def printable(raw):
+    """What a terminal is to show of these bytes, by Python's own tables of characters."""
+    shown = b""
+    while raw:
+        for size in 1, 2:  # the text has no longer characters
+            with contextlib.suppress(UnicodeDecodeError):
+                control = unicodedata.category(raw[:size].decode()) == "Cc" and raw[:1] not in b"\n\t"
+                break
+        else:
+            size, control = 1, 0x80 <= raw[0] < 0xa0
+        shown += b"?" if control else raw[:size]
+        raw = raw[size:]
+    return shown
 
 
 class CharModels(TrainerTest):
@@ -69,6 +86,28 @@ class CharModels(TrainerTest):
         strange = run(*self.train, "--sample", "3", "--prompt", "a?", code=1).stderr
         self.assertIn("0x3f", strange)
         self.assertIn("position 1", strange)
+
+    def test_a_terminal_obeys_no_sample(self):
+        self.text.write_bytes("a\x1b[2J\u00e9\u009b1m\u011b\t".encode() * 40)  # the last has the byte 9b as well
+        saved = self.path / "saved"
+        run(*self.train, "--save", saved)
+        sample = ["--resume", saved, *self.data_flags, "--sample", "400", "--prompt", "a", "--temperature", "9"]
+        raw = subprocess.run([PROGRAM, *sample], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+        for obeyed in b"\x1b", b"\xc2\x9b":
+            self.assertIn(obeyed, raw)
+        try:
+            ours, theirs = os.openpty()
+        except OSError as error:
+            self.skipTest(f"no pseudo-terminal: {error}")
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            process = start(*sample, stdout=theirs, stderr=subprocess.DEVNULL)
+            os.close(theirs)
+            shown = b""
+            with contextlib.suppress(OSError):  # how the end of a terminal is told
+                while part := terminal.read(65536):
+                    shown += part
+        self.assertEqual(process.wait(), 0)
+        self.assertEqual(shown.replace(b"\r\n", b"\n"), printable(raw))
 
     def test_log(self):
         log = self.path / "log"
