@@ -104,7 +104,8 @@ double found_by(const std::string& probe, const Outcome& training, Look look) {
   const double unit = probe == "r" ? 100 : 1;
   if (look == Look::first) {
     const Trace& looks = trace_of(training, "probed_" + probe);
-    expect<DataError>(looks.size() > 1, "skip_thoughts: no probe looked at a training");
+    expect_part(looks.size() > 1, training,
+                fmt::format("its trace \"probed_{}\" has one point", probe));
     return unit * looks[1].second;  // after the one before the training
   }
   const char* state = look == Look::tested ? "test" : "untrained";

@@ -42,9 +42,7 @@ Series mean_over_seeds(const Results& results, const Read& trace) {
 
 double Metric::of(const Outcome& outcome) const {
   if (outcome.diverged()) return worst;
-  const auto found = outcome.values.find(value);
-  expect<DataError>(found != outcome.values.end(), "{}: no training has such a value", value);
-  return found->second;
+  return value_of(outcome, value);
 }
 
 double Metric::advantage(double a, double b) const {

@@ -67,9 +67,6 @@ bool differ(const Results& a, const Results& b, const CurvePoint& (*point)(const
                      });
 }
 
-const CurvePoint& first_batch(const Outcome& training) { return training.curve.front(); }
-const CurvePoint& last_batch(const Outcome& training) { return training.curve.back(); }
-
 }  // namespace
 
 const std::vector<std::string> paper_norms{
@@ -105,8 +102,8 @@ std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings) {
     for (const std::string norm : {"detach", "detach_mean", "detach_variance"}) {
       const Results &whole = results.at("layer_simple"), &detached = results.at(norm);
       ++all;
-      equal += differ(detached, whole, first_batch) ? 0 : 1;
-      apart += differ(detached, whole, last_batch) ? 1 : 0;
+      equal += differ(detached, whole, first_point) ? 0 : 1;
+      apart += differ(detached, whole, last_point) ? 1 : 0;
     }
   return {{"Detached systems compute the values of layer_simple: with every seed their first batch "
            "has the same loss, bit for bit.",

@@ -21,12 +21,12 @@ Claim common_mode_claim(const std::vector<ByNorm>& settings) {
   bool holds = true;  // false also for a NaN
   for (const ByNorm& results : settings) {
     for (const Outcome& training : results.at("layer_simple").trainings) {
-      const double share = largest(training.traces.at("common"));
+      const double share = largest(trace_of(training, "common"));
       attached = std::max(attached, share);
       holds = holds && share < 1e-3;
     }
     for (const Outcome& training : results.at("detach_mean").trainings) {
-      const double share = training.traces.at("common").front().second;
+      const double share = trace_of(training, "common").front().second;
       detached = std::min(detached, share);
       holds = holds && share > 0.01;
     }

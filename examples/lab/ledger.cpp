@@ -101,16 +101,6 @@ void expect_data(const std::string& path, const Record& found, const std::string
                     path, beginning(found.data), beginning(data));
 }
 
-// What a folder contains, in order; nothing if there is no such folder.
-std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::vector<std::filesystem::path> entries;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
-    entries.push_back(entry.path());
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
 // 7 of "seed_7.json"; nothing for other files.
 std::optional<std::uint64_t> seed_of(const std::filesystem::path& file) {
   constexpr std::string_view before = "seed_", after = ".json";
@@ -140,10 +130,33 @@ bool Outcome::diverged() const {
   return !(sum(curve.size() - tenth) <= sum(0));
 }
 
+void expect_part(bool has, const Outcome& outcome, const std::string& lack) {
+  expect<DataError>(has, "{}: {}; remove it, and the training is repeated",
+                    outcome.file.empty() ? "a training" : outcome.file, lack);
+}
+
+double value_of(const Outcome& outcome, const std::string& name) {
+  const auto found = outcome.values.find(name);
+  expect_part(found != outcome.values.end(), outcome,
+              fmt::format("its values have no \"{}\"", name));
+  return found->second;
+}
+
 const Trace& trace_of(const Outcome& outcome, const std::string& name) {
   const auto found = outcome.traces.find(name);
-  expect<DataError>(found != outcome.traces.end(), "{}: no training has such a trace", name);
+  expect_part(found != outcome.traces.end() && !found->second.empty(), outcome,
+              fmt::format("its traces have no points of \"{}\"", name));
   return found->second;
+}
+
+const CurvePoint& first_point(const Outcome& outcome) {
+  expect_part(!outcome.curve.empty(), outcome, "its curve has no points");
+  return outcome.curve.front();
+}
+
+const CurvePoint& last_point(const Outcome& outcome) {
+  first_point(outcome);
+  return outcome.curve.back();
 }
 
 double mean_of_items(const Outcome& outcome) {
@@ -182,17 +195,25 @@ Record read_record(const std::string& path) {
   part("items", [](const Json& value) { return value.is_array() && are_numbers(value); });
   part("traces", are_traces);
   record.outcome = read_outcome(*file);
+  record.outcome.file = path;
   return record;
 }
 
 // JSON has no infinities; CBOR has.
 std::string to_bytes(const Outcome& outcome) {
+  Json all = json(outcome);
+  all["file"] = outcome.file;
   std::string bytes;
-  Json::to_cbor(json(outcome), bytes);
+  Json::to_cbor(all, bytes);
   return bytes;
 }
 
-Outcome from_bytes(const std::string& bytes) { return read_outcome(Json::from_cbor(bytes)); }
+Outcome from_bytes(const std::string& bytes) {
+  const Json all = Json::from_cbor(bytes);
+  Outcome outcome = read_outcome(all);
+  outcome.file = all["file"].get<std::string>();
+  return outcome;
+}
 
 Json training_configuration(const Flags& flags) {
   Json configuration = Json::object();
@@ -221,7 +242,7 @@ std::string Ledger::path(const std::string& system, std::uint64_t seed) const {
 }
 
 bool Ledger::has(const std::string& system, std::uint64_t seed) const {
-  return !runs_.empty() && std::filesystem::exists(path(system, seed));
+  return !runs_.empty() && is_there(path(system, seed));
 }
 
 Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
@@ -251,8 +272,8 @@ Records Ledger::records() const {
   Records all;
   if (runs_.empty()) return all;
   std::string data = data_;
-  for (const auto& system : sorted_entries(folder()))
-    for (const auto& file : sorted_entries(system)) {
+  for (const auto& system : entries_of(folder()))
+    for (const auto& file : entries_of(system)) {
       const std::optional<std::uint64_t> seed = seed_of(file);
       if (!seed) continue;
       Record found = read_record(file);

@@ -32,14 +32,23 @@ struct Outcome {
   std::vector<double> items = {};             ///< test items, if a verdict needs them
   std::map<std::string, Trace> traces = {};   ///< what else was measured, by name
   double seconds = 0;
+  std::string file = {};  ///< from which it was read, for messages; empty if it was not
 
   /// Whether a value is not finite or the training loss ends above its start. Compares the means of
   /// the last and the first tenth of the curve, since single batches vary.
   bool diverged() const;
 };
 
-/// Throws DataError if the outcome has no such trace.
+/// Throws DataError, naming the file of the outcome, unless it has what a claim needs of it.
+///   lack: what it does not have, in words: "its curve has no points"
+void expect_part(bool has, const Outcome& outcome, const std::string& lack);
+
+/// What claims need of an outcome, which a file may lack. All throw the DataError of `expect_part`.
+double value_of(const Outcome& outcome, const std::string& name);
+/// It has a point at least.
 const Trace& trace_of(const Outcome& outcome, const std::string& name);
+const CurvePoint& first_point(const Outcome& outcome);
+const CurvePoint& last_point(const Outcome& outcome);
 
 /// NaN without items.
 double mean_of_items(const Outcome& outcome);

@@ -24,7 +24,7 @@ std::vector<std::string> systems_of(const Matrix& matrix) {
 // How far a test value is from the mean of its items: infinitely, if there are none. Nothing is
 // said of a value that is not finite.
 double distance_from_items(const Metric& metric, const Outcome& training) {
-  const double value = training.values.at(metric.value);
+  const double value = value_of(training, metric.value);
   const double distance = std::abs(mean_of_items(training) - value);
   return std::isfinite(distance) ? distance : std::isfinite(value) ? INFINITY : 0;
 }

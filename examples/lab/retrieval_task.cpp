@@ -44,11 +44,12 @@ Validation validate_order(const Retrieval& found) {
 }
 
 // For each image the share of its captions whose rank is at most k, in percent.
-std::vector<double> recall_items(const Trace& ranks, Index images, Index k) {
+std::vector<double> recall_items(const Outcome& training, Index images, Index k) {
+  const Trace& ranks = trace_of(training, "ranks");
   const auto count = static_cast<std::size_t>(images);
-  expect<DataError>(count > 0 && !ranks.empty() && ranks.size() % count == 0,
-                    "retrieval: {} ranks are not those of the captions of {} images", ranks.size(),
-                    images);
+  expect_part(
+      count > 0 && ranks.size() % count == 0, training,
+      fmt::format("its {} ranks are not those of the captions of {} images", ranks.size(), images));
   const std::size_t of_each = ranks.size() / count;
   std::vector<double> items(static_cast<std::size_t>(images), 0);
   for (std::size_t i = 0; i < ranks.size(); ++i)
@@ -72,7 +73,7 @@ void enter_searches(Outcome& outcome, const Tensor& costs) {
   const Indices ranks = image_ranks(costs);
   for (Index i = 0; i < ranks.size(); ++i)
     outcome.traces["ranks"].emplace_back(i, static_cast<double>(ranks.data()[i]));
-  outcome.items = recall_items(outcome.traces["ranks"], costs.shape()[1], 10);
+  outcome.items = recall_items(outcome, costs.shape()[1], 10);
   outcome.values["test"] = mean_of_items(outcome);
 }
 
@@ -144,7 +145,7 @@ Metric image_recall(Index k) {
 Results with_recall_items(const Results& results, Index k) {
   Results changed = results;
   for (Outcome& training : changed.trainings)
-    training.items = recall_items(trace_of(training, "ranks"), std::ssize(training.items), k);
+    training.items = recall_items(training, std::ssize(training.items), k);
   return changed;
 }
 

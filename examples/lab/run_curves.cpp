@@ -51,7 +51,7 @@ LoggedRun read_run(const std::string& directory, const std::string& name) {
   LoggedRun run{.name = name,
                 .flags = object_in(directory + "/" + config_file),
                 .rows = logged_rows(directory),
-                .summary = std::filesystem::exists(summary) ? object_in(summary) : Json::object()};
+                .summary = is_there(summary) ? object_in(summary) : Json::object()};
   expect<DataError>(!run.rows.empty(), "{}/{}: it has no rows of a run", directory, rows_file);
   return run;
 }

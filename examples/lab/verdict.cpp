@@ -74,15 +74,15 @@ std::vector<std::pair<double, double>> validations(const Outcome& training) {
 }
 
 // The means of three successive validations, by the time at the last of them.
-std::vector<std::pair<double, double>> windows(const Results& of, const Outcome& training,
-                                               Clock clock) {
+std::vector<std::pair<double, double>> windows(const Outcome& training, Clock clock) {
   const std::vector<std::pair<double, double>> points = validations(training);
   std::vector<std::pair<double, double>> result;
-  expect<DataError>(points.size() >= 3, "{}: {} validations are too few to tell when it learns",
-                    of.system, points.size());
+  expect_part(
+      points.size() >= 3, training,
+      fmt::format("its curve has {} validations, too few to tell when it learns", points.size()));
   const double update = clock == Clock::updates
                             ? 1
-                            : training.seconds / static_cast<double>(training.curve.back().step);
+                            : training.seconds / static_cast<double>(last_point(training).step);
   for (std::size_t i = 2; i < points.size(); ++i)
     result.emplace_back(points[i].first * update,
                         (points[i - 2].second + points[i - 1].second + points[i].second) / 3);
@@ -93,8 +93,7 @@ TimesToBest times_of_seed(const Metric& metric, const Results& a, const Results&
                           std::size_t seed, Clock clock) {
   if (a.trainings[seed].diverged()) return {INFINITY, INFINITY};
   if (b.trainings[seed].diverged()) return {0, INFINITY};
-  const auto of_a = windows(a, a.trainings[seed], clock),
-             of_b = windows(b, b.trainings[seed], clock);
+  const auto of_a = windows(a.trainings[seed], clock), of_b = windows(b.trainings[seed], clock);
   const auto best = std::max_element(of_b.begin(), of_b.end(), [&](const auto& x, const auto& y) {
     return metric.advantage(y.second, x.second) > 0;
   });

@@ -1,17 +1,75 @@
-// A finished training, as the laboratory reads it again from its ledger.
+// A finished training, as the laboratory reads it again from its ledger, and what it claims of it.
 
 #include "lab/ledger.h"
 
 #include "attack.h"
+#include "lab/ba2016_claims.h"
+#include "lab/ba2016_report.h"
+#include "lab/digit_claims.h"
+#include "lab/drift_claims.h"
+#include "lab/matrix_report.h"
+#include "lab/paper_ba2016.h"
+#include "lab/paper_xu2019.h"
+#include "tapegrad/train/output.h"
 
 namespace tapegrad::attack {
+namespace {
+
+// The column of a task whose systems have all been trained to the same end.
+lab::Matrix matrix_of(const lab::PaperTask& task, const lab::Record& record) {
+  const Index seeds = task.seeds(1);
+  std::map<std::uint64_t, lab::Record> by_seed{{lab::choosing_seed, record}};
+  for (Index seed = 1; seed <= seeds; ++seed)
+    by_seed.emplace(static_cast<std::uint64_t>(seed), record);
+  lab::Records records;
+  for (const std::string& system : task.systems) records[system + "@0.001"] = by_seed;
+  return {lab::make_column(task, records, 1, seeds)};
+}
+
+// The results of the systems of Xu et al.
+lab::ByNorm results_of(const lab::Record& record) {
+  lab::ByNorm results;
+  for (const std::string& norm : lab::paper_norms)
+    results[norm] = lab::Results{norm, {record.outcome}};
+  return results;
+}
+
+void claim(const lab::Record& record) {
+  for (const lab::PaperTask& task : lab::xu2019().tasks)
+    refuses([&] {
+      lab::Report report;
+      const lab::Matrix matrix = matrix_of(task, record);
+      lab::report_matrix(report, matrix);
+      lab::claim_mechanics(report, matrix);
+    });
+  for (const lab::PaperTask& task : lab::ba2016().tasks)
+    refuses([&] {
+      lab::Report report;
+      const lab::Matrix matrix = matrix_of(task, record);
+      lab::report_ba2016(report, matrix, 0, true);
+      lab::ba2016_mechanics(matrix);
+    });
+  const lab::ByNorm results = results_of(record);
+  refuses([&] { lab::detaching_claims({results}); });
+  refuses([&] { lab::common_mode_claim({results}); });
+  refuses([&] {
+    std::vector<lab::Results> all;
+    for (const auto& [norm, each] : results) all.push_back(each);
+    lab::system_claims(all);
+  });
+}
+
+}  // namespace
 
 void attack(std::string_view input) {
+  silence_results();
   const File file(input);
-  const std::string first = lab::to_string(lab::read_record(file.path()));
+  const lab::Record record = lab::read_record(file.path());
+  const std::string first = lab::to_string(record);
   const File again(first);
   expect_property(lab::to_string(lab::read_record(again.path())) == first,
                   "a training that has been read once can be read again");
+  claim(record);
 }
 
 }  // namespace tapegrad::attack

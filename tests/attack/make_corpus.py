@@ -321,7 +321,8 @@ write("probe", "no_number", header + record.replace("0.5", "x"))
 write("probe", "step_too_large", header + "9" * 30 + record[1:])
 
 finished = {"configuration": {"steps": 20, "norms": ["layer", "rms"]}, "data": "89abcdef", "version": "0.1.0",
-            "seconds": 1.5, "values": {"loss": 0.25}, "curve": [[1, 2.5], [2, None, 0.5]], "items": [0, 1.5]}
+            "seconds": 1.5, "values": {"loss": 0.25}, "curve": [[1, 2.5], [2, None, 0.5]], "items": [0, 1.5],
+            "traces": {"ratio": [[1, 0.5]]}}
 write("ledger", "good", json.dumps(finished))
 write("ledger", "empty", "")
 write("ledger", "cut", json.dumps(finished)[:-40])
@@ -331,6 +332,24 @@ write("ledger", "step_too_large", json.dumps({**finished, "curve": [[2**63, 1]]}
 write("ledger", "number_out_of_range", json.dumps(finished).replace("0.25", "1e999"))
 write("ledger", "nested", json.dumps(finished).replace("2.5", "[" * 5000 + "]" * 5000))
 write("ledger", "not_utf8", json.dumps(finished).encode().replace(b"89ab", b"\xff\xfe"))
+# A training of which every claim of the laboratory can be made.
+trained = {**finished, "items": [0, 100],
+           "values": {name: 0.25 for name in
+                      ["test", "test_accuracy", "validation", "training_loss", "validation_loss", "largest_gradient",
+                       "frequencies", "test_divergence", "test_reconstruction"]
+                      + [f"test_{search}_{found}" for search in ["caption", "image"]
+                         for found in ["recall_1", "recall_5", "recall_10", "mean_rank"]]
+                      + [f"{state}_{probe}" for state in ["test", "untrained"]
+                         for probe in ["r", "rho", "MSE", "MR", "CR", "SUBJ", "MPQA", "MPQA_together"]]},
+           "curve": [[1, 3]] + [[step, 2, 2.5] for step in range(2, 6)],
+           "traces": {name: [[1, 0.5], [2, 0.25]] for name in
+                      ["common", "ranks", "test_error", "recall_1", "recall_5", "recall_10", "probed_r", "probed_MSE",
+                       "probed_MR", "probed_CR", "probed_SUBJ", "probed_MPQA"]}}
+write("ledger", "trained", json.dumps(trained))
+write("ledger", "no_points", json.dumps({**trained, "curve": []}))
+write("ledger", "no_points_of_traces", json.dumps({**trained, "traces": {name: [] for name in trained["traces"]}}))
+write("ledger", "no_values", json.dumps({**trained, "values": {}}))
+write("ledger", "no_items", json.dumps({**trained, "items": []}))
 
 
 # What Source in pictures.cpp makes of bytes.

@@ -95,6 +95,28 @@ TEST_CASE("a ledger lists all trainings of its experiment") {
   CHECK_THROWS_WITH(ledger(folder.path).records(), Contains("layer/seed_7.json"));
 }
 
+TEST_CASE("what a claim needs and a file lacks is refused by the name of the file") {
+  const testing::Scratch folder;
+  const std::string path = folder / "seed_1.json";
+  const auto read_again = [&](const Outcome& outcome) {
+    std::ofstream(path) << to_string({configuration, "the data", "0.1.0", outcome});
+    return from_bytes(to_bytes(read_record(path).outcome));  // as it comes from another process
+  };
+  const Outcome whole = read_again(found), empty = read_again({});
+  CHECK(value_of(whole, "loss") == 0.1);
+  CHECK(trace_of(whole, "ratio").size() == 2);
+  CHECK(first_point(whole).training == 2.5);
+  CHECK(last_point(whole).step == 3);
+  const auto refusal = [&](const std::string& lack) {
+    return Catch::Equals(path + ": " + lack + "; remove it, and the training is repeated");
+  };
+  CHECK_THROWS_WITH(value_of(empty, "loss"), refusal("its values have no \"loss\""));
+  CHECK_THROWS_WITH(trace_of(empty, "ratio"), refusal("its traces have no points of \"ratio\""));
+  CHECK_THROWS_WITH(trace_of(whole, "none"), refusal("its traces have no points of \"none\""));
+  CHECK_THROWS_WITH(first_point(empty), refusal("its curve has no points"));
+  CHECK_THROWS_WITH(last_point(empty), refusal("its curve has no points"));
+}
+
 TEST_CASE("as bytes an outcome keeps every number") {
   Outcome sent = found;
   sent.seconds = 0.1;

@@ -125,6 +125,20 @@ TEST_CASE("a ledger in which a training has other data is refused by name") {
                              "digest others of rt, not the data of rt"));
 }
 
+TEST_CASE("a training without a curve is refused by name") {
+  Written written;
+  for (const std::string& system : paper_norms) {
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) written.keep("rt", system + "@1", seed, 76, 0);
+    written.keep("rt", system + "@1", choosing_seed, 0, 99);
+  }
+  const Outcome no_curve{.values = {{"test", 76}}};
+  written.WrittenLedger::keep("rt", "detach@1", 2,
+                              to_string({Json::object(), "the data of rt", "1", no_curve}));
+  Report report;
+  CHECK_THROWS_WITH(claim_mechanics(report, written.read()),
+                    Contains("xu2019/rt/detach@1/seed_2.json: its curve has no points; remove it"));
+}
+
 TEST_CASE("the chance of heads is binomial") {
   CHECK(binomial_chance(0, 5) == Approx(1));
   CHECK(binomial_chance(5, 5) == Approx(1.0 / 32));

@@ -103,7 +103,7 @@ TEST_CASE("what seeds or items leave open is not seen") {
   CHECK_THROWS_WITH(better(of_items, even, with_items(b, {1})), Contains("4 and 1 test items"));
   CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})),
                     Contains("3 and 2 trainings"));
-  CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("no training has such a value"));
+  CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("its values have no \"accuracy\""));
 }
 
 TEST_CASE("fewer than three seeds give no more than an open verdict") {

@@ -110,7 +110,7 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
 /// The results of a system reduced to one value.
 Results with_value(Results results, const std::string& name) {
   for (Outcome& training : results.trainings)
-    training.values = {{"value", training.values.at(name)}};
+    training.values = {{"value", value_of(training, name)}};
   return results;
 }
 

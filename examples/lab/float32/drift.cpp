@@ -104,7 +104,7 @@ double over_seeds(const Results& results, const char* trace,
                   const std::function<double(const Trace&)>& number) {
   std::vector<double> values;
   for (const Outcome& training : results.trainings)
-    values.push_back(number(training.traces.at(trace)));
+    values.push_back(number(trace_of(training, trace)));
   return Spread(values).mean;
 }
 
@@ -212,7 +212,7 @@ Series over_norms(const Results& results, const std::string& trace, double (*sho
   for (std::size_t norm = 0; results.trainings[0].traces.contains(of_norm(trace, norm)); ++norm) {
     std::vector<double> values;
     for (const Outcome& training : results.trainings)
-      values.push_back(shown(training.traces.at(of_norm(trace, norm)).back().second));
+      values.push_back(shown(trace_of(training, of_norm(trace, norm)).back().second));
     const Spread spread(values);
     series.points.emplace_back(norm + 1, spread.mean);
     if (values.size() > 1) series.deviations.push_back(spread.deviation);
