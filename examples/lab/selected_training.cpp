@@ -6,25 +6,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// The values of a net at some time.
-class NetState {
- public:
-  explicit NetState(const Fields& net) {
-    for (const NamedParameter& each : net.parameters())
-      parameters_.push_back(each.parameter.value());
-    for (const NamedBuffer& each : net.buffers()) buffers_.push_back(each.buffer.value());
-  }
-  void restore(const Fields& net) const {
-    for (std::size_t i = 0; i < parameters_.size(); ++i)
-      Parameter(net.parameters()[i].parameter).set(parameters_[i]);
-    for (std::size_t i = 0; i < buffers_.size(); ++i)
-      Buffer(net.buffers()[i].buffer).set(buffers_[i]);
-  }
-
- private:
-  std::vector<Tensor> parameters_, buffers_;
-};
-
 class Updates {
  public:
   explicit Updates(const SelectedTraining& training)
@@ -81,7 +62,7 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
   outcome.values["training_loss"] = outcome.curve.back().training;
   outcome.values["validation_loss"] = *outcome.curve.back().validation;
   if (!tested) return outcome;
-  best->restore(training.net);
+  best->swap();
   training.test(outcome);
   return outcome;
 }

@@ -9,7 +9,6 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
 #include "tapegrad/train/trainer.h"
-#include "trainers/best_epoch.h"
 #include "trainers/classify_flags.h"
 
 using namespace tapegrad;
@@ -40,7 +39,7 @@ struct Classifier {
   Random random;
   Vocabulary vocabulary;
   TransformerClassifier net;
-  BestEpoch<1> best;
+  double test_accuracy = 0;
   ShuffledEpochs<SentenceBatch> batches;
 
   Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed, Cluster& c)
@@ -62,30 +61,18 @@ struct Classifier {
                          of_shard(labels));
   }
 
-  /// Evaluates on the validation set, and on the test set after the best epoch so far.
-  Json evaluate() {
-    const auto score = [&](const std::vector<Sentence>& sentences) {
-      return accuracy(cluster, net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
-    };
-    const double validation = score(sets.validation);
-    if (validation > best.validation) best = {validation, {score(sets.test)}};
-    return {{"validation_accuracy", validation}};
+  double accuracy_on(const std::vector<Sentence>& sentences) {
+    return accuracy(cluster, net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
   }
 
   Json finish() {
-    if (flags.run.overfit_batch) evaluate();  // there were no epochs
-    write_result(fmt::format(
-        "test accuracy {:.4f} after the epoch with the best validation accuracy ({:.4f})\n",
-        best.test[0], best.validation));
-    return {{"validation_accuracy", best.validation}, {"test_accuracy", best.test[0]}};
+    test_accuracy = accuracy_on(sets.test);
+    write_result(fmt::format("test accuracy {:.4f}\n", test_accuracy));
+    return {{"test_accuracy", test_accuracy}};
   }
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) best = trainer.resumed_note("best", BestEpoch<1>::parse);
     const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
-    const auto notes = [&] {
-      return std::map<std::string, std::string>{{"best", best.to_string()}};
-    };
     return trainer.train(
         {.net = fields(net),
          .steps = steps,
@@ -97,9 +84,12 @@ struct Classifier {
          .description = fmt::format(
              "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
              vocabulary.count(), parameter_count(net), steps.total, flags.batch_tokens, seed),
-         .evaluate = [&] { return evaluate(); },
-         .finish = [&](const Run&) { return finish(); },
-         .notes = notes});
+         .evaluate =
+             [&] {
+               return Json{{"validation_accuracy", accuracy_on(sets.validation)}};
+             },
+         .measure = {.metric = "validation_accuracy", .higher_is_better = true},
+         .finish = [&](const Run&) { return finish(); }});
   }
 };
 
@@ -126,7 +116,7 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
     Classifier classifier(flags, sets, seed, trainer.cluster());
     if (log) log->start();
     if (const int code = classifier.train(trainer); code != 0) return code;
-    accuracies.push_back(classifier.best.test[0]);
+    accuracies.push_back(classifier.test_accuracy);
   }
   if (!log) return 0;
   const auto [mean, deviation] = Spread(accuracies);

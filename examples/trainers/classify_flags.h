@@ -17,7 +17,7 @@ struct ClassifyFlags {
   std::uint64_t seed = 1;
   Index seeds = 1;
   OptimizerFlags optimizer{.learning_rate = 1e-3, .beta2 = 0.998};
-  RunFlags run;
+  RunFlags run{.keep_best = true};
 
   void add_to(Flags& flags);
   /// Throws CLI::ValidationError for flags that conflict.

@@ -123,6 +123,7 @@ int run_training(DrawFlags& flags) {
                        sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
                        flags.model.glimpses, parameter_count(net), steps.total, flags.batch_size),
        .evaluate = [&] { return measure("validation", sets.validation, 1); },
+       .measure = {.metric = "validation_bound"},
        .finish =
            [&](const Run&) {
              const Json found = measure("test", sets.test, 2);
@@ -142,7 +143,7 @@ int run_drawing(DrawFlags& flags) {
   expect_writable(flags.svg);
   const ImageSets sets = make_sets(flags);
   const Draw net = flags.make_net(sets);
-  load_saved_net(flags, fields(net));
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   write_picture(flags.svg, net, sets, Random(flags.seed).stream(1));
   return 0;
 }

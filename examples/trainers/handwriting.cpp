@@ -227,7 +227,7 @@ int run_writing(HandwritingFlags& flags) {
   set_threads(flags.run_flags.threads);
   expect_writable(flags.svg);
   const HandwritingNet net = flags.make_net();
-  load_saved_net(flags, fields(net));
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   const bool has_lines = !flags.reads() || !flags.data.empty();
   write_picture(flags, net, has_lines ? flags.make_sets().test : std::vector<WrittenLine>());
   return 0;

@@ -11,8 +11,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/order.h"
 #include "tapegrad/train/output.h"
-#include "trainers/best_epoch.h"
-#include "trainers/best_net.h"
+#include "trainers/saved_net.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
@@ -38,6 +37,7 @@ Json to_json(const BothRetrievals& found, const std::string& prefix) {
     results[prefix + what + "_recall_5"] = r.recall_5;
     results[prefix + what + "_recall_10"] = r.recall_10;
     results[prefix + what + "_median_rank"] = r.median;
+    results[prefix + what + "_mean_recall"] = r.mean_recall();
     results[prefix + what + "_mean_rank"] = r.mean;
   };
   add("image", found.image);
@@ -53,13 +53,11 @@ class CaptionTraining {
         data_(data),
         cluster_(cluster),
         net_(make_net(flags, data)),
-        best_net_(make_net(flags, data)),
         batches_(flags.seed, [this](Random& order) {
           return caption_pairs(data_.sets, flags_.batch_size, order);
         }) {}
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
     const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     return trainer.train(
         {.net = fields(net_),
@@ -71,13 +69,9 @@ class CaptionTraining {
              fmt::format("model: {} words, {} features, {} parameters; {} steps of {} pairs\n",
                          data_.vocabulary.count(), data_.features.count(), parameter_count(net_),
                          steps.total, flags_.batch_size),
-         .evaluate = [&] { return evaluate(); },
-         .finish = [&](const Run&) { return finish(); },
-         .carried = [&](Fields& field) { field(best_field, best_net_); },
-         .notes =
-             [&] {
-               return std::map<std::string, std::string>{{"best", best_.to_string()}};
-             }});
+         .evaluate = [&] { return to_json(search(data_.sets.validation), "validation_"); },
+         .measure = {.metric = "validation_image_mean_recall", .higher_is_better = true},
+         .finish = [&](const Run&) { return finish(); }});
   }
 
  private:
@@ -93,39 +87,26 @@ class CaptionTraining {
            (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
   }
 
-  BothRetrievals search(const OrderEmbedding& net, const std::vector<DescribedImage>& images) {
-    return BothRetrievals(all_costs(net, data_, images, cluster_));
-  }
-
-  Json evaluate() {
-    const BothRetrievals found = search(net_, data_.sets.validation);
-    if (found.image.mean_recall() > best_.validation) {
-      best_ = {found.image.mean_recall(), {}};
-      copy_weights(net_, best_net_);
-    }
-    return to_json(found, "validation_");
+  BothRetrievals search(const std::vector<DescribedImage>& images) {
+    return BothRetrievals(all_costs(net_, data_, images, cluster_));
   }
 
   Json finish() {
-    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
-    const BothRetrievals found = search(best_net_, data_.sets.test);
-    write_result(fmt::format(
-        "test set after the epoch with the best mean recall of images for validation ({:.4f}):\n{}",
-        best_.validation, to_string(found)));
+    const BothRetrievals found = search(data_.sets.test);
+    write_result(fmt::format("test set:\n{}", to_string(found)));
     return to_json(found, "test_");
   }
 
   const OrderFlags& flags_;
   const CaptionData& data_;
   Cluster& cluster_;
-  OrderEmbedding net_, best_net_;  // the second as after the best epoch
-  BestEpoch<0> best_;
+  OrderEmbedding net_;
   ShuffledEpochs<std::vector<CaptionPair>> batches_;
 };
 
 int answer(const OrderFlags& flags, const CaptionData& data) {
-  const OrderEmbedding last = make_net(flags, data), net = make_net(flags, data);
-  load_best(flags.run_flags.resume, last, net);
+  const OrderEmbedding net = make_net(flags, data);
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   std::vector<std::vector<DescriptionFeatures::Feature>> images;
   for (const DescribedImage& image : data.sets.test) images.push_back(data.features.of(image));
   const SentenceBatch query = caption_batch(data.vocabulary, {&flags.query, 1});

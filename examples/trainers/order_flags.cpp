@@ -14,7 +14,10 @@ OrderFlags::OrderFlags()
     : TrainingFlags("order_embeddings",
                     "Learns which captions describe which images, or which concepts are kinds of "
                     "which, as an order of points.",
-                    {.epochs = 13, .batch_size = 128, .optimizer = {.schedule = "constant"}}) {
+                    {.epochs = 13,
+                     .batch_size = 128,
+                     .optimizer = {.schedule = "constant"},
+                     .keep_best = true}) {
   training("--task", task, "Task: captions of images, or the hypernyms of wordnet")
       ->check(CLI::IsMember({"captions", wordnet}));
   input("--data", data, "Directory of the task's files; without it, draws data");

@@ -11,8 +11,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/order.h"
 #include "tapegrad/train/output.h"
-#include "trainers/best_epoch.h"
-#include "trainers/best_net.h"
+#include "trainers/saved_net.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
@@ -33,11 +32,9 @@ class HypernymTraining {
         count_(static_cast<Index>(hierarchy.names.size())),
         sets_(sets),
         net_(make_net(flags, count_)),
-        best_net_(make_net(flags, count_)),
         batches_(flags.seed, [this](Random& order) { return draw_epoch(order); }) {}
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
     const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     return trainer.train(
         {.net = fields(net_),
@@ -48,14 +45,13 @@ class HypernymTraining {
          .description =
              fmt::format("model: {} parameters; {} steps of {} pairs, half of them wrong\n",
                          parameter_count(net_), steps.total, 2 * flags_.batch_size),
-         .evaluate = [&] { return evaluate(); },
-         .finish = [&](const Run&) { return finish(); },
-         .project = [weight = net_.weight]() mutable { weight.set(maximum(weight.value(), 0)); },
-         .carried = [&](Fields& field) { field(best_field, best_net_); },
-         .notes =
+         .evaluate =
              [&] {
-               return std::map<std::string, std::string>{{"best", best_.to_string()}};
-             }});
+               return Json{{"validation_accuracy", threshold().accuracy}};
+             },
+         .measure = {.metric = "validation_accuracy", .higher_is_better = true},
+         .finish = [&](const Run&) { return finish(); },
+         .project = [weight = net_.weight]() mutable { weight.set(maximum(weight.value(), 0)); }});
   }
 
  private:
@@ -86,39 +82,27 @@ class HypernymTraining {
   }
 
   /// The threshold of the validation set.
-  Threshold threshold(const Embedding& net) const {
-    return best_threshold(violations(net, sets_.validation.positive),
-                          violations(net, sets_.validation.negative));
-  }
-
-  Json evaluate() {
-    const double accuracy = threshold(net_).accuracy;
-    if (accuracy > best_.validation) {
-      best_ = {accuracy, {}};
-      copy_weights(net_, best_net_);
-    }
-    return {{"validation_accuracy", accuracy}};
+  Threshold threshold() const {
+    return best_threshold(violations(net_, sets_.validation.positive),
+                          violations(net_, sets_.validation.negative));
   }
 
   Json finish() {
-    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
     const double accuracy =
-        threshold_accuracy(threshold(best_net_).bound, violations(best_net_, sets_.test.positive),
-                           violations(best_net_, sets_.test.negative));
+        threshold_accuracy(threshold().bound, violations(net_, sets_.test.positive),
+                           violations(net_, sets_.test.negative));
     write_result(fmt::format(
-        "test accuracy {:.4f} after the epoch with the best validation accuracy ({:.4f}); by what "
-        "follows from the pairs known, without learning, {:.4f}; at most {:.4f}, since {:.1f} % of "
-        "the wrong pairs hold\n",
-        accuracy, best_.validation, closure_accuracy(sets_, count_), 1 - sets_.false_negatives / 2,
+        "test accuracy {:.4f}; by what follows from the pairs known, without learning, {:.4f}; at "
+        "most {:.4f}, since {:.1f} % of the wrong pairs hold\n",
+        accuracy, closure_accuracy(sets_, count_), 1 - sets_.false_negatives / 2,
         100 * sets_.false_negatives));
-    return {{"validation_accuracy", best_.validation}, {"test_accuracy", accuracy}};
+    return {{"test_accuracy", accuracy}};
   }
 
   const OrderFlags& flags_;
   Index count_;
   const HypernymSets& sets_;
-  Embedding net_, best_net_;  // the second as after the best epoch
-  BestEpoch<0> best_;
+  Embedding net_;
   ShuffledEpochs<HypernymExamples> batches_;
 };
 
@@ -163,8 +147,8 @@ int answer(const OrderFlags& flags, const Hierarchy& hierarchy) {
     throw CLI::ValidationError("--query", fmt::format("there is no concept {} in {}",
                                                       beginning(flags.query), hierarchy.source));
   const auto count = static_cast<Index>(hierarchy.names.size());
-  const Embedding last = make_net(flags, count), net = make_net(flags, count);
-  load_best(flags.run_flags.resume, last, net);
+  const Embedding net = make_net(flags, count);
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   const Neighbours around(net, hierarchy, found - hierarchy.names.begin());
   around.write("more general:", true, 15);
   around.write("more specific:", false, 15);

@@ -11,7 +11,6 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
-#include "trainers/best_epoch.h"
 #include "trainers/saved_net.h"
 
 using namespace tapegrad;
@@ -27,7 +26,7 @@ struct ParseFlags : TrainingFlags {
 
   ParseFlags()
       : TrainingFlags("parse", "Trains a parser of dependencies, and parses sentences with it.",
-                      {.epochs = 6, .batch_size = 1024}) {
+                      {.epochs = 6, .batch_size = 1024, .keep_best = true}) {
     input("--data", data,
           "Directory of a treebank of Universal Dependencies; without it, draws sentences");
     input("--parse", parse,
@@ -73,7 +72,6 @@ struct ParserTraining {
   OracleExamples train, validation_steps;
   std::vector<NumberedSentence> validation, test;
   EpochBatches<OracleExamples> batches;
-  BestEpoch<4> best;  // UAS and LAS without punctuation, and with it
 
   ParserTraining(const ParseFlags& f, const Treebank& b, Cluster& c)
       : flags(f),
@@ -95,41 +93,32 @@ struct ParserTraining {
                          part(transitions, shard.begin, shard.end));
   }
 
-  /// Evaluates on the validation set, and on the test set after the best epoch so far.
   Json evaluate() {
     const AttachmentScore found = score(cluster, net, vocabulary, validation).without_punctuation;
-    if (found.uas() > best.validation) {
-      const auto [all, words] = score(cluster, net, vocabulary, test);
-      best = {found.uas(), {words.uas(), words.las(), all.uas(), all.las()}};
-    }
     return {{"validation_loss", mean_loss(cluster, net, validation_steps)},
             {"validation_uas", found.uas()},
             {"validation_las", found.las()}};
   }
 
   Json finish() {
-    if (flags.run_flags.overfit_batch) evaluate();  // there were no epochs
-    const auto [uas, las, uas_of_all, las_of_all] = best.test;
-    write_result(fmt::format(
-        "test UAS {:.4f}, LAS {:.4f} without punctuation, {:.4f} and {:.4f} with it, after the "
-        "epoch with the best validation UAS ({:.4f})\n",
-        uas, las, uas_of_all, las_of_all, best.validation));
-    return {{"validation_uas", best.validation},
-            {"test_uas", uas},
-            {"test_las", las},
-            {"test_uas_with_punctuation", uas_of_all},
-            {"test_las_with_punctuation", las_of_all}};
+    const auto [all, words] = score(cluster, net, vocabulary, test);
+    write_result(
+        fmt::format("test UAS {:.4f}, LAS {:.4f} without punctuation, {:.4f} and {:.4f} with it\n",
+                    words.uas(), words.las(), all.uas(), all.las()));
+    return {{"test_uas", words.uas()},
+            {"test_las", words.las()},
+            {"test_uas_with_punctuation", all.uas()},
+            {"test_las_with_punctuation", all.las()}};
   }
 
   std::map<std::string, std::string> notes() const {
-    std::map<std::string, std::string> notes{{"best", best.to_string()}};
+    std::map<std::string, std::string> notes;
     for (const auto& [name, list] : lists_of(vocabulary)) notes[name] = Json(list).dump();
     return notes;
   }
 
   /// Reads the notes of the checkpoint to resume.
-  void resume(const Trainer& trainer) {
-    best = trainer.resumed_note("best", BestEpoch<4>::parse);
+  void resume(const Trainer& trainer) const {
     for (const auto& [name, list] : lists_of(vocabulary))
       trainer.resumed_note(name, [&, wanted = Json(list)](const Json& note) {
         return note == wanted ? std::optional(true) : std::nullopt;
@@ -164,6 +153,7 @@ int run_training(ParseFlags& flags) {
        .seed = flags.seed,
        .description = parser.description(steps),
        .evaluate = [&] { return parser.evaluate(); },
+       .measure = {.metric = "validation_las", .higher_is_better = true},
        .finish = [&](const Run&) { return parser.finish(); },
        .notes = [&] { return parser.notes(); }});
 }
@@ -207,7 +197,7 @@ int run_parser(ParseFlags& flags) {
   set_threads(flags.run_flags.threads);
   const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);
   const TransitionParser net = make_net(flags, vocabulary);
-  load_saved_net(flags, fields(net));
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   std::vector<DependencyTree> trees = read_short(flags.parse);
   if (!flags.svg.empty()) expect_writable(flags.svg);
   const auto arcs = parse(net, vocabulary, numbered(vocabulary, trees));

@@ -11,8 +11,7 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
-#include "trainers/best_epoch.h"
-#include "trainers/best_net.h"
+#include "trainers/saved_net.h"
 #include "trainers/saved_words.h"
 
 using namespace tapegrad;
@@ -30,7 +29,8 @@ struct ReadFlags : TrainingFlags {
       : TrainingFlags("read", "Trains a net to answer questions about short stories.",
                       {.epochs = 11,
                        .batch_size = 64,
-                       .optimizer = {.schedule = "constant", .clip_norm = 10}}) {
+                       .optimizer = {.schedule = "constant", .clip_norm = 10},
+                       .keep_best = true}) {
     input("--data", data, "Directory with the tasks of bAbI; without it, draws stories");
     training("--story", story, "Task of --data: 1, where persons are, or 5, who gives what to whom")
         ->check(CLI::IsMember({1, 5}));
@@ -79,19 +79,16 @@ class Reading {
         cluster_(cluster),
         vocabulary_(sets.train, flags.entities()),
         net_(make_net(flags, vocabulary_)),
-        best_net_(make_net(flags, vocabulary_)),
         validation_(fixed_batches(sets.validation)),
         batches_(flags.seed, [this](Random& order) {
           return story_batches(sets_.train, vocabulary_, flags_.batch_size, order, true);
         }) {}
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) {
-      best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
+    if (trainer.resumes())
       trainer.resumed_note("words", [&](const Json& note) {
         return note == Json(vocabulary_.words()) ? std::optional(true) : std::nullopt;
       });
-    }
     const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     return trainer.train(
         {.net = fields(net_),
@@ -107,13 +104,16 @@ class Reading {
              "model: {} words, {} entities, {} parameters; {} steps of up to {} stories\n",
              vocabulary_.words().size(), vocabulary_.entities(), parameter_count(net_), steps.total,
              flags_.batch_size),
-         .evaluate = [&] { return evaluate(); },
+         .evaluate =
+             [&] {
+               return Json{{"validation_error", error_rate(net_, validation_, cluster_)}};
+             },
+         .measure = {.metric = "validation_error"},
          .finish = [&](const Run&) { return finish(); },
-         .carried = [&](Fields& field) { field(best_field, best_net_); },
          .notes =
              [&] {
                return std::map<std::string, std::string>{
-                   {"best", best_.to_string()}, {"words", Json(vocabulary_.words()).dump()}};
+                   {"words", Json(vocabulary_.words()).dump()}};
              }});
   }
 
@@ -124,30 +124,17 @@ class Reading {
     return story_batches(stories, vocabulary_, flags_.batch_size, numbers, false);
   }
 
-  Json evaluate() {
-    const double error = error_rate(net_, validation_, cluster_);
-    if (1 - error > best_.validation) {
-      best_ = {1 - error, {}};
-      copy_weights(net_, best_net_);
-    }
-    return {{"validation_error", error}};
-  }
-
   Json finish() {
-    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
-    const double error = error_rate(best_net_, fixed_batches(sets_.test), cluster_);
-    write_result(
-        fmt::format("test error {:.4f} after the epoch with the least validation error ({:.4f})\n",
-                    error, 1 - best_.validation));
-    return {{"validation_error", 1 - best_.validation}, {"test_error", error}};
+    const double error = error_rate(net_, fixed_batches(sets_.test), cluster_);
+    write_result(fmt::format("test error {:.4f}\n", error));
+    return {{"test_error", error}};
   }
 
   const ReadFlags& flags_;
   const StorySets& sets_;
   Cluster& cluster_;
   StoryVocabulary vocabulary_;
-  AttentiveReader net_, best_net_;  // the second as after the best epoch
-  BestEpoch<0> best_;
+  AttentiveReader net_;
   std::vector<StoryBatch> validation_;
   ShuffledEpochs<StoryBatch> batches_;
 };
@@ -175,7 +162,7 @@ StoryVocabulary saved_vocabulary(const ReadFlags& flags, const Trainer& trainer)
 int answer(const ReadFlags& flags, const Trainer& trainer) {
   const StoryVocabulary vocabulary = saved_vocabulary(flags, trainer);
   const AttentiveReader net = make_net(flags, vocabulary);
-  load_best(flags.run_flags.resume, make_net(flags, vocabulary), net);
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   if (!flags.svg.empty()) expect_writable(flags.svg);
   std::vector<ReadStory> answered;
   for (const Story& story : read_stories(flags.ask, flags.limits())) {

@@ -7,12 +7,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-void load_saved_net(const TrainingFlags& flags, const Fields& net) {
+void load_saved_net(const RunFlags& run, const OptimizerFlags& optimizer, const Fields& net) {
   Checkpoint saved{.net = net};
   std::optional<Ema> averages;
-  if (flags.optimizer.ema > 0) averages.emplace(parameters(net), flags.optimizer.ema);
+  // The best ones are averages already.
+  if (optimizer.ema > 0 && !run.keep_best) averages.emplace(parameters(net), optimizer.ema);
   if (averages) saved.ema = &*averages;
-  load_checkpoint(flags.run_flags.resume, saved);
+  load_checkpoint(run.resume, saved);
   if (averages) averages->swap();
 }
 

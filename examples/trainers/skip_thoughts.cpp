@@ -1,9 +1,6 @@
 // Trains skip-thought vectors (Kiros et al. 2015), as in Ba et al. 2016, section 6.3: a sentence's
 // vector tells what stands before and after it. Finds similar sentences, and judges the vectors.
 
-#include <cmath>
-#include <optional>
-
 #include "support/plain_text.h"
 #include "support/probes.h"
 #include "support/shuffled_epochs.h"
@@ -13,9 +10,8 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
-#include "trainers/best_epoch.h"
-#include "trainers/best_net.h"
 #include "trainers/query_flag.h"
+#include "trainers/saved_net.h"
 #include "trainers/saved_words.h"
 
 using namespace tapegrad;
@@ -32,7 +28,8 @@ struct SkipFlags : TrainingFlags {
                       "Learns vectors of sentences by telling what stands before and after them.",
                       {.epochs = 4,
                        .batch_size = 64,
-                       .optimizer = {.schedule = "constant", .clip_norm = 5}}) {
+                       .optimizer = {.schedule = "constant", .clip_norm = 5},
+                       .keep_best = true}) {
     input("--data", data, "Directory with the books of cbt-books; without it, draws stories");
     add_query_flag(*this, query,
                    "Show the sentences of the books that the net of --resume finds nearest to this "
@@ -71,14 +68,12 @@ class SkipTraining {
         cluster_(cluster),
         vocabulary_(vocabulary),
         net_(make_net(flags, vocabulary)),
-        best_net_(make_net(flags, vocabulary)),
         validation_(triplet_batches(sets.validation, vocabulary, flags.batch_size)),
         batches_(flags.seed, [this, &sets](Random& order) {
           return triplet_batches(sets.train, vocabulary_, flags_.batch_size, &order);
         }) {}
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) best_ = trainer.resumed_note("best", BestEpoch<0>::parse);
     const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     return trainer.train(
         {.net = fields(net_),
@@ -91,42 +86,32 @@ class SkipTraining {
          .description = fmt::format(
              "model: {} words, {} parameters; {} steps of up to {} sentences\n",
              vocabulary_.words().size(), parameter_count(net_), steps.total, flags_.batch_size),
-         .evaluate = [&] { return evaluate(); },
+         .evaluate =
+             [&] {
+               return Json{{"validation_loss", word_nll(net_, validation_, cluster_)}};
+             },
          .finish = [&](const Run&) { return finish(); },
-         .carried = [&](Fields& field) { field(best_field, best_net_); },
          .notes =
              [&] {
                return std::map<std::string, std::string>{
-                   {"best", best_.to_string()}, {"words", Json(vocabulary_.words()).dump()}};
+                   {"words", Json(vocabulary_.words()).dump()}};
              }});
   }
 
  private:
-  Json evaluate() {
-    const double loss = word_nll(net_, validation_, cluster_);
-    if (std::exp(-loss) > best_.validation) {
-      best_ = {std::exp(-loss), {}};
-      copy_weights(net_, best_net_);
-    }
-    return {{"validation_loss", loss}};
-  }
-
   Json finish() {
-    if (flags_.run_flags.overfit_batch) evaluate();  // there were no epochs
-    const double loss = word_nll(best_net_, validation_, cluster_),
-                 strange = strange_nll(best_net_, validation_, cluster_);
+    const double loss = word_nll(net_, validation_, cluster_),
+                 strange = strange_nll(net_, validation_, cluster_);
     write_result(fmt::format(
-        "after the epoch with the least validation loss: {:.4f} nats a word; {:.4f} with the "
-        "vectors of other sentences\n",
-        loss, strange));
+        "validation loss {:.4f} nats a word; {:.4f} with the vectors of other sentences\n", loss,
+        strange));
     return {{"validation_loss", loss}, {"validation_loss_of_other_vectors", strange}};
   }
 
   const SkipFlags& flags_;
   Cluster& cluster_;
   const Vocabulary& vocabulary_;
-  SkipThoughts net_, best_net_;  // the second as after the best epoch
-  BestEpoch<0> best_;            // by the geometric mean of the probabilities of words
+  SkipThoughts net_;
   std::vector<TripletBatch> validation_;
   ShuffledEpochs<TripletBatch> batches_;
 };
@@ -154,7 +139,7 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
 
 SkipThoughts load_net(const SkipFlags& flags, const Vocabulary& vocabulary) {
   SkipThoughts net = make_net(flags, vocabulary);
-  load_best(flags.run_flags.resume, make_net(flags, vocabulary), net);
+  load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   return net;
 }
 

@@ -1,8 +1,6 @@
 // Trains a Transformer to translate, as in Xu et al. 2019, section 2.2, and translates with it.
 
 #include <algorithm>
-#include <limits>
-#include <optional>
 
 #include "support/shuffled_epochs.h"
 #include "support/translation.h"
@@ -11,7 +9,6 @@
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
-#include "trainers/best_net.h"
 #include "trainers/translate_flags.h"
 #include "trainers/translate_lines.h"
 
@@ -19,20 +16,6 @@ using namespace tapegrad;
 using namespace tapegrad::support;
 
 namespace {
-
-/// What the epoch with the lowest validation loss has reached.
-struct Best {
-  double loss = std::numeric_limits<double>::max(), bleu = 0;
-
-  std::string to_string() const { return Json({loss, bleu}).dump(); }
-  static std::optional<Best> parse(const Json& note) {
-    if (!note.is_array() || note.size() != 2 || !note[0].is_number() || !note[1].is_number())
-      return {};
-    const Best best{note[0].get<double>(), note[1].get<double>()};
-    if (!(best.loss >= 0) || !(best.bleu >= 0) || best.bleu > 100.001) return {};
-    return best;
-  }
-};
 
 /// A net in training.
 class Translation {
@@ -46,7 +29,6 @@ class Translation {
         train_(sets.train, subwords),
         validation_(pair_batches({sets.validation, subwords}, flags.batch_tokens)),
         net_(make_translator(flags, subwords)),
-        best_net_(make_translator(flags, subwords)),
         batches_(flags.seed, [this](Random& order) {
           return pair_batches(train_, flags_.batch_tokens, &order);
         }) {
@@ -60,11 +42,9 @@ class Translation {
   }
 
   int train(const Trainer& trainer) {
-    if (trainer.resumes()) best_ = trainer.resumed_note("best", Best::parse);
     const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     const auto notes = [&] {
-      return std::map<std::string, std::string>{{"best", best_.to_string()},
-                                                {"subwords", Json(subwords_.pieces()).dump()}};
+      return std::map<std::string, std::string>{{"subwords", Json(subwords_.pieces()).dump()}};
     };
     return trainer.train(
         {.net = fields(net_),
@@ -80,7 +60,6 @@ class Translation {
              flags_.seed),
          .evaluate = [&] { return evaluate(); },
          .finish = [&](const Run&) { return finish(); },
-         .carried = [&](Fields& field) { field(best_field, best_net_); },
          .notes = notes});
   }
 
@@ -98,21 +77,14 @@ class Translation {
   Json evaluate() {
     const double loss = translation_loss(net_, validation_, flags_.label_smoothing, cluster_);
     const double bleu = translation_bleu(net_, subwords_, sets_.validation, 1, cluster_);
-    if (loss < best_.loss) {
-      best_ = {loss, bleu};
-      copy_weights(net_, best_net_);
-    }
     return {{"validation_loss", loss}, {"validation_bleu", bleu}};
   }
 
   Json finish() {
-    if (flags_.run.overfit_batch) evaluate();  // there were no epochs
-    Json results{{"validation_loss", best_.loss}, {"validation_bleu", best_.bleu}};
-    write_result(
-        fmt::format("after the epoch with the lowest validation loss ({:.4f}), by a beam of {}:\n",
-                    best_.loss, flags_.beam));
+    Json results;
+    write_result(fmt::format("by a beam of {}:\n", flags_.beam));
     for (const auto& [name, lines] : sets_.tests) {
-      const double bleu = translation_bleu(best_net_, subwords_, lines, flags_.beam, cluster_);
+      const double bleu = translation_bleu(net_, subwords_, lines, flags_.beam, cluster_);
       write_result(fmt::format("{}: {:.2f} BLEU on {} sentences\n", name, bleu, lines.count()));
       results["bleu_" + name] = bleu;
     }
@@ -120,8 +92,8 @@ class Translation {
       AttentionPicture picture;
       const std::span<const std::string> first(sets_.tests.front().lines.source);
       for (const std::string& line : first.first(std::min(first.size(), AttentionPicture::most)))
-        picture.add(line, translate(best_net_, subwords_, {&line, 1}, flags_.beam).front());
-      picture.write(flags_.attention, best_net_, subwords_);
+        picture.add(line, translate(net_, subwords_, {&line, 1}, flags_.beam).front());
+      picture.write(flags_.attention, net_, subwords_);
     }
     return results;
   }
@@ -132,8 +104,7 @@ class Translation {
   Cluster& cluster_;
   EncodedPairs train_;
   std::vector<PairBatch> validation_;
-  Translator net_, best_net_;  // the second as after the best epoch
-  Best best_;
+  Translator net_;
   ShuffledEpochs<PairBatch> batches_;
 };
 

@@ -32,7 +32,7 @@ struct TranslateFlags {
                            .warmup = 300,
                            .beta2 = 0.98,
                            .weight_decay = 1e-4};
-  RunFlags run;
+  RunFlags run{.keep_best = true};
   Index beam = 5;
   std::string translate;
   std::string attention;

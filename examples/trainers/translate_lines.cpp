@@ -10,7 +10,7 @@
 #include "tapegrad/core/file.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/train/output.h"
-#include "trainers/best_net.h"
+#include "trainers/saved_net.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
@@ -38,7 +38,7 @@ struct SavedTranslator {
 
   SavedTranslator(const TranslateFlags& flags, const Trainer& trainer)
       : subwords(saved_subwords(trainer)), net(make_translator(flags, subwords)) {
-    load_best(flags.run.resume, make_translator(flags, subwords), net);
+    load_saved_net(flags.run, flags.optimizer, fields(net));
   }
 };
 

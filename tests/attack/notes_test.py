@@ -11,7 +11,7 @@ from trainers import DROPOUT, SIZES, duration, write_data
 
 TEXTS = ["", "0", "-1", "2", "0.5", "1e999", "nan", "inf", "9223372036854775807", "9223372036854775808",
          "18446744073709551616", "foo", '"foo"', "null", "true", "{}", "[]", "[1, ", "[1, 2]", "[0.5, -1]", "[-1, 0]",
-         "[1, 0.5]", "[1e300, 1e300]", '["a", "b"]', "x" * 100_000, "[" * 100_000]
+         "[1, 0.5]", "[1, 2, 0.5]", "[1, 99, 0]", "[1e300, 1e300]", '["a", "b"]', "x" * 100_000, "[" * 100_000]
 NO_TEXTS = [None, 5, {}, ["foo"]]  # the format has texts only
 
 # The other notes, beside those with the values of flags, and which of TEXTS they may hold.
@@ -24,7 +24,7 @@ ALLOWED = {
     "random.order.seed": NUMBERS | {"9223372036854775808"},
     "random.order.position": NUMBERS | {"9223372036854775808"},
     "note.epoch_loss": set(),
-    "note.best": {"[-1, 0]", "[1, 0.5]", "[1, 2]"},
+    "note.best_validation": set(),
     "note.data": set(),
     "note.instruction_set": set(),
     "note.memory": {"0", "2"},  # of another --model

@@ -103,7 +103,7 @@ class Classify(TrainerTest):
         self.check_dry_run()
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation")
 
     def test_save_every(self):
         train = [*SMALL, "--task", "trec", *self.data_flags, "--epochs", "60"]

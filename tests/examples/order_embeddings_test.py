@@ -108,7 +108,7 @@ class OrderEmbeddings(TrainerTest):
         checkpoint = self.path / "saved"
         train = self.nouns()
         text = run(*train, "--epochs", "60", "--save", checkpoint).stdout
-        self.assertGreater(float(re.search(r"test accuracy ([\d.]+) ", text)[1]), 0.6)  # of few pairs
+        self.assertGreater(float(re.search(r"test accuracy ([\d.]+);", text)[1]), 0.6)  # of few pairs
         found = run(*train[:4], "--resume", checkpoint, "--query", "thing_100.n.01").stdout
         self.assertRegex(found, r"more general:\n  .*cost 0\.\d+  holds\n")
         self.assertIn("more specific:\n", found)
@@ -135,7 +135,7 @@ class OrderEmbeddings(TrainerTest):
         self.check_extension("--epochs", 2, 4)
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation")
 
     def test_draws_data_without_data(self):
         self.assertIn("drawn by this program", run("--epochs", "1", "--hidden", "16").stdout)

@@ -107,7 +107,7 @@ class Parse(TrainerTest):
             self.assertLessEqual(summary[las], summary[uas])
         self.assertIn(f"test UAS {summary['test_uas']:.4f}, LAS {summary['test_las']:.4f} without", result.stdout)
         rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
-        self.assertEqual(max(row.get("validation_uas", 0) for row in rows), summary["validation_uas"])
+        self.assertEqual(max(row.get("validation_las", 0) for row in rows), summary["best_validation_las"])
         self.assertLess(rows[-1]["validation_loss"], 0.1)
         self.assertGreater(rows[-1]["validation_las"], 0.98)
 
@@ -201,7 +201,7 @@ class Parse(TrainerTest):
         self.check_extension("--epochs", 2, 4)
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best", "words", "tags", "relations")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation", "words", "tags", "relations")
 
     def test_draws_sentences_without_data(self):
         small = ["--embedding", "8", "--hidden", "32", "--batch-size", "128", "--lr", "3e-3", "--epochs", "2"]

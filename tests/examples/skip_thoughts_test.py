@@ -151,7 +151,7 @@ class SkipThoughts(TrainerTest):
         self.check_extension("--epochs", 2, 4)
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best", "words")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation", "words")
 
     def test_draws_stories_without_data(self):
         self.assertIn("stories drawn by this program", run("--hidden", "8", "--epochs", "1").stdout)

@@ -144,13 +144,15 @@ class Translate(TrainerTest):
         losses = [row["validation_loss"] for row in map(json.loads, (log / "metrics.jsonl").read_text().splitlines())
                   if "validation_loss" in row]
         short, by_short = saved_after(losses.index(min(losses)) + 1)
-        names = [name for name in long if "carried.best." + name in long]
+        names = [name for name in long if "resume." + name in long]
         self.assertGreater(len(names), 10)
         for name in names:
-            self.assertEqual(last[name], last["carried.best." + name])
-            self.assertEqual(last[name], long[name])
-            self.assertEqual(short[name], long["carried.best." + name])
-            self.assertNotEqual(long[name], long["carried.best." + name])
+            self.assertEqual(last[name], last["resume." + name])
+            self.assertEqual(last[name], long["resume." + name])
+            self.assertEqual(short[name], long[name])
+            self.assertNotEqual(long[name], long["resume." + name])
+        without = tensors(self.saved("saved", *flags, "--epochs", 12, "--keep-best=false"))
+        self.assertEqual({name: without[name] for name in names}, {name: long["resume." + name] for name in names})
         self.assertEqual(by_best, by_short)
         self.assertNotEqual(by_best, by_last)
 
@@ -194,7 +196,7 @@ class Translate(TrainerTest):
         self.check_dry_run()
 
     def test_damaged_notes(self):
-        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best")
+        self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation")
 
     def test_draws_languages_without_data(self):
         result = run("--epochs", "1", *SMALL, "--batch-tokens", "2048", "--dry-run")
