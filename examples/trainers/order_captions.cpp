@@ -33,9 +33,9 @@ std::string to_string(const BothRetrievals& found) {
 Json to_json(const BothRetrievals& found, const std::string& prefix) {
   Json results;
   const auto add = [&](const std::string& what, const Retrieval& r) {
-    results[prefix + what + "_recall_1"] = r.recall_1;
-    results[prefix + what + "_recall_5"] = r.recall_5;
-    results[prefix + what + "_recall_10"] = r.recall_10;
+    results[prefix + what + "_R@1"] = r.recall_1;
+    results[prefix + what + "_R@5"] = r.recall_5;
+    results[prefix + what + "_R@10"] = r.recall_10;
     results[prefix + what + "_median_rank"] = r.median;
     results[prefix + what + "_mean_recall"] = r.mean_recall();
     results[prefix + what + "_mean_rank"] = r.mean;

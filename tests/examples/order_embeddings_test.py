@@ -87,12 +87,12 @@ class OrderEmbeddings(TrainerTest):
         checkpoint = self.path / "saved"
         text = run(*self.train, "--epochs", "40", "--log-dir", log, "--save", checkpoint).stdout
         summary = json.loads((log / "summary.json").read_text())
-        self.assertGreater(summary["test_image_recall_5"], 0.7)   # several images fit a caption
-        self.assertGreater(summary["test_caption_recall_10"], 0.8)
-        self.assertIn(f"images by captions: R@1 {100 * summary['test_image_recall_1']:.1f}", text)
+        self.assertGreater(summary["test_image_R@5"], 0.7)   # several images fit a caption
+        self.assertGreater(summary["test_caption_R@10"], 0.8)
+        self.assertIn(f"images by captions: R@1 {100 * summary['test_image_R@1']:.1f}", text)
         self.assertIn("R@1 0.0", text)  # by shared words: there is none but the full stop
         rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
-        self.assertGreater(rows[-1]["validation_image_recall_10"], rows[0].get("validation_image_recall_10", 0))
+        self.assertGreater(rows[-1]["validation_image_R@10"], rows[0].get("validation_image_R@10", 0))
 
         found = run(*self.data_flags, "--resume", checkpoint, "--query", "a dog and a cat .").stdout
         self.assertEqual(len(re.findall(r"^\d\. image \d+, cost \d", found, re.M)), 5)
