@@ -6,7 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How a model encodes the positions of tokens.
+/// How a model encodes the positions of tokens. Learned ones end at the `length` of the model. The
+/// others have no end, but a net may be much worse at positions beyond those of its training.
 /// Example: `TransformerLm(10, random, {.positions = Positions::rotary})(ids)`
 enum class Positions { none, learned, sinusoidal, rotary, alibi };
 

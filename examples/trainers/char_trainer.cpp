@@ -43,6 +43,16 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
+// Says so if a sample is longer than what the model can remember.
+void tell_of_context(const CharFlags& flags, const CharModel& model) {
+  const Index length = static_cast<Index>(flags.prompt.size()) + flags.sample - 1;
+  if (model.context > 0 && length > model.context)
+    write_diagnostic(
+        fmt::format("sample: longer than --seq-len {0}, the length of training: each next "
+                    "character follows from the last {0} at most\n",
+                    model.context));
+}
+
 // Stops at a signal, and if the output cannot be written. Returns the text so far.
 std::string write_sample(const CharFlags& flags, const CharModel& model,
                          const Characters& characters, const Run& run) {
@@ -82,7 +92,10 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
                              loss / std::log(2.0)));
     Json results = scores(loss);
     results["tokens_per_second"] = tokens;
-    if (flags.sample > 0) results["sample"] = write_sample(flags, model, characters, run);
+    if (flags.sample > 0) {
+      if (!flags.run.quiet && trainer.cluster().is_first()) tell_of_context(flags, model);
+      results["sample"] = write_sample(flags, model, characters, run);
+    }
     return results;
   };
   return trainer.train(

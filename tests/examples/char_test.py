@@ -226,6 +226,26 @@ class CharModels(TrainerTest):
         self.assertEqual(greedy, sample("--top-k", "1", "--temperature", "3"))
         self.assertNotEqual(text, greedy)
 
+    def test_a_sample_longer_than_what_the_net_was_trained_at(self):
+        self.saved("net")
+        resume = [*self.data_flags, "--resume", self.path / "net", "--prompt", "ab"]
+        told = "sample: longer than --seq-len 8, the length of training: each next character follows from the last 8 at most\n"
+        self.assertEqual(run(*resume, "--sample", "60").stderr.count(told), 0 if IS_RNN else 1)
+        # The last character is not read.
+        for few, count in ("7", 0), ("8", 0 if IS_RNN else 1):
+            self.assertEqual(run(*resume, "--sample", few).stderr.count("sample"), count)
+        self.assertEqual(run(*resume, "--sample", "60", "--quiet").stderr, "")
+
+    @unittest.skipIf(IS_RNN, "a flag of Transformers")
+    def test_a_sample_forgets_what_is_beyond_the_length_of_training(self):
+        resume = [*self.data_flags, "--resume", self.path / "net", "--sample", "60"]
+        for positions in "learned", "rotary", "sinusoidal", "alibi":
+            self.saved("net", "--positions", positions)
+            texts = [run(*resume, "--prompt", prompt).stdout.split("bits\n", 1)[1] for prompt in ("abcd efgh", "efgh")]
+            self.assertEqual(*[text[text.index("efgh"):] for text in texts])
+        self.saved("net", "--model", "transformer_xl")  # it has a memory
+        self.assertNotIn("sample", run(*resume, "--prompt", "ab").stderr)
+
     def test_a_sample_ends_at_a_signal_and_where_nobody_reads(self):
         self.saved("net")
         resume = [*self.data_flags, "--resume", self.path / "net", "--prompt", "ab", "--sample", "1000000000"]
