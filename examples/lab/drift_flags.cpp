@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lab/char_models.h"
+#include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/train.h"
 
@@ -36,7 +37,8 @@ void DriftFlags::add_to(Flags& flags) {
       ->check(positive());
   comparison.add_to(flags, 1);
   flags.input("--text", text, "Text file for the task text");
-  flags.input("--data", images, "Directory of MNIST's four files; without it, draws digits")
+  flags
+      .input("--data", images, support::data_help("MNIST", "mnist/") + "; without it, draws digits")
       ->envname("TAPEGRAD_MNIST");
   flags.setting("--quiet", quiet, "No progress on standard error");
 }

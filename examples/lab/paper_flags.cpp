@@ -1,5 +1,7 @@
 #include "lab/paper_flags.h"
 
+#include "support/data_files.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void PaperFlags::add_to(Flags& flags, const std::string& kind,
@@ -11,7 +13,8 @@ void PaperFlags::add_to(Flags& flags, const std::string& kind,
   flags.setting("--only", only, fmt::format("Train and show the systems of one {} only", kind))
       ->check(CLI::IsMember(parts));
   flags.input("--data", data,
-              "Directory with the data sets in folders; without it, the program draws its own");
+              support::data_help("the data sets", "a folder for each") +
+                  ", named in docs/programs.md; without it, the program draws its own");
   flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
   training.comparison.add_to(flags, 1);
   flags.setting("--quiet", training.quiet, "No progress on standard error");

@@ -7,14 +7,31 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-std::filesystem::path find_data_file(const std::string& directory, const std::string& folder,
-                                     const std::string& file) {
-  const std::filesystem::path root(directory);
-  for (const auto& path :
-       {root / folder / (file + ".gz"), root / folder / file, root / (file + ".gz"), root / file})
-    if (is_there(path)) return path;
-  throw DataError(fmt::format("{}: there is neither {}/{}.gz nor {}.gz, gzipped or not", directory,
-                              folder, file, file));
+namespace fs = std::filesystem;
+
+std::string data_help(const std::string& set, const std::string& folders) {
+  return fmt::format("Folder of {}, or one with {} in it", set, folders);
+}
+
+std::array<fs::path, 2> data_folders(const std::string& directory, const std::string& name) {
+  return {fs::path(directory) / name, directory};
+}
+
+std::optional<fs::path> look_for_data_file(const std::string& directory, const std::string& name,
+                                           const std::string& file) {
+  for (const fs::path& folder : data_folders(directory, name))
+    for (const fs::path& path : {folder / (file + ".gz"), folder / file})
+      if (is_there(path)) return path;
+  return std::nullopt;
+}
+
+fs::path find_data_file(const std::string& directory, const std::string& name,
+                        const std::string& file) {
+  if (const std::optional<fs::path> found = look_for_data_file(directory, name, file))
+    return *found;
+  const auto [own, given] = data_folders(directory, name);
+  throw DataError(fmt::format("{} is neither in {} nor in {}, gzipped or not", file, own.string(),
+                              given.string()));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

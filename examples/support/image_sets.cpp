@@ -53,7 +53,8 @@ std::string ImageSets::test_digest() const {
 }
 
 ImageSets read_image_sets(const std::string& directory) {
-  auto [train, test] = read_mnist(directory);
+  const auto folder = find_data_file(directory, "mnist", "train-images-idx3-ubyte").parent_path();
+  auto [train, test] = read_mnist(folder);
   expect<DataError>(
       train.count() >= 12 && test.count() > 0,
       "{}: too few images: {} for training and {} for the test; needs at least 12 and 1", directory,

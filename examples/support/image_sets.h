@@ -20,8 +20,8 @@ struct ImageSets {
   std::string test_digest() const;
 };
 
-/// Reads the four files of MNIST, or of a set in its format, from a directory. The last twelfth of
-/// the training images is held out for validation. Throws DataError.
+/// Reads the four files of MNIST, or of a set in its format, from a directory or its folder mnist.
+/// The last twelfth of the training images is held out for validation. Throws DataError.
 ImageSets read_image_sets(const std::string& directory);
 
 /// Draws digits: 11,000 for training, 1,000 for validation and 2,000 for the test.

@@ -7,6 +7,7 @@
 #include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/data/lines.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -14,24 +15,46 @@ namespace {
 
 using Sentences = std::vector<Sentence>;
 
-// Throws DataError for a sentence too long for a batch.
-Sentences read_short(const std::filesystem::path& path, Index most_words) {
-  Sentences sentences = read_sentences(path);  // one a line
+// Throws DataError for a sentence, one a line of the file, that is too long for a batch.
+void expect_short(const Sentences& sentences, const std::filesystem::path& path, Index most_words) {
   for (std::size_t i = 0; i < sentences.size(); ++i)
     expect<DataError>(
         static_cast<Index>(sentences[i].words.size()) <= most_words,
         "{}: line {} has {} words, but --batch-tokens allows {}; shorten it, or allow more",
         path.string(), i + 1, sentences[i].words.size(), most_words);
-  return sentences;
 }
 
-// Finds files of a task, plain or gzipped, in its directory or in a folder of it.
+// Reads files of a task, plain or gzipped.
 struct Files {
   std::string directory;
   Index most_words;
 
   Sentences read(const std::string& folder, const std::string& file) const {
-    return read_short(find_data_file(directory, folder, file), most_words);
+    const std::filesystem::path path = find_data_file(directory, folder, file);
+    Sentences sentences = read_sentences(path);
+    expect_short(sentences, path, most_words);
+    return sentences;
+  }
+  // A file of sentences with one label, which is not written there.
+  Sentences read_with_label(Index label, const std::string& folder, const std::string& file) const {
+    const std::filesystem::path path = find_data_file(directory, folder, file);
+    Sentences sentences;
+    for (const std::string& line : read_lines(path)) {
+      sentences.push_back({label, words_of(line)});
+      expect<DataError>(!sentences.back().words.empty(), "{}: line {} has no words", path.string(),
+                        sentences.size());
+    }
+    expect_short(sentences, path, most_words);
+    return sentences;
+  }
+  // All sentences of RT, those that are not liked first.
+  Sentences read_rt() const {
+    if (look_for_data_file(directory, "sentence-classification", "rt-polarity.all"))
+      return read("sentence-classification", "rt-polarity.all");
+    Sentences sentences = read_with_label(0, "rt-polaritydata", "rt-polarity.neg");
+    const Sentences liked = read_with_label(1, "rt-polaritydata", "rt-polarity.pos");
+    sentences.insert(sentences.end(), liked.begin(), liked.end());
+    return sentences;
   }
 };
 
@@ -107,7 +130,7 @@ std::string SentenceSets::test_digest() const {
 
 SentenceSets read_rt(const std::string& directory, Index most_words, std::uint64_t seed) {
   SentenceSets sets{directory, {}, {}, {}, 0};
-  sets.train = Files{directory, most_words}.read("sentence-classification", "rt-polarity.all");
+  sets.train = Files{directory, most_words}.read_rt();
   shuffle(sets.train, Random(seed));
   const auto share = [n = static_cast<double>(sets.train.size())](double part) {
     return static_cast<std::size_t>(n * part / 10661);

@@ -20,7 +20,8 @@ struct SentenceSets {
 };
 
 /// Reads a task from a directory that holds its files, or a folder with them:
-///   rt     sentence-classification/rt-polarity.all[.gz], split at random as in Xu et al. 2019
+///   rt     sentence-classification/rt-polarity.all[.gz], or without it the files of Pang and Lee,
+///   rt-polaritydata/rt-polarity.{neg,pos}[.gz], split at random as in Xu et al. 2019
 ///   sst5   sst5/stsa.fine.{train,dev,test}[.gz]
 ///   trec   sentence-classification/TREC.{train,test}.all[.gz], a tenth of the training for
 ///   validation

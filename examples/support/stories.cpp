@@ -212,7 +212,7 @@ std::vector<Story> read_stories(const std::filesystem::path& path, const Passage
 StorySets read_story_sets(const std::string& directory, Index task, const PassageLimits& limits) {
   const std::string name = task == 1 ? "qa1_single-supporting-fact" : "qa5_three-arg-relations";
   const auto find = [&](const char* part) {
-    return find_data_file(directory, "babi/en-10k", fmt::format("{}_{}.txt", name, part));
+    return find_data_file(directory, "babi", fmt::format("en-10k/{}_{}.txt", name, part));
   };
   std::vector<bool> begins;
   const std::vector<Story> all = read_stories(find("train"), limits, &begins);

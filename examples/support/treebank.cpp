@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
+#include "support/data_files.h"
 #include "support/grammar.h"
 #include "support/readable.h"
 #include "tapegrad/core/beginning.h"
@@ -18,16 +20,17 @@ namespace {
 namespace fs = std::filesystem;
 
 // The file of a part of a treebank.
-fs::path find(const fs::path& directory, const std::string& part) {
+fs::path find(const std::string& directory, const std::string& part) {
   const std::string end = fmt::format("-ud-{}.conllu", part);
+  const std::array<fs::path, 2> folders = data_folders(directory, "ud-english-ewt");
   std::vector<fs::path> found;
-  for (const fs::path& folder : {directory, directory / "ud-english-ewt"})
+  for (const fs::path& folder : folders)
     for (const fs::path& path : entries_of(folder))
       if (const std::string name = path.filename().string();
           name.ends_with(end) || name.ends_with(end + ".gz"))
         found.push_back(path);
-  expect<DataError>(found.size() == 1, "{}: there are {} files NAME{} or NAME{}.gz, not one",
-                    directory.string(), found.size(), end, end);
+  expect<DataError>(found.size() == 1, "there are {} files NAME{} in {} and in {}, not one",
+                    found.size(), end, folders.front().string(), folders.back().string());
   return found.front();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "support/data_files.h"
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -9,7 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 void ClassifyFlags::add_to(Flags& flags) {
   flags.training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
       ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
-  flags.input("--data", data, "Directory of the task's files");
+  flags.input("--data", data,
+              data_help("the task's set", "sentence-classification/, rt-polaritydata/ or sst5/"));
   add_norm_flag(flags, net.norm, "Normalization");
   flags.training("--norm-placement", net.placement, "Norms before sub-layers, or after residuals")
       ->check(CLI::IsMember({"pre", "post"}));

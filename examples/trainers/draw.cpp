@@ -1,6 +1,7 @@
 // Trains DRAW (Gregor et al. 2015) to draw handwritten digits glimpse by glimpse, as in Ba et al.
 // 2016, section 6.4, and draws digits with it.
 
+#include "support/data_files.h"
 #include "support/glimpse_picture.h"
 #include "support/image_bounds.h"
 #include "support/image_sets.h"
@@ -29,8 +30,7 @@ struct DrawFlags : TrainingFlags {
                        .batch_size = 128,
                        .optimizer = {.learning_rate = 3e-3, .clip_norm = 10}}) {
     input("--data", data,
-          "Directory of binarized MNIST's three files, or of its folder mnist-binarized; without "
-          "it, draws digits");
+          data_help("binarized MNIST", "mnist-binarized/") + "; without it, draws digits");
     output("--svg", svg, "Draw digits glimpse by glimpse to this file after the training",
            {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")

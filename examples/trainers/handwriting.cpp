@@ -1,6 +1,7 @@
 // Trains a net to write by hand, as in Ba et al. 2016, section 6.5 (Graves 2013, sections 4 and 5),
 // and writes with it.
 
+#include "support/data_files.h"
 #include "support/handwriting_net.h"
 #include "support/handwriting_picture.h"
 #include "support/handwriting_sets.h"
@@ -31,7 +32,7 @@ struct HandwritingFlags : TrainingFlags {
     training("--task", task,
              "Task: drawn digits of a given text, drawn digits, or drawings of --data")
         ->check(CLI::IsMember({"text", "digits", "omniglot", "kanji"}));
-    input("--data", data, "Directory of the drawings");
+    input("--data", data, data_help("the drawings", "stroke3/"));
     output("--svg", svg, "Write to this file after the training, as an image", {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but write to --svg with the net of --resume")
         ->needs("--svg")

@@ -3,6 +3,7 @@
 
 #include <numeric>
 
+#include "support/data_files.h"
 #include "support/image_sets.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
@@ -34,7 +35,7 @@ struct MnistFlags {
     add_norm_flag(flags, norm, "Normalization before the activations");
     flags.training("--dropout", dropout, "Share of hidden units to drop in training")
         ->check(between(0.0, 0.99));
-    flags.input("--data", data, "Directory of MNIST's four files; without it, draws digits")
+    flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
         ->envname("TAPEGRAD_MNIST");
     flags.length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
     flags.training("--batch-size", batch_size, "Images per step")->check(between(1, 1 << 20));

@@ -1,5 +1,6 @@
 #include "trainers/order_flags.h"
 
+#include "support/data_files.h"
 #include "tapegrad/train/norm_flag.h"
 #include "trainers/query_flag.h"
 
@@ -20,7 +21,9 @@ OrderFlags::OrderFlags()
                      .keep_best = true}) {
   training("--task", task, "Task: captions of images, or the hypernyms of wordnet")
       ->check(CLI::IsMember({"captions", wordnet}));
-  input("--data", data, "Directory of the task's files; without it, draws data");
+  input("--data", data,
+        data_help("the task's set", "multi30k-captions/ or wordnet-hypernyms/") +
+            "; without it, draws data");
   add_query_flag(
       *this, query,
       "Show what the net of --resume finds for this caption or concept, without training");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "support/data_files.h"
 #include "support/parsing_task.h"
 #include "support/tree_drawing.h"
 #include "tapegrad/tapegrad.h"
@@ -28,7 +29,8 @@ struct ParseFlags : TrainingFlags {
       : TrainingFlags("parse", "Trains a parser of dependencies, and parses sentences with it.",
                       {.epochs = 6, .batch_size = 1024, .keep_best = true}) {
     input("--data", data,
-          "Directory of a treebank of Universal Dependencies; without it, draws sentences");
+          data_help("a treebank of Universal Dependencies", "ud-english-ewt/") +
+              "; without it, draws sentences");
     input("--parse", parse,
           "Parse these sentences with the parser of --resume: CoNLL-U with XPOS, - for standard "
           "input")

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "support/data_files.h"
 #include "support/shuffled_epochs.h"
 #include "support/story_task.h"
 #include "tapegrad/core/file.h"
@@ -31,7 +32,7 @@ struct ReadFlags : TrainingFlags {
                        .batch_size = 64,
                        .optimizer = {.schedule = "constant", .clip_norm = 10},
                        .keep_best = true}) {
-    input("--data", data, "Directory with the tasks of bAbI; without it, draws stories");
+    input("--data", data, data_help("bAbI", "babi/") + "; without it, draws stories");
     training("--story", story, "Task of --data: 1, where persons are, or 5, who gives what to whom")
         ->check(CLI::IsMember({1, 5}));
     training("--sentences", sentences, "Last sentences to read before a question; 0: all")

@@ -1,6 +1,7 @@
 // Trains skip-thought vectors (Kiros et al. 2015), as in Ba et al. 2016, section 6.3: a sentence's
 // vector tells what stands before and after it. Finds similar sentences, and judges the vectors.
 
+#include "support/data_files.h"
 #include "support/plain_text.h"
 #include "support/probes.h"
 #include "support/shuffled_epochs.h"
@@ -30,13 +31,14 @@ struct SkipFlags : TrainingFlags {
                        .batch_size = 64,
                        .optimizer = {.schedule = "constant", .clip_norm = 5},
                        .keep_best = true}) {
-    input("--data", data, "Directory with the books of cbt-books; without it, draws stories");
+    input("--data", data,
+          data_help("the Children's Book Test", "cbt-books/") + "; without it, draws stories");
     add_query_flag(*this, query,
                    "Show the sentences of the books that the net of --resume finds nearest to this "
                    "one, without training");
     input("--evaluate", evaluate,
-          "Judge the vectors of the net of --resume by the sets sick and sentence-classification "
-          "in this directory, without training")
+          data_help("the sets to judge by", "sick/ and sentence-classification/") +
+              "; judges the vectors of the net of --resume, without training")
         ->needs("--resume")
         ->excludes("--data", "--query", "--save", "--log-dir", "--dry-run", "--profile",
                    "--check-nan");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "support/data_files.h"
 #include "tapegrad/train/norm_flag.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
@@ -46,8 +47,8 @@ void add_translating(Flags& flags, TranslateFlags& f) {
 
 void TranslateFlags::add_to(Flags& flags) {
   flags.input("--data", data,
-              "Directory with train, val and test*, each .de and .en; without it, draws a pair of "
-              "languages");
+              data_help("train, val and test*, each .de and .en", "multi30k/") +
+                  "; without it, draws a pair of languages");
   flags.training("--from", from, "Ending of the files of the source language");
   flags.training("--to", to, "Ending of the files of the target language");
   flags.training("--vocabulary", vocabulary, "Subwords of both languages together, at most")

@@ -45,6 +45,21 @@ class Classify(TrainerTest):
         self.assertIn("--data", run("--data", self.data, code=2).stderr)
         self.assertIn("batch", run(*self.train, "--norm", "batch", code=1).stderr)
 
+    def test_data(self):
+        self.check_data(self.data / "sentence-classification", "sentence-classification", *SMALL, "--task", "trec")
+
+    def test_the_original_files_of_rt(self):
+        folder = self.path / "rt-polaritydata"
+        folder.mkdir()
+        for name, word in ("neg", "bad"), ("pos", "good"):
+            (folder / f"rt-polarity.{name}").write_text(f"a {word} film . \n" * 60)
+        self.check_data(folder, "rt-polaritydata", *SMALL, "--task", "rt")
+        text = run(*SMALL, "--task", "rt", "--data", folder, "--epochs", "20", "--lr", "0.01").stdout
+        self.assertRegex(text, r"; 96 sentences to train on, 11 for validation, 13 for the test, 2 classes\n")
+        self.assertIn("accuracy 1.0000", text)
+        (folder / "rt-polarity.pos").write_text("a good film .\n \n")
+        self.assertIn("rt-polarity.pos: line 2 has no words", run("--task", "rt", "--data", folder, code=1).stderr)
+
     def test_bad_files(self):
         message = run(*SMALL, "--task", "sst5", *self.data_flags, code=1).stderr
         self.assertIn("stsa.fine.train", message)

@@ -44,6 +44,9 @@ class DrawTest(EpochTests, TrainerTest):
         self.assertIn("--only-svg", run("--only-svg", code=2).stderr)
         self.assertIn("--resume", run("--only-svg", "--svg", "x", code=2).stderr)
 
+    def test_data(self):
+        self.check_data(self.data, "mnist-binarized", *SMALL)
+
     def test_bad_files(self):
         file = self.data / "valid-images-idx3-ubyte.gz"
         write_idx(file, (1, 8, 8), [0] * 63 + [128])
@@ -52,7 +55,8 @@ class DrawTest(EpochTests, TrainerTest):
         write_idx(file, (1, 8, 7), [0] * 56)
         self.assertIn("others of 8 x 7", run(*self.train, code=1).stderr)
         file.unlink()
-        self.assertIn(f"{self.data}: there is neither mnist-binarized/{file.name}", run(*self.train, code=1).stderr)
+        self.assertIn(f"valid-images-idx3-ubyte is neither in {self.data / 'mnist-binarized'} nor in {self.data}, gzipped",
+                      run(*self.train, code=1).stderr)
 
     def test_it_learns_to_draw(self):
         log = self.path / "log"

@@ -52,6 +52,9 @@ class HandwritingTest(EpochTests, TrainerTest):
         self.assertIn("--data", run("--task", "text", "--data", self.data, code=2).stderr)
         self.assertIn("--resume", run("--only-svg", "--svg", "x", code=2).stderr)
 
+    def test_data(self):
+        self.check_data(self.data, "stroke3", *SMALL, "--task", "omniglot", "--moves", "20")
+
     def test_bad_files(self):
         file = self.data / "omniglot.valid.txt"
         for bad in "1,2,2", "1,2", "", "1e9,2,1":

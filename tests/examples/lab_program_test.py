@@ -50,6 +50,16 @@ class Program(unittest.TestCase):
         error = run("depth", "--data", "/dev/null/text", code=1).stderr
         self.assertTrue(error.startswith("lab depth: "), error)
 
+    def test_data_means_the_same_in_every_experiment(self):
+        for name, places in (("divisive", "mnist/"), ("drift", "mnist/"), ("mnist_norms", "mnist/"),
+                             ("ba2016", "a folder for each"), ("xu2019", "a folder for each")):
+            self.assertRegex(" ".join(run(name, "--help").stdout.split()), rf"Folder of [^;]+, or one with {places} in it")
+        with tempfile.TemporaryDirectory() as folder:
+            for words in (["divisive"], ["drift", "--tasks", "mnist"], ["mnist_norms"], ["ba2016", "--only", "figure6"],
+                          ["xu2019", "--tasks", "mnist"]):
+                self.assertIn(f"train-images-idx3-ubyte is neither in {folder}/mnist nor in {folder}, gzipped or not\n",
+                              run(*words, "--data", folder, code=1).stderr)
+
     def test_a_grid_with_an_impossible_setting_is_refused(self):
         self.assertIn("4 do not divide 30 channels", run("depth", "--channels", "32,30", code=2).stderr)
         for flag, value in ("--init", "paper,zero"), ("--lr", "0.1,0"), ("--steps", "1,100"):

@@ -39,6 +39,9 @@ class Mnist(ImagesTest):
         self.assertTrue("none" in message and "layer_simple" in message, message)
         self.assertIn("--hidden", run("--model", "cnn", "--hidden", "10", code=2).stderr)
 
+    def test_data(self):
+        self.check_data(self.data, "mnist", *QUICK)
+
     def test_bad_files(self):
         missing = self.path / "missing"
         self.assertIn(str(missing), run("--data", missing, code=1).stderr)

@@ -72,6 +72,11 @@ class OrderEmbeddings(TrainerTest):
             self.assertRegex(text, rf"margin +{margin}\n")
             self.assertRegex(text, rf"\blr +{rate}\n")
 
+    def test_data(self):
+        self.check_data(self.data, "multi30k-captions", *SMALL)
+        nouns = self.nouns()
+        self.check_data(self.path / "nouns", "wordnet-hypernyms", *nouns)
+
     def test_bad_files(self):
         file = self.data / "val.lc.norm.tok.3.en"
         good = file.read_text()

@@ -79,6 +79,9 @@ class Parse(TrainerTest):
         for flag in ["--save", "x"], ["--log-dir", "x"], ["--data", "x"], ["--dry-run"]:
             self.assertIn(flag[0], run("--resume", "x", "--parse", "x", *flag, code=2).stderr)
 
+    def test_data(self):
+        self.check_data(self.data, "ud-english-ewt", *SMALL)
+
     def test_bad_files(self):
         file = self.data / "small-ud-dev.conllu"
         good = file.read_text()

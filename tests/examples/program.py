@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -162,6 +163,19 @@ class TrainerTest(unittest.TestCase):
                 self.assertLessEqual(abs(float(row["radial"])),
                                      float(row["norm"]) * float(row["gradient_norm"]) * (1 + 1e-5))
                 self.assertTrue(0 <= float(row["angle"]) < 3.2)
+
+    def check_data(self, folder, name, *flags):
+        """--data is the folder of a set, or one that has the set under its name, and --help says so. If it is neither,
+        the message names both places."""
+        self.assertRegex(" ".join(run("--help").stdout.split()), rf"Folder of [^;]+, or one with [^;]*\b{name}/[^;]* in it")
+        parent = self.path / "parent"
+        shutil.copytree(folder, parent / name)
+        first, second = (run(*flags, "--data", data, "--dry-run").stdout for data in (folder, parent))
+        self.assertEqual(first.replace(str(folder), str(parent)), second)
+        shutil.rmtree(parent / name)
+        message = run(*flags, "--data", parent, code=1).stderr
+        self.assertIn(f" in {parent / name} ", message)
+        self.assertRegex(message, rf" in {parent}[,\n]")
 
     def check_dry_run(self):
         """--dry-run prints the parameters and the loss of one batch."""

@@ -50,6 +50,9 @@ class Read(TrainerTest):
         for flag in ["--save", "x"], ["--log-dir", "x"], ["--data", "x"], ["--dry-run"]:
             self.assertIn(flag[0], run("--resume", "x", "--ask", "x", *flag, code=2).stderr)
 
+    def test_data(self):
+        self.check_data(self.data / "babi", "babi", *SMALL)
+
     def test_bad_files(self):
         file = self.data / "babi/en-10k/qa5_three-arg-relations_test.txt"
         good = file.read_text()

@@ -68,6 +68,9 @@ class SkipThoughts(TrainerTest):
                 self.assertIn(flag[0], run("--resume", "x", mode, "x", *flag, code=2).stderr)
         self.assertIn("--data", run("--resume", "x", "--evaluate", "x", "--data", "x", code=2).stderr)
 
+    def test_data(self):
+        self.check_data(self.data / "cbt-books", "cbt-books", *SMALL)
+
     def test_bad_files(self):
         file = self.data / "cbt-books/cbt_test.txt"
         for text, message in (("a sentence .\n", "line 1: a sentence before the first _BOOK_TITLE_"),

@@ -62,6 +62,9 @@ class Translate(TrainerTest):
         self.assertIn("--save", run("--translate", "-", "--resume", "x", "--save", "y", code=2).stderr)
         self.assertIn("batch", run(*self.train, "--norm", "batch", code=1).stderr)
 
+    def test_data(self):
+        self.check_data(self.data, "multi30k", *SMALL)
+
     def test_bad_files(self):
         self.assertIn("train.fr", run(*self.train, "--from", "fr", code=1).stderr)
         with open(self.data / "val.en", "a") as file:

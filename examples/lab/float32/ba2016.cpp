@@ -114,9 +114,8 @@ MatrixTask make_handwriting_task(const std::string& name, const BaFlags& flags) 
 }
 
 MatrixTask make_perceptron_task(Index batch_size, const BaFlags& flags) {
-  const ImageSets sets = flags.data.empty()
-                             ? draw_image_sets(flags.seed())
-                             : read_image_sets(std::filesystem::path(flags.data) / "mnist");
+  const ImageSets sets =
+      flags.data.empty() ? draw_image_sets(flags.seed()) : read_image_sets(flags.data);
   const bool tiny = batch_size == 4;
   if (flags.is_small())
     return perceptron_task(sets, {.batch_size = batch_size,

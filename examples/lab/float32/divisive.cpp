@@ -16,6 +16,7 @@
 #include "lab/report.h"
 #include "lab/verdict.h"
 #include "support/char_text.h"
+#include "support/data_files.h"
 #include "support/grammar.h"
 #include "support/image_sets.h"
 #include "tapegrad/train.h"
@@ -306,7 +307,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
       .setting("--smoothing-steps", scale.smoothing_steps,
                "Steps of image networks that learn their smoothing")
       ->check(between(4, 1 << 30));
-  flags.input("--data", data, "Directory of MNIST's four files; without it, draws digits");
+  flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits");
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {

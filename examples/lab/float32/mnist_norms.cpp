@@ -9,6 +9,7 @@
 #include "lab/digit_claims.h"
 #include "lab/registry.h"
 #include "lab/report.h"
+#include "support/data_files.h"
 #include "support/image_sets.h"
 #include "tapegrad/train.h"
 
@@ -30,7 +31,7 @@ struct MnistNormsFlags {
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
         ->check(between(1, 1 << 20));
     flags.setting("--limit", limit, "Training images of the cnn; 0: all")->check(not_negative());
-    flags.input("--data", data, "Directory of MNIST's four files; without it, draws digits")
+    flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
         ->envname("TAPEGRAD_MNIST");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }

@@ -124,9 +124,9 @@ MatrixTask make_text_task(const std::string& name, const XuFlags& flags) {
 MatrixTask make_digit_task(const XuFlags& flags) {
   const DigitTaskOptions small{.limit = 128, .epochs = 2, .tested = 100, .seconds = 0.2};
   const bool drawn = flags.data.empty();
-  return digit_task(drawn ? draw_image_sets(flags.training.comparison.seed)
-                          : read_image_sets(std::filesystem::path(flags.data) / "mnist"),
-                    flags.is_small() ? small : DigitTaskOptions());
+  return digit_task(
+      drawn ? draw_image_sets(flags.training.comparison.seed) : read_image_sets(flags.data),
+      flags.is_small() ? small : DigitTaskOptions());
 }
 
 /// Multi30k, or a pair of languages that are drawn, in either direction.
