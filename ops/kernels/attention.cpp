@@ -114,7 +114,10 @@ void scores_of(const Block& block, Heads<const real> q, const TransposedHead& k,
     const Index visible = block.visible(i);
     if (a.bias.values) {
       const real* bias = head.term(a.bias, i) + block.first * a.bias.key_stride;
-      for (Index j = 0; j < visible; ++j) scores[j] += bias[j * a.bias.key_stride];
+      for (Index j = 0; j < visible; ++j) {
+        const real term = bias[j * a.bias.key_stride];
+        scores[j] = term == hidden ? hidden : scores[j] + term;  // even if the score is NaN
+      }
     }
     if (a.mask.values) {
       const real* mask = head.term(a.mask, i) + block.first * a.mask.key_stride;

@@ -272,3 +272,18 @@ TEST_CASE("a NaN in the values of a hidden key reaches the result, as 0 times Na
   check({.mask = seen});
   check({.bias = hidden});
 }
+
+TEST_CASE("a NaN in a hidden key does not reach the result", "[attention]") {
+  const real infinity = std::numeric_limits<real>::infinity();
+  Random random(10);
+  const Tensor q = random.normal({1, 2, 4}), v = random.normal({1, 3, 4});
+  Tensor k = random.normal({1, 3, 4});
+  const Tensor seen({3}, {1, 1, 0}), bias({3}, {0, 0, -infinity});
+  const Tensor expected = attention(q, k, v, {.mask = seen});
+  k.mutable_data()[2 * 4] = std::nan("");
+  for (const bool readable : {false, true}) {
+    const Composite choice(readable);
+    CHECK(distance(attention(q, k, v, {.mask = seen}), expected) < 1e-6);
+    CHECK(distance(attention(q, k, v, {.bias = bias}), expected) < 1e-6);
+  }
+}
