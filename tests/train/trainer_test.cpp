@@ -277,7 +277,7 @@ TEST_CASE("a training without a better validation for so long as --patience says
   CHECK(descent.train({resume, "--patience=3"}) == 2);  // another training
 }
 
-TEST_CASE("--keep-best ends with the weights of the best validation") {
+TEST_CASE("with --keep-best, a training ends with the weights of the best validation") {
   const Scratch folder;
   Descent descent;
   const std::string file = (folder / "net").string();
