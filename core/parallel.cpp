@@ -104,8 +104,10 @@ struct Workers {
   // oneTBB starts a thread when there is work for it. This is work for all of them, before others
   // take their place.
   void start() {
-    const int count = arena.max_concurrency();
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+    const auto allowed =
+        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
+    const int count = std::min(arena.max_concurrency(), static_cast<int>(allowed));
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     std::atomic<int> here = 0;
     const auto meet = [&](int) {
       ++here;

@@ -203,15 +203,16 @@ void draw_curve(Canvas& canvas, const Frame& frame, const Series& series, const 
   canvas.path(fmt::format("mark color{}", look.color()), marks);
 }
 
-// Those that lie highest at their ends come first.
-std::vector<Series> in_order_of_ends(const Diagram& diagram) {
+// Those that lie highest at their ends come first. Ends that the eye cannot tell apart keep their
+// order, whatever the processor has rounded.
+std::vector<Series> in_order_of_ends(const Frame& frame) {
   const auto end = [&](const Series& series) {
-    const Points points = drawable(diagram, series);
-    return points.empty() ? -INFINITY : points.back().second;
+    const Points points = drawable(frame.diagram, series);
+    return points.empty() ? INFINITY : std::round(frame.up(points.back().second));
   };
-  std::vector<Series> ordered = diagram.series;
+  std::vector<Series> ordered = frame.diagram.series;
   std::stable_sort(ordered.begin(), ordered.end(),
-                   [&](const Series& a, const Series& b) { return end(a) > end(b); });
+                   [&](const Series& a, const Series& b) { return end(a) < end(b); });
   return ordered;
 }
 
@@ -223,8 +224,8 @@ double legend_width(const Canvas& canvas, const Diagram& diagram) {
 }
 
 // Entries beside each other as long as there is room. Returns where the last line ends.
-double draw_legend(Canvas& canvas, const Diagram& diagram, const Looks& looks, double left,
-                   double top, double width) {
+double draw_legend(Canvas& canvas, const Frame& frame, const Looks& looks, double left, double top,
+                   double width) {
   double x = left, y = top;
   const auto place = [&](const std::string& name) {
     const double needed = sample_space + canvas.text_width(name);
@@ -234,14 +235,14 @@ double draw_legend(Canvas& canvas, const Diagram& diagram, const Looks& looks, d
     x += needed + 16;
     return sample_left;
   };
-  for (const Series& series : in_order_of_ends(diagram)) {
+  for (const Series& series : in_order_of_ends(frame)) {
     const Look look = looks(series);
     const double at = place(series.name);
     canvas.path(fmt::format("legend curve color{}", look.color()),
                 fmt::format("M{:.1f} {:.1f}h{}", at, y, sample), look.pattern());
     canvas.path(fmt::format("legend mark color{}", look.color()), look.mark(at + sample / 2, y));
   }
-  if (has_band(diagram)) {
+  if (has_band(frame.diagram)) {
     const double at = place(band_name);
     canvas.path("legend swatch",
                 fmt::format("M{:.1f} {:.1f}h{}v10h-{}z", at, y - 5, sample, sample));
@@ -290,9 +291,9 @@ double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium m
                                 frame.right - frame.left, diagram.x_label + scale, Anchor::middle);
   draw_curves(canvas, frame, looks);
   if (medium == Medium::phone)
-    end = draw_legend(canvas, diagram, looks, Canvas::margin, end, text_width);
+    end = draw_legend(canvas, frame, looks, Canvas::margin, end, text_width);
   else
-    end = std::max(end, draw_legend(canvas, diagram, looks, frame.right + 24, frame.top + 6, 0));
+    end = std::max(end, draw_legend(canvas, frame, looks, frame.right + 24, frame.top + 6, 0));
   canvas.end_group();
   return end;
 }

@@ -188,6 +188,12 @@ TEST_CASE("the legend lists curves from the highest end to the lowest") {
         std::vector<std::string>{"color3", "color0", "color1", "color2", "color4"});
 }
 
+TEST_CASE("curves whose ends differ by rounding keep their order in the legend") {
+  const std::string image =
+      drawn({{"first", {{0, 0}, {1, 3}}}, {"second", {{0, 1}, {1, 3 + 1e-6}}}});
+  CHECK(find_all(image, ">(first|second)<") == std::vector<std::string>{"first", "second"});
+}
+
 TEST_CASE("two strokes cut an axis that does not reach 0") {
   CHECK_THAT(drawn({{"a", {{0, 0}, {1, 3}}}}), !Contains("break"));
   CHECK_THAT(drawn({{"a", {{0, -1}, {1, 3}}}}), !Contains("break"));

@@ -9,6 +9,7 @@ using Catch::Approx;
 namespace Catch {
 
 using Matchers::Equals;
+using Matchers::Matches;
 using Matchers::StartsWith;
 using Matchers::VectorContains;
 
