@@ -10,6 +10,7 @@ namespace Catch {
 
 using Matchers::Equals;
 using Matchers::Matches;
+using Matchers::Message;
 using Matchers::StartsWith;
 using Matchers::VectorContains;
 
