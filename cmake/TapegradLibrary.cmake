@@ -91,8 +91,9 @@ function(tapegrad_compile_options target)
   # fmt switches optimization on for its own code when there is none. GCC forgets to switch it off
   # after a precompiled header: then intrinsics take the form that only the optimizer can compile.
   target_compile_options(${target} PRIVATE "-DFMT_GCC_PRAGMA(pragma)=")
-  # The stable_sort of libstdc++ 12 uses what libstdc++ 12 deprecates, and clang 19 says so.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+  # The stable_sort of libstdc++ 12 uses what libstdc++ 12 deprecates, and later clangs than 14 may say so, as 19 does.
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,15>>:-Wno-deprecated-declarations>)
   # Without it, ccache cannot tell which precompiled header a source takes, and keeps nothing.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
   if(TAPEGRAD_WARNINGS_AS_ERRORS)
