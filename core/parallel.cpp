@@ -71,7 +71,7 @@ void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* bo
 #else
 // How many of `wanted` threads there can be, if some are `running`. To know it, starts the others
 // and ends them again: oneTBB ends the program where the system refuses it one. Each has taken its
-// stack and heap before the next one starts.
+// heap, and the stack that oneTBB gives it, before the next one starts.
 int possible_threads(int running, int wanted) {
   std::binary_semaphore began(0);
   std::latch tried(1);
@@ -82,10 +82,12 @@ int possible_threads(int running, int wanted) {
   };
   std::vector<std::thread> started;
   started.reserve(static_cast<std::size_t>(wanted));
-  std::vector<char> rest;  // the memory that oneTBB needs besides
+  std::vector<std::vector<char>> stacks;  // since the stack of a std::thread may be smaller
+  std::vector<char> rest;                 // the memory that oneTBB needs besides
   try {
     if (running < wanted) rest.reserve(16 << 20);
     for (; running < wanted; ++running) {
+      stacks.emplace_back().reserve(4 << 20);
       started.emplace_back(thread);
       began.acquire();
     }

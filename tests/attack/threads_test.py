@@ -3,6 +3,7 @@
 import os
 import subprocess
 import unittest
+from itertools import product
 
 from program import PROGRAM, TrainerTest
 from trainers import DROPOUT, NAME, SIZES, duration, write_data
@@ -12,9 +13,9 @@ PLAIN_USER = ["setpriv", f"--reuid={20_000 + os.getpid() % 40_000}", "--inh-caps
               "--ambient-caps=-all,+dac_override"]
 
 
-def run_limited(limit, *arguments):
-    """Runs the program under a limit of prlimit; the time limit finds programs that hang."""
-    command = [*PLAIN_USER, "prlimit", limit, PROGRAM, *map(str, arguments)]
+def run_limited(limits, *arguments):
+    """Runs the program under limits of prlimit; the time limit finds programs that hang."""
+    command = [*PLAIN_USER, "prlimit", *limits, PROGRAM, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
@@ -29,7 +30,7 @@ class Threads(TrainerTest):
     def check_training(self, processes, threads):
         """The bytes are those of any number of threads, and fewer threads are reported."""
         self.part.unlink(missing_ok=True)
-        result = run_limited(f"--nproc={processes}", *self.train, "--threads", threads, "--save", self.part)
+        result = run_limited([f"--nproc={processes}"], *self.train, "--threads", threads, "--save", self.part)
         self.assertEqual(result.returncode, 0, (processes, threads, result.stderr))
         report = f"--threads: the system starts {processes} of {threads}\n"
         self.assertEqual(report in result.stderr, processes < threads, result.stderr)
@@ -43,15 +44,15 @@ class Threads(TrainerTest):
 
     @unittest.skipIf(NAME != "translate", "learns no subwords")
     def test_no_process_to_learn_subwords(self):
-        result = run_limited("--nproc=3", *self.train, "--threads", 8)
+        result = run_limited(["--nproc=3"], *self.train, "--threads", 8)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("subwords: SentencePiece needs a thread: Resource temporarily unavailable; ", result.stderr)
 
     def test_little_memory(self):
-        """From too little memory for the program to enough of it, no thread ends it."""
-        for mebibytes in range(120, 320, 4):
-            result = run_limited(f"--as={mebibytes << 20}", *self.train, "--threads", 8)
-            self.assertNotIn("pthread_create", result.stderr, mebibytes)
+        """From too little memory for the program to enough of it, no thread ends it, whatever the stacks of threads."""
+        for stack, mebibytes in product((1 << 20, 8 << 20, "unlimited"), range(120, 320, 4)):
+            result = run_limited([f"--stack={stack}:", f"--as={mebibytes << 20}"], *self.train, "--threads", 8)
+            self.assertNotIn("pthread_create", result.stderr, (stack, mebibytes))
 
 
 if __name__ == "__main__":
