@@ -25,8 +25,6 @@
 
 #include <chrono>
 #include <latch>
-#include <new>
-#include <semaphore>
 #endif
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -70,26 +68,19 @@ void run_on_threads(Index tiles, void (*run)(const void*, Index), const void* bo
 }
 #else
 // How many of `wanted` threads there can be, if some are `running`. To know it, starts the others
-// and ends them again: oneTBB ends the program where the system refuses it one. Each has taken its
-// heap, and the stack that oneTBB gives it, before the next one starts.
+// and ends them again: oneTBB ends the program where the system refuses it one.
 int possible_threads(int running, int wanted) {
-  std::binary_semaphore began(0);
+  // What each needs besides its own stack: one of oneTBB's may be larger, and malloc looks for its
+  // heap in twice 64 MiB.
+  constexpr std::size_t room = 144 << 20;
   std::latch tried(1);
-  const auto thread = [&] {
-    ::operator delete(::operator new(1, std::nothrow));  // so malloc reserves the thread's heap
-    began.release();
-    tried.wait();
-  };
   std::vector<std::thread> started;
   started.reserve(static_cast<std::size_t>(wanted));
-  std::vector<std::vector<char>> stacks;  // since the stack of a std::thread may be smaller
-  std::vector<char> rest;                 // the memory that oneTBB needs besides
+  std::vector<std::string> rooms;
   try {
-    if (running < wanted) rest.reserve(16 << 20);
     for (; running < wanted; ++running) {
-      stacks.emplace_back().reserve(4 << 20);
-      started.emplace_back(thread);
-      began.acquire();
+      rooms.emplace_back().reserve(room);
+      started.emplace_back([&] { tried.wait(); });
     }
   } catch (const std::exception&) {  // no more, by a limit of processes or memory
   }
