@@ -156,7 +156,7 @@ inline Normal normal_of(Vector x) {
 }
 
 // The errors of a running sum grow with its length. So a sum is cut into blocks, and their sums are
-// added in pairs, then in pairs of pairs, and so on: the same tree for any number of threads.
+// added by halves: the same tree for any number of threads.
 constexpr Index block_terms = 16, block_rows = 128;
 
 // How many of `count` terms, in whole blocks, form the first half.
@@ -178,13 +178,20 @@ inline Vector sum_of_block(Index i, Index end, const Term& term) {
   return hn::Add(hn::Add(s0, s1), hn::Add(s2, s3));
 }
 
-// Any number of blocks. Not inlined, since GCC would unfold the recursion.
+// Any number of blocks: a few in order, more by halves. Not inlined, since GCC would unfold the
+// recursion.
 template <class Term>
 HWY_NOINLINE Vector sum_of_blocks(Index begin, Index end, Index block, const Term& term) {
-  if (end - begin <= block) return sum_of_block(begin, end, term);
-  const Index middle = begin + first_half(end - begin, block);
-  const Vector first = sum_of_blocks(begin, middle, block, term);
-  return hn::Add(first, sum_of_blocks(middle, end, block, term));
+  const Index few = 4 * block;
+  if (end - begin > few) {
+    const Index middle = begin + first_half(end - begin, few);
+    const Vector first = sum_of_blocks(begin, middle, block, term);
+    return hn::Add(first, sum_of_blocks(middle, end, block, term));
+  }
+  Vector total = hn::Zero(Tag());
+  for (; begin < end; begin += block)
+    total = hn::Add(total, sum_of_block(begin, std::min(end, begin + block), term));
+  return total;
 }
 
 template <class Term>

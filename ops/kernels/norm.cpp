@@ -90,12 +90,12 @@ template <Index rows>
 void backward_rows(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
                    const real* y, Index count, real* dx) {
   real mean[rows] = {}, along[rows] = {};
-  if (norm.centered && !norm.detached_mean)
-    for (Index r = 0; r < rows; ++r)
+  for (Index r = 0; r < rows; ++r) {
+    if (norm.centered && !norm.detached_mean)
       mean[r] = sum_of(count, Value{g + r * count}) / static_cast<real>(count);
-  if (!norm.detached_scale)
-    for (Index r = 0; r < rows; ++r)
+    if (!norm.detached_scale)
       along[r] = sum_of(count, Product{g + r * count, y + r * count}) * slopes[r];
+  }
   const Tag d;
   const auto lanes = static_cast<Index>(hn::Lanes(d));
   for (Index r = 0; r < rows; ++r, g += count, y += count, dx += count) {
@@ -154,10 +154,16 @@ void forward_columns(const RowNorm& norm, const real* x, Index rows, Index strid
 
 void backward_columns(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
                       const real* y, Index rows, Index stride, Index count, real* dx) {
-  real mean[most_columns], along[most_columns];
-  sum_columns(rows, count, mean, [=](Index r, Index i) { return g[r * stride + i]; });
-  sum_columns(rows, count, along,
-              [=](Index r, Index i) { return g[r * stride + i] * y[r * stride + i]; });
+  real sums[2 * most_columns];
+  real *mean = sums, *along = sums + count;
+  sum_by_halves<2 * most_columns>(0, rows, 2 * count, sums,
+                                  [&](Index first, Index some, real* part) {
+                                    for (Index r = first; r < first + some; ++r)
+                                      for (Index i = 0; i < count; ++i) {
+                                        part[i] += g[r * stride + i];
+                                        part[count + i] += g[r * stride + i] * y[r * stride + i];
+                                      }
+                                  });
   const bool mean_term = norm.centered && !norm.detached_mean;
   for (Index i = 0; i < count; ++i) {
     mean[i] = mean_term ? mean[i] / static_cast<real>(rows) : 0;
