@@ -52,22 +52,21 @@ void cumsum(const AlongAxis& shape, bool backward, const real* x, real* y) {
 }
 
 void sort(const AlongAxis& shape, Index count, bool descending, const real* x, Index* positions) {
-  const auto [outer, length, inner] = shape;
+  const Index outer = shape.outer, length = shape.length, inner = shape.inner;
   count_pass(outer * length * inner, outer * count * inner);
-  parallel_ranges(
-      outer, slabs_per_task(shape), [&, length = length, inner = inner](Index begin, Index end) {
-        std::vector<Index> column(length);
-        for (Index o = begin; o < end; ++o)
-          for (Index i = 0; i < inner; ++i) {
-            std::iota(column.begin(), column.end(), Index{0});
-            const Before before{x + o * length * inner + i, inner, descending};
-            if (count == length)
-              std::sort(column.begin(), column.end(), before);
-            else
-              std::partial_sort(column.begin(), column.begin() + count, column.end(), before);
-            for (Index r = 0; r < count; ++r) positions[(o * count + r) * inner + i] = column[r];
-          }
-      });
+  parallel_ranges(outer, slabs_per_task(shape), [&](Index begin, Index end) {
+    std::vector<Index> column(length);
+    for (Index o = begin; o < end; ++o)
+      for (Index i = 0; i < inner; ++i) {
+        std::iota(column.begin(), column.end(), Index{0});
+        const Before before{x + o * length * inner + i, inner, descending};
+        if (count == length)
+          std::sort(column.begin(), column.end(), before);
+        else
+          std::partial_sort(column.begin(), column.begin() + count, column.end(), before);
+        for (Index r = 0; r < count; ++r) positions[(o * count + r) * inner + i] = column[r];
+      }
+  });
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels

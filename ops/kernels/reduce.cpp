@@ -139,10 +139,10 @@ void sum_rows(const real* x, Index rows, Index length, real* y) {
 }
 
 void sum_columns(const AlongAxis& shape, const real* x, real* y) {
-  const auto [outer, length, inner] = shape;
+  const Index outer = shape.outer, length = shape.length, inner = shape.inner;
   const Index tiles = (inner + column_tile - 1) / column_tile;
   parallel_ranges(outer * tiles, pieces_of_task(length * std::min(inner, column_tile)),
-                  [&, length = length, inner = inner](Index begin, Index end) {
+                  [&](Index begin, Index end) {
                     for (Index task = begin; task < end; ++task) {
                       const Index o = task / tiles, first = task % tiles * column_tile;
                       reduce().sum_columns(x + o * length * inner + first, length, inner,
@@ -171,9 +171,9 @@ void sum(const AlongAxis& shape, const real* x, real* y) {
 
 void max(const AlongAxis& shape, const real* x, real* y) {
   count_reduction(shape);
-  const auto [outer, length, inner] = shape;
+  const Index outer = shape.outer, length = shape.length, inner = shape.inner;
   parallel_ranges(outer, pieces_of_task(length * std::max<Index>(inner, 1)),
-                  [&, length = length, inner = inner](Index begin, Index end) {
+                  [&](Index begin, Index end) {
                     std::vector<real> column(length);
                     for (Index o = begin; o < end; ++o)
                       for (Index i = 0; i < inner; ++i) {

@@ -23,10 +23,11 @@ TEST_CASE("correlations are SciPy's", "[metrics]") {
   std::ifstream file(testing::golden_file("correlation.json"));
   const auto all = nlohmann::json::parse(file);
   CHECK(all.size() == 9);
-  for (const auto& [name, row] : all.items()) {
-    INFO(name);
+  for (const auto& each : all.items()) {
+    INFO(each.key());
+    const auto& row = each.value();
     const Tensor guesses = list(row.at("guesses")), right = list(row.at("right"));
-    const auto check = [&, &row = row](double found, const char* what) {
+    const auto check = [&](double found, const char* what) {
       CHECK(found == Approx(row.at(what).get<double>()).epsilon(0).margin(1e-9));
     };
     check(pearson(guesses, right), "pearson");
