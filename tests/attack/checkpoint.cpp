@@ -21,12 +21,17 @@ struct Net {
   }
 };
 
-// A small training run with all that a checkpoint can keep.
+// A small training run with all that a checkpoint can keep, with the best state of its net or not.
 struct Run {
   Random random{1};
   Net net{random};
   Adam adam{parameters(net)};
+  NetState best{fields(net)};
   Checkpoint checkpoint{fields(net), &adam, {{"training", &random}}, {}};
+
+  explicit Run(bool with_best) {
+    if (with_best) checkpoint.best = &best;
+  }
 
   // Its state, as the bytes of a file.
   std::string saved(const std::filesystem::path& path) const {
@@ -35,22 +40,26 @@ struct Run {
   }
 };
 
-}  // namespace
-
-void attack(std::string_view input) {
+void attack(const std::filesystem::path& path, bool with_best) {
   static const testing::Scratch folder;
-  const File file(input);
-  Run run;
-  static const std::string untouched = run.saved(folder / "untouched");
-  if (refuses([&] { load_checkpoint(file.path(), run.checkpoint); })) {
+  Run run(with_best);
+  const std::string untouched = run.saved(folder / "untouched");
+  if (refuses([&] { load_checkpoint(path, run.checkpoint); })) {
     expect_property(run.saved(folder / "refused") == untouched,
                     "a file that is refused changes nothing");
     return;
   }
   const std::string loaded = run.saved(folder / "loaded");
-  Run again;
+  Run again(with_best);
   load_checkpoint(folder / "loaded", again.checkpoint);
   expect_property(again.saved(folder / "again") == loaded, "a checkpoint survives saving");
+}
+
+}  // namespace
+
+void attack(std::string_view input) {
+  const File file(input);
+  for (const bool with_best : {false, true}) attack(file.path(), with_best);
 }
 
 }  // namespace tapegrad::attack

@@ -133,6 +133,9 @@ training = {"format": "tapegrad", "optimizer.steps": "3", "optimizer.rate": "0.0
             "random.training.seed": "1", "random.training.position": "4", "note.data": "x"}
 everything = {**parameters, **buffers, **moments}
 write("checkpoint", "good", tensors(everything, training))
+last = {f"resume.{name}": value for name, value in {**parameters, **buffers}.items()}
+write("checkpoint", "with_best", tensors({**everything, **last}, training))
+write("checkpoint", "without_last", tensors({**everything, **dict(list(last.items())[1:])}, training))
 write("checkpoint", "without_a_tensor", tensors(parameters, training))
 write("checkpoint", "surplus_tensor", tensors({**everything, "other": ("F32", [1], f32(1))}, training))
 for name, change in {"rate_nan": {"optimizer.rate": "nan"}, "rate_negative": {"optimizer.rate": "-1"},
