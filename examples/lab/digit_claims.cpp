@@ -40,7 +40,7 @@ const Metric test_accuracy{
     .value = "test_accuracy", .higher_is_better = true, .worst = 0, .of_items = true};
 const Metric first_epoch_loss{.value = "first_epoch_loss"};
 
-const Results& of_system(const std::vector<Results>& results, const std::string& system) {
+const Results& of_system(const std::vector<Results>& results, std::string_view system) {
   const auto found = std::find_if(results.begin(), results.end(),
                                   [&](const Results& each) { return each.system == system; });
   expect<DataError>(found != results.end(), "{}: no such system has been trained", system);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/claim.h"
@@ -14,7 +15,7 @@ extern const Metric test_accuracy;     ///< of the cnn, in percent
 extern const Metric first_epoch_loss;  ///< of the cnn, while training
 
 /// The results of a system. Throws DataError if it is not among them.
-const Results& of_system(const std::vector<Results>& results, const std::string& system);
+const Results& of_system(const std::vector<Results>& results, std::string_view system);
 
 /// Points of accuracy within which systems are called level. It was fixed before any training.
 inline constexpr double level_margin = 2;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ void expect_part(bool has, const Outcome& outcome, const std::string& lack);
 /// What claims need of an outcome, which a file may lack. All throw the DataError of `expect_part`.
 double value_of(const Outcome& outcome, const std::string& name);
 /// It has a point at least.
-const Trace& trace_of(const Outcome& outcome, const std::string& name);
+const Trace& trace_of(const Outcome& outcome, std::string_view name);
 const CurvePoint& first_point(const Outcome& outcome);
 const CurvePoint& last_point(const Outcome& outcome);
 

@@ -206,7 +206,7 @@ TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.2
   CHECK(faster(by_loss, slow, base, Clock::updates).verdict == Verdict::not_seen);
   CHECK(faster(by_loss, base, a({NAN}), Clock::updates).verdict == Verdict::borne_out);
   CHECK_THROWS_WITH(faster(by_loss, a({1, 2}), base, Clock::updates),
-                    Contains("2 validations are too few"));
+                    Contains("its curve has 2 validations, too few"));
 }
 
 TEST_CASE("times are those until both reach the best value of the second") {
