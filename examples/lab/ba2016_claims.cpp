@@ -42,7 +42,7 @@ Results by_training(Results results) {
   return results;
 }
 
-const Judge sooner_in_training{"updates to the best training loss of the baseline",
+const Judge sooner_in_training{"updates to the best training loss of the rival",
                                [](const Results& a, const Results& b) {
                                  return reached_sooner(by_training(a), by_training(b));
                                }};
@@ -145,49 +145,56 @@ Judgement more_found(const Results& a, const Results& b) {
 const Judge more_found_at_end{"% found, mean of probes", more_found<Look::tested>};
 const Judge more_found_early{"% found, mean of probes", more_found<Look::first>};
 
-// What the paper says of two systems of a task. Without a judge: that `a` ends better on the test.
-struct ClaimOfPaper {
+// What is said of two systems of a task. Without a judge: that `a` ends better on the test.
+struct TaskClaim {
+  const char* source;  // empty for what is asked here
   const char *task, *a, *b, *statement;
   const Judge* judge = nullptr;
 };
 
 constexpr const char* reaches = "it reaches the best validation of the baseline in fewer updates.";
+constexpr const char* reaches_in_training =
+    "its training loss reaches the best one of the rival in fewer updates.";
+constexpr const char* lower_at_last_points =
+    "its training loss is lower at each of the last ten points. (Normalized logits keep the loss "
+    "of \"batch\" above a floor.)";
 
-const std::vector<ClaimOfPaper> claims_of_paper{
-    {"retrieval", "layer", "none", reaches, &sooner},
-    {"retrieval", "layer", "none", "its R@10 of images is higher."},
-    {"retrieval", "none", "symmetric", "its R@1 of images is higher.", &more_found_first},
-    {"reader", "layer", "none", reaches, &sooner},
-    {"reader", "layer", "none", "it ends with a lower validation error.", &ends_lower},
-    {"reader", "layer", "batch", "it ends with a lower validation error.", &ends_lower},
-    {"reader", "layer", "batch_everywhere", "it ends with a lower validation error.", &ends_lower},
-    {"reader", "layer", "layer_small_gain", "it ends with a lower validation error.", &ends_lower},
-    {"skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
+const std::vector<TaskClaim> task_claims{
+    {"section 6.1", "retrieval", "layer", "none", reaches, &sooner},
+    {"table 2", "retrieval", "layer", "none", "its R@10 of images is higher."},
+    {"table 2", "retrieval", "none", "symmetric", "its R@1 of images is higher.",
+     &more_found_first},
+    {"section 6.2", "reader", "layer", "none", reaches, &sooner},
+    {"section 6.2", "reader", "layer", "none", "it ends with a lower validation error.",
+     &ends_lower},
+    {"section 6.2", "reader", "layer", "batch", "it ends with a lower validation error.",
+     &ends_lower},
+    {"section 6.2", "reader", "layer", "batch_everywhere", "it ends with a lower validation error.",
+     &ends_lower},
+    {"section 6.2", "reader", "layer", "layer_small_gain", "it ends with a lower validation error.",
+     &ends_lower},
+    {"", "skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
      &words_lower},
-    {"skip_thoughts", "layer", "none", reaches, &words_sooner},
-    {"skip_thoughts", "layer", "none", "its probes find more at the end.", &more_found_at_end},
-    {"skip_thoughts", "layer", "none", "its probes find more when they look for the first time.",
-     &more_found_early},
-    {"draw", "layer", "none", "its bound is lower throughout the first half.", &ahead_early},
-    {"draw", "layer", "none", reaches, &sooner},
-    {"draw", "layer", "none", "its bound is lower at the end."},
-    {"omniglot", "layer", "none", reaches, &sooner},
-    {"kanji", "layer", "none", reaches, &sooner},
-    {"written_digits", "layer", "none", reaches, &sooner},
-    {"mnist_128", "layer", "none",
-     "its training loss reaches the best one of the baseline in fewer updates.",
-     &sooner_in_training},
-    {"mnist_4", "layer", "batch",
-     "its training loss is lower at each of the last ten points. (Normalized logits keep the "
-     "loss of the rival above a floor.)",
-     &lower_at_last},
-    {"mnist_4", "layer", "batch_hidden",
-     "its training loss is lower at each of the last ten points. (The paper does not have this "
-     "rival.)",
-     &lower_at_last},
-    {"mnist_4", "layer", "batch", "its test error is lower."},
-    {"mnist_4", "layer", "batch_hidden",
-     "its test error is lower. (The paper does not have this rival.)"}};
+    {"", "skip_thoughts", "layer", "none", reaches, &words_sooner},
+    {"section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
+     &more_found_at_end},
+    {"section 6.3", "skip_thoughts", "layer", "none",
+     "its probes find more when they look for the first time.", &more_found_early},
+    {"figure 4", "draw", "layer", "none", "its bound is lower throughout the first half.",
+     &ahead_early},
+    {"section 6.4", "draw", "layer", "none", reaches, &sooner},
+    {"section 6.4", "draw", "layer", "none", "its bound is lower at the end."},
+    {"section 6.5", "omniglot", "layer", "none", reaches, &sooner},
+    {"section 6.5", "kanji", "layer", "none", reaches, &sooner},
+    {"section 6.5", "written_digits", "layer", "none", reaches, &sooner},
+    {"section 6.6", "mnist_128", "layer", "batch", reaches_in_training, &sooner_in_training},
+    {"", "mnist_128", "layer", "batch", "its test error is lower."},
+    {"", "mnist_128", "layer", "none", reaches_in_training, &sooner_in_training},
+    {"figure 6", "mnist_4", "layer", "batch", lower_at_last_points, &lower_at_last},
+    {"", "mnist_4", "layer", "batch_hidden",
+     "its training loss is lower at each of the last ten points.", &lower_at_last},
+    {"figure 6", "mnist_4", "layer", "batch", "its test error is lower."},
+    {"", "mnist_4", "layer", "batch_hidden", "its test error is lower."}};
 
 // The claims on handwriting that do not depend on the task. Level means within so many nats, which
 // was fixed before any training.
@@ -225,23 +232,25 @@ struct Rivals {
                        b->system, measured(task.metric, *b, task.decimals), task.unit);
   }
   template <class Judging>
-  PublishedClaim claim(const std::string& statement, const std::string& quantity,
-                       const Judging& judging) const {
+  JudgedClaim claim(const std::string& source, const std::string& statement,
+                    const std::string& quantity, const Judging& judging) const {
     const auto none = not_learned(column->task.metric, *a, *b);
     return {
+        source,
         fmt::format("{}: {} against {}: {}", column->task.title, a->system, b->system, statement),
         quantity, none ? *none : judging()};
   }
 };
 
-void claim_handwriting(std::vector<PublishedClaim>& claims, const Matrix& matrix) {
+void claim_handwriting(std::vector<JudgedClaim>& claims, const Matrix& matrix) {
   for (const char* task : handwriting_tasks) {
     const Rivals rivals(matrix, task, "layer", "none");
     if (!rivals.trained()) continue;
     claims.push_back(rivals.claim(
-        fmt::format("they end level, within {} nats a move.", level_nats), rivals.tested(),
+        "section 6.5", fmt::format("they end level, within {} nats a move.", level_nats),
+        rivals.tested(),
         [&] { return equal(rivals.column->task.metric, *rivals.a, *rivals.b, level_nats); }));
-    claims.push_back(rivals.claim("its largest gradient is smaller (learning is more stable).",
+    claims.push_back(rivals.claim("", "its largest gradient is smaller (learning is more stable).",
                                   fmt::format("largest norms of gradients, {} and {}",
                                               rivals.setting(*rivals.a), rivals.setting(*rivals.b)),
                                   [&] { return smaller_gradients(*rivals.a, *rivals.b); }));
@@ -272,8 +281,8 @@ Results rises(const Metric& error, const Results& large, const Results& small) {
   return results;
 }
 
-void claim_small_batches(std::vector<PublishedClaim>& claims, const Matrix& matrix) {
-  for (const char* rival : {"batch", "batch_hidden"}) {
+void claim_small_batches(std::vector<JudgedClaim>& claims, const Matrix& matrix) {
+  for (const auto& [rival, source] : {std::pair{"batch", "section 6.6"}, {"batch_hidden", ""}}) {
     const Rivals large(matrix, "mnist_128", "layer", rival),
         small(matrix, "mnist_4", "layer", rival);
     if (!large.trained() || !small.trained()) continue;
@@ -282,6 +291,7 @@ void claim_small_batches(std::vector<PublishedClaim>& claims, const Matrix& matr
                       small.column->data);
     const Metric& error = small.column->task.metric;
     claims.push_back(small.claim(
+        source,
         "from batches of 128 to batches of 4, on equally many images, its test error rises less.",
         "% rise of the error", [&] {
           const auto none = not_learned(large.column->task.metric, *large.a, *large.b);
@@ -302,13 +312,13 @@ void for_each_training(const Matrix& matrix, const std::string& task, const F& f
 
 }  // namespace
 
-std::vector<PublishedClaim> ba2016_claims(const Matrix& matrix) {
-  std::vector<PublishedClaim> claims;
-  for (const ClaimOfPaper& each : claims_of_paper) {
+std::vector<JudgedClaim> ba2016_claims(const Matrix& matrix) {
+  std::vector<JudgedClaim> claims;
+  for (const TaskClaim& each : task_claims) {
     const Rivals rivals(matrix, each.task, each.a, each.b);
     if (!rivals.trained()) continue;
     const std::string quantity = each.judge ? each.judge->quantity : rivals.tested();
-    claims.push_back(rivals.claim(each.statement, quantity, [&] {
+    claims.push_back(rivals.claim(each.source, each.statement, quantity, [&] {
       return each.judge ? each.judge->judge(*rivals.a, *rivals.b)
                         : better(rivals.column->task.metric, *rivals.a, *rivals.b);
     }));

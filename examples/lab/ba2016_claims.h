@@ -7,9 +7,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What Ba et al. 2016 say of their experiments, judged by the systems that have been trained;
-/// those about systems that the paper does not have say so.
-std::vector<PublishedClaim> ba2016_claims(const Matrix& matrix);
+/// What Ba et al. 2016 say of their experiments, and what is asked of them here, judged by the
+/// systems that have been trained.
+std::vector<JudgedClaim> ba2016_claims(const Matrix& matrix);
 
 /// What must hold for every size: recalls follow from ranks, and bounds are the sums of their
 /// parts. Says nothing of tasks without trainings.

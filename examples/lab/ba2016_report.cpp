@@ -295,7 +295,7 @@ void report_ba2016(Report& report, const Matrix& all, int only, bool seconds) {
   report_data(report, matrix);
   report_curves(report, matrix);
   speed(report, matrix, seconds);
-  for (const PublishedClaim& claim : ba2016_claims(matrix)) report.published(claim);
+  for (const JudgedClaim& claim : ba2016_claims(matrix)) report.judged(claim);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -14,8 +14,9 @@ struct Claim {
   std::string tolerance = "";
 };
 
-/// A published statement about larger trainings, and the verdict of smaller ones.
-struct PublishedClaim {
+/// A statement about larger trainings, and the verdict of smaller ones.
+struct JudgedClaim {
+  std::string source;  ///< where a paper says so, such as "section 6.6"; empty: it is asked here
   std::string statement, measured;
   Judgement judgement;
 };

@@ -48,12 +48,12 @@ Parts growth(const std::vector<Column>& columns, const std::string& norm) {
   return parts;
 }
 
-PublishedClaim judged(const std::string& statement, const Parts& parts) {
+JudgedClaim judged(const std::string& source, const std::string& statement, const Parts& parts) {
   const auto count = [&](Verdict verdict) {
     return std::count_if(parts.begin(), parts.end(),
                          [&](const auto& part) { return part.second.verdict == verdict; });
   };
-  return {statement,
+  return {source, statement,
           fmt::format("of {} settings it is borne out in {} and contradicted in {}", parts.size(),
                       count(Verdict::borne_out), count(Verdict::contradicted)),
           all_of(parts)};
@@ -112,42 +112,48 @@ std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings) {
            fmt::format("in {} of {} comparisons", apart, all), apart == all, "none: other bits"}};
 }
 
-std::vector<PublishedClaim> published_claims(const std::vector<Column>& columns) {
-  const auto everywhere = [&](const std::string& statement,
+std::vector<JudgedClaim> published_claims(const std::vector<Column>& columns) {
+  const auto everywhere = [&](const std::string& source, const std::string& statement,
                               const std::function<Judgement(const Column&)>& judge) {
     Parts parts;
     for (const Column& column : columns) parts.emplace_back(column.name(columns), judge(column));
-    return judged(statement, parts);
+    return judged(source, statement, parts);
   };
-  const auto better = [&](const std::string& statement, const char* a, const char* b) {
-    return everywhere(statement, [=](const Column& c) { return c.better(a, b); });
+  const auto better = [&](const char* source, const std::string& statement, const char* a,
+                          const char* b) {
+    return everywhere(source, statement, [=](const Column& c) { return c.better(a, b); });
   };
-  const auto equal = [&](const std::string& statement, const char* a, const char* b) {
-    return everywhere(fmt::format("{}: within {} bits.", statement, equality_margin),
+  const auto equal = [&](const char* source, const std::string& statement, const char* a,
+                         const char* b) {
+    return everywhere(source, fmt::format("{}: within {} bits.", statement, equality_margin),
                       [=](const Column& c) { return c.equal(a, b); });
   };
-  std::vector<PublishedClaim> claims{
-      better("Detaching mean and scale costs (table 2): detach loses against layer_simple.",
-             "layer_simple", "detach"),
-      better("Detaching the scale costs (table 3): detach_variance loses against layer_simple.",
+  std::vector<JudgedClaim> claims{
+      better("Xu et al. 2019, table 2",
+             "Detaching mean and scale costs: detach loses against layer_simple.", "layer_simple",
+             "detach"),
+      better("Xu et al. 2019, table 3",
+             "Detaching the scale costs: detach_variance loses against layer_simple.",
              "layer_simple", "detach_variance"),
-      better(
-          "Of the two, the scale costs more (table 3): detach_variance loses against detach_mean.",
-          "detach_mean", "detach_variance"),
-      equal("Detaching the mean is free (table 3): detach_mean equals layer_simple", "detach_mean",
+      better("Xu et al. 2019, table 3",
+             "Of the two, the scale costs more: detach_variance loses against detach_mean.",
+             "detach_mean", "detach_variance"),
+      equal("Xu et al. 2019, table 3",
+            "Detaching the mean is free: detach_mean equals layer_simple", "detach_mean",
             "layer_simple"),
-      equal("Gain and bias are not needed (table 1): layer_simple equals layer", "layer_simple",
-            "layer"),
-      equal("AdaNorm is level with layer normalization here (table 4): ada equals layer", "ada",
-            "layer"),
-      better("A character model is best without normalization (table 1): none is ahead of layer.",
-             "none", "layer"),
+      equal("Xu et al. 2019, table 1", "Gain and bias are not needed: layer_simple equals layer",
+            "layer_simple", "layer"),
+      equal("Xu et al. 2019, table 4",
+            "AdaNorm is level with layer normalization here: ada equals layer", "ada", "layer"),
+      better("Xu et al. 2019, table 1",
+             "A character model is best without normalization: none is ahead of layer.", "none",
+             "layer"),
   };
   if (const Parts parts = growth(columns, "detach"); !parts.empty())
-    claims.push_back(
-        judged("Deep networks lose more (table 2): detach costs the deepest more than "
-               "the shallowest.",
-               parts));
+    claims.push_back(judged("Xu et al. 2019, table 2",
+                            "Deep networks lose more: detach costs the deepest more than "
+                            "the shallowest.",
+                            parts));
   return claims;
 }
 

@@ -46,7 +46,7 @@ std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings);
 /// What the paper says of larger trainings, judged in these settings: borne out if it is in all of
 /// them, contradicted if it is in one. Columns need all `paper_norms`. That costs grow with depth
 /// is left out if no two columns differ in depth alone.
-std::vector<PublishedClaim> published_claims(const std::vector<Column>& columns);
+std::vector<JudgedClaim> published_claims(const std::vector<Column>& columns);
 
 /// The norm with the lowest mean loss in a column.
 std::string best_norm(const Column& column);

@@ -12,26 +12,12 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
 // The claim that `a` ends better than `b`, and what both end with.
-PublishedClaim ahead(const std::string& statement, const Metric& metric, const Results& a,
-                     const Results& b) {
-  return {statement,
+JudgedClaim ahead(const std::string& statement, const Metric& metric, const Results& a,
+                  const Results& b) {
+  return {"Ba et al. 2016, section 6.7", statement,
           fmt::format("{}: {}, {}: {}", a.system, a.spread(metric).to_string(), b.system,
                       b.spread(metric).to_string()),
           better(metric, a, b)};
-}
-
-PublishedClaim level(const std::string& statement, const std::vector<Results>& results,
-                     const std::vector<std::string>& systems) {
-  const Results& simple = of_system(results, "layer_simple");
-  std::string measured = fmt::format("layer_simple {:.2f}", simple.spread(test_accuracy).mean);
-  std::vector<std::pair<std::string, Judgement>> parts;
-  for (const std::string& system : systems) {
-    const Results& each = of_system(results, system);
-    measured += fmt::format(", {} {:.2f}", system, each.spread(test_accuracy).mean);
-    parts.emplace_back(system, equal(test_accuracy, each, simple, level_margin));
-  }
-  return {fmt::format("{}: within {} points of layer_simple.", statement, level_margin), measured,
-          all_of(parts)};
 }
 
 }  // namespace
@@ -47,14 +33,7 @@ const Results& of_system(const std::vector<Results>& results, std::string_view s
   return *found;
 }
 
-std::vector<PublishedClaim> system_claims(const std::vector<Results>& results) {
-  return {level("The systems whose gradient is whole are level after many more steps (tables 1, 4)",
-                results, {"none", "layer", "ada"}),
-          level("So are the detached systems (tables 2, 3)", results,
-                {"detach", "detach_mean", "detach_variance"})};
-}
-
-std::vector<PublishedClaim> first_epoch_claims(const std::vector<Results>& results) {
+std::vector<JudgedClaim> first_epoch_claims(const std::vector<Results>& results) {
   const Results& layer = of_system(results, "layer");
   return {ahead("In its first epoch the cnn learns faster with layer normalization than with none: "
                 "its mean training loss is lower.",

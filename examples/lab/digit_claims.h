@@ -7,8 +7,8 @@
 #include "lab/claim.h"
 #include "tapegrad/core/indices.h"
 
-/// What Ba et al. 2016 and Xu et al. 2019 say about convolutional networks that read digits, and
-/// the floor under losses of normalized logits.
+/// What Ba et al. 2016 say about convolutional networks that read digits, and the floor under
+/// losses of normalized logits.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 extern const Metric test_accuracy;     ///< of the cnn, in percent
@@ -17,14 +17,8 @@ extern const Metric first_epoch_loss;  ///< of the cnn, while training
 /// The results of a system. Throws DataError if it is not among them.
 const Results& of_system(const std::vector<Results>& results, std::string_view system);
 
-/// Points of accuracy within which systems are called level. It was fixed before any training.
-inline constexpr double level_margin = 2;
-
-/// Xu et al. 2019, the MNIST column of tables 1 to 4: all systems are level with layer_simple.
-std::vector<PublishedClaim> system_claims(const std::vector<Results>& results);
-
 /// Ba et al. 2016, section 6.7: none learns slower than layer, and layer slower than batch.
-std::vector<PublishedClaim> first_epoch_claims(const std::vector<Results>& results);
+std::vector<JudgedClaim> first_epoch_claims(const std::vector<Results>& results);
 
 /// The loss of one-hot logits, which are right, after batch normalization with gain 1 and bias 0.
 /// If all classes are equally frequent, no logits have a lower one.

@@ -40,15 +40,13 @@ Claim common_mode_claim(const std::vector<ByNorm>& settings) {
       holds, "below 1e-3 attached, above 0.01 detached"};
 }
 
-PublishedClaim cheaper_mean_claim(const std::string& training, const Results& detached_mean,
-                                  const Results& detached_scale) {
-  return {
-      fmt::format(
-          "{}: detaching the mean costs less than detaching the scale (Xu et al. 2019, table 3).",
-          training),
-      fmt::format("losses of {} and {}", detached_mean.spread(held_out).to_string(),
-                  detached_scale.spread(held_out).to_string()),
-      better(held_out, detached_mean, detached_scale)};
+JudgedClaim cheaper_mean_claim(const std::string& training, const Results& detached_mean,
+                               const Results& detached_scale) {
+  return {"Xu et al. 2019, table 3",
+          fmt::format("{}: detaching the mean costs less than detaching the scale.", training),
+          fmt::format("losses of {} and {}", detached_mean.spread(held_out).to_string(),
+                      detached_scale.spread(held_out).to_string()),
+          better(held_out, detached_mean, detached_scale)};
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -20,7 +20,7 @@ Claim common_mode_claim(const std::vector<ByNorm>& settings);
 
 /// Xu et al. 2019, table 3: detaching the mean costs less than detaching the scale.
 ///   training: its name, for people
-PublishedClaim cheaper_mean_claim(const std::string& training, const Results& detached_mean,
-                                  const Results& detached_scale);
+JudgedClaim cheaper_mean_claim(const std::string& training, const Results& detached_mean,
+                               const Results& detached_scale);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -226,51 +226,67 @@ void verdicts(Report& report, const Matrix& matrix) {
       const Results *a = column.of(claim.a), *b = column.of(claim.b);
       if (a == nullptr || b == nullptr) continue;
       const Metric& metric = column.task.metric;
-      report.published(
-          statement(column.task, claim), both(column.task, *a, *b),
-          claim.margin ? equal(metric, *a, *b, *claim.margin) : better(metric, *a, *b));
+      report.judged({claim.source, statement(column.task, claim), both(column.task, *a, *b),
+                     claim.margin ? equal(metric, *a, *b, *claim.margin) : better(metric, *a, *b)});
     }
 }
 
-// Figure 1 is to show that gain and bias overfit: layer ends with the lower training loss, and with
-// the higher validation loss.
-void overfitting(Report& report, const Matrix& matrix) {
-  const Metric training{.value = "training_loss"}, validation{.value = "validation_loss"};
-  for (const MatrixColumn& column : matrix) {
-    const std::vector<std::string>& tasks = paper_figures.front().tasks;
-    const Results *layer = column.of("layer"), *simple = column.of("layer_simple");
-    if (std::count(tasks.begin(), tasks.end(), column.task.name) == 0 || layer == nullptr ||
-        simple == nullptr)
-      continue;
-    const auto none = not_learned(column.task.metric, *layer, *simple);
-    report.published(
-        fmt::format("{}: layer overfits (figure 1): it ends with a lower training loss than "
-                    "layer_simple and a higher validation loss.",
-                    column.task.title),
-        "how far layer is ahead in training, and layer_simple in validation",
-        none ? *none
-             : all_of({{"training", better(training, *layer, *simple)},
-                       {"validation", better(validation, *simple, *layer)}}));
-  }
-}
+const Metric last_training{.value = "training_loss"}, last_validation{.value = "validation_loss"};
 
-// Figure 2 is to show that the derivatives of the statistics matter: with them the validation loss
-// is lower at every point.
-void attached_throughout(Report& report, const Matrix& matrix) {
-  const PaperFigure& of_paper = paper_figures[1];
-  for (const MatrixColumn& column : matrix) {
-    const Results *attached = column.of("layer_simple"), *detached = column.of("detach");
-    if (std::count(of_paper.tasks.begin(), of_paper.tasks.end(), column.task.name) == 0 ||
-        attached == nullptr || detached == nullptr)
-      continue;
-    const auto none = not_learned(column.task.metric, *attached, *detached);
-    report.published(
-        fmt::format("{}: layer_simple has a lower validation loss than detach at every point "
-                    "(figure 2).",
-                    column.task.title),
-        "validations of all seeds",
-        none ? *none : ahead_throughout({.value = "validation_loss"}, *attached, *detached));
-  }
+// What figures show of two systems on a task.
+struct FigureClaim {
+  const char* source;  // empty for a task that stands for none of the figure
+  const char *task, *a, *b, *statement, *quantity;
+  Judgement (*judge)(const Results& a, const Results& b);
+};
+
+// Figure 1 is to show that gain and bias overfit.
+Judgement overfits(const Results& a, const Results& b) {
+  return all_of(
+      {{"training", better(last_training, a, b)}, {"validation", better(last_validation, b, a)}});
+}
+constexpr const char* overfitting =
+    "overfits: it ends with a lower training loss and a higher validation loss.";
+constexpr const char* ahead_and_behind =
+    "how far it is ahead in training, and behind in validation";
+
+// Figure 2 is to show that the derivatives of the statistics matter.
+Judgement lower_throughout(const Results& a, const Results& b) {
+  return ahead_throughout(last_validation, a, b);
+}
+constexpr const char* lower_at_every_point = "has a lower validation loss at every point.";
+
+Judgement learns_more(const Results& a, const Results& b) { return better(last_training, a, b); }
+Judgement holds_less(const Results& a, const Results& b) { return better(last_validation, b, a); }
+
+const std::vector<FigureClaim> figure_claims{
+    {"", "de_en", "layer", "layer_simple", overfitting, ahead_and_behind, overfits},
+    {"figure 1", "enwik8", "layer", "layer_simple", overfitting, ahead_and_behind, overfits},
+    {"", "enwik8_short", "layer", "layer_simple", overfitting, ahead_and_behind, overfits},
+    {"", "en_de", "layer_simple", "detach", lower_at_every_point, "validations of all seeds",
+     lower_throughout},
+    {"figure 2", "de_en", "layer_simple", "detach", lower_at_every_point,
+     "validations of all seeds", lower_throughout},
+    {"section 4.2", "de_en", "layer", "ada", "ends with a lower training loss.", "training losses",
+     learns_more},
+    {"section 4.2", "de_en", "layer", "ada", "ends with a higher validation loss.",
+     "validation losses", holds_less},
+    {"section 4.2", "ud_ewt", "layer", "ada", "ends with a lower training loss.", "training losses",
+     learns_more},
+    {"section 4.2", "ud_ewt", "layer", "ada", "ends with a higher validation loss.",
+     "validation losses", holds_less}};
+
+void verdicts_on_figures(Report& report, const Matrix& matrix) {
+  for (const FigureClaim& claim : figure_claims)
+    for (const MatrixColumn& column : matrix) {
+      const Results *a = column.of(claim.a), *b = column.of(claim.b);
+      if (column.task.name != claim.task || a == nullptr || b == nullptr) continue;
+      const auto none = not_learned(column.task.metric, *a, *b);
+      report.judged({claim.source,
+                     fmt::format("{}: {} against {}: it {}", column.task.title, claim.a, claim.b,
+                                 claim.statement),
+                     claim.quantity, none ? *none : claim.judge(*a, *b)});
+    }
 }
 
 void costs(Report& report, const Matrix& matrix) {
@@ -318,8 +334,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   sign_grid(report, columns);
   figures(report, matrix);
   verdicts(report, matrix);
-  overfitting(report, matrix);
-  attached_throughout(report, matrix);
+  verdicts_on_figures(report, matrix);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -11,10 +11,11 @@
 /// What papers measured, and the tasks that stand for theirs here.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What a paper says of two systems on a task: that `a` is better than `b`, or with a margin that
-/// they are equal up to it.
+/// What is said of two systems on a task: that `a` is better than `b`, or with a margin that they
+/// are equal up to it.
 struct PaperClaim {
   std::string a, b;
+  std::string source;  ///< where the paper says so, such as "table 1"; empty: it is asked here
   std::optional<double> margin = {};
 };
 

@@ -271,32 +271,36 @@ void Report::claim(const Claim& claim) {
   this->claim(claim.statement, claim.measured, claim.holds, claim.tolerance);
 }
 
-void Report::published(const PublishedClaim& claim) {
-  published(claim.statement, claim.measured, claim.judgement);
-}
-
-void Report::published(const std::string& statement, const std::string& measured,
-                       const Judgement& judgement) {
+void Report::judged(const JudgedClaim& claim) {
+  const auto& [source, statement, measured, judgement] = claim;
+  const std::string whose =
+      source.empty() ? "asked here" : fmt::format("published in {}", escaped(source));
   const auto [words, look] = shown(judgement.verdict);
-  ++(judgement.verdict ? published_ : not_learned_);
-  borne_out_ += judgement.verdict == Verdict::borne_out ? 1 : 0;
-  contradicted_ += judgement.verdict == Verdict::contradicted ? 1 : 0;
-  write_result(fmt::format("\npublished, {}: {}\n  measured: {}; {}\n", words, statement, measured,
+  Verdicts& verdicts = judged_[source.empty() ? 0 : 1];
+  ++(!judgement.verdict                           ? verdicts.not_learned
+     : judgement.verdict == Verdict::borne_out    ? verdicts.borne_out
+     : judgement.verdict == Verdict::contradicted ? verdicts.contradicted
+                                                  : verdicts.not_seen);
+  write_result(fmt::format("\n{}, {}: {}\n  measured: {}; {}\n", whose, words, statement, measured,
                            judgement.reason));
   body_ += fmt::format(
-      "<div class=\"claim published {}\"><b>published, {}</b>: {}<br>Measured: {}; {}</div>\n",
-      look, words, escaped(statement), escaped(measured), escaped(judgement.reason));
+      "<div class=\"claim published {}\"><b>{}, {}</b>: {}<br>Measured: {}; {}</div>\n", look,
+      whose, words, escaped(statement), escaped(measured), escaped(judgement.reason));
 }
 
 std::string Report::headline() const {
-  if (tolerances_.empty() && published_ + not_learned_ == 0) return "Measurements without claims";
-  std::string text =
-      fmt::format("{} of {} claims hold", tolerances_.size() - failed_, tolerances_.size());
-  if (published_ + not_learned_ > 0)
-    text += fmt::format("; published: {} borne out, {} contradicted, {} not seen at this scale",
-                        borne_out_, contradicted_, published_ - borne_out_ - contradicted_);
-  if (not_learned_ > 0) text += fmt::format(", {} not learned at this size", not_learned_);
-  return text;
+  std::string judged;
+  for (const char* whose : {"published", "asked here"}) {
+    const auto& [borne_out, contradicted, not_seen, not_learned] =
+        judged_[whose == std::string_view("published") ? 1 : 0];
+    if (borne_out + contradicted + not_seen + not_learned == 0) continue;
+    judged += fmt::format("; {}: {} borne out, {} contradicted, {} not seen at this scale", whose,
+                          borne_out, contradicted, not_seen);
+    if (not_learned > 0) judged += fmt::format(", {} not learned at this size", not_learned);
+  }
+  if (tolerances_.empty() && judged.empty()) return "Measurements without claims";
+  return fmt::format("{} of {} claims hold{}", tolerances_.size() - failed_, tolerances_.size(),
+                     judged);
 }
 
 std::string Report::footer() const {
@@ -320,9 +324,11 @@ std::string Report::page() const {
 }
 
 int Report::finish() const {
-  if (published_ > 0)
-    write_result(fmt::format(
-        "\n{} published claims tested; at 5 % each, one in 20 is a false alarm\n", published_));
+  int tested = 0;
+  for (const Verdicts& each : judged_) tested += each.borne_out + each.contradicted + each.not_seen;
+  if (tested > 0)
+    write_result(
+        fmt::format("\n{} claims judged; at 5 % each, one in 20 is a false alarm\n", tested));
   write_result(fmt::format("\n{}\n", headline()));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {

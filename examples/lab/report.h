@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -14,11 +15,11 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// What users are told of verdicts.
 inline constexpr const char* three_values =
     "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
-    "trainings never makes it fail. It has one of three values: borne out or contradicted, if "
-    "paired\n"
-    "seeds decide it (by a 95 % interval, unless the claim says otherwise), and else not seen at "
-    "this\n"
-    "scale.";
+    "trainings never makes it fail, nor does what is asked here alone. It has one of three "
+    "values:\n"
+    "borne out or contradicted, if paired seeds decide it (by a 95 % interval, unless the claim "
+    "says\n"
+    "otherwise), and else not seen at this scale.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
 /// the page shows it below in grey; elsewhere line breaks become " / ".
@@ -63,11 +64,9 @@ class Report {
   void claim(const std::string& statement, const std::string& measured, bool holds,
              const std::string& tolerance = "");
   void claim(const Claim& claim);
-  /// The same for a published claim about larger trainings. A small one need not confirm it, so its
-  /// verdict does not make the program fail.
-  void published(const std::string& statement, const std::string& measured,
-                 const Judgement& judgement);
-  void published(const PublishedClaim& claim);
+  /// The same for a claim about larger trainings. A small one need not confirm it, so its verdict
+  /// does not make the program fail.
+  void judged(const JudgedClaim& claim);
 
   /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError
   /// if a file cannot be written.
@@ -76,11 +75,16 @@ class Report {
  private:
   void add_figure(const std::string& name, const std::function<std::string(Medium)>& draw,
                   const std::string& caption, const std::string& values, Talk talk);
-  /// How many claims hold, and the verdicts on the published ones.
+  /// How many claims hold, and the verdicts on those that are judged.
   std::string headline() const;
   /// How the page was made, and the tolerances of the claims.
   std::string footer() const;
   std::string page() const;
+
+  // How many claims have which verdict.
+  struct Verdicts {
+    int borne_out = 0, contradicted = 0, not_seen = 0, not_learned = 0;
+  };
 
   std::string directory_, name_, title_, command_, body_;
   const Flags* flags_ = nullptr;
@@ -88,8 +92,7 @@ class Report {
   std::vector<std::string> tolerances_;                     // of each claim
   std::size_t failed_ = 0;
   int tables_ = 0;
-  int published_ = 0, borne_out_ = 0, contradicted_ = 0;  // those with a verdict
-  int not_learned_ = 0;                                   // those without
+  std::array<Verdicts, 2> judged_;  // of claims that are asked here, and of published ones
 };
 
 /// The words of a command line.

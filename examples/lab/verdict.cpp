@@ -117,7 +117,7 @@ Advantage advantage(const Metric& metric, const Results& a, const Results& b) {
     const double n = static_cast<double>(found.seeds);
     const double h =
         t_quantile(static_cast<Index>(found.seeds) - 1) * spread.deviation / std::sqrt(n);
-    found.half_width = std::max(h, bootstrap_half_width(item_advantages(metric, a, b)));
+    found.half_width = std::hypot(h, bootstrap_half_width(item_advantages(metric, a, b)));
   }
   return found;
 }

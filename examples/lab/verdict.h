@@ -23,7 +23,7 @@ struct Judgement {
 inline constexpr Index least_seeds = 3;
 
 /// How far a system is ahead of another: the mean over paired seeds, and half the width of its 95 %
-/// interval, max(h, w) of `better`; 0 for one seed.
+/// interval, sqrt(h^2 + w^2) of `better`; 0 for one seed.
 struct Advantage {
   double mean, half_width;
   std::size_t seeds;
@@ -46,14 +46,15 @@ std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, cons
 
 /// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
 /// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
-/// out if D > max(h, w), contradicted if D < -max(h, w), otherwise not seen, as always with fewer
-/// than `least_seeds`. w is 0 for a metric without items, else the `bootstrap_half_width` of what a
-/// is ahead item by item, in the mean over seeds. A training that diverged counts as the worst
-/// value of the metric, and so do its items. Throws DataError for results that do not pair.
+/// out if D > sqrt(h^2 + w^2), since seeds and items are independent, contradicted if D is below
+/// its negative, otherwise not seen, as always with fewer than `least_seeds`. w is 0 for a metric
+/// without items, else the `bootstrap_half_width` of what a is ahead item by item, in the mean over
+/// seeds. A training that diverged counts as the worst value of the metric, and so do its items.
+/// Throws DataError for results that do not pair.
 Judgement better(const Metric& metric, const Results& a, const Results& b);
 
-/// The claim that both are equal up to a margin: borne out if |D| + max(h, w) < margin,
-/// contradicted if |D| - max(h, w) > margin.
+/// The claim that both are equal up to a margin: borne out if |D| + sqrt(h^2 + w^2) < margin,
+/// contradicted if |D| - sqrt(h^2 + w^2) > margin.
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin);
 
 /// The unit of training time.

@@ -3,7 +3,8 @@
 Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
-    xu2019 verdicts    what was published, with the verdict and what was measured
+    xu2019 published   what the paper says, where, with the verdict and what was measured
+    xu2019 asked       the same for what is asked here alone
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
@@ -20,14 +21,14 @@ import evidence
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
-VERDICT = re.compile(r"^published, ([^:]+): (.*)\n  measured: (.*)$", re.M)
+JUDGED = re.compile(r"^(?:asked here|published in ([^:]+)), ([^:,]+): (.*)\n  measured: (.*)$", re.M)
 
 lab, root = sys.argv[1], pathlib.Path(sys.argv[2])
 ledger = root / "examples/lab/ledger"
 
 
 def markdown(rows):
-    numbers = "---" if rows[0][0] == "published" else "---:"
+    numbers = "---" if rows[0][-1] in ("measured", "found here") else "---:"
     sides = [["---"] + [numbers] * (len(rows[0]) - 1)]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows[:1] + sides + rows[1:])
 
@@ -78,8 +79,9 @@ class Report:
         self.text = subprocess.run([lab, experiment, "--from-ledger", "--runs", ledger, "--report", folder], check=True,
                                    capture_output=True, text=True).stdout
 
-    def verdicts(self):
-        return VERDICT.findall(self.text)
+    def judged(self):
+        """Source, verdict, claim and what was measured."""
+        return JUDGED.findall(self.text)
 
     def verdicts_of_differences(self, what):
         """Those of the signs of published differences in a table."""
@@ -93,9 +95,12 @@ class Report:
             return list(csv.reader(opened))
 
     def table(self, what):
-        if what == "verdicts":
-            return [["published", "here", "measured"]] + [
-                [claim, verdict, measured] for verdict, claim, measured in self.verdicts()]
+        if what == "published":
+            return [["where", "published", "here", "measured"]] + [
+                [source, claim, verdict, measured] for source, verdict, claim, measured in self.judged() if source]
+        if what == "asked":
+            return [["asked", "here", "measured"]] + [
+                [claim, verdict, measured] for source, verdict, claim, measured in self.judged() if not source]
         return by_task(self.rows(what))
 
 

@@ -79,11 +79,12 @@ class Laboratory(unittest.TestCase):
         self.assertIn(f'<p class="headline">{headline}</p>', text)
         self.assertEqual(text.count('class="claim holds"'), int(claims[1]))
         self.assertIn(f"Made by <code>lab {NAME}", text)
-        published = re.search(r"; published: (\d+) borne out, (\d+) contradicted, (\d+) not seen at this scale", headline)
+        judged = re.findall(r"; (?:published|asked here): (\d+) borne out, (\d+) contradicted, (\d+) not seen at this scale",
+                            headline)
         looks = [text.count(f'class="claim published {look}"') for look in ("holds", "fails", "open")]
-        self.assertEqual(looks, [int(published[i]) for i in (1, 2, 3)] if published else [0, 0, 0])
-        if published:
-            self.assertIn(f"\n{sum(looks)} published claims tested; at 5 % each", self.result.stdout)
+        self.assertEqual(looks, [sum(int(each[i]) for each in judged) for i in range(3)])
+        if judged:
+            self.assertIn(f"\n{sum(looks)} claims judged; at 5 % each", self.result.stdout)
         self.assertRegex(text, r"<p>Seeds: \d+")
         self.assertRegex(text, r"<p>Version: tapegrad \d+\.\d+\.\d+")
         self.assertRegex(text, r"<p>Machine: .*\d+ processors, \w+</p>")

@@ -216,6 +216,7 @@ def lower(value):
 
 
 REACHES = "it reaches the best validation of the baseline in fewer updates."
+REACHES_IN_TRAINING = "its training loss reaches the best one of the rival in fewer updates."
 
 
 def found_in(of, look):
@@ -232,8 +233,8 @@ def at_first(training, probe):
     return training["traces"][f"probed_{probe}"][1][1]
 
 
-def claim(task, a, b, statement, judge):
-    return [f"{TITLES[task]}: {a} against {b}: {statement}", verdict(task, a, b, judge)]
+def claim(source, task, a, b, statement, judge):
+    return [source, f"{TITLES[task]}: {a} against {b}: {statement}", verdict(task, a, b, judge)]
 
 
 def rises(rival):
@@ -242,30 +243,33 @@ def rises(rival):
 
 
 claims = [
-    claim("retrieval", "layer", "none", REACHES, faster),
-    claim("retrieval", "layer", "none", "its R@10 of images is higher.", higher("test")),
-    claim("retrieval", "none", "symmetric", "its R@1 of images is higher.", higher("test_image_recall_1")),
-    claim("skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
+    claim("section 6.1", "retrieval", "layer", "none", REACHES, faster),
+    claim("table 2", "retrieval", "layer", "none", "its R@10 of images is higher.", higher("test")),
+    claim("table 2", "retrieval", "none", "symmetric", "its R@1 of images is higher.", higher("test_image_recall_1")),
+    claim("", "skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
           lower("validation_loss")),
-    claim("skip_thoughts", "layer", "none", REACHES, faster),
-    claim("skip_thoughts", "layer", "none", "its probes find more at the end.",
+    claim("", "skip_thoughts", "layer", "none", REACHES, faster),
+    claim("section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
           lambda a, b: ahead(minus(found_in(a, tested), found_in(b, tested)))),
-    claim("skip_thoughts", "layer", "none", "its probes find more when they look for the first time.",
+    claim("section 6.3", "skip_thoughts", "layer", "none", "its probes find more when they look for the first time.",
           lambda a, b: ahead(minus(found_in(a, at_first), found_in(b, at_first)))),
-    claim("draw", "layer", "none", "its bound is lower throughout the first half.",
+    claim("figure 4", "draw", "layer", "none", "its bound is lower throughout the first half.",
           lambda a, b: of_curves(a, b, lambda x, y: all(p[2] < q[2] for p, q in zip(x[1:4], y[1:4])))),
-    claim("draw", "layer", "none", REACHES, faster),
-    claim("draw", "layer", "none", "its bound is lower at the end.", lower("test")),
-    claim("omniglot", "layer", "none", REACHES, faster),
-    claim("mnist_128", "layer", "none", "its training loss reaches the best one of the baseline in fewer updates.",
+    claim("section 6.4", "draw", "layer", "none", REACHES, faster),
+    claim("section 6.4", "draw", "layer", "none", "its bound is lower at the end.", lower("test")),
+    claim("section 6.5", "omniglot", "layer", "none", REACHES, faster),
+    claim("section 6.6", "mnist_128", "layer", "batch", REACHES_IN_TRAINING,
           lambda a, b: faster(by_training(a), by_training(b))),
-    claim("mnist_4", "layer", "batch", "its training loss is lower at each of the last ten points. "
-          "(Normalized logits keep the loss of the rival above a floor.)",
+    claim("", "mnist_128", "layer", "batch", "its test error is lower.", lower("test")),
+    claim("", "mnist_128", "layer", "none", REACHES_IN_TRAINING,
+          lambda a, b: faster(by_training(a), by_training(b))),
+    claim("figure 6", "mnist_4", "layer", "batch", "its training loss is lower at each of the last ten points. "
+          "(Normalized logits keep the loss of \"batch\" above a floor.)",
           lambda a, b: of_curves(a, b, lambda x, y: all(p[1] < q[1] for p, q in zip(x[1:], y[1:])))),
-    claim("mnist_4", "layer", "batch", "its test error is lower.", lower("test")),
-    claim("omniglot", "layer", "none", "they end level, within 0.05 nats a move.", None),
-    claim("omniglot", "layer", "none", "its largest gradient is smaller (learning is more stable).", None),
-    claim("mnist_4", "layer", "batch",
+    claim("figure 6", "mnist_4", "layer", "batch", "its test error is lower.", lower("test")),
+    claim("section 6.5", "omniglot", "layer", "none", "they end level, within 0.05 nats a move.", None),
+    claim("", "omniglot", "layer", "none", "its largest gradient is smaller (learning is more stable).", None),
+    claim("section 6.6", "mnist_4", "layer", "batch",
           "from batches of 128 to batches of 4, on equally many images, its test error rises less.", rises("batch")),
 ]
 

@@ -70,7 +70,7 @@ Matrix matrix_of(const Levels& levels) {
   return matrix;
 }
 
-bool is_of_level(const PublishedClaim& claim) {
+bool is_of_level(const JudgedClaim& claim) {
   return claim.statement.find("they end level") != std::string::npos;
 }
 
@@ -79,7 +79,7 @@ bool is_of_level(const PublishedClaim& claim) {
 TEST_CASE("each claim of Ba et al. is borne out by its order and contradicted by the other") {
   const auto published = ba2016_claims(matrix_of(as_published)),
              other = ba2016_claims(matrix_of(reversed()));
-  REQUIRE(published.size() == 31);
+  REQUIRE(published.size() == 33);
   REQUIRE(other.size() == published.size());
   for (std::size_t i = 0; i < published.size(); ++i) {
     CAPTURE(published[i].statement, published[i].judgement.reason, other[i].judgement.reason);
@@ -93,7 +93,7 @@ TEST_CASE("handwriting ends level if the systems do") {
   Levels level = as_published;
   for (const double none : {1.0, 1.03, 1.1}) {
     level["none"] = none;
-    for (const PublishedClaim& claim : ba2016_claims(matrix_of(level)))
+    for (const JudgedClaim& claim : ba2016_claims(matrix_of(level)))
       if (is_of_level(claim))
         CHECK(claim.judgement.verdict ==
               (none < 1.05 ? Verdict::borne_out : Verdict::contradicted));
@@ -104,7 +104,7 @@ TEST_CASE("a system that diverges in large batches has the worst rise in small o
   Matrix matrix = matrix_of(as_published);
   const auto judged = [&] {
     std::vector<std::optional<Verdict>> verdicts;
-    for (const PublishedClaim& claim : ba2016_claims(matrix))
+    for (const JudgedClaim& claim : ba2016_claims(matrix))
       if (claim.statement.find("rises less") != std::string::npos)
         verdicts.push_back(claim.judgement.verdict);
     return verdicts;
@@ -131,7 +131,7 @@ TEST_CASE("a training that diverged is behind all along") {
     for (Outcome& each : column.cells.at("layer").results.trainings)
       each.curve.back().training = NAN;
   int count = 0;
-  for (const PublishedClaim& claim : ba2016_claims(matrix))
+  for (const JudgedClaim& claim : ba2016_claims(matrix))
     if (claim.statement.find("each of the last ten") != std::string::npos) {
       CHECK(claim.judgement.verdict == Verdict::contradicted);
       ++count;
@@ -146,7 +146,7 @@ TEST_CASE("a training has not diverged because its last losses rise a little") {
       for (Outcome& each : column.cells.at("layer").results.trainings)
         for (std::size_t i = 2; i < each.curve.size(); ++i)
           each.curve[i].training = 2 + 0.01 * static_cast<double>(i);
-  for (const PublishedClaim& claim : ba2016_claims(matrix))
+  for (const JudgedClaim& claim : ba2016_claims(matrix))
     if (claim.statement.find("each of the last ten") != std::string::npos)
       CHECK(claim.judgement.verdict == Verdict::borne_out);
 }
@@ -171,7 +171,7 @@ TEST_CASE("probes judge only if training has raised what they find") {
   };
   const auto judged = [&] {
     std::vector<Judgement> judgements;
-    for (const PublishedClaim& claim : ba2016_claims(matrix))
+    for (const JudgedClaim& claim : ba2016_claims(matrix))
       if (claim.statement.find("its probes find more") != std::string::npos)
         judgements.push_back(claim.judgement);
     REQUIRE(judgements.size() == 2);
@@ -204,7 +204,7 @@ TEST_CASE("skip-thoughts that know no more than frequencies have no verdict on t
     for (MatrixColumn& column : matrix)
       for (auto& [system, cell] : column.cells)
         for (Outcome& each : cell.results.trainings) each.values["frequencies"] = frequencies;
-    for (const PublishedClaim& claim : ba2016_claims(matrix))
+    for (const JudgedClaim& claim : ba2016_claims(matrix))
       if (claim.statement.starts_with("Sentences")) judged += claim.judgement.verdict ? 1 : 0;
     CHECK(judged == (frequencies < 2 ? 2 : 4));
   }
@@ -213,7 +213,7 @@ TEST_CASE("skip-thoughts that know no more than frequencies have no verdict on t
 TEST_CASE("nothing is claimed of systems that have not been trained") {
   Matrix matrix = matrix_of(as_published);
   for (MatrixColumn& column : matrix) column.cells.erase("none");
-  for (const PublishedClaim& claim : ba2016_claims(matrix))
+  for (const JudgedClaim& claim : ba2016_claims(matrix))
     CHECK(claim.statement.find("none") == std::string::npos);
   CHECK(ba2016_claims({}).empty());
 }

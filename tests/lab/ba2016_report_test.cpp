@@ -55,12 +55,13 @@ TEST_CASE("a ledger of Ba et al. written by hand gives the tables that Python co
 }
 
 TEST_CASE("verdicts on Ba et al. are those that Python computes") {
-  const std::vector<PublishedClaim> claims = ba2016_claims(Written().read());
+  const std::vector<JudgedClaim> claims = ba2016_claims(Written().read());
   const Json expected = golden()["claims"];
   REQUIRE(claims.size() == expected.size());
   for (std::size_t i = 0; i < claims.size(); ++i) {
-    CHECK(claims[i].statement == expected[i][0].get<std::string>());
-    CHECK(words(claims[i].judgement.verdict) == expected[i][1].get<std::string>());
+    CHECK(claims[i].source == expected[i][0].get<std::string>());
+    CHECK(claims[i].statement == expected[i][1].get<std::string>());
+    CHECK(words(claims[i].judgement.verdict) == expected[i][2].get<std::string>());
   }
 }
 

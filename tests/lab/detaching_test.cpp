@@ -26,7 +26,7 @@ Column column(Index layers, const std::map<std::string, double>& added) {
   return column;
 }
 
-std::vector<PublishedClaim> claims(const std::map<std::string, double>& shallow) {
+std::vector<JudgedClaim> claims(const std::map<std::string, double>& shallow) {
   return published_claims({column(2, shallow), column(12, as_published(true))});
 }
 
@@ -47,7 +47,7 @@ ByNorm detached() {
 }  // namespace
 
 TEST_CASE("each published claim about detached statistics is contradicted by what it denies") {
-  for (const PublishedClaim& claim : claims(as_published(false))) {
+  for (const JudgedClaim& claim : claims(as_published(false))) {
     INFO(claim.statement);
     CHECK(claim.judgement.verdict == Verdict::borne_out);
   }
@@ -60,7 +60,7 @@ TEST_CASE("each published claim about detached statistics is contradicted by wha
   for (std::size_t i = 0; i < planted.size(); ++i) {
     std::map<std::string, double> shallow = as_published(false);
     shallow[planted[i].first] = planted[i].second;
-    const PublishedClaim claim = claims(shallow)[i];
+    const JudgedClaim claim = claims(shallow)[i];
     INFO(claim.statement);
     CHECK(claim.judgement.verdict == Verdict::contradicted);
   }
@@ -69,7 +69,7 @@ TEST_CASE("each published claim about detached statistics is contradicted by wha
 TEST_CASE("a published claim names the settings that contradict it") {
   std::map<std::string, double> shallow = as_published(false);
   shallow["detach"] = -0.1;
-  const PublishedClaim claim = claims(shallow)[0];
+  const JudgedClaim claim = claims(shallow)[0];
   CHECK(claim.measured == "of 2 settings it is borne out in 1 and contradicted in 1");
   CHECK_THAT(claim.judgement.reason, Contains("pre, 2 layers -0.11 +- "));
   CHECK_THAT(claim.judgement.reason, Contains("pre, 12 layers +0.79 +- "));

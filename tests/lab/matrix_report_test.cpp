@@ -96,7 +96,7 @@ TEST_CASE("figures have the means of the curves; those without trainings are nam
         "Figure 3, UD-EWT", "Figure 1, enwik8, 300 kB"})
     CHECK_THAT(page, Contains(fmt::format("<p>{}: not run.</p>", missing)));
   CHECK_THAT(page, !Contains("Missing trainings"));
-  CHECK_THAT(page, Contains("enwik8 prefix: layer overfits (figure 1)"));
+  CHECK_THAT(page, Contains("enwik8 prefix: layer against layer_simple: it overfits"));
 }
 
 TEST_CASE("the picture of what detaching costs says which system has not learned") {

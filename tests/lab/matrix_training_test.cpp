@@ -55,7 +55,7 @@ Matrix train(Toy& toy, Ledger& ledger, const MatrixTraining::Options& options = 
   return MatrixTraining(cluster, ledger, options).train({"toys", xu2019().tasks}, {toy.task()});
 }
 
-const MatrixColumn& rt(const Matrix& matrix, const std::string& name = "rt") {
+const MatrixColumn& rt(const Matrix& matrix, std::string_view name = "rt") {
   for (const MatrixColumn& column : matrix)
     if (column.task.name == name) return column;
   throw std::logic_error("there is no such column");

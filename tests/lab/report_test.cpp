@@ -57,23 +57,29 @@ const Judgement borne_out{Verdict::borne_out, "+1"}, contradicted{Verdict::contr
 
 }  // namespace
 
-TEST_CASE("the headline counts claims, and published ones by their three values") {
+TEST_CASE("the headline counts claims, and judged ones by source and value") {
   const Written written([](Report& report) {
     for (const bool holds : {true, true, false}) report.claim("Toys move.", "1", holds);
     for (const Judgement& judgement :
          {borne_out, contradicted, contradicted, not_seen, not_seen, not_seen})
-      report.published("Toys fly.", "2", judgement);
+      report.judged({"table 1", "Toys fly.", "2", judgement});
+    for (const Judgement& judgement : {borne_out, not_seen})
+      report.judged({"", "Toys sing.", "2", judgement});
   });
   CHECK_THAT(written.page(),
              Contains("<p class=\"headline\">2 of 3 claims hold; published: 1 borne out, 2 "
-                      "contradicted, 3 not seen at this scale</p>"));
+                      "contradicted, 3 not seen at this scale; asked here: 1 borne out, 0 "
+                      "contradicted, 1 not seen at this scale</p>"));
+  CHECK_THAT(written.page(), Contains("<b>published in table 1, borne out</b>: Toys fly."));
+  CHECK_THAT(written.page(), Contains("<b>asked here, borne out</b>: Toys sing."));
   CHECK(written.exit_code == 1);
 }
 
 TEST_CASE("a published claim never makes a program fail") {
   const Written written([](Report& report) {
     report.claim("Toys move.", "1", true);
-    report.published("Toys fly.", "2", contradicted);
+    report.judged({"table 1", "Toys fly.", "2", contradicted});
+    report.judged({"", "Toys sing.", "2", contradicted});
   });
   CHECK(written.exit_code == 0);
 }
@@ -81,8 +87,9 @@ TEST_CASE("a published claim never makes a program fail") {
 TEST_CASE("a headline names published claims only if there are some") {
   const Written none([](Report& report) { report.claim("Toys move.", "1", true); });
   CHECK_THAT(none.page(), Contains("<p class=\"headline\">1 of 1 claims hold</p>"));
-  const Written unlearned(
-      [](Report& report) { report.published("Toys fly.", "2", without_verdict); });
+  const Written unlearned([](Report& report) {
+    report.judged({"table 1", "Toys fly.", "2", without_verdict});
+  });
   CHECK_THAT(unlearned.page(),
              Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 borne "
                       "out, 0 contradicted, 0 not seen at this scale, 1 not "

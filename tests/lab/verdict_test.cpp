@@ -100,6 +100,11 @@ TEST_CASE("what seeds or items leave open is not seen") {
   CHECK(better(of_items, uneven, four).verdict == Verdict::not_seen);
   CHECK(better(of_items, even, four).verdict == Verdict::borne_out);
   CHECK(better(by_loss, uneven, four).verdict == Verdict::borne_out);
+  // Both, which are independent: h = 0.248, and w of the items alone.
+  const Results apart = with_items(results("a", by_loss, {0.6, 0.5, 0.4}), {0.4, 0.4, 0.6, 0.6});
+  const double w = advantage(of_items, even, four).half_width;
+  CHECK(w > 0.05);
+  CHECK(advantage(of_items, apart, four).half_width == Approx(std::hypot(0.2484, w)).epsilon(1e-3));
   CHECK_THROWS_WITH(better(of_items, even, with_items(b, {1})), Contains("4 and 1 test items"));
   CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})),
                     Contains("3 and 2 trainings"));

@@ -282,7 +282,7 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
     std::erase_if(chosen, [&](const Column& c) { return c.init != init; });
     report.paragraph(init == "library" ? "With the library's initial values:"
                                        : "With the initial values of the paper's code:");
-    for (const PublishedClaim& claim : published_claims(chosen)) report.published(claim);
+    for (const JudgedClaim& claim : published_claims(chosen)) report.judged(claim);
   }
 }
 

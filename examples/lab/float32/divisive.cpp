@@ -100,11 +100,11 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
     plain_forms[kind] = first;
   }
   report.table(table);
-  report.published(setting.title + ": smoothing helps every normalization (Ren et al. 2017).",
-                   fmt::format("{} of 3 have the lower mean score", smoothing_ahead),
-                   all_of(smoothing_helps));
-  report.published(setting.title + ": so does the L1 penalty.",
-                   fmt::format("{} of 3", penalty_ahead), all_of(penalty_helps));
+  report.judged({"Ren et al. 2017", setting.title + ": smoothing helps every normalization.",
+                 fmt::format("{} of 3 have the lower mean score", smoothing_ahead),
+                 all_of(smoothing_helps)});
+  report.judged({"Ren et al. 2017", setting.title + ": so does the L1 penalty.",
+                 fmt::format("{} of 3", penalty_ahead), all_of(penalty_helps)});
   return plain_forms;
 }
 
@@ -168,12 +168,12 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
   report.table(table);
   report.figure("smoothing", diagram, Talk::yes);
   const double reach = learning_rate * static_cast<double>(setting.steps);
-  report.published(
-      "Learned smoothing falls with depth (Ren et al. 2017).",
-      fmt::format("the first sigma less the last; Adam's steps of {} reach {:.3g}, and "
-                  "sigma moves by {:.3g} at most, in the last quarter by {:.2g} of {:.3g}",
-                  learning_rate, reach, farthest, farthest_late, reach / 4),
-      all_of(falls));
+  report.judged(
+      {"Ren et al. 2017", "Learned smoothing falls with depth.",
+       fmt::format("the first sigma less the last; Adam's steps of {} reach {:.3g}, and "
+                   "sigma moves by {:.3g} at most, in the last quarter by {:.2g} of {:.3g}",
+                   learning_rate, reach, farthest, farthest_late, reach / 4),
+       all_of(falls)});
 }
 
 /// Layer normalization takes its statistics over all channels. Is it worse than groups, and can it
@@ -192,8 +192,8 @@ void neighbours(Report& report, const Setting& setting, const Comparison& compar
   }
   report.table(table);
   const auto compare = [&](const std::string& statement, const char* a, const char* b) {
-    report.published(statement, fmt::format("{}: {} less {}", setting.score, b, a),
-                     better(setting.held_out, found[a], found[b]));
+    report.judged({"", statement, fmt::format("{}: {} less {}", setting.score, b, a),
+                   better(setting.held_out, found[a], found[b])});
   };
   compare("On images two groups of channels do better than all channels together.",
           "group:groups=2", "layer");
@@ -214,10 +214,11 @@ void first_gain(Report& report, const Setting& setting, const Comparison& compar
     table.rows.push_back({gains[i], found[i].spread(training_loss).to_string(),
                           found[i].spread(setting.held_out).to_string()});
   report.table(table);
-  report.published(
-      "A layer-normalized LSTM learns faster from gains of 1 than from 0.1, which is for "
-      "batch normalization (Ba et al. 2016, section 6.2).",
-      "training loss with 0.1 less that with 1", better(training_loss, found[0], found[1]));
+  report.judged(
+      {"Ba et al. 2016, section 6.2",
+       "A layer-normalized LSTM learns faster from gains of 1 than from 0.1, which is for "
+       "batch normalization.",
+       "training loss with 0.1 less that with 1", better(training_loss, found[0], found[1])});
 }
 
 void comparisons(Report& report, const ImageSets& images, const CharText& text, const Scale& scale,
@@ -247,11 +248,12 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
   const auto ahead_of_batch = [&](const char* kind) {
     return better(training_loss, recurrent[kind], recurrent["batch"]);
   };
-  report.published(
-      "Through time, statistics of the case (layer, divisive) learn faster than those of a batch "
-      "at each step.",
-      "training loss with batch less that with the other",
-      all_of({{"layer", ahead_of_batch("layer")}, {"divisive", ahead_of_batch("divisive")}}));
+  report.judged(
+      {"",
+       "Through time, statistics of the case (layer, divisive) learn faster than those of a batch "
+       "at each step.",
+       "training loss with batch less that with the other",
+       all_of({{"layer", ahead_of_batch("layer")}, {"divisive", ahead_of_batch("divisive")}})});
   Setting longer = on_images;
   longer.steps = scale.smoothing_steps;
   learned_smoothing(report, longer, comparison);

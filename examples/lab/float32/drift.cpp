@@ -285,9 +285,9 @@ void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) 
 
 void verdicts(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   for (const Condition& condition : flags.conditions())
-    report.published(cheaper_mean_claim(
-        condition.name(), laboratory.of(laboratory.best(condition, "detach_mean")),
-        laboratory.of(laboratory.best(condition, "detach_variance"))));
+    report.judged(cheaper_mean_claim(condition.name(),
+                                     laboratory.of(laboratory.best(condition, "detach_mean")),
+                                     laboratory.of(laboratory.best(condition, "detach_variance"))));
 }
 
 void introduce(Report& report, const DriftFlags& flags) {

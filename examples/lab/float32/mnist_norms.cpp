@@ -159,7 +159,6 @@ void systems(Report& report, const std::vector<Results>& results) {
   }
   report.table(table);
   for (const Claim& claim : detaching_claims({by_norm})) report.claim(claim);
-  for (const PublishedClaim& claim : system_claims(results)) report.published(claim);
 }
 
 void first_epoch(Report& report, const std::vector<Results>& results) {
@@ -177,7 +176,7 @@ void first_epoch(Report& report, const std::vector<Results>& results) {
   }
   report.table(table);
   report.figure("first_epoch", diagram);
-  for (const PublishedClaim& claim : first_epoch_claims(results)) report.published(claim);
+  for (const JudgedClaim& claim : first_epoch_claims(results)) report.judged(claim);
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {
