@@ -10,7 +10,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// The verdict of trainings of another size on a published claim.
+/// The verdict of trainings of another size on a claim.
 enum class Verdict { borne_out, contradicted, not_seen };
 
 /// A verdict and its reason.
