@@ -4,6 +4,7 @@
 #include <set>
 
 #include "support/caption_task.h"
+#include "support/files.h"
 #include "support/hypernyms.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
@@ -216,6 +217,14 @@ TEST_CASE("damaged hierarchies are refused by line") {
     write(folder / names, text);
     CHECK_THROWS_WITH(reads(), Contains(names));
   }
+}
+
+TEST_CASE("a small file of a hierarchy does not become a large one in memory") {
+  const Scratch folder;
+  const auto pairs = folder / "noun_closure.tsv.train_0percent.gz";
+  write(folder / "noun_closure.tsv.vocab", "0\tdog.n.01\n1\tanimal.n.01\n");
+  write_repeated(pairs, "1\t0\n", std::size_t{70} << 20);  // 16 bytes of memory for each 4
+  CHECK_THROWS_WITH(read_wordnet_nouns((folder / "").string()), too_much_of(pairs));
 }
 
 TEST_CASE("why files of captions and hierarchies cannot be read") {

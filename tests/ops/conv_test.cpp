@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "support/golden.h"
@@ -169,4 +171,15 @@ TEST_CASE("convolutions in groups are the same for any number of threads", "[ops
   set_threads(3);
   const std::vector<Tensor> three = all();
   for (std::size_t i = 0; i < one.size(); ++i) CHECK(relative_error(three[i], one[i]) == 0);
+}
+
+// Sums of equal terms: each rounding has the same sign, so errors add up.
+TEST_CASE("the error of a filter's gradient does not grow with images or positions", "[ops]") {
+  constexpr double bound = 50 * std::numeric_limits<real>::epsilon();
+  for (const Shape& images : {Shape{1'000'000, 1, 1, 1}, Shape{1, 1, 1, 1'000'000}}) {
+    const Tape tape;
+    const Tensor filter = watch(ones({1, 1, 1, 1}));
+    const Tensor slope = grad(sum(conv2d(full(images, 0.1), filter)), filter);
+    CHECK(std::abs(slope.item() / (1e6 * static_cast<double>(real(0.1))) - 1) < bound);
+  }
 }

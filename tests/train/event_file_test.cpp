@@ -1,6 +1,7 @@
 #include "tapegrad/train/event_file.h"
 
 #include <catch2/catch.hpp>
+#include <ctime>
 #include <fstream>
 #include <set>
 
@@ -99,4 +100,24 @@ TEST_CASE("files of one second have names of their own, in the order of their be
     before = files;
   }
   CHECK_FALSE(is_event_file("events.out.tfevents.1700000000.host.77.0"));  // PyTorch's
+}
+
+TEST_CASE("an event file follows no link that somebody has planted under its name") {
+  const Scratch elsewhere, folder;
+  EventFile(elsewhere.path).add(1, 1.5, {{"a", 0.5}});
+  const std::string name = files_in(elsewhere).begin()->filename().string();
+  const std::size_t from = name.find_first_of("0123456789"), to = name.find('.', from);
+  const std::filesystem::path target = folder / "target";
+  const auto plant = [&](std::time_t second) {
+    const std::string own = name.substr(0, from) + std::to_string(second) + name.substr(to);
+    std::filesystem::create_symlink(target, folder / own);
+  };
+  const std::time_t now = std::time(nullptr);
+  for (std::time_t second = now; second < now + 5; ++second) plant(second);
+  EventFile file(folder.path);  // takes the first name without a link
+  for (std::time_t second = now + 5; second < now + 20; ++second) plant(second);  // meanwhile
+  CHECK_THROWS_AS(file.add(1, 1.5, {{"a", 0.5}}), DataError);
+  CHECK_FALSE(std::filesystem::exists(target));
+  EventFile(folder.path).add(1, 1.5, {{"a", 0.5}});
+  CHECK_FALSE(std::filesystem::exists(target));
 }

@@ -86,6 +86,46 @@ TEST_CASE("weights that are not finite never replace a checkpoint") {
   }
 }
 
+TEST_CASE("a save on the way ends a training whose weights are not finite, whatever the loss") {
+  const Scratch folder;
+  const std::string net = (folder / "net").string();
+  // The third step breaks the first parameter, which no later loss shows.
+  const auto diverges = [](Task& task, Random&) {
+    const Parameter w = task.net.parameters()[0].parameter;
+    task.steps = RunSteps::epochs(2, 3);
+    task.loss = [w](Index step) {
+      return step == 2 ? sum(sqrt(square(w) * 0.0)) : sum(where(zeros({1}), w, 0.0));
+    };
+  };
+  int code = 0;
+  const std::string said = said_by([&] {
+    code = trained({"--save=" + net, "--save-every=1"}, diverges);
+  });
+  CHECK(code == 1);
+  CHECK_THAT(said, Contains("toy: step 3: save_checkpoint: ") && !Contains("cannot save"));
+  CHECK(checkpoint_notes(net).at("steps_done") == "2");
+}
+
+TEST_CASE("the probe leaves out vectors of channels, as it does those of features") {
+  const Scratch folder;
+  const std::string log = (folder / "log").string();
+  TrainingFlags flags("toy", "Learns nothing.", {.epochs = 2});
+  std::vector<std::string> words{"toy", "--quiet", "--probe", "--log-dir=" + log};
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  const int code = flags.run(4, arguments.data(), [&] {
+    Trainer trainer(flags);
+    Random random(1);
+    const Conv2d layer(1, 4, 3, random);
+    return trainer.train(
+        {.net = fields(layer), .steps = RunSteps::epochs(2, 1), .loss = [&](Index) {
+           return sum(square(layer(ones({1, 1, 4, 4}))));
+         }});
+  });
+  CHECK(code == 0);
+  CHECK_THAT(read_text(log + "/probe_weights.csv"), Contains(",weight,") && !Contains(",bias,"));
+}
+
 TEST_CASE("a training resumes on the same files, wherever they lie") {
   const Scratch folder;
   const std::string net = "=" + (folder / "net").string();
