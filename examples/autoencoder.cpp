@@ -56,10 +56,9 @@ int main() {
   fmt::print("unseen images: {:.2f} nats\n", loss_of(net, draw_rings(1000, random), random).item());
 
   const char* shades = " .:-=+*#%@";
-  for (const double second : {-1.0, 0.0, 1.0}) {
-    std::vector<double> z;
-    for (const double first : {-1.5, -0.5, 0.5, 1.5}) z.insert(z.end(), {first, second});
-    const Tensor drawn = sigmoid(net.decoder(Tensor({4, latent}, z)));
+  for (const real second : {-1.0, 0.0, 1.0}) {
+    const Tensor z({4, latent}, {-1.5, second, -0.5, second, 0.5, second, 1.5, second});
+    const Tensor drawn = sigmoid(net.decoder(z));
     for (Index row = 0; row < side; ++row) {
       for (Index i = 0; i < 4; ++i) {
         for (Index column = 0; column < side; ++column)
