@@ -12,6 +12,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -203,9 +204,10 @@ def place():
     # Virtual machines leave generations out of names.
     models = [f"{name} (family {family}, model {model})" for family, model, name in
               re.findall(r"cpu family\s*: (\d+)\nmodel\s*: (\d+)\nmodel name\s*: (.*)", text)]
-    commit = subprocess.run(["git", "-C", folder, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    describe = ["git", "-C", folder, "describe", "--always", "--dirty"]
+    commit = subprocess.run(describe, capture_output=True, text=True).stdout.strip() if shutil.which("git") else ""
     return {"machine": f"{os.cpu_count()} cores of {models[0] if models else os.uname().machine}",
-            "commit": commit.stdout.strip() or "unknown"}
+            "commit": commit or "unknown"}
 
 
 def save(lines, file):

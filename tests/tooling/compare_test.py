@@ -55,9 +55,9 @@ with tempfile.TemporaryDirectory() as folder:
         (folder / name).write_text(text.format(python=sys.executable))
         (folder / name).chmod(0o755)
 
-    def compare(*arguments, python=folder / "python"):
+    def compare(*arguments, python=folder / "python", **more):
         return subprocess.run([sys.executable, peers / "compare.py", folder / "bench", *arguments], capture_output=True,
-                              text=True, env=os.environ | {"PYTHON": f"{folder / 'no_such'}:{python}"})
+                              text=True, env=os.environ | {"PYTHON": f"{folder / 'no_such'}:{python}"} | more)
 
     # A peer that is there and one that is not; medians, spread and ratio of three rounds, too few for an interval.
     result = compare("fast", "--with", "pytorch,jax", "--rounds", "3", "--json", folder / "lines.json")
@@ -69,6 +69,10 @@ with tempfile.TemporaryDirectory() as folder:
     lines = [json.loads(line) for line in (folder / "lines.json").read_text().splitlines()]
     assert [line["implementation"] for line in lines] == ["tapegrad", "pytorch"], lines
     assert lines[1]["rounds"] == [3.0, 8.0, 4.0] and lines[1]["ratio"] == 2.0 and "eager" in lines[1]["settings"], lines
+
+    # On a machine without git.
+    result = compare("fast", "--with", "pytorch", "--rounds", "1", PATH=str(folder))
+    assert result.returncode == 0, result
 
     # An interval of the ratio from seven rounds; with MKL at its best unless it is refused.
     result = compare("fast", "--with", "pytorch")
