@@ -22,9 +22,10 @@ def programs():
 
 
 def flags_of(program):
-    """The type of each flag, and the flags that it needs and excludes, as --help shows them."""
+    """The type of each flag, with its default, and the flags that it needs and excludes, as --help shows them: from CLI11
+    2.1 on with TEXT=adam, from 2.4 on with TEXT [adam]."""
     text = subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout
-    form = r"^ +(--\S+) ([A-Z]\S*)(?: Needs:((?: --\S+)+))?(?: Excludes:((?: --\S+)+))?"
+    form = r"^ +(--\S+) ([A-Z]\S*(?: \[.*?\] )?)(?: Needs:((?: --\S+)+))?(?: Excludes:((?: --\S+)+))?"
     return {flag: (kind, needs.split(), excludes.split()) for flag, kind, needs, excludes in re.findall(form, text, re.M)}
 
 

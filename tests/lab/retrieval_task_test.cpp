@@ -45,7 +45,7 @@ TEST_CASE("all systems learn to search, and differ") {
   std::set<double> found;
   for (const char* system : {"none", "layer", "symmetric", "bag_of_words"}) {
     const Outcome outcome = small(300).train({{system, 3e-3}, {1}, true});
-    CHECK(outcome.values.at("test") > 50);                  // by chance 33
+    CHECK(outcome.values.at("test") > 45);                  // by chance 33 +- 5
     CHECK(outcome.values.at("test_image_mean_rank") < 14);  // by chance 15.5
     found.insert(outcome.curve.back().training);
   }
