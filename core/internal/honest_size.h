@@ -22,10 +22,10 @@ constexpr std::size_t built_per_byte = 16;
 /// The memory that these take.
 inline std::size_t memory_of(const std::string& text) {
   static const std::size_t inside = std::string().capacity();  // needs no memory of its own
-  return sizeof text + (text.capacity() > inside ? text.capacity() + 1 : 0);
+  return sizeof(std::string) + (text.capacity() > inside ? text.capacity() + 1 : 0);
 }
 inline std::size_t memory_of(const std::vector<std::string>& texts) {
-  std::size_t bytes = sizeof texts;
+  std::size_t bytes = sizeof(std::vector<std::string>);
   for (const std::string& text : texts) bytes += memory_of(text);
   return bytes;
 }

@@ -113,14 +113,14 @@ class Reader {
     }
     left_.take(sizeof word);
     for (const std::string* text : {&word.form, &word.upos, &word.xpos, &word.relation})
-      left_.take(memory_of(*text) - sizeof *text);
+      left_.take(memory_of(*text) - sizeof(std::string));
     tree_.push_back(std::move(word));
   }
 
   void end_sentence() {
     if (tree_.empty()) return;
     if (options_.trees) check_tree();
-    left_.take(sizeof tree_);
+    left_.take(sizeof(DependencyTree));
     trees_.push_back(std::move(tree_));
     tree_.clear();
   }
