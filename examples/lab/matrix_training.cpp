@@ -53,9 +53,9 @@ Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask
       chosen.push_back(system_of(task, setting, true));
   for (auto& [name, by_seed] : train_systems(task, flags_of(of_paper), chosen))
     records[name].merge(by_seed);
-  for (const auto& [name, measure] : task.baselines)
-    baselines.push_back(
-        {name, task.configuration, [&measure = measure](const Trial&) { return measure(); }});
+  for (const auto& baseline : task.baselines)
+    baselines.push_back({baseline.first, task.configuration,
+                         [&baseline](const Trial&) { return baseline.second(); }});
   once.seed = 1;
   records.merge(train_systems(task, once, baselines));
   return records;

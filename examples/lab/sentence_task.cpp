@@ -144,8 +144,8 @@ MatrixTask split_task(const std::string& name,
     return sentence_task(name, sets(1 + seed), options);
   };
   task.train = [=](const TaskTrial& trial) { return of_seed(trial.trial.seed).train(trial); };
-  for (auto& [rule, measure] : task.baselines)
-    measure = [=, rule = rule] {
+  for (auto& baseline : task.baselines)
+    baseline.second = [=, rule = baseline.first] {
       RunningMean mean;
       for (Index seed = 1; seed <= xu2019().task(name).fewest_seeds; ++seed)
         mean.add(of_seed(static_cast<std::uint64_t>(seed)).baselines.at(rule)().values.at("test"));
