@@ -276,7 +276,7 @@ void Report::judged(const JudgedClaim& claim) {
   const std::string whose =
       source.empty() ? "asked here" : fmt::format("published in {}", escaped(source));
   const auto [words, look] = shown(judgement.verdict);
-  Verdicts& verdicts = judged_[source.empty() ? 0 : 1];
+  Verdicts& verdicts = source.empty() ? asked_here_ : published_;
   ++(!judgement.verdict                           ? verdicts.not_learned
      : judgement.verdict == Verdict::borne_out    ? verdicts.borne_out
      : judgement.verdict == Verdict::contradicted ? verdicts.contradicted
@@ -290,9 +290,9 @@ void Report::judged(const JudgedClaim& claim) {
 
 std::string Report::headline() const {
   std::string judged;
-  for (const char* whose : {"published", "asked here"}) {
-    const auto& [borne_out, contradicted, not_seen, not_learned] =
-        judged_[whose == std::string_view("published") ? 1 : 0];
+  for (const auto& [whose, verdicts] :
+       {std::pair{"published", published_}, {"asked here", asked_here_}}) {
+    const auto& [borne_out, contradicted, not_seen, not_learned] = verdicts;
     if (borne_out + contradicted + not_seen + not_learned == 0) continue;
     judged += fmt::format("; {}: {} borne out, {} contradicted, {} not seen at this scale", whose,
                           borne_out, contradicted, not_seen);
@@ -325,7 +325,8 @@ std::string Report::page() const {
 
 int Report::finish() const {
   int tested = 0;
-  for (const Verdicts& each : judged_) tested += each.borne_out + each.contradicted + each.not_seen;
+  for (const Verdicts& each : {published_, asked_here_})
+    tested += each.borne_out + each.contradicted + each.not_seen;
   if (tested > 0)
     write_result(
         fmt::format("\n{} claims judged; at 5 % each, one in 20 is a false alarm\n", tested));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -92,7 +91,7 @@ class Report {
   std::vector<std::string> tolerances_;                     // of each claim
   std::size_t failed_ = 0;
   int tables_ = 0;
-  std::array<Verdicts, 2> judged_;  // of claims that are asked here, and of published ones
+  Verdicts published_, asked_here_;
 };
 
 /// The words of a command line.

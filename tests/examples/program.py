@@ -16,6 +16,9 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 
+# What Highway calls instruction sets with the vectors of AVX-512, which have the same bits.
+AVX512 = {"avx512", "avx3_dl", "avx3_zen4", "avx3_spr"}
+
 # Programs would inherit the signals that the tests were started to ignore.
 for ignored in signal.SIGINT, signal.SIGHUP, signal.SIGTERM:
     if signal.getsignal(ignored) == signal.SIG_IGN:
@@ -270,11 +273,11 @@ class TrainerTest(unittest.TestCase):
             saved[name] = files[0].read_bytes()
             self.assertEqual(saved[name], files[1].read_bytes(), name)
         self.assertEqual(saved[os.environ.get("TAPEGRAD_TARGET", names[0])], plain.read_bytes())
-        if len(names) > 1:
-            self.assertGreater(greatest_difference(saved[names[0]], saved[names[-1]]), 0, names)
         for name, other in itertools.permutations(names, 2):
             difference = greatest_difference(saved[name], saved[other])
             self.assertLess(difference, 1e-4, (name, other))
+            if not {name, other} <= AVX512:
+                self.assertGreater(difference, 0, (name, other))
             resume = [*self.data_flags, "--quiet", "--resume", self.path / f"{name}_1"]
             self.assertEqual(run(*resume, environment=with_target(name)).stderr, "")
             warning = run(*resume, environment=with_target(other)).stderr

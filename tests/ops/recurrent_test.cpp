@@ -1,8 +1,14 @@
 #include "tapegrad/ops/recurrent.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
 using Catch::Contains;
@@ -29,4 +35,18 @@ TEST_CASE("a recurrent operation refuses what does not fit its cell", "[recurren
   CHECK_THROWS_WITH(recurrent(Cell::lstm, x, w, {h, h}), Contains("(T, B, 4 hidden)"));
   CHECK_THROWS_WITH(recurrent(Cell::gru, x, w, {h, {}}, {}, Indices({2}, {4, 5})),
                     Contains("recurrent: lengths"));
+}
+
+// Sums of equal terms: each rounding has the same sign, so errors add up.
+TEST_CASE("the error of a bias's gradient does not grow with the length of a sequence",
+          "[recurrent]") {
+  const Index steps = 300'000;
+  const Tape tape;
+  const Tensor bias = watch(ones({1}));
+  const Tensor y = recurrent(Cell::rnn_relu, zeros({steps, 1, 1}), zeros({1, 1}),
+                             {zeros({1, 1}), {}}, {.inputs = {.bias = bias}})
+                       .outputs;
+  const double exact = static_cast<double>(steps) * static_cast<double>(real(0.1));
+  constexpr double bound = 50 * std::numeric_limits<real>::epsilon();
+  CHECK(std::abs(grad(sum(y * 0.1), bias).item() / exact - 1) < bound);
 }

@@ -109,20 +109,12 @@ TEST_CASE("a save on the way ends a training whose weights are not finite, whate
 TEST_CASE("the probe leaves out vectors of channels, as it does those of features") {
   const Scratch folder;
   const std::string log = (folder / "log").string();
-  TrainingFlags flags("toy", "Learns nothing.", {.epochs = 2});
-  std::vector<std::string> words{"toy", "--quiet", "--probe", "--log-dir=" + log};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  const int code = flags.run(4, arguments.data(), [&] {
-    Trainer trainer(flags);
-    Random random(1);
-    const Conv2d layer(1, 4, 3, random);
-    return trainer.train(
-        {.net = fields(layer), .steps = RunSteps::epochs(2, 1), .loss = [&](Index) {
-           return sum(square(layer(ones({1, 1, 4, 4}))));
-         }});
-  });
-  CHECK(code == 0);
+  Random random(1);
+  const Conv2d layer(1, 4, 3, random);
+  CHECK(trained({"--probe", "--log-dir=" + log}, [&](Task& task, Random&) {
+          task.net = fields(layer);
+          task.loss = [&](Index) { return sum(square(layer(ones({1, 1, 4, 4})))); };
+        }) == 0);
   CHECK_THAT(read_text(log + "/probe_weights.csv"), Contains(",weight,") && !Contains(",bias,"));
 }
 
