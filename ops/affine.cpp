@@ -107,7 +107,7 @@ Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain
   expect_channels("affine_norm", x, gain, bias);
   expect_norm(fields, options, x, {});
   const bool rows = fields.scale == row && (!fields.center || *fields.center == row);
-  if (!rows) return affine(normalize(x, fields, options), gain, bias);
+  if (!rows || !options.is_of_paper()) return affine(normalize(x, fields, options), gain, bias);
   return fused(AffineNorm{fields, options}, Operands<3>{x, gain, bias}, place);
 }
 

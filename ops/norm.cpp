@@ -34,8 +34,11 @@ Tensor composite::normalize(const Tensor& x, const NormFields& fields, const Nor
     scale = sqrt(moment + options.epsilon);
   else
     scale = root(moment) + options.epsilon;
-  return (fields.center ? x - (options.detach_mean ? detach(mu) : mu) : x) /
-         (options.detach_scale ? detach(scale) : scale);
+  const Tensor z = (fields.center ? x - (options.detach_mean ? detach(mu) : mu) : x) /
+                   (options.detach_scale ? detach(scale) : scale);
+  if (options.is_of_paper()) return z;
+  const Tensor w = options.unit_factor ? detach(scale) * z : z;
+  return w + detach((options.identity_forward ? x : z) - w);
 }
 
 void expect_norm(const NormFields& fields, const NormOptions& options, const Tensor& x,
@@ -74,6 +77,7 @@ struct NormalizeLines {
   bool centered;
   NormOptions options;
   Tensor inverses = {}, slopes = {};  // of each line, as in kernels::NormLoops
+  Tensor normalized = {};             // unless it is the value
 
   Tensor definition(const Operands<1>& in) const {
     const NormField line{.axes = {lines == Lines::rows ? -1 : 0}};
@@ -87,11 +91,15 @@ struct NormalizeLines {
     Tensor y = Tensor::uninitialized(in[0].shape());
     kernels::normalize(row_norm(shape), lines, shape, in[0].data(), y.mutable_data(),
                        inverses.mutable_data(), slopes.mutable_data());
-    return y;
+    if (options.unit_factor) inverses = ones(inverses.shape());
+    if (!options.identity_forward) return y;
+    normalized = y;
+    return in[0].view(in[0].shape());
   }
-  Gradients<1> gradients(const Operands<1>&, const Tensor& g, const Tensor& y,
+  Gradients<1> gradients(const Operands<1>&, const Tensor& g, const Tensor& value,
                          const Wanted<1>&) const {
     const kernels::Matrix shape = matrix(g.shape());
+    const Tensor& y = options.identity_forward ? normalized : value;
     Tensor dx = Tensor::uninitialized(g.shape());
     kernels::normalize_back(row_norm(shape), lines, shape, g.data(), y.data(), inverses.data(),
                             slopes.data(), dx.mutable_data());

@@ -44,12 +44,20 @@ struct NormOptions {
   bool detach_scale = false;  ///< and likewise the divisor
   Epsilon place = Epsilon::inside_root;
   Variance variance = Variance::biased;
+  bool identity_forward = false;  ///< the value is x; its gradient stays that of the normalization
+  bool unit_factor = false;       ///< the gradient is projected, but not divided by s
+
+  /// Whether the value is normalized, with the gradient of one of Xu et al.'s four forms.
+  bool is_of_paper() const { return !identity_forward && !unit_factor; }
 };
 
 /// The general form of normalization: y = v / s with v = x - mean(x) over the center field and
 /// s = sqrt(mean(v^2) + epsilon) or sqrt(mean(v^2)) + epsilon over the scale field (Ren et al.
 /// 2017, table 1; Ba et al. 2016, eq. 5). A defined `smoothing` replaces epsilon: s =
-/// sqrt(mean(v^2) + smoothing^2), differentiable in `smoothing`.
+/// sqrt(mean(v^2) + smoothing^2), differentiable in `smoothing`. With `identity_forward` or
+/// `unit_factor`, the value is exactly x or y, and the gradient is that of
+///
+///     w + detach(value - w),   w = y or detach(s) y
 ///   x: any shape   smoothing: broadcasts to x   returns: x's shape
 /// Throws ShapeError for fields that x does not have and groups that do not divide their axis;
 /// ArgumentError for an unbiased variance over a window, smoothing outside the root, and an epsilon

@@ -19,6 +19,8 @@ struct RowNormalization {
   Tensor gain = {}, bias = {};
 
   bool identity() const { return !statistics && !gain.defined() && !bias.defined(); }
+  /// Whether kernels compute it.
+  bool has_kernel() const { return !statistics || statistics->is_of_paper(); }
   /// x: (..., channels)   returns: same shape
   Tensor operator()(const Tensor& x) const;
 };
@@ -28,6 +30,10 @@ struct RecurrentNorms {
   RowNormalization inputs = {};   ///< of the inputs (Ba et al. 2016, eq. 20); not with over_sum
   RowNormalization product = {};  ///< of h W_h; with over_sum, of the whole sum
   RowNormalization cell = {};     ///< of an LSTM's c before it enters h (Ba et al. 2016, eq. 22)
+
+  bool have_kernels() const {
+    return inputs.has_kernel() && product.has_kernel() && cell.has_kernel();
+  }
 };
 
 /// h after each step, and the state after the last.

@@ -177,6 +177,7 @@ void Norm::visit(Fields& field) const {
 void Norm::pytorch(PyTorchState& state) const {
   if (smoothing.defined()) state.no_counterpart("a norm with a learned smoothing term");
   if (spec.kind == NormKind::whiten) state.no_counterpart("a norm that whitens");
+  if (spec.statistics.identity_forward) state.no_counterpart("a norm with forward=identity");
   state.reshaped("weight", gain, {gain.shape().size()});
   state.reshaped("bias", bias, {bias.shape().size()});
   if (!running_mean.value().defined()) return;

@@ -35,6 +35,12 @@ enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive, w
 ///                    in groups=1 of channels by iterations=5; running averages: momentum=0.1
 ///   weight           no normalization of activations; weights are gain v / |v| instead
 ///
+/// layer, rms, instance, group, divisive and the forms without gain may take another value and
+/// another factor of the gradient: forward=identity (the value is x, and the gradient that of the
+/// normalization) and factor=1 (the gradient is projected, but not divided by the deviation).
+/// layer_simple, detach, detach_mean and detach_variance with these are the sixteen forms of
+/// docs/forms.md.
+///
 /// Options of all: eps (inside the root, or outside with place=out), s (smoothing: eps = s^2),
 /// learn_s=1, unbiased=1, affine (gain and bias), gain (its initial value), weight=1 (weight
 /// normalization too).

@@ -88,6 +88,13 @@ Index count(std::string_view key, std::string_view value) {
   return static_cast<Index>(result);
 }
 
+// The kinds that `normalize` computes without anything around it.
+const std::vector<NormKind>& with_forms() {
+  static const std::vector<NormKind> kinds{NormKind::layer, NormKind::rms, NormKind::instance,
+                                           NormKind::group, NormKind::divisive};
+  return kinds;
+}
+
 using Setter = void (*)(NormSpec&, std::string_view key, std::string_view value);
 struct Option {
   std::vector<NormKind> kinds;  // kinds that accept it; empty: all that take statistics
@@ -127,6 +134,20 @@ const std::map<std::string, Option, std::less<>>& options() {
           expect<ArgumentError>(v == "channels" || v == "all",
                                 "norm: {}={}: must be channels or all", k, beginning(v));
           s.over_channels = v == "channels";
+        }}},
+      {"forward",
+       {with_forms(),
+        [](S s, V k, V v) {
+          expect<ArgumentError>(v == "normalized" || v == "identity",
+                                "norm: {}={}: must be normalized or identity", k, beginning(v));
+          s.statistics.identity_forward = v == "identity";
+        }}},
+      {"factor",
+       {with_forms(),
+        [](S s, V k, V v) {
+          expect<ArgumentError>(v == "1/s" || v == "1", "norm: {}={}: must be 1/s or 1", k,
+                                beginning(v));
+          s.statistics.unit_factor = v == "1";
         }}},
       {"c", {{NormKind::ada}, [](S s, V k, V v) { s.ada.factor = number(k, v); }}},
       {"k", {{NormKind::ada}, [](S s, V k, V v) { s.ada.slope = number(k, v); }}},
@@ -222,6 +243,9 @@ void NormSpec::expect_possible() const {
                         "norm: a learned smoothing term must be inside the root: place is out");
   expect<ArgumentError>(statistics.variance == Variance::biased || kind != NormKind::divisive,
                         "norm: the variance over a window must be biased: unbiased is 1");
+  expect<ArgumentError>(
+      statistics.is_of_paper() || std::count(with_forms().begin(), with_forms().end(), kind) > 0,
+      "norm: only layer, rms, instance, group and divisive take forward=identity and factor=1");
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

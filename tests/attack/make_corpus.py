@@ -258,7 +258,8 @@ for number, name in enumerate([
         "detach", "detach_mean", "detach_variance", "ada:c=1,k=0.1,detached=0", "rms:p=0.5,eps=1e-6",
         "batch:momentum=0.5,steps=3", "instance:s=1", "group:groups=2", "divisive:radius=2,learn_s=1",
         "weight", "layer:affine=0,gain=2,weight=1", "layer:eps=", "layer:", "rms:p=nan",
-        "divisive:radius=1000000", "n" * 5000, "layer:eps=" + "9" * 5000, "whiten:groups=2,iterations=3,momentum=0.5"]):
+        "divisive:radius=1000000", "n" * 5000, "layer:eps=" + "9" * 5000, "whiten:groups=2,iterations=3,momentum=0.5",
+        "detach_mean:forward=identity,factor=1", "group:factor=1/s,forward=normalized"]):
     write("norm", f"{number:02}", name)
 
 for number, equation in enumerate([

@@ -48,8 +48,11 @@ void add_norms(std::vector<Case>& cases) {
                           .detach_mean = true,
                           .place = Epsilon::outside_root,
                           .variance = Variance::unbiased};
+  const NormOptions identity{.epsilon = 0.1, .identity_forward = true},
+      of_factor_one{.detach_mean = true, .identity_forward = true, .unit_factor = true};
   for (const NormField& field : {row, batch, groups})
-    for (const NormOptions& options : {NormOptions{}, other, NormOptions{.detach_scale = true}})
+    for (const NormOptions& options :
+         {NormOptions{}, other, NormOptions{.detach_scale = true}, identity, of_factor_one})
       for (const NormFields& fields : {both(field), NormFields{{}, field}})
         cases.push_back({"normalize", fmt::format("form {}", cases.size()), {image}, 1, [=](In in) {
                            return normalize(in[0], fields, options);

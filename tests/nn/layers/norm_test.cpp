@@ -121,6 +121,7 @@ TEST_CASE("each option has an effect", "[nn][norm]") {
     return vjp([&](const auto& in) { return ada(in[0]); }, {x}, x * x)[0];
   };
   CHECK(relative_error(gradient("ada"), gradient("ada:detached=0")) > 1e-3);
+  CHECK(relative_error(gradient("rms"), gradient("rms:factor=1")) > 1e-3);
 
   const Norm slow("batch:momentum=0.01", 12);
   slow(x, training(random));

@@ -155,6 +155,13 @@ TEST_CASE("norms refuse options that make no sense, however they are given", "[n
        "norm: a learned smoothing term must be inside the root: place is out"},
       {norm_with([](S s) { s.statistics.variance = Variance::unbiased; }, "divisive"),
        "norm: the variance over a window must be biased: unbiased is 1"},
+      {[] { NormSpec("group:forward=identity,factor=1"); }, ""},
+      {[] { NormSpec("layer:forward=x"); }, "norm: forward=x: must be normalized or identity"},
+      {[] { NormSpec("layer:factor=2"); }, "norm: factor=2: must be 1/s or 1"},
+      {norm_with([](S s) { s.statistics.identity_forward = true; }, "batch"),
+       "norm: only layer, rms, instance, group and divisive take forward=identity and factor=1"},
+      {norm_with([](S s) { s.statistics.unit_factor = true; }, "ada"),
+       "norm: only layer, rms, instance, group and divisive take forward=identity and factor=1"},
   });
 }
 
