@@ -17,6 +17,8 @@ struct NormsByName {
       [](const Tensor& x, const std::string& name) { return Norm(name, x.shape()[1])(x); };
 };
 void measure_family(Report& report, const NormsByName& subject, Random random);
+/// The values and gradients of the sixteen forms.
+void measure_forms(Report& report, const NormsByName& subject);
 
 /// What trainings of the systems of Xu et al. 2019 return.
 struct TrainingsOfPaper {
