@@ -9,6 +9,7 @@
 #include <numeric>
 #include <span>
 
+#include "lab/provenance.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/file.h"
@@ -167,6 +168,7 @@ double mean_of_items(const Outcome& outcome) {
 std::string to_string(const Record& record) {
   Json all = {
       {"configuration", record.configuration}, {"data", record.data}, {"version", record.version}};
+  if (!record.provenance.empty()) all["provenance"] = record.provenance;
   all.update(json(record.outcome));
   return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -194,6 +196,11 @@ Record read_record(const std::string& path) {
   part("curve", is_curve<2>);
   part("items", [](const Json& value) { return value.is_array() && are_numbers(value); });
   part("traces", are_traces);
+  if (file->contains("provenance"))
+    record.provenance = part("provenance", [](const Json& value) {
+      return value.is_object() && std::all_of(value.begin(), value.end(),
+                                              [](const Json& text) { return text.is_string(); });
+    });
   record.outcome = read_outcome(*file);
   record.outcome.file = path;
   return record;
@@ -260,7 +267,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
   }
   make_directory(std::filesystem::path(path).parent_path());
   const auto begin = std::chrono::steady_clock::now();
-  Record record{configuration, data_, TAPEGRAD_VERSION, train()};
+  Record record{configuration, data_, TAPEGRAD_VERSION, train(), provenance()};
   record.outcome.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::string contents = to_string(record);

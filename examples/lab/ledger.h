@@ -61,6 +61,7 @@ struct Record {
   std::string data;     ///< a digest
   std::string version;  ///< of tapegrad
   Outcome outcome;
+  Json provenance = Json::object();  ///< texts: what built and ran it; older files have none
 };
 
 /// Finished trainings by system and seed.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/parallel.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -32,6 +33,13 @@ std::string seeds_of(const Flags& flags) {
 std::string built_version() {
   const std::string commit = TAPEGRAD_COMMIT;
   return "tapegrad " TAPEGRAD_VERSION + (commit.empty() ? "" : ", commit " + commit);
+}
+
+Json provenance() {
+  return {{"commit", TAPEGRAD_COMMIT},
+          {"compiler", __VERSION__},
+          {"machine", machine()},
+          {"threads", fmt::format("{}", threads())}};
 }
 
 std::string machine() {

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "lab/provenance.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
@@ -51,8 +52,11 @@ TEST_CASE("a training that the ledger has is not repeated") {
   CHECK(again.traces.at("ratio")[0] == std::pair<Index, double>(1, 0.5));
   CHECK(std::isnan(again.traces.at("ratio").at(1).second));
   CHECK(again.seconds == first.seconds);
-  CHECK(read_record(folder / "runs/experiment/ada:c=1,k=0.1/seed_7.json").version ==
-        TAPEGRAD_VERSION);
+  const Record record = read_record(folder / "runs/experiment/ada:c=1,k=0.1/seed_7.json");
+  CHECK(record.version == TAPEGRAD_VERSION);
+  CHECK(record.provenance["machine"] == machine());
+  for (const char* part : {"commit", "compiler", "threads"})
+    CHECK(record.provenance.contains(part));
 
   for (const auto& [system, seed] : {std::pair{"ada:c=1,k=0.1", 8}, {"layer", 7}}) {
     bool trained = false;
@@ -199,6 +203,7 @@ TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
            {"configuration", {1, Json::array()}},
            {"data", {1}},
            {"version", {nullptr}},
+           {"provenance", {1, Json::array({"x"}), {{"commit", 1}}}},
            {"seconds", {"1"}},
            {"values", {Json::array(), {{"loss", "x"}}, {{"loss", Json::array()}}}},
            {"curve",
@@ -211,6 +216,9 @@ TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
       CHECK_THAT(refusal(file.dump()), Contains("its " + part + " is missing or damaged"));
     }
     file.erase(part);
-    CHECK_THAT(refusal(file.dump()), Contains("its " + part + " is missing or damaged"));
+    if (part == "provenance")  // files of the first versions have none
+      CHECK(refusal(file.dump()).empty());
+    else
+      CHECK_THAT(refusal(file.dump()), Contains("its " + part + " is missing or damaged"));
   }
 }
