@@ -13,7 +13,7 @@ struct Limits {
   struct Level {
     std::string name;
     double capacity;   ///< bytes that fit
-    double bandwidth;  ///< bytes a second: read from caches, a triad on main memory
+    double bandwidth;  ///< bytes per second: read from caches, a triad on main memory
   };
   std::vector<Level> levels;  ///< the fastest first
 };

@@ -48,8 +48,8 @@ inline constexpr struct NewAxis {
 /// Example: `at(x, std::vector<AxisIndex>(2, Slice{0, 3}))`
 using AxisIndex = std::variant<Index, Slice, Ellipsis, NewAxis>;
 /// x[...] as in NumPy and PyTorch. The parts of the index stand for the axes of x from the first
-/// on; axes that remain are taken whole. A position drops its axis. Unlike there, a slice must lie
-/// within its axis.
+/// on; axes that remain are taken whole. A position drops its axis. Unlike in those, a slice must
+/// lie within its axis.
 ///
 ///     at(x, {0, Slice{2, 5}})                    x[0, 2:5]
 ///     at(x, {ellipsis, Slice{.step = 2}, -1})    x[..., ::2, -1]

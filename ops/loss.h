@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What a loss makes of the losses of its elements or rows: itself one of each, their sum or their
+/// How a loss combines the losses of its elements or rows: not at all, as their sum or as their
 /// mean.
 /// Example: `mse(x, y, {.reduction = Reduction::sum})`
 enum class Reduction { none, sum, mean };
