@@ -43,7 +43,7 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-// Says so if a sample is longer than what the model can remember.
+// Warns if a sample is longer than the model can remember.
 void tell_of_context(const CharFlags& flags, const CharModel& model) {
   const Index length = static_cast<Index>(flags.prompt.size()) + flags.sample - 1;
   if (model.context > 0 && length > model.context)
