@@ -9,7 +9,7 @@ namespace tapegrad::bench {
 
 /// What the machine can do at most, with the threads that are set.
 struct Limits {
-  double flops;  ///< multiply-adds of registers, in operations a second
+  double flops;  ///< multiply-adds of registers, in operations per second
   struct Level {
     std::string name;
     double capacity;   ///< bytes that fit
@@ -29,7 +29,7 @@ double least_seconds(const Limits& limits, const std::vector<Profile::Kernel>& k
 /// A product of a shape that occurs in the rows, and the rate that `matmul` reaches.
 struct ProductRate {
   Index m, n, k;
-  double flops;  ///< operations a second
+  double flops;  ///< operations per second
 };
 std::vector<ProductRate> measure_products();
 
