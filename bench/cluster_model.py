@@ -3,7 +3,7 @@
 
 import math
 
-# Milliseconds of a step (two cores of an EPYC, docs/performance.md) and megabytes of gradients.
+# Milliseconds of a step (two cores of an EPYC, bench/figures.jsonl) and megabytes of gradients.
 rows = {"mlp": (3.33, 7.47), "lstm": (41.2, 5.42), "transformer_m": (177, 43.1)}
 # Mbit/s, and milliseconds until a small message arrives.
 networks = {"1 Gbit/s Ethernet": (1e3, 0.05), "10 Gbit/s Ethernet": (1e4, 0.02), "100 Gbit/s InfiniBand": (1e5, 0.002)}

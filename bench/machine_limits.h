@@ -9,11 +9,11 @@ namespace tapegrad::bench {
 
 /// What the machine can do at most, with the threads that are set.
 struct Limits {
-  double flops;  ///< multiply-adds of registers, in operations a second
+  double flops;  ///< multiply-adds of registers, in operations per second
   struct Level {
     std::string name;
     double capacity;   ///< bytes that fit
-    double bandwidth;  ///< bytes a second: read from caches, a triad on main memory
+    double bandwidth;  ///< bytes per second: read from caches, a triad on main memory
   };
   std::vector<Level> levels;  ///< the fastest first
 };
@@ -29,7 +29,7 @@ double least_seconds(const Limits& limits, const std::vector<Profile::Kernel>& k
 /// A product of a shape that occurs in the rows, and the rate that `matmul` reaches.
 struct ProductRate {
   Index m, n, k;
-  double flops;  ///< operations a second
+  double flops;  ///< operations per second
 };
 std::vector<ProductRate> measure_products();
 

@@ -76,7 +76,7 @@ class Scale {
       add(lstm, length, gradients_of(recurrent, {length, batch}), length * batch);
       add(transformer, length, gradients_of(attentive, {batch, length}), length * batch);
     }
-    show("length", {"Time against length", "length", "microseconds a token", {lstm, transformer}},
+    show("length", {"Time against length", "length", "microseconds per token", {lstm, transformer}},
          "Forward, loss and backward of an LSTM with 256 hidden units and of a Transformer with 4 "
          "layers and 128 channels, batch 8.");
   }
@@ -92,7 +92,7 @@ class Scale {
     show("width",
          {"Time against width",
           "hidden units or channels",
-          "microseconds a token",
+          "microseconds per token",
           {lstm, transformer}},
          "The same networks, 64 tokens, batch 16.");
   }
@@ -113,7 +113,7 @@ class Scale {
           values, batch, [=] { net(images); }, batch);
     }
     show("batch",
-         {"Time against batch", "batch", "microseconds an example", {step, gradients, values}},
+         {"Time against batch", "batch", "microseconds per example", {step, gradients, values}},
          "An MLP 784-1024-1024-10 with layer normalization: a training step with Adam, its "
          "gradients without the optimizer, and the values alone.");
   }
@@ -122,7 +122,7 @@ class Scale {
     const auto workloads = trainings();
     std::set<Index> counts{1, 2, flags_.threads};
     for (const Index count : doublings(1, flags_.threads)) counts.insert(count);
-    Diagram diagram{"Time against threads", "threads", "milliseconds a step", {}, true};
+    Diagram diagram{"Time against threads", "threads", "milliseconds per step", {}, true};
     Table table{"A training step with 1, 2, ... threads, milliseconds", {"network"}, {}};
     for (const Index count : counts) table.columns.push_back(fmt::format("{}", count));
     table.columns.push_back("speed-up");
@@ -266,12 +266,12 @@ class Scale {
     report_.table(table);
   }
 
-  // All points of all curves, one a line.
+  // All points of all curves, one per line.
   std::string csv() const { return csv_; }
 
  private:
   struct WithThreads {
-    Series series;                  // milliseconds a step
+    Series series;                  // milliseconds per step
     std::set<std::string> digests;  // of the weights after three steps
   };
   WithThreads with_threads(const std::string& name, const std::function<Training()>& make,

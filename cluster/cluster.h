@@ -74,7 +74,7 @@ class Cluster {
   };
   /// The gradients of the mean loss over a batch, the same on all processes.
   ///   loss(shard): the mean over the rows of a shard, recorded on a tape of its own
-  /// Shards without rows count nothing. Running statistics of the net are the mean over the shards,
+  /// Shards without rows do not count. Running statistics of the net are the mean over the shards,
   /// each shard having begun with those before the batch. Gradients of the last shard travel while
   /// its sweep goes on. Throws ArgumentError for a batch without rows.
   BatchGradients gradients(const Fields& net, Index rows,
@@ -82,7 +82,7 @@ class Cluster {
                            const BatchOptions& options = {});
 
   /// The sums of `values(shard)`, of which there are `count`, over the shards of a batch: such as
-  /// the loss and the number of right answers. Shards without rows count nothing.
+  /// the loss and the number of right answers. Shards without rows do not count.
   std::vector<double> sums(Index rows, Index count,
                            const std::function<std::vector<double>(const Shard& shard)>& values);
   /// Whether `here` is true on any process.

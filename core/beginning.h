@@ -7,15 +7,16 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The text, with each control character replaced by a question mark, be it of ASCII, of UTF-8
-/// (U+0080 to U+009F) or a byte of these numbers that is no UTF-8.
+/// The text, with each control character replaced by a question mark, whether it is ASCII, UTF-8
+/// (U+0080 to U+009F) or a byte in that range that is not valid UTF-8.
 /// Example: `printable("a\tb")`
 std::string printable(std::string_view text);
 /// The same, but tabs and ends of lines stay.
 /// Example: `printable_lines("a\tb\n")`
 std::string printable_lines(std::string_view text);
 
-/// How many bytes of a text are whole characters of UTF-8: all but those of a last one that is cut.
+/// The number of bytes of a text that are whole characters of UTF-8: all but those of a last
+/// character that is cut.
 /// Example: `whole_characters("a\xc3")`
 std::size_t whole_characters(std::string_view text);
 

@@ -6,8 +6,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// How many threads operations may use: by default as many as there are processors for the process
-/// (by taskset, mpirun, a container's quota). Results are the same for any number, bit for bit.
+/// How many threads operations may use: by default as many as there are processors that the process
+/// may use (taskset, mpirun or a container's quota limit them). Results are the same for any
+/// number, bit for bit.
 /// Example: `fmt::print("{} threads\n", threads())`
 int threads();
 /// Throws ArgumentError unless count is at least 1. Where the system starts fewer, operations use

@@ -13,6 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///   a: (..., n, n)   returns (..., n, n)
 /// Throws ShapeError for matrices that are not square, ArgumentError for one that is not positive
 /// definite. Source: Murray 2016, "Differentiation of the Cholesky decomposition", eq. 10.
+/// Elsewhere: `torch.linalg.cholesky`; of the symmetric part
 /// Example: `cholesky(square)`
 Tensor cholesky(const Tensor& a, Place = Place::here());
 
@@ -27,6 +28,7 @@ struct Qr {
 /// the sweep throws ArgumentError.
 ///   a: (..., m, n)
 /// Source: Walter and Lehmann 2018, "Algorithmic differentiation of linear algebra functions".
+/// Elsewhere: `torch.linalg.qr`; reduced; the diagonal of r is not negative
 /// Example: `qr(x).r`
 Qr qr(const Tensor& a, Place = Place::here());
 
@@ -44,6 +46,7 @@ struct Eigh {
 /// or infinite, as in PyTorch, while those through `values` alone are finite. Throws ShapeError for
 /// matrices that are not square, ArgumentError if the iteration does not converge. Source: Giles
 /// 2008, "Collected matrix derivative results", section 3.1.
+/// Elsewhere: `torch.linalg.eigh`; ascending; of the symmetric part
 /// Example: `eigh(square).values`
 Eigh eigh(const Tensor& a, Place = Place::here());
 
@@ -61,6 +64,7 @@ struct Svd {
 /// that are not square, as in PyTorch; those through `s` alone are finite.
 /// Throws ArgumentError if the iteration does not converge. Source: Wan and Zhang 2019, "Automatic
 /// differentiation for complex valued SVD"; Giles 2008, section 3.2.
+/// Elsewhere: `torch.linalg.svd(full_matrices=False)`
 /// Example: `svd(x).s`
 Svd svd(const Tensor& a, Place = Place::here());
 

@@ -14,6 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// x with a x = b.
 ///   a: (..., n, n)   b: (..., n, k)   returns (..., n, k)
 /// Throws ArgumentError for a singular matrix.
+/// Elsewhere: `torch.linalg.solve`; leading axes broadcast
 /// Example: `solve(square, eye(3))`
 Tensor solve(const Tensor& a, const Tensor& b, Place = Place::here());
 
@@ -24,6 +25,7 @@ struct TriangularOptions {
 /// x with a x = b for triangular matrices; of `a`, only the triangle is read.
 ///   a: (..., n, n)   b: (..., n, k)   returns (..., n, k)
 /// Throws ArgumentError for a 0 on the diagonal.
+/// Elsewhere: `torch.linalg.solve_triangular`; reads the triangle only
 /// Example: `triangular_solve(square, eye(3), {.upper = true})`
 Tensor triangular_solve(const Tensor& a, const Tensor& b, const TriangularOptions& options = {},
                         Place = Place::here());
@@ -31,12 +33,14 @@ Tensor triangular_solve(const Tensor& a, const Tensor& b, const TriangularOption
 /// The inverse. To apply it once, `solve` is more accurate and costs less.
 ///   a: (..., n, n)   returns (..., n, n)
 /// Throws ArgumentError for a singular matrix.
+/// Elsewhere: `torch.linalg.inv`
 /// Example: `inverse(square)`
 Tensor inverse(const Tensor& a, Place = Place::here());
 
 /// The logarithm of the determinant; 0 for (..., 0, 0).
 ///   a: (..., n, n)   returns (...)
 /// Throws ArgumentError for a determinant that is 0 or negative.
+/// Elsewhere: `torch.logdet`; throws for a determinant of 0 or below
 /// Example: `logdet(square)`
 Tensor logdet(const Tensor& a, Place = Place::here());
 
@@ -44,6 +48,7 @@ Tensor logdet(const Tensor& a, Place = Place::here());
 /// of all x with a x = b the one with the least |x|.
 ///   a: (..., m, n)   b: (..., m, k)   returns (..., n, k)
 /// Throws ArgumentError for a matrix without full rank, to the precision of the numbers.
+/// Elsewhere: `torch.linalg.lstsq`; full rank only
 /// Example: `lstsq(x, y)`
 Tensor lstsq(const Tensor& a, const Tensor& b, Place = Place::here());
 

@@ -52,7 +52,7 @@ struct Draw {
     Tensor reconstruction;  ///< -log p(x | z) in nats, (B)
     Tensor divergence;      ///< of the posterior of all z from N(0, 1), in nats, (B)
 
-    /// A bound of -log p(x) from above, in nats, (B): in the mean over u (Gregor et al. 2015,
+    /// An upper bound of -log p(x), in nats, (B): in the mean over u (Gregor et al. 2015,
     /// eq. 9-12).
     Tensor bound() const;
   };

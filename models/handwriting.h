@@ -13,14 +13,14 @@ struct HandwritingOptions {
   RecurrentOptions recurrent = {};  ///< of each LSTM: norm and wiring
 };
 
-/// The move before each, which a net reads to foretell the next. Before the first
-/// stands (0, 0, 1), since zeros would leave a normalized LSTM nothing to divide by.
-/// moves: (T, B, 3)   returns the same shape
+/// The move before each, which a net reads to predict the next. The first is preceded by (0, 0, 1),
+/// since zeros would leave a normalized LSTM nothing to divide by.
+///   moves: (T, B, 3)   returns the same shape
 /// Example: `moves_before(zeros({7, 2, 3}))`
 Tensor moves_before(const Tensor& moves, Place = Place::here());
 
-/// Foretells moves of a pen: LSTMs of which all read the last move and all are read by the output
-/// (Graves 2013, section 4). For moves x_1 .. x_T with x_0 = (0, 0, 1), and L layers,
+/// Predicts moves of a pen. Each LSTM reads the last move, and the output reads all LSTMs (Graves
+/// 2013, section 4). For moves x_1 .. x_T with x_0 = (0, 0, 1), and L layers,
 ///
 ///     h1_t = LSTM_1(x_{t-1})      hi_t = LSTM_i([x_{t-1}, h(i-1)_t])      i = 2 .. L
 ///     y_t  = W [h1_t, .., hL_t] + b      are the 6 M + 1 numbers of p(x_t) in nn/mixture.h
@@ -37,7 +37,8 @@ struct HandwritingPredictor {
     Tensor numbers;                    ///< y, (T, B, 6 M + 1)
     std::vector<RecurrentState> last;  ///< to continue from
   };
-  /// before: x_0 .. x_{T-1}, (T, B, 3), such as from `moves_before`   states: one a layer, or none
+  /// before: x_0 .. x_{T-1}, (T, B, 3), such as from `moves_before`   states: one per layer, or
+  /// none
   Result operator()(const Tensor& before, const std::vector<RecurrentState>& states = {},
                     Mode mode = {}) const;
   /// Draws so many lines of so many moves: (moves, batch, 3). Throws ArgumentError for counts below
@@ -53,10 +54,10 @@ struct HandwritingPredictor {
 struct HandwritingSynthesisOptions {
   HandwritingOptions net = {};
   Index bumps = 5;         ///< of the window, K
-  double advance = 0.035;  ///< of the window at first, in characters a move
+  double advance = 0.035;  ///< of the window at first, in characters per move
 };
 
-/// Foretells moves of a pen that writes a given text. The first layer moves a soft window along the
+/// Predicts moves of a pen that writes a given text. The first layer moves a soft window along the
 /// text, and all layers read what it shows (Graves 2013, section 5; 5.1 has the window):
 ///
 ///     h1_t = LSTM_1([x_{t-1}, w_{t-1}])      w_t = window(h1_t, text)      w_0 = 0

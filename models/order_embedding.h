@@ -26,9 +26,8 @@ struct OrderEmbeddingOptions {
 ///     E(s, m) = sum_d max(0, s_d - m_d)^2                  `order_violation`: 0 if s <= m
 ///
 /// The symmetric form leaves out the absolute values, and its cost is -<s, m>. Train it with
-/// `contrastive_sum` of the costs of a batch. E starts within +-0.1, W as Glorot and Bengio (2010)
-/// say.
-/// Throws ArgumentError for sizes below 1, and for norms that a GRU does not support.
+/// `contrastive_sum` of the costs of a batch. E starts within +-0.1, W as in Glorot and Bengio
+/// (2010). Throws ArgumentError for sizes below 1, and for norms that a GRU does not support.
 /// Example: `OrderEmbedding(10, 6, random).costs(ones({2, 128}), ones({3, 128}))`
 struct OrderEmbedding {
   Embedding words;

@@ -47,11 +47,11 @@ class Fields {
   void operator()(const char* name, const Module& module) {
     constexpr bool is_tensor = std::is_same_v<Module, Tensor>;
     static_assert(!is_tensor,
-                  "a Tensor is no field: make it a Parameter, which is trained and saved, or a "
+                  "a Tensor is not a field: make it a Parameter, which is trained and saved, or a "
                   "Buffer, which is saved");
     static_assert(
         is_tensor || requires { module.visit(*this); },
-        "this is no field, as it has no `void visit(Fields&) const`; leave out numbers and "
+        "this is not a field, as it has no `void visit(Fields&) const`; leave out numbers and "
         "texts, which are neither trained nor saved");
     const std::string outer = enter(name);
     walk(module);

@@ -12,9 +12,9 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `order_violation(reshape(x, {4, 1, 6}), reshape(y, {1, 4, 6}))`
 Tensor order_violation(const Tensor& general, const Tensor& specific, Place = Place::here());
 
-/// What pairs that belong together must cost less than all others of their row and column, summed:
-/// sum over i != j of max(0, margin - E_ij + E_ii) + max(0, margin - E_ij + E_jj) (Vendrov et al.
-/// 2016, eq. 5).
+/// The loss of pairs that belong together and should cost less, by a margin, than all others of
+/// their row and column: the sum over i != j of max(0, margin - E_ij + E_ii) + max(0, margin - E_ij
+/// + E_jj) (Vendrov et al. 2016, eq. 5).
 ///   costs: (B, B), those of the right pairs on the diagonal   returns ()
 /// Throws ShapeError for costs that are not square, ArgumentError unless margin > 0.
 /// Example: `contrastive_sum(square, 0.05)`

@@ -19,7 +19,7 @@ Tensor window_text(const Indices& characters, const Indices& lengths, Index coun
 ///     phi(u) = sum_k a_k exp(-b_k (k_k - u)^2)                        u = 1 .. U
 ///     w = sum_u phi(u) c_u                                            with the characters c_u
 ///
-/// At first it moves on by `advance` characters a step, roughly.
+/// At first it moves on by `advance` characters per step, roughly.
 /// Example: `SoftWindow(6, random).first(2)`
 struct SoftWindow {
   Linear numbers;

@@ -51,9 +51,9 @@ enum class CellNorms {
 ///                                       h' = (1 - s(z)) n' + s(z) h
 ///   gru_reset_first      [r, z, n]      n' = tanh(x W_n + (s(r) h) U_n), h' as gru
 /// The blocks are in PyTorch's order (Ba et al. 2016, eq. 17-19 and 23-25 with z for 1 - z).
-/// gru_reset_first applies the reset gate to the state (Cho et al. 2014). It takes two products a
-/// step, one after the other, and is not fused.
-/// A cell of your own needs only a step; a kernel makes it faster.
+/// gru_reset_first applies the reset gate to the state (Cho et al. 2014). It takes two products per
+/// step, one after the other, and is not fused. A cell of your own needs only a step; a kernel
+/// makes it faster.
 /// Example: `Recurrent(Cell::gru, 6, 8, random)(steps)`
 struct Cell {
   std::string_view name;  ///< in messages

@@ -20,11 +20,13 @@ struct ConvOptions {
 /// Throws ShapeError for other ranks, channels that disagree, groups that do not divide the
 /// channels, and a window larger than the padded image; ArgumentError for strides and dilations
 /// below 1 and for padding below 0.
+/// Elsewhere: `F.conv2d`, `lax.conv`; cross-correlation
 /// Example: `conv2d(images, random.normal({4, 3, 3, 3}), {.padding = 1})`
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
 /// The same along one axis. Throws ArgumentError also for options with two different numbers.
 ///   x: (N, C, L)   weight: (O, C / groups, R)   returns (N, O, L')
+/// Elsewhere: `F.conv1d`
 /// Example: `conv1d(sequence, random.normal({4, 3, 3}), {.padding = 1})`
 Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
@@ -43,6 +45,7 @@ struct ConvTransposeOptions {
 ///   H' = (H - 1) stride - 2 padding + dilation (R - 1) + 1 + output_padding, and so on
 /// Throws as conv2d does, ShapeError for a result without elements, and ArgumentError for an output
 /// padding that is not less than the stride.
+/// Elsewhere: `F.conv_transpose2d`, deconvolution
 /// Example: `conv_transpose2d(images, random.normal({3, 4, 2, 2}), {.stride = 2})`
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options = {},
                         Place = Place::here());

@@ -23,6 +23,7 @@ struct CtcOptions {
 ///   returns () or (B)
 /// Where the loss is infinite, the gradient is 0 (in PyTorch NaN, unless zero_infinity). Throws
 /// ShapeError for shapes, lengths and labels that do not fit.
+/// Elsewhere: `F.ctc_loss`
 /// Example: `ctc(steps, {{2}, {5, 4}}, {{{2, 1}, {3, 1}}, {{2}, {1, 1}}}, {.blank = 5})`
 Tensor ctc(const Tensor& log_p, const Indices& input_lengths, const CtcTargets& targets,
            CtcOptions options = {}, Place = Place::here());

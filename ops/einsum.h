@@ -25,6 +25,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Throws ShapeError, naming the equation, for letters that do not fit the operands, for different
 /// extents under one letter and for ellipses that do not broadcast; ArgumentError for a letter
 /// repeated within the result.
+/// Elsewhere: `torch.einsum`
 /// Example: `einsum("ij,kj->ik", {x, y})`
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands,
               Place = Place::here());

@@ -7,6 +7,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // Elementwise operations. With one operand, the result has its shape. Several operands broadcast by
 // NumPy's rule; those that do not fit throw ShapeError, naming the shapes.
 
+/// Elsewhere: `x + y`, `jnp.add`; as `x + y`; shapes broadcast as in NumPy
 /// Example: `add(x, y)`
 Tensor add(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Example: `sub(x, y)`
@@ -16,11 +17,13 @@ Tensor mul(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Example: `div(x, y)`
 Tensor div(const Tensor& a, const Tensor& b, Place = Place::here());
 /// a^b. Gradients at a = 0 follow PyTorch: 0 for a where b = 0, 0 for b where a = 0.
+/// Elsewhere: `x ** y`
 /// Example: `pow(x, 2)`
 Tensor pow(const Tensor& a, const Tensor& b, Place = Place::here());
 /// The smaller or the larger of two; equal elements get half the gradient each, as in PyTorch.
 /// Example: `minimum(x, y)`
 Tensor minimum(const Tensor& a, const Tensor& b, Place = Place::here());
+/// Elsewhere: `torch.maximum`, `fmax`
 /// Example: `maximum(x, 0)`
 Tensor maximum(const Tensor& a, const Tensor& b, Place = Place::here());
 
@@ -38,6 +41,7 @@ Tensor sign(const Tensor& x, Place = Place::here());
 Tensor floor(const Tensor& x, Place = Place::here());
 /// Example: `ceil(10 * x)`
 Tensor ceil(const Tensor& x, Place = Place::here());
+/// Elsewhere: `torch.floor`, `ceil`, `round`; of two nearest numbers the even one; gradient 0
 /// Example: `round(10 * x)`
 Tensor round(const Tensor& x, Place = Place::here());
 /// Example: `exp(x)`
@@ -48,11 +52,13 @@ Tensor expm1(const Tensor& x, Place = Place::here());
 /// Example: `log(abs(x) + 1e-6)`
 Tensor log(const Tensor& x, Place = Place::here());
 /// log(1 + x), accurate near 0.
+/// Elsewhere: `torch.special.expm1`, `log1p`
 /// Example: `log1p(square(x))`
 Tensor log1p(const Tensor& x, Place = Place::here());
 /// Example: `sqrt(sum(square(x), -1))`
 Tensor sqrt(const Tensor& x, Place = Place::here());
 /// 1 / sqrt(x)
+/// Elsewhere: `torch.rsqrt`
 /// Example: `rsqrt(var(x, -1) + 1e-5)`
 Tensor rsqrt(const Tensor& x, Place = Place::here());
 /// Example: `mean(square(x))`
@@ -71,34 +77,43 @@ Tensor tanh(const Tensor& x, Place = Place::here());
 Tensor erf(const Tensor& x, Place = Place::here());
 
 /// 1 / (1 + e^-x)
+/// Elsewhere: `torch.sigmoid`, `expit`
 /// Example: `sigmoid(logits)`
 Tensor sigmoid(const Tensor& x, Place = Place::here());
 /// max(x, 0); the gradient at 0 is 0.
+/// Elsewhere: `F.relu`
 /// Example: `relu(x)`
 Tensor relu(const Tensor& x, Place = Place::here());
 /// x for x > 0, otherwise slope x; the gradient at 0 is `slope`.
+/// Elsewhere: `F.leaky_relu`
 /// Example: `leaky_relu(x, 0.2)`
 Tensor leaky_relu(const Tensor& x, double slope = 0.01, Place = Place::here());
 /// x for x > 0, otherwise alpha (e^x - 1) (Clevert et al. 2016).
+/// Elsewhere: `F.elu`
 /// Example: `elu(x)`
 Tensor elu(const Tensor& x, double alpha = 1, Place = Place::here());
 /// x Phi(x), with the standard normal distribution function Phi (Hendrycks and Gimpel 2016).
+/// Elsewhere: `F.gelu`; `gelu_tanh` is `approximate="tanh"`
 /// Example: `gelu(x)`
 Tensor gelu(const Tensor& x, Place = Place::here());
 /// The approximation of gelu x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
 /// Example: `gelu_tanh(x)`
 Tensor gelu_tanh(const Tensor& x, Place = Place::here());
 /// x sigmoid(x)
+/// Elsewhere: `F.silu`, swish
 /// Example: `silu(x)`
 Tensor silu(const Tensor& x, Place = Place::here());
 /// log(1 + e^x)
+/// Elsewhere: `F.softplus`
 /// Example: `softplus(x)`
 Tensor softplus(const Tensor& x, Place = Place::here());
 /// x limited to [low, high]; the gradient is 1 inside and on the bounds, 0 outside.
+/// Elsewhere: `torch.clamp`, `np.clip`
 /// Example: `clamp(x, -1, 1)`
 Tensor clamp(const Tensor& x, double low, double high, Place = Place::here());
 
 // Comparisons: 1 where true, otherwise 0. They are constants: no gradient flows through them.
+/// Elsewhere: `torch.eq`, `x == y`; 1 or 0 for each element, without a gradient
 /// Example: `sum(equal(sign(x), sign(y)))`
 Tensor equal(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Example: `not_equal(x, 0)`
@@ -112,10 +127,12 @@ Tensor greater(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Example: `greater_equal(x, y)`
 Tensor greater_equal(const Tensor& a, const Tensor& b, Place = Place::here());
 /// 0 for NaN and infinities.
+/// Elsewhere: `torch.isfinite`
 /// Example: `where(isfinite(x), x, 0)`
 Tensor isfinite(const Tensor& x, Place = Place::here());
 
 // Logic of conditions: every number but 0 is true, NaN too. The results are constants as well.
+/// Elsewhere: `torch.logical_and`, `&`; also `logical_or`, `logical_not`
 /// Example: `logical_and(x > 0, y > 0)`
 Tensor logical_and(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Example: `logical_or(x > 0, y > 0)`
@@ -125,10 +142,12 @@ Tensor logical_not(const Tensor& x, Place = Place::here());
 
 /// a where `condition` is not 0, b elsewhere; all three broadcast. `condition` gets no gradient,
 /// and elements not chosen get 0, even where they are NaN or infinite.
+/// Elsewhere: `torch.where`
 /// Example: `where(x > y, x, y)`
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place = Place::here());
 /// `value` where `mask` is not 0, x elsewhere; the mask broadcasts to x's shape. Throws ShapeError
 /// if it does not.
+/// Elsewhere: `masked_fill`
 /// Example: `softmax(masked_fill(square, triu(ones({3, 3}), 1), -INFINITY))`
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place = Place::here());
 

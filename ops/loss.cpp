@@ -84,8 +84,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions opt
   const PlaceScope caller(place);
   expect_defined("cross_entropy", logits, target);
   expect(logits.rank() == 0 || target.shape() != logits.shape().without(-1),
-         "cross_entropy: {} are no probabilities for logits {}; labels are Indices", target.shape(),
-         logits.shape());
+         "cross_entropy: {} are not probabilities for logits {}; labels are Indices",
+         target.shape(), logits.shape());
   expect_same("cross_entropy", logits, target);
   return reduced(-sum(log_softmax(logits) * target, -1), options.reduction);
 }

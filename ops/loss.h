@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// What a loss makes of the losses of its elements or rows: itself one of each, their sum or their
+/// How a loss combines the losses of its elements or rows: not at all, as their sum or as their
 /// mean.
 /// Example: `mse(x, y, {.reduction = Reduction::sum})`
 enum class Reduction { none, sum, mean };
@@ -30,6 +30,7 @@ struct CrossEntropyOptions {
 /// -log p_c, and the mean divides by the sum of the weights of the labels, as in PyTorch. An
 /// ignored row has loss 0; the mean is NaN when every row is ignored, as in PyTorch. Throws
 /// ShapeError for shapes and labels that do not fit, ArgumentError for smoothing outside [0, 1].
+/// Elsewhere: `F.cross_entropy`, `nn.CrossEntropyLoss`; the mean over rows
 /// Example: `cross_entropy(logits, labels, {.label_smoothing = 0.1})`
 Tensor cross_entropy(const Tensor& logits, const Indices& labels,
                      const CrossEntropyOptions& options = {}, Place = Place::here());
@@ -40,6 +41,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions opt
 /// logits. torch's nll_loss.
 ///   log_p: (..., C)   labels: (...), in [0, C) or the ignored one   returns () or (...)
 /// Throws as `cross_entropy` does.
+/// Elsewhere: `F.nll_loss`
 /// Example: `nll(log_softmax(logits), labels)`
 Tensor nll(const Tensor& log_p, const Indices& labels, const CrossEntropyOptions& options = {},
            Place = Place::here());
@@ -51,14 +53,17 @@ struct BinaryCrossEntropyOptions {
 /// The mean of softplus(x) - x t, the cross entropy of Bernoulli logits x and targets t in [0, 1].
 /// Throws ShapeError unless the shapes are equal, as do mse and l1, and for weights that do not
 /// broadcast to them.
+/// Elsewhere: `BCEWithLogitsLoss`; `pos_weight` is `.positive_weight`
 /// Example: `binary_cross_entropy_with_logits(x, greater(y, 0), {.positive_weight = 2.0})`
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
                                         const BinaryCrossEntropyOptions& options = {},
                                         Place = Place::here());
 /// The mean of (x - target)^2.
+/// Elsewhere: `F.mse_loss`
 /// Example: `mse(x, y)`
 Tensor mse(const Tensor& x, const Tensor& target, LossOptions options = {}, Place = Place::here());
 /// The mean of |x - target|.
+/// Elsewhere: `F.l1_loss`, MAE
 /// Example: `l1(x, y, {.reduction = Reduction::sum})`
 Tensor l1(const Tensor& x, const Tensor& target, LossOptions options = {}, Place = Place::here());
 
@@ -69,11 +74,13 @@ struct HuberOptions {
 /// The mean of e^2 / 2 where |e| <= delta and delta (|e| - delta / 2) elsewhere, with e = x -
 /// target (Huber 1964), like torch's huber_loss. Throws ShapeError for shapes that differ,
 /// ArgumentError unless delta > 0.
+/// Elsewhere: `F.huber_loss`, smooth L1; the two agree for delta = 1
 /// Example: `huber(x, y, {.delta = 0.5})`
 Tensor huber(const Tensor& x, const Tensor& target, HuberOptions options = {},
              Place = Place::here());
 /// The mean of max(0, 1 - x t) for scores x and targets t, each -1 or 1; where x t = 1 the gradient
 /// is 0. Throws ShapeError for shapes that differ.
+/// Elsewhere: hinge loss
 /// Example: `hinge(x, sign(y))`
 Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options = {},
              Place = Place::here());
@@ -82,6 +89,7 @@ Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options = {},
 ///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns () or (...)
 /// Where p = 0, value and gradient are exactly 0, even if log q = -inf. Throws ShapeError for a
 /// scalar and for shapes that differ.
+/// Elsewhere: `F.kl_div(reduction="batchmean")`
 /// Example: `kl_divergence(log_softmax(x), softmax(y))`
 Tensor kl_divergence(const Tensor& log_q, const Tensor& p, LossOptions options = {},
                      Place = Place::here());
@@ -96,6 +104,7 @@ struct GaussianNllOptions {
 ///   x, target: any shape   variance: the same, or 1 along the last axis   returns () or x's shape
 /// Throws ShapeError for other shapes, ArgumentError for a negative variance and unless
 /// epsilon > 0.
+/// Elsewhere: `F.gaussian_nll_loss`
 /// Example: `gaussian_nll(x, y, exp(x), {.full = true})`
 Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& variance,
                     GaussianNllOptions options = {}, Place = Place::here());
@@ -105,6 +114,7 @@ Tensor gaussian_nll(const Tensor& x, const Tensor& target, const Tensor& varianc
 /// appendix B). In nats; the mean is over rows.
 ///   mean, log_deviation: (..., H)   returns () or (...)
 /// Throws ShapeError for scalars and for shapes that differ.
+/// Elsewhere: `kl_divergence(Normal(...), Normal(0, 1))`; of log deviations
 /// Example: `gaussian_kl(x, y, {.reduction = Reduction::sum})`
 Tensor gaussian_kl(const Tensor& mean, const Tensor& log_deviation, LossOptions options = {},
                    Place = Place::here());
@@ -116,6 +126,7 @@ struct CosineOptions {
 /// The cosine of the angle between vectors along an axis: <a, b> / (|a| |b|).
 ///   a, b: of one rank, broadcast   returns their shape without the axis
 /// Throws ShapeError for shapes that do not fit, ArgumentError unless epsilon > 0.
+/// Elsewhere: `F.cosine_similarity`; along the last axis by default
 /// Example: `cosine_similarity(x, y, {.axis = 0})`
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options = {},
                          Place = Place::here());
@@ -128,6 +139,7 @@ struct CosineEmbeddingOptions {
 /// where it is -1. torch's cosine_embedding_loss.
 ///   a, b: (..., C)   target: (...), each 1 or -1   returns () or (...)
 /// Throws ShapeError for shapes that do not fit, ArgumentError for a margin outside [-1, 1].
+/// Elsewhere: `F.cosine_embedding_loss`; targets are 1 or -1
 /// Example: `cosine_embedding(x, y, Tensor({4}, {1, -1, 1, 1}), {.margin = 0.1})`
 Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
                         CosineEmbeddingOptions options = {}, Place = Place::here());
@@ -143,6 +155,7 @@ struct TripletOptions {
 /// triplet_margin_loss.
 ///   anchor, positive, negative: (..., C)   returns () or (...)
 /// Throws ShapeError for a scalar and for shapes that differ, ArgumentError unless margin > 0.
+/// Elsewhere: `F.triplet_margin_loss`
 /// Example: `triplet_margin(x, y, 2.0 * y, {.margin = 0.2})`
 Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
                       TripletOptions options = {}, Place = Place::here());

@@ -17,16 +17,19 @@ struct Transposed {
 ///   a: (k)   b: (..., k, n)   returns (..., n)
 /// Throws ShapeError for inner sizes that differ, leading axes that do not broadcast, scalars and
 /// transposed vectors.
+/// Elsewhere: `torch.matmul`, `@`, `bmm`; leading axes broadcast
 /// Example: `matmul(x, y, {.b = true})`
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed transposed = {}, Place = Place::here());
 
 /// x weight + bias, row by row, without a separate pass for the bias.
 ///   x: (..., in)   weight: (in, out)   bias: (out)   returns (..., out)
 /// Throws ShapeError for other shapes.
+/// Elsewhere: `torch.addmm`, `F.linear`; weight is (in, out)
 /// Example: `linear(x, random.normal({6, 3}), zeros({3}))`
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place = Place::here());
 
 /// a: (m)  b: (n)  returns a b^T, of shape (m, n). Throws ShapeError for other ranks.
+/// Elsewhere: `torch.outer`
 /// Example: `outer(arange(3), arange(4))`
 Tensor outer(const Tensor& a, const Tensor& b, Place = Place::here());
 

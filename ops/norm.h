@@ -103,6 +103,7 @@ struct L2Options {
 /// one whose `norm` overflows becomes 0. torch's normalize.
 ///   x: any shape but a scalar   returns: same shape
 /// Throws ShapeError for an axis that does not exist, ArgumentError unless epsilon > 0.
+/// Elsewhere: `F.normalize`; along the last axis by default
 /// Example: `l2_normalize(x, {.axis = 0})`
 Tensor l2_normalize(const Tensor& x, L2Options options = {}, Place = Place::here());
 

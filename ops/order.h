@@ -8,6 +8,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Running sums along an axis: result[i] = x[0] + ... + x[i].
 ///   x: one axis or more   returns: same shape
 /// Adds in double precision. Throws ShapeError for an axis that x does not have.
+/// Elsewhere: `torch.cumsum`, `cumprod`
 /// Example: `cumsum(x, 0)`
 Tensor cumsum(const Tensor& x, int axis = -1, Place = Place::here());
 
@@ -28,15 +29,18 @@ struct Sorted {
 /// keep their order. NaN counts as greatest, as in PyTorch.
 ///   x: one axis or more   returns values and indices of x's shape
 /// Throws ShapeError for an axis that x does not have.
+/// Elsewhere: `torch.sort`; `.values` and `.indices`
 /// Example: `const auto [values, positions] = sort(x, -1, true)`
 Sorted sort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
 /// The positions that would sort x: `sort(x, axis, descending).indices`.
+/// Elsewhere: `torch.argsort`
 /// Example: `index_select(x, 0, argsort(mean(x, -1)))`
 Indices argsort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
 /// The k greatest elements along an axis, the greatest first; among equal ones, lower positions
 /// first. NaN counts as greatest.
 ///   returns values and indices of x's shape, with k along the axis
 /// Throws ShapeError if the axis has fewer than k elements.
+/// Elsewhere: `torch.topk`
 /// Example: `const auto [values, positions] = top_k(logits, 2)`
 Sorted top_k(const Tensor& x, Index k, int axis = -1, Place = Place::here());
 

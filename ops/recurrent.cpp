@@ -191,7 +191,7 @@ struct Recurrence {
 
 void expect_lengths(const char* operation, const Indices& lengths, Index steps, Index batch) {
   expect_defined(operation, lengths);
-  expect(lengths.shape() == Shape{batch}, "{}: one length a sequence is needed, ({}): {}",
+  expect(lengths.shape() == Shape{batch}, "{}: one length per sequence is needed, ({}): {}",
          operation, batch, lengths.shape());
   expect_below(operation, lengths, steps + 1);
 }

@@ -6,9 +6,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// e^x / sum e^x along an axis, without overflow. -inf gives an exact 0. A row that is all -inf or
 /// contains a NaN gives NaN.
+/// Elsewhere: `F.softmax`
 /// Example: `softmax(logits)`
 Tensor softmax(const Tensor& x, int axis = -1, Place = Place::here());
 /// log softmax(x)
+/// Elsewhere: `F.log_softmax`
 /// Example: `log_softmax(logits)`
 Tensor log_softmax(const Tensor& x, int axis = -1, Place = Place::here());
 

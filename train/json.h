@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 /// Example: `parse_json("{\"loss\": 0.5}", 2).value()["loss"]`
 std::optional<Json> parse_json(const std::string& text, int depth);
 
-/// The text with U+FFFD in place of bytes that are no UTF-8, which JSON and pages cannot hold.
+/// The text with U+FFFD in place of bytes that are not valid UTF-8, as JSON and pages require.
 /// Example: `valid_utf8("\xff")`
 std::string valid_utf8(const std::string& text);
 

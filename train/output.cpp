@@ -28,7 +28,7 @@ bool write(std::string_view text, std::FILE* stream) {
 
 bool written(std::string_view text) { return write(text, stdout) && std::fflush(stdout) == 0; }
 
-// Says so the first time.
+// Reports the first failure.
 void results_fail(int error) {
   if (!results_written) return;
   results_written = false;

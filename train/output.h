@@ -18,7 +18,8 @@ void prepare_output();
 /// files and nets may hold what a terminal would obey.
 /// Example: `write_diagnostic("the file is old\n")`
 void write_diagnostic(std::string_view text) noexcept;
-/// The same without question marks, for a text that moves the cursor and has nothing from outside.
+/// The same without question marks, for a text that moves the cursor and contains nothing
+/// untrusted.
 /// Example: `write_on_line("\r50 %")`
 void write_on_line(std::string_view text) noexcept;
 /// Writes to standard output and flushes it, with question marks as `write_diagnostic`. Reports the
@@ -26,7 +27,8 @@ void write_on_line(std::string_view text) noexcept;
 /// with code 1.
 /// Example: `write_result("accuracy 0.98\n")`
 void write_result(std::string_view text);
-/// Writes help to standard output. To stop reading it is no failure: `--help | head` exits with 0.
+/// Writes help to standard output. A reader that stops early is not a failure: `--help | head`
+/// exits with 0.
 /// Example: `write_help("Usage: mnist [FLAGS]\n")`
 void write_help(std::string_view text);
 /// From now on, write_result writes nothing: another process does.

@@ -41,12 +41,12 @@ enum class Medium { page, phone, slide };
 /// description. Omits points that are not finite, or beyond 1e100, and what axes do not reach: x <
 /// 0, and on logarithmic ones what is not above 1e-100. Omits the band at points whose deviation is
 /// not finite, negative or beyond 1e100. Throws ArgumentError if a curve has a deviation for some
-/// of its points only. Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0,
-/// 2}, {9, 1}}}}}})`
+/// of its points only.
+/// Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0, 2}, {9, 1}}}}}})`
 std::string svg(const std::vector<Diagram>& diagrams, Medium medium = Medium::page);
 
 /// Text escaped for SVG and HTML. What they cannot hold is replaced: control characters by question
-/// marks, and bytes that are no UTF-8 by U+FFFD.
+/// marks, and bytes that are not valid UTF-8 by U+FFFD.
 /// Example: `escaped("a < b")`
 std::string escaped(const std::string& text);
 

@@ -33,7 +33,7 @@ void write(const std::string& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-// Names of files and generated texts may hold bytes that are no UTF-8.
+// Names of files and generated texts may hold bytes that are not valid UTF-8.
 std::string text_of(const Json& object) {
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

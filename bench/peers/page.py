@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""page.py FIGURES: updates the table and the picture of docs/performance.md
+"""page.py FIGURES: updates the tables and the picture of docs/performance.md
 
 FIGURES: what `./dev bench --peers --json` wrote."""
 
@@ -100,8 +100,10 @@ def page_and_picture(figures):
     for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
         machines.setdefault(line["machine"], {}).setdefault(line["row"], {})[line["implementation"]] = line
     named = {name for rows in machines.values() for cells in rows.values() for name in cells}
+    newest = {make: machine for machine in machines for make in ("Intel", "AMD") if make in machine}
     tables = []
-    for machine, rows in machines.items():
+    for machine in newest.values():
+        rows = machines[machine]
         first = next(iter(rows.values()))["tapegrad"]
         tables += [f"{machine}, {first['threads']} threads, single precision, commit {first['commit']}:", "",
                    *table(rows, [name for name in colors if any(name in cells for cells in rows.values())]), ""]

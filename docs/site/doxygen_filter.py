@@ -1,7 +1,7 @@
 """A public header in the form that Doxygen understands, on standard output: doxygen_filter.py HEADER
 
 The namespace loses its macro, the header becomes a group, indented lines of comments become blocks, and
-examples get a heading."""
+examples and names elsewhere get a heading."""
 
 import pathlib
 import re
@@ -42,6 +42,8 @@ def documented(comment):
             indented = []
         if example := re.fullmatch(r"Example: `(.*)`", line):
             result += ["\\par Example", "\\code{.cpp}", example[1], "\\endcode"]
+        elif elsewhere := re.fullmatch(r"Elsewhere: (.*)", line):
+            result += ["\\par Elsewhere", plain(elsewhere[1])]
         else:
             result.append(plain(line))
     return ["/**", *result, *(block(indented) if indented else []), "*/"]

@@ -128,7 +128,7 @@ class Site:
     def write_all(self, lab):
         shutil.copytree(ROOT / "docs/pictures", self.folder / "docs/pictures", dirs_exist_ok=True)
         shutil.copy(SITE / "style.css", self.folder)
-        for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "bench/NOTES.md"]:
             self.write_markdown(source.relative_to(ROOT))
         for path in sorted(self.sources):
             self.write_source(path)

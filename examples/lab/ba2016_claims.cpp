@@ -63,9 +63,9 @@ Judgement ahead_in_first_half(const Results& a, const Results& b) {
     behind += of_a.points[i].second > of_b.points[i].second ? 1 : 0;
   }
   const bool enough = points > 0 && std::ssize(a.trainings) >= least_seeds;
-  return {enough && ahead == points    ? Verdict::borne_out
+  return {enough && ahead == points    ? Verdict::supported
           : enough && behind == points ? Verdict::contradicted
-                                       : Verdict::not_seen,
+                                       : Verdict::inconclusive,
           fmt::format("ahead at {} of {} validations, behind at {} ({} seeds)", ahead, points,
                       behind, a.trainings.size())};
 }
@@ -131,10 +131,10 @@ Judgement more_found(const Results& a, const Results& b) {
   for (const std::string probe : probe_names)
     if (better(found_mean, with_found(b, {probe}, Look::tested),
                with_found(b, {probe}, Look::untrained))
-            .verdict == Verdict::borne_out)
+            .verdict == Verdict::supported)
       raised.push_back(probe);
   if (raised.empty())
-    return {Verdict::not_seen,
+    return {Verdict::inconclusive,
             fmt::format("training raises what {} finds by none of the five probes", b.system)};
   const Judgement judged =
       better(found_mean, with_found(a, raised, look), with_found(b, raised, look));
@@ -173,8 +173,8 @@ const std::vector<TaskClaim> task_claims{
      &ends_lower},
     {"section 6.2", "reader", "layer", "layer_small_gain", "it ends with a lower validation error.",
      &ends_lower},
-    {"", "skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
-     &words_lower},
+    {"", "skip_thoughts", "layer", "none",
+     "it ends with a lower validation loss, in nats per word.", &words_lower},
     {"", "skip_thoughts", "layer", "none", reaches, &words_sooner},
     {"section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
      &more_found_at_end},
@@ -247,7 +247,7 @@ void claim_handwriting(std::vector<JudgedClaim>& claims, const Matrix& matrix) {
     const Rivals rivals(matrix, task, "layer", "none");
     if (!rivals.trained()) continue;
     claims.push_back(rivals.claim(
-        "section 6.5", fmt::format("they end level, within {} nats a move.", level_nats),
+        "section 6.5", fmt::format("they end level, within {} nats per move.", level_nats),
         rivals.tested(),
         [&] { return equal(rivals.column->task.metric, *rivals.a, *rivals.b, level_nats); }));
     claims.push_back(rivals.claim("", "its largest gradient is smaller (learning is more stable).",

@@ -17,7 +17,7 @@ support::CharText text_to_learn(const std::string& source, const std::string& te
 /// other parameters stay as they are.
 void initialize_like_paper(std::vector<Parameter> parameters, Random& random);
 
-/// The loss of a net that reads the text in rows of `length` characters, in bits a character.
+/// The loss of a net that reads the text in rows of `length` characters, in bits per character.
 ///   text: (N) ids, N at least 2
 double bits_a_character(const TransformerLm& net, const Indices& text, Index length);
 

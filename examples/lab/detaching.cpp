@@ -54,8 +54,8 @@ JudgedClaim judged(const std::string& source, const std::string& statement, cons
                          [&](const auto& part) { return part.second.verdict == verdict; });
   };
   return {source, statement,
-          fmt::format("of {} settings it is borne out in {} and contradicted in {}", parts.size(),
-                      count(Verdict::borne_out), count(Verdict::contradicted)),
+          fmt::format("of {} settings it is supported in {} and contradicted in {}", parts.size(),
+                      count(Verdict::supported), count(Verdict::contradicted)),
           all_of(parts)};
 }
 

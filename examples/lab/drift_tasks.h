@@ -71,7 +71,7 @@ struct DriftData {
 };
 
 /// The task of a condition, with a norm. Batches have 16 rows of characters, or 32 images. It is
-/// judged by bits a character, or by the share of errors in %. The data must outlive it.
+/// judged by bits per character, or by the share of errors in %. The data must outlive it.
 LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
                        const Trial& trial);
 

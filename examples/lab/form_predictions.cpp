@@ -33,9 +33,9 @@ std::optional<Judgement> ahead(const FormColumn& column, const std::string& a, c
   const Advantage found = advantage(*one, *other);
   const bool for_it = found.mean - found.half_width > least,
              against_it = found.mean + found.half_width < least;
-  return Judgement{for_it       ? Verdict::borne_out
+  return Judgement{for_it       ? Verdict::supported
                    : against_it ? Verdict::contradicted
-                                : Verdict::not_seen,
+                                : Verdict::inconclusive,
                    to_string(found)};
 }
 
@@ -45,9 +45,9 @@ std::optional<Judgement> within(const FormColumn& column, const std::string& a,
   if (!one || !other) return {};
   const Advantage found = advantage(*one, *other);
   const double distance = std::abs(found.mean);
-  return Judgement{distance + found.half_width < most   ? Verdict::borne_out
+  return Judgement{distance + found.half_width < most   ? Verdict::supported
                    : distance - found.half_width > most ? Verdict::contradicted
-                                                        : Verdict::not_seen,
+                                                        : Verdict::inconclusive,
                    to_string(found)};
 }
 
@@ -173,7 +173,7 @@ std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns
           const auto found = ahead(c, form, no_norm, 0);
           if (!found) return {};
           return Judgement{
-              found->verdict == Verdict::borne_out ? Verdict::contradicted : Verdict::borne_out,
+              found->verdict == Verdict::supported ? Verdict::contradicted : Verdict::supported,
               found->reason};
         });
   predict(
@@ -183,7 +183,7 @@ std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns
         if (c.setting.initial != "uniform" || c.setting.layers < 24) return {};
         if (!find(c, no_norm) || !find(c, layer_norm)) return {};
         const bool as_said = learns(c, layer_norm) && !learns(c, no_norm);
-        return Judgement{as_said ? Verdict::borne_out : Verdict::contradicted,
+        return Judgement{as_said ? Verdict::supported : Verdict::contradicted,
                          fmt::format("{:.1f} % and {:.1f} %", find(c, layer_norm)->spread().mean,
                                      find(c, no_norm)->spread().mean)};
       });

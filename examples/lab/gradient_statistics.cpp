@@ -170,7 +170,7 @@ Claim rescaling(const std::string& net, const std::vector<Course>& courses, doub
 Claim orthogonality(const Course& attached, const Course& detached, const std::string& weight) {
   const double without = radial_part(attached, weight), with = radial_part(detached, weight);
   return {
-      "The loss does not feel the size of a weight in front of a normalization, so the gradient "
+      "The loss does not depend on the size of a weight before a normalization, so the gradient "
       "has no radial part <W, dL/dW>; with a detached deviation it has.",
       fmt::format("|<W, dL/dW>| / (|W| |dL/dW|) of the first layer: {:.1e} attached, {:.1e} "
                   "detached",
@@ -197,7 +197,7 @@ Claim scale_grows(const std::vector<Course>& attached, const std::vector<Course>
                       "log10: {}",
                       std::pow(10, cut.spread(scale).mean), std::pow(10, whole.spread(scale).mean),
                       found.reason),
-          found.verdict == Verdict::borne_out, "the 95 % interval over seeds"};
+          found.verdict == Verdict::supported, "the 95 % interval over seeds"};
 }
 
 std::string gradient_sizes(const std::vector<Course>& attached,

@@ -17,10 +17,10 @@ struct HandwritingTaskOptions {
   double seconds = 27;
 };
 
-/// Drawings of Omniglot or Kanji, which a net foretells, or lines of written digits, whose texts it
+/// Drawings of Omniglot or Kanji, which a net predicts, or lines of written digits, whose texts it
 /// reads: three LSTMs with a mixture density, without normalization and with the paper's.
 ///   name: of the paper's task: "omniglot", "kanji" or "written_digits"
-/// Values: "test", in nats a move; "largest_gradient", the largest norm of a gradient before
+/// Values: "test", in nats per move; "largest_gradient", the largest norm of a gradient before
 /// clipping; the trace "gradient_norm" has the largest since the validation before. Items are the
 /// costs of lines, divided by the mean number of their moves.
 MatrixTask handwriting_task(const std::string& name, const support::HandwritingSets& sets,

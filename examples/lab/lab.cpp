@@ -37,7 +37,7 @@ std::string usage() {
   return text;
 }
 
-// Whether mpirun has started several processes, which this experiment cannot use. Says so.
+// Reports and returns true under mpirun, which this experiment does not support.
 bool refused(const registry::Experiment& experiment) {
   if (experiment.divides_trainings) return false;  // it makes the only cluster of this process
   const Cluster cluster;

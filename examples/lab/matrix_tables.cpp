@@ -52,9 +52,9 @@ std::string measured(const Metric& metric, const Results& results, int decimals)
 
 const char* mark(const std::optional<Verdict>& verdict) {
   if (!verdict) return "not learned";
-  return *verdict == Verdict::borne_out      ? "borne out"
+  return *verdict == Verdict::supported      ? "supported"
          : *verdict == Verdict::contradicted ? "contradicted"
-                                             : "not seen";
+                                             : "inconclusive";
 }
 
 void report_missing(Report& report, const Matrix& matrix) {

@@ -19,7 +19,7 @@ std::vector<std::string> matrix_header(const std::string& first, const Matrix& m
 /// "76.20 +- 0.20 (3)", mean, deviation and number of trainings, or how many of them diverged.
 std::string measured(const Metric& metric, const Results& results, int decimals);
 
-/// "borne out", "contradicted", "not seen", or "not learned" without a verdict.
+/// "supported", "contradicted", "inconclusive", or "not learned" without a verdict.
 const char* mark(const std::optional<Verdict>& verdict);
 
 /// Names the seeds that cells lack.

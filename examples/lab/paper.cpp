@@ -20,7 +20,7 @@ double PaperTask::published_of(const std::string& system) const {
 const PaperTask& Paper::task(const std::string& task) const {
   for (const PaperTask& each : tasks)
     if (each.name == task) return each;
-  throw ArgumentError(fmt::format("{}: it is no task of the paper", task));
+  throw ArgumentError(fmt::format("{}: it is not a task of the paper", task));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -155,14 +155,14 @@ void print(const Table& table) {
 std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict) {
   if (!verdict) return {"not learned at this size", "unlearned"};
   switch (*verdict) {
-    case Verdict::borne_out:
-      return {"borne out", "holds"};
+    case Verdict::supported:
+      return {"supported", "holds"};
     case Verdict::contradicted:
       return {"contradicted", "fails"};
-    case Verdict::not_seen:
+    case Verdict::inconclusive:
       break;
   }
-  return {"not seen at this scale", "open"};
+  return {"inconclusive at this scale", "open"};
 }
 
 // The pages of all experiments.
@@ -278,9 +278,9 @@ void Report::judged(const JudgedClaim& claim) {
   const auto [words, look] = shown(judgement.verdict);
   Verdicts& verdicts = source.empty() ? asked_here_ : published_;
   ++(!judgement.verdict                           ? verdicts.not_learned
-     : judgement.verdict == Verdict::borne_out    ? verdicts.borne_out
+     : judgement.verdict == Verdict::supported    ? verdicts.supported
      : judgement.verdict == Verdict::contradicted ? verdicts.contradicted
-                                                  : verdicts.not_seen);
+                                                  : verdicts.inconclusive);
   write_result(fmt::format("\n{}, {}: {}\n  measured: {}; {}\n", whose, words, statement, measured,
                            judgement.reason));
   body_ += fmt::format(
@@ -292,10 +292,10 @@ std::string Report::headline() const {
   std::string judged;
   for (const auto& [whose, verdicts] :
        {std::pair{"published", published_}, {"asked here", asked_here_}}) {
-    const auto& [borne_out, contradicted, not_seen, not_learned] = verdicts;
-    if (borne_out + contradicted + not_seen + not_learned == 0) continue;
-    judged += fmt::format("; {}: {} borne out, {} contradicted, {} not seen at this scale", whose,
-                          borne_out, contradicted, not_seen);
+    const auto& [supported, contradicted, inconclusive, not_learned] = verdicts;
+    if (supported + contradicted + inconclusive + not_learned == 0) continue;
+    judged += fmt::format("; {}: {} supported, {} contradicted, {} inconclusive at this scale",
+                          whose, supported, contradicted, inconclusive);
     if (not_learned > 0) judged += fmt::format(", {} not learned at this size", not_learned);
   }
   if (tolerances_.empty() && judged.empty()) return "Measurements without claims";
@@ -326,7 +326,7 @@ std::string Report::page() const {
 int Report::finish() const {
   int tested = 0;
   for (const Verdicts& each : {published_, asked_here_})
-    tested += each.borne_out + each.contradicted + each.not_seen;
+    tested += each.supported + each.contradicted + each.inconclusive;
   if (tested > 0)
     write_result(
         fmt::format("\n{} claims judged; at 5 % each, one in 20 is a false alarm\n", tested));

@@ -16,9 +16,9 @@ inline constexpr const char* three_values =
     "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
     "trainings never makes it fail, nor does what is asked here alone. It has one of three "
     "values:\n"
-    "borne out or contradicted, if paired seeds decide it (by a 95 % interval, unless the claim "
+    "supported or contradicted, if paired seeds decide it (by a 95 % interval, unless the claim "
     "says\n"
-    "otherwise), and else not seen at this scale.";
+    "otherwise), and else inconclusive at this scale.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
 /// the page shows it below in grey; elsewhere line breaks become " / ".
@@ -82,7 +82,7 @@ class Report {
 
   // How many claims have which verdict.
   struct Verdicts {
-    int borne_out = 0, contradicted = 0, not_seen = 0, not_learned = 0;
+    int supported = 0, contradicted = 0, inconclusive = 0, not_learned = 0;
   };
 
   std::string directory_, name_, title_, command_, body_;

@@ -69,7 +69,7 @@ class TextReader {
   std::vector<Tensor> memory_;
 };
 
-// Enters the bits a byte; the items are those of segments, so that their mean is the value.
+// Enters the bits per byte; the items are those of segments, so that their mean is the value.
 void enter_bits(Outcome& outcome, const TransformerXl& net, const TextData& data) {
   const auto& [rows, segment] = std::pair(data.options.rows, data.options.length);
   const Indices test = data.test();

@@ -25,7 +25,7 @@ struct TextTaskOptions {
 };
 
 /// enwik8: a Transformer-XL predicts the bytes of a text. One half of what the text holds out is
-/// for validation, and the other for the test. Values: "test", in bits a byte, and "test_long", the
+/// for validation, and the other for the test. Values: "test", in bits per byte, and "test_long", the
 /// same with a longer memory than in training. Items are the bits of segments of the test text.
 ///   name: of the `PaperTask`
 MatrixTask text_task(const std::string& name, const std::string& source,

@@ -57,11 +57,11 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
 
 Judgement judged(const Advantage& found, bool for_it, bool against_it) {
   if (found.seeds < least_seeds)
-    return {Verdict::not_seen,
+    return {Verdict::inconclusive,
             fmt::format("{:+.3g} (a verdict needs {} seeds)", found.mean, least_seeds)};
-  return {for_it       ? Verdict::borne_out
+  return {for_it       ? Verdict::supported
           : against_it ? Verdict::contradicted
-                       : Verdict::not_seen,
+                       : Verdict::inconclusive,
           fmt::format("{:+.3g} +- {:.2g} ({} seeds)", found.mean, found.half_width, found.seeds)};
 }
 
@@ -193,10 +193,11 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
       fmt::format("{:.3g} of its {} in the geometric mean, from {:.3g} to {:.3g}", mean,
                   clock == Clock::updates ? "updates" : "seconds", *least, *greatest);
   if (seeds < least_seeds)
-    return {Verdict::not_seen, fmt::format("{} (a verdict needs {} seeds)", measured, least_seeds)};
-  return {*greatest < 1 && mean <= 0.8 ? Verdict::borne_out
+    return {Verdict::inconclusive,
+            fmt::format("{} (a verdict needs {} seeds)", measured, least_seeds)};
+  return {*greatest < 1 && mean <= 0.8 ? Verdict::supported
           : *least > 1.25              ? Verdict::contradicted
-                                       : Verdict::not_seen,
+                                       : Verdict::inconclusive,
           fmt::format("{} ({} seeds)", measured, seeds)};
 }
 
@@ -227,20 +228,20 @@ Judgement ahead_throughout(const Metric& metric, const Results& a, const Results
     }
   }
   const bool enough = static_cast<Index>(seeds) >= least_seeds;
-  return {enough && ahead == points    ? Verdict::borne_out
+  return {enough && ahead == points    ? Verdict::supported
           : enough && behind == points ? Verdict::contradicted
-                                       : Verdict::not_seen,
+                                       : Verdict::inconclusive,
           fmt::format("ahead at {} of {} validations, behind at {} ({} seeds)", ahead, points,
                       behind, seeds)};
 }
 
 Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {
-  Judgement whole{Verdict::borne_out, ""};
+  Judgement whole{Verdict::supported, ""};
   for (const auto& [name, part] : parts) {
     whole.reason += fmt::format("{}{} {}", whole.reason.empty() ? "" : ", ", name, part.reason);
     if (!part.verdict || !whole.verdict)
       whole.verdict = {};
-    else if (whole.verdict != Verdict::contradicted && part.verdict != Verdict::borne_out)
+    else if (whole.verdict != Verdict::contradicted && part.verdict != Verdict::supported)
       whole.verdict = part.verdict;
   }
   return whole;

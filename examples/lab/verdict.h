@@ -11,7 +11,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// The verdict of trainings of another size on a claim.
-enum class Verdict { borne_out, contradicted, not_seen };
+enum class Verdict { supported, contradicted, inconclusive };
 
 /// A verdict and its reason.
 struct Judgement {
@@ -19,7 +19,7 @@ struct Judgement {
   std::string reason;
 };
 
-/// With fewer seeds a claim is never more than not seen.
+/// With fewer seeds a claim is never more than inconclusive.
 inline constexpr Index least_seeds = 3;
 
 /// How far a system is ahead of another: the mean over paired seeds, and half the width of its 95 %
@@ -45,15 +45,15 @@ std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, cons
                                                       const Results& b);
 
 /// The claim that `a` is better than `b`. With D the mean over paired seeds of the advantage of a,
-/// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items: borne
-/// out if D > sqrt(h^2 + w^2), since seeds and items are independent, contradicted if D is below
-/// its negative, otherwise not seen, as always with fewer than `least_seeds`. w is 0 for a metric
-/// without items, else the `bootstrap_half_width` of what a is ahead item by item, in the mean over
-/// seeds. A training that diverged counts as the worst value of the metric, and so do its items.
-/// Throws DataError for results that do not pair.
+/// h = t(0.975, n - 1) sd / sqrt(n) its half-width over n seeds, and w that over test items:
+/// supported if D > sqrt(h^2 + w^2), since seeds and items are independent, contradicted if D is
+/// below its negative, otherwise inconclusive, as always with fewer than `least_seeds`. w is 0 for
+/// a metric without items, else the `bootstrap_half_width` of what a is ahead item by item, in the
+/// mean over seeds. A training that diverged counts as the worst value of the metric, and so do its
+/// items. Throws DataError for results that do not pair.
 Judgement better(const Metric& metric, const Results& a, const Results& b);
 
-/// The claim that both are equal up to a margin: borne out if |D| + sqrt(h^2 + w^2) < margin,
+/// The claim that both are equal up to a margin: supported if |D| + sqrt(h^2 + w^2) < margin,
 /// contradicted if |D| - sqrt(h^2 + w^2) > margin.
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin);
 
@@ -77,20 +77,20 @@ std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, c
 double mean_ratio(const std::vector<TimesToBest>& times);
 
 /// The claim that `a` learns faster than `b`. For each seed, q is the ratio of `times_to_best`.
-/// Borne out if every q < 1 and their geometric mean is at
-/// most 0.8, contradicted if every q > 1.25. metric: the validation metric. Throws what
+/// Supported if every q < 1 and their geometric mean is at most
+/// 0.8, contradicted if every q > 1.25. metric: the validation metric. Throws what
 /// `times_to_best` throws.
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock);
 
-/// The claim that `a` is ahead of `b` all along: borne out if the curve of `a` is better at every
-/// validation with every seed, contradicted if it is worse everywhere, otherwise not seen. The
+/// The claim that `a` is ahead of `b` all along: supported if the curve of `a` is better at every
+/// validation with every seed, contradicted if it is worse everywhere, otherwise inconclusive. The
 /// curve of a diverged training counts as the worst.
 ///   metric: the validation metric   last: compares no more than so many validations, the last ones
 /// Throws DataError for curves without validations, or at other steps.
 Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b,
                            std::optional<Index> last = {});
 
-/// A claim with several named parts: borne out if all are, contradicted if one is, and without a
+/// A claim with several named parts: supported if all are, contradicted if one is, and without a
 /// verdict if one has none.
 Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);
 

@@ -36,7 +36,7 @@ double moves_of(std::span<const WrittenLine> lines);
 /// Digits as a net reads them, (1, U, 10).
 Tensor text_of(const std::vector<Index>& digits);
 
-/// A net that foretells lines, or one that writes their texts.
+/// A net that predicts lines, or one that writes their texts.
 struct HandwritingNet {
   std::variant<HandwritingPredictor, HandwritingSynthesis> net;
 

@@ -29,7 +29,7 @@ HandwritingSets read_handwriting_sets(const std::string& task, const std::string
 /// Writes lines of digits: 64 for validation and 100 for the test.
 HandwritingSets write_handwriting_sets(std::uint64_t seed);
 
-/// What densities that know little cost on the test, in nats a move.
+/// What densities that know little cost on the test, in nats per move.
 struct HandwritingBaselines {
   double one;     ///< a normal distribution of moves, and a Bernoulli distribution of the pen
   double by_pen;  ///< one of each for a pen that was lifted before, and for one that was not

@@ -15,7 +15,7 @@ namespace {
 
 using Sentences = std::vector<Sentence>;
 
-// Throws DataError for a sentence, one a line of the file, that is too long for a batch.
+// Throws DataError for a sentence, one per line of the file, that is too long for a batch.
 void expect_short(const Sentences& sentences, const std::filesystem::path& path, Index most_words) {
   for (std::size_t i = 0; i < sentences.size(); ++i)
     expect<DataError>(

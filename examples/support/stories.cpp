@@ -189,8 +189,8 @@ std::vector<Story> read_stories(const std::filesystem::path& path, const Passage
     if (const Words answer = words_of_sentence(read.answer, &lines); !answer.empty()) {
       story.answer = answer.front();
       expect<DataError>(answer.size() == 1 && entity(story.answer) >= 0,
-                        "{}: line {}: the answer is no person, thing or place: {}", path.string(),
-                        lines.number(), beginning(std::string(read.answer)));
+                        "{}: line {}: the answer is not a person, thing or place: {}",
+                        path.string(), lines.number(), beginning(std::string(read.answer)));
     }
     expect<DataError>(!story.passage.empty(), "{}: line {}: a question without a text",
                       path.string(), lines.number());

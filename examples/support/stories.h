@@ -53,7 +53,7 @@ std::vector<Story> read_stories(const std::filesystem::path& path, const Passage
 /// its folder babi. Leaves out questions whose answer is not in what is read of the text, and those
 /// after fewer sentences than the limit. The last 1,000 questions to train on, or the last fifth of
 /// fewer, are for validation; no text is in both parts. Throws DataError as `read_stories` does,
-/// and for an answer that is no entity.
+/// and for an answer that is not an entity.
 StorySets read_story_sets(const std::string& directory, Index task, const PassageLimits& limits);
 
 /// Draws stories of four sentences, of which two tell who gave what to whom. The question is about

@@ -23,7 +23,7 @@ struct Transition {
 };
 
 /// Numbers all transitions, for a classifier: `shift`, `left` with each label but that of the root,
-/// whose head is no word, and `right` with each.
+/// whose head is not a word, and `right` with each.
 struct TransitionClasses {
   Index labels;  ///< their number; they count from 0
 

@@ -10,8 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 /// The most words of a tree that can be drawn.
 constexpr std::size_t most_drawn_words = 1000;
 
-/// A tree as text, a word a line: the arcs to it and from it, its number, the word itself, its tag,
-/// its head and their relation.
+/// A tree as text, one word per line: the arcs to it and from it, its number, the word itself, its
+/// tag, its head and their relation.
 ///
 ///       ┌─> 1  the   DT   2  det
 ///     ┌─┴─> 2  dogs  NNS  3  nsubj

@@ -15,9 +15,9 @@ struct Treebank {
   std::string digest() const;
 };
 
-/// Reads sentences in CoNLL-U, and replaces bytes that are no UTF-8 and control characters. Throws
-/// DataError for files that `read_conllu` refuses, and, naming file and line, for a word without
-/// XPOS, the tag that a parser reads.
+/// Reads sentences in CoNLL-U, and replaces bytes that are not valid UTF-8 and control characters.
+/// Throws DataError for files that `read_conllu` refuses, and, naming file and line, for a word
+/// without XPOS, the tag that a parser reads.
 std::vector<DependencyTree> read_tagged(const std::string& file, const ConlluOptions& options = {});
 
 /// Reads a treebank of Universal Dependencies: its three files NAME-ud-train.conllu, -dev and

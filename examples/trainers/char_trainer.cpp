@@ -43,7 +43,7 @@ Json scores(double loss) {
   return {{"validation_loss", loss}, {"validation_bpc", loss / std::log(2.0)}};
 }
 
-// Says so if a sample is longer than what the model can remember.
+// Warns if a sample is longer than the model can remember.
 void tell_of_context(const CharFlags& flags, const CharModel& model) {
   const Index length = static_cast<Index>(flags.prompt.size()) + flags.sample - 1;
   if (model.context > 0 && length > model.context)
@@ -88,7 +88,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
     const double tokens = run.steps_per_second() * static_cast<double>(flags.batch_size) *
                           static_cast<double>(flags.seq_len);
     const double loss = training.evaluate();
-    write_result(fmt::format("validation loss {:.4f} nats a character, {:.4f} bits\n", loss,
+    write_result(fmt::format("validation loss {:.4f} nats per character, {:.4f} bits\n", loss,
                              loss / std::log(2.0)));
     Json results = scores(loss);
     results["tokens_per_second"] = tokens;

@@ -55,7 +55,7 @@ struct DrawFlags : TrainingFlags {
   }
 };
 
-/// The mean bound of -log p and a part of it, in nats an image.
+/// The mean bound of -log p and a part of it, in nats per image.
 struct Bound {
   double total = 0, divergence = 0;
 };
@@ -128,7 +128,7 @@ int run_training(DrawFlags& flags) {
            [&](const Run&) {
              const Json found = measure("test", sets.test, 2);
              write_result(fmt::format(
-                 "test: at most {:.2f} nats an image, {:.2f} of them for the latent variables\n",
+                 "test: at most {:.2f} nats per image, {:.2f} of them for the latent variables\n",
                  found["test_bound"].get<double>(), found["test_divergence"].get<double>()));
              if (!flags.svg.empty() && trainer.cluster().is_first())
                write_picture(flags.svg, net, sets, noise);

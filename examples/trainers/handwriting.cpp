@@ -126,7 +126,7 @@ struct HandwritingTraining {
     return moves_of(lines) / static_cast<double>(lines.size());
   }
 
-  /// In nats a move.
+  /// In nats per move.
   double mean_loss(const std::vector<WrittenLine>& lines) {
     constexpr Index most = 16;  // lines at a time
     const auto count = static_cast<Index>(lines.size());
@@ -145,10 +145,10 @@ struct HandwritingTraining {
     const double found = mean_loss(test);
     Random order = Random(flags.seed).stream(1);
     const auto [one, by_pen] = handwriting_baselines(sets.train(order), test);
-    write_result(fmt::format(
-        "test: {:.3f} nats a move, {:.1f} a line; a normal distribution: {:.3f} a move, one for "
-        "each state of the pen: {:.3f}\n",
-        found, found * moves_a_line(test), one, by_pen));
+    write_result(
+        fmt::format("test: {:.3f} nats per move, {:.1f} per line; a normal distribution: {:.3f} "
+                    "per move, one for each state of the pen: {:.3f}\n",
+                    found, found * moves_a_line(test), one, by_pen));
     return {{"test_loss", found}, {"baseline_one", one}, {"baseline_by_pen", by_pen}};
   }
 };

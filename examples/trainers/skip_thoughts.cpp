@@ -105,7 +105,7 @@ class SkipTraining {
     const double loss = word_nll(net_, validation_, cluster_),
                  strange = strange_nll(net_, validation_, cluster_);
     write_result(fmt::format(
-        "validation loss {:.4f} nats a word; {:.4f} with the vectors of other sentences\n", loss,
+        "validation loss {:.4f} nats per word; {:.4f} with the vectors of other sentences\n", loss,
         strange));
     return {{"validation_loss", loss}, {"validation_loss_of_other_vectors", strange}};
   }
@@ -134,7 +134,7 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
                                     : Vocabulary::most_frequent(sets.counts, flags.vocabulary);
   write_result(fmt::format(
       "data: {}; {} sentences with neighbours to train on, {} for validation\n"
-      "validation loss by the frequencies of words: {:.4f} nats a word\n",
+      "validation loss by the frequencies of words: {:.4f} nats per word\n",
       sets.source, sets.train.size(), sets.validation.size(), frequency_nll(sets, vocabulary)));
   return SkipTraining(flags, sets, vocabulary, trainer.cluster()).train(trainer);
 }

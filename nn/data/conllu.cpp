@@ -106,7 +106,7 @@ class Reader {
                         .line = line_};
     if (options_.trees) {
       const std::optional<Index> number = whole_number(parts[head]);
-      check(number.has_value(), line_, "has a head that is no number: \"{}\"",
+      check(number.has_value(), line_, "has a head that is not a number: \"{}\"",
             beginning(parts[head]));
       word.head = *number;
       word.relation = parts[relation];

@@ -28,14 +28,14 @@ struct ConlluOptions {
   bool trees = true;  ///< false: HEAD and DEPREL are not read, and the words have none
 };
 
-/// Reads a file of sentences in CoNLL-U, plain or gzipped
-/// (universaldependencies.org/format.html): a word a line, in ten fields separated by tabs, and a
-/// blank line after each sentence. Comments, ranges of words (1-2) and empty nodes (1.1) are
-/// skipped. Lines end with \n or \r\n. Bytes are kept as they are. Throws DataError, naming file
-/// and line, for a line that is cut or has other than ten fields, for an empty field, a number out
-/// of order and a last sentence without its blank line, which a cut file has. It does so for heads
-/// that are no tree, too: a head out of range, a cycle or a second root, and for a root whose
-/// relation is not "root", or "root" and a subtype, and another word that has this relation.
+/// Reads a file of sentences in CoNLL-U, plain or gzipped (universaldependencies.org/format.html):
+/// one word per line, in ten fields separated by tabs, and a blank line after each sentence.
+/// Comments, ranges of words (1-2) and empty nodes (1.1) are skipped. Lines end with \n or \r\n.
+/// Bytes are kept as they are. Throws DataError, naming file and line, for a line that is cut or
+/// has other than ten fields, for an empty field, a number out of order and a last sentence without
+/// its blank line, which a cut file has. It also throws for heads that do not form a tree: a head
+/// out of range, a cycle or a second root, and for a root whose relation is not "root", or "root"
+/// and a subtype, and another word that has this relation.
 /// Example: `const std::vector<DependencyTree> trees = read_conllu("treebank.conllu")`
 std::vector<DependencyTree> read_conllu(const std::filesystem::path& path,
                                         const ConlluOptions& options = {});

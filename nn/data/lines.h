@@ -14,7 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The lines of a file, plain or gzipped, of at most 1 GiB, one after another, without their ends:
 /// LF or CR LF. Other bytes are kept as they are, but for a byte order mark. A reader that keeps
-/// what it finds says so with `keep`.
+/// what it finds reports it with `keep`.
 /// Example: `LineReader lines("input.txt"); while (const auto line = lines.next()) lines.keep(8)`
 class LineReader {
  public:

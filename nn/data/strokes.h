@@ -20,7 +20,7 @@ struct PenMove {
 /// Example: `const Strokes cross{{0, 2, true}, {-1, -1, false}, {2, 0, true}}`
 using Strokes = std::vector<PenMove>;
 
-/// Reads drawings, one a line, from a file, plain or gzipped: moves separated by blanks, each
+/// Reads drawings, one per line, from a file, plain or gzipped: moves separated by blanks, each
 /// `dx,dy,p` with decimal offsets of at most a million in size, and p = 1 where the pen is lifted,
 /// else 0. Throws DataError, naming file and line, for a line without moves, for a move of another
 /// form or size, and for a file without lines.

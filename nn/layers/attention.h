@@ -28,7 +28,7 @@ struct AttentionCache {
   void select(const Indices& rows);
 };
 
-/// x behind what came before it, the context that attention sees.
+/// x after the positions before it: the context that attention sees.
 ///   before: (B, M, C), or undefined   x: (B, T, C)   returns (B, M + T, C), or x
 /// Example: `with_memory(zeros({2, 4, 8}), sequence)`
 Tensor with_memory(const Tensor& before, const Tensor& x);

@@ -47,7 +47,7 @@ class Optimizer {
   double learning_rate() const { return learning_rate_; }
   /// Throws ArgumentError for a learning rate that is negative or not finite.
   void set_learning_rate(double learning_rate);
-  /// Treats these parameters so from the next step on. It is no state: checkpoints do not keep it.
+  /// Treats these parameters so from the next step on. It is not state: checkpoints do not keep it.
   /// Throws ArgumentError for parameters that are not among `parameters()`, and for a factor or a
   /// decay that is negative or not finite; nothing has changed then.
   /// Example: `AdamW(parameters(net)).set_group({parameters(net)[0]}, {.weight_decay = 0})`

@@ -1,4 +1,4 @@
-// Command lines, a word a line: what is accepted can be resumed from a checkpoint.
+// Command lines, one word per line: what is accepted can be resumed from a checkpoint.
 
 #include <sstream>
 

@@ -1,5 +1,5 @@
-// Notes of a checkpoint, a line each: what is accepted is accepted on the command line, too. A line
-// is the name of a note and its value; without a value, the note is missing.
+// Notes of a checkpoint, one per line: what is accepted is accepted on the command line, too. A
+// line is the name of a note and its value; without a value, the note is missing.
 
 #include <fmt/format.h>
 

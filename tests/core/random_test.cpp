@@ -67,7 +67,7 @@ TEST_CASE("positions are drawn with the weights of their row", "[random]") {
   CHECK(random.categorical(zeros({0, 3})).shape() == Shape{0});
 }
 
-TEST_CASE("weights that are no probabilities are refused by row", "[random]") {
+TEST_CASE("weights that are not probabilities are refused by row", "[random]") {
   Random random(1);
   const real infinity = std::numeric_limits<real>::infinity();
   for (const real bad : {real{-1}, infinity, std::numeric_limits<real>::quiet_NaN()})

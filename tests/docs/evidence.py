@@ -33,9 +33,8 @@ EXPERIMENTS = {"Ba": "ba2016", "Xu": "xu2019"}
 
 def counted(verdicts):
     counts = collections.Counter(verdicts)
-    names = {"borne out": "borne out", "contradicted": "contradicted", "not seen at this scale": "not seen",
-             "not learned at this size": "not learned"}
-    return ", ".join(f"{counts[full]} {short}" for full, short in names.items() if counts[full]) or "not run"
+    names = "supported", "contradicted", "inconclusive at this scale", "not learned at this size"
+    return ", ".join(f"{counts[name]} {name.partition(' at this ')[0]}" for name in names if counts[name]) or "not run"
 
 
 def found(row, reports):

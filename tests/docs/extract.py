@@ -3,7 +3,7 @@
 A cpp block with a main is a whole program: it is written to OUT/NAME.cpp, and a text block right after
 it to OUT/NAME.txt, what the program must print. A program whose first line names its file is run by the
 commands of its page (commands_test.py). The glossary's program runs once for each line of code in
-the second column of its tables, with that line in the place of a comment. Any other cpp block is a
+the second column of its tables by hand, with that line in the place of a comment. Any other cpp block is a
 quotation and must stand in a source file, line for line but for indentation."""
 
 import pathlib
@@ -26,7 +26,8 @@ def squeezed(code):
 
 def with_lines(program, page):
     """The program's main as one function for each line of the tables, called one after the other."""
-    lines = re.findall(r"^\|.*?\| `(.*)` \|.*\|$", page, re.M)
+    by_hand = re.sub(r"<!-- headers: .*?<!-- end of headers -->", "", page, flags=re.S)  # header_examples.py has the others
+    lines = re.findall(r"^\|.*?\| `(.*)` \|.*\|$", by_hand, re.M)
     head, body = program.split("int main() {", 1)
     if not lines or "// a line of the glossary" not in body:
         raise SystemExit("a glossary needs tables with code, and a place for each line in its program")

@@ -3,8 +3,6 @@
 Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
-    xu2019 published   what the paper says, where, with the verdict and what was measured
-    xu2019 asked       the same for what is asked here alone
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
@@ -28,7 +26,7 @@ ledger = root / "examples/lab/ledger"
 
 
 def markdown(rows):
-    numbers = "---" if rows[0][-1] in ("measured", "found here") else "---:"
+    numbers = "---" if rows[0][-1] == "found here" else "---:"
     sides = [["---"] + [numbers] * (len(rows[0]) - 1)]
     return "".join("| " + " | ".join(row) + " |\n" for row in rows[:1] + sides + rows[1:])
 
@@ -86,7 +84,7 @@ class Report:
     def verdicts_of_differences(self, what):
         """Those of the signs of published differences in a table."""
         cells = [cell for row in self.rows(what) if " - " in row[0] for cell in row[1:]]
-        in_full = {"not seen": "not seen at this scale", "not learned": "not learned at this size"}
+        in_full = {"inconclusive": "inconclusive at this scale", "not learned": "not learned at this size"}
         verdicts = [cell.rpartition(": ")[2] for cell in cells if ": " in cell]
         return [in_full.get(verdict, verdict) for verdict in verdicts]
 
@@ -95,12 +93,6 @@ class Report:
             return list(csv.reader(opened))
 
     def table(self, what):
-        if what == "published":
-            return [["where", "published", "here", "measured"]] + [
-                [source, claim, verdict, measured] for source, verdict, claim, measured in self.judged() if source]
-        if what == "asked":
-            return [["asked", "here", "measured"]] + [
-                [claim, verdict, measured] for source, verdict, claim, measured in self.judged() if not source]
         return by_task(self.rows(what))
 
 

@@ -66,7 +66,7 @@ class DrawTest(EpochTests, TrainerTest):
         self.assertLess(summary["test_bound"], 15)  # independent pixels: 24
         self.assertGreater(summary["test_divergence"], 1)
         self.assertLess(summary["test_divergence"], summary["test_bound"])
-        self.assertIn(f"test: at most {summary['test_bound']:.2f} nats an image, {summary['test_divergence']:.2f} of",
+        self.assertIn(f"test: at most {summary['test_bound']:.2f} nats per image, {summary['test_divergence']:.2f} of",
                       result.stdout)
         rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
         bounds = [row["validation_bound"] for row in rows if "validation_bound" in row]

@@ -70,7 +70,7 @@ class HandwritingTest(EpochTests, TrainerTest):
         self.assertLess(summary["baseline_by_pen"], summary["baseline_one"])
         self.assertLess(summary["test_loss"], summary["baseline_by_pen"] - 0.5)
         loss = summary["test_loss"]
-        self.assertIn(f"test: {loss:.3f} nats a move, {20 * loss:.1f} a line", result.stdout)
+        self.assertIn(f"test: {loss:.3f} nats per move, {20 * loss:.1f} per line", result.stdout)
         rows = [json.loads(line) for line in (log / "metrics.jsonl").read_text().splitlines()]
         losses = [row["validation_loss"] for row in rows if "validation_loss" in row]
         self.assertEqual(len(losses), 30)

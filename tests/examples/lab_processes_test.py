@@ -37,7 +37,7 @@ class Processes(unittest.TestCase):
         place = self.folder / "place"
         result = processes.run(launcher, count, lab, *SMALL, "--runs", place / "runs", "--report", place / "pages")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual(result.stderr.count(" bits a character, "), 6)  # a line for each network, from one process
+        self.assertEqual(result.stderr.count(" bits per character, "), 6)  # a line for each network, from one process
         return result.stdout, self.pages(place / "pages"), records(place / "runs")
 
     @unittest.skipUnless(launcher, "there is no MPI")

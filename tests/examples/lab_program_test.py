@@ -30,7 +30,7 @@ class Program(unittest.TestCase):
     def test_help_explains_the_three_values_of_a_published_claim(self):
         for words in (), ("depth",):
             text = run(*words, "--help").stdout
-            for value in "borne out", "contradicted", "not seen at this":
+            for value in "supported", "contradicted", "inconclusive at this":
                 self.assertIn(value, text)
             self.assertIn("never makes it fail", " ".join(text.split()))
 

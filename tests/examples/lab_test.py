@@ -79,7 +79,7 @@ class Laboratory(unittest.TestCase):
         self.assertIn(f'<p class="headline">{headline}</p>', text)
         self.assertEqual(text.count('class="claim holds"'), int(claims[1]))
         self.assertIn(f"Made by <code>lab {NAME}", text)
-        judged = re.findall(r"; (?:published|asked here): (\d+) borne out, (\d+) contradicted, (\d+) not seen at this scale",
+        judged = re.findall(r"; (?:published|asked here): (\d+) supported, (\d+) contradicted, (\d+) inconclusive at this scale",
                             headline)
         looks = [text.count(f'class="claim published {look}"') for look in ("holds", "fails", "open")]
         self.assertEqual(looks, [sum(int(each[i]) for each in judged) for i in range(3)])

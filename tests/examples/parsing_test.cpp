@@ -93,7 +93,7 @@ TEST_CASE("transitions and their numbers") {
         std::map<Action, Index>{{Action::shift, 1}, {Action::left, 35}, {Action::right, 36}});
 }
 
-TEST_CASE("the oracle rebuilds drawn trees in two steps a word") {
+TEST_CASE("the oracle rebuilds drawn trees in two steps per word") {
   Random random(1);
   const auto trees = grammar_trees(1000, random);
   CHECK(rebuilt_and_refused(trees) == std::pair<Index, Index>(1000, 0));

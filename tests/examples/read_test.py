@@ -56,7 +56,7 @@ class Read(TrainerTest):
     def test_bad_files(self):
         file = self.data / "babi/en-10k/qa5_three-arg-relations_test.txt"
         good = file.read_text()
-        for text, message in ((good.replace("?\tBill", "?\ttable", 1), "the answer is no person, thing or place: table"),
+        for text, message in ((good.replace("?\tBill", "?\ttable", 1), "the answer is not a person, thing or place: table"),
                               (good.replace("5 Who", "Who", 1), "line 5: it does not begin with a number"),
                               ("", "it has no questions")):
             file.write_text(text)

@@ -65,8 +65,8 @@ TEST_CASE("damaged stories are refused by line") {
            {"1 \n", "line 1: it has no words"},
            {"1\n", "line 1: it has no words"},
            {"1 A.\tBill\n", "line 1: an answer does not follow a question"},
-           {"1 A.\n2 Who?\ttable\n", "line 2: the answer is no person, thing or place: table"},
-           {"1 A.\n2 Who?\tBill Fred\n", "line 2: the answer is no person"},
+           {"1 A.\n2 Who?\ttable\n", "line 2: the answer is not a person, thing or place: table"},
+           {"1 A.\n2 Who?\tBill Fred\n", "line 2: the answer is not a person"},
            {"1 Who?\tBill\n", "line 1: a question without a text"},
            {"1 A.\n", "it has no questions"},
            {"", "it has no questions"}}) {

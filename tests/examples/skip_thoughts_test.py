@@ -86,10 +86,10 @@ class SkipThoughts(TrainerTest):
         log, checkpoint = self.path / "log", self.path / "saved"
         result = run(*self.train, "--epochs", "30", "--log-dir", log, "--save", checkpoint)
         summary = json.loads((log / "summary.json").read_text())
-        by_frequency = float(re.search(r"frequencies of words: (\d\.\d+) nats a word", result.stdout)[1])
+        by_frequency = float(re.search(r"frequencies of words: (\d\.\d+) nats per word", result.stdout)[1])
         self.assertLess(summary["validation_loss"], by_frequency / 2)
         self.assertGreater(summary["validation_loss_of_other_vectors"], summary["validation_loss"] + 0.1)
-        self.assertIn(f"{summary['validation_loss']:.4f} nats a word", result.stdout)
+        self.assertIn(f"{summary['validation_loss']:.4f} nats per word", result.stdout)
 
         found = run(*self.data_flags, "--resume", checkpoint, "--query", "Anna SAW the kite .").stdout.splitlines()
         self.assertEqual(len(found), 15)

@@ -20,8 +20,8 @@ SYSTEMS = {"retrieval": ["none", "layer", "symmetric", "bag_of_words"],
            "mnist_128": ["none", "layer", "batch", "batch_hidden"],
            "mnist_4": ["none", "layer", "batch", "batch_hidden", "batch_biased"]}
 UNITS = {"retrieval": "% R@10 of images", "reader": "% error", "skip_thoughts": "%, mean of five probes",
-         "draw": "nats an image, a bound", "omniglot": "nats a move", "kanji": "nats a move",
-         "written_digits": "nats a move", "mnist_128": "% error", "mnist_4": "% error"}
+         "draw": "nats per image, a bound", "omniglot": "nats per move", "kanji": "nats per move",
+         "written_digits": "nats per move", "mnist_128": "% error", "mnist_4": "% error"}
 STANDS_FOR = {"retrieval": "MS COCO", "reader": "CNN corpus", "skip_thoughts": "BookCorpus",
               "draw": "Binarized MNIST", "omniglot": "IAM-OnDB", "kanji": "IAM-OnDB", "written_digits": "IAM-OnDB",
               "mnist_128": "MNIST", "mnist_4": "MNIST"}
@@ -177,8 +177,8 @@ def times_cell(found):
 def faster(a, b):
     found = times(a, b)
     ratios = [x / y for x, y in found]
-    return ("borne out" if max(ratios) < 1 and ratio(found) <= 0.8 else
-            "contradicted" if min(ratios) > 1.25 else "not seen")
+    return ("supported" if max(ratios) < 1 and ratio(found) <= 0.8 else
+            "contradicted" if min(ratios) > 1.25 else "inconclusive")
 
 
 def by_training(found):
@@ -191,7 +191,7 @@ def ahead(differences):
     quantile = 0.95 * math.sqrt(2 / (1 - 0.95**2))  # Student's t with 2 degrees of freedom
     half = quantile * statistics.stdev(differences) / math.sqrt(3)
     mean = statistics.mean(differences)
-    return "borne out" if mean > half else "contradicted" if mean < -half else "not seen"
+    return "supported" if mean > half else "contradicted" if mean < -half else "inconclusive"
 
 
 def minus(a, b):
@@ -200,7 +200,7 @@ def minus(a, b):
 
 def of_curves(a, b, judge):
     verdicts = [judge(of_a["curve"], of_b["curve"]) for of_a, of_b in zip(a, b)]
-    return "borne out" if all(verdicts) else "contradicted" if not any(verdicts) else "not seen"
+    return "supported" if all(verdicts) else "contradicted" if not any(verdicts) else "inconclusive"
 
 
 def verdict(task, a, b, judge):
@@ -246,7 +246,7 @@ claims = [
     claim("section 6.1", "retrieval", "layer", "none", REACHES, faster),
     claim("table 2", "retrieval", "layer", "none", "its R@10 of images is higher.", higher("test")),
     claim("table 2", "retrieval", "none", "symmetric", "its R@1 of images is higher.", higher("test_image_recall_1")),
-    claim("", "skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats a word.",
+    claim("", "skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats per word.",
           lower("validation_loss")),
     claim("", "skip_thoughts", "layer", "none", REACHES, faster),
     claim("section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
@@ -267,7 +267,7 @@ claims = [
           "(Normalized logits keep the loss of \"batch\" above a floor.)",
           lambda a, b: of_curves(a, b, lambda x, y: all(p[1] < q[1] for p, q in zip(x[1:], y[1:])))),
     claim("figure 6", "mnist_4", "layer", "batch", "its test error is lower.", lower("test")),
-    claim("section 6.5", "omniglot", "layer", "none", "they end level, within 0.05 nats a move.", None),
+    claim("section 6.5", "omniglot", "layer", "none", "they end level, within 0.05 nats per move.", None),
     claim("", "omniglot", "layer", "none", "its largest gradient is smaller (learning is more stable).", None),
     claim("section 6.6", "mnist_4", "layer", "batch",
           "from batches of 128 to batches of 4, on equally many images, its test error rises less.", rises("batch")),

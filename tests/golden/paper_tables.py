@@ -24,7 +24,7 @@ PUBLISHED = {  # Xu et al. 2019, tables 1 to 4; X: diverged
 }
 TITLES = {"en_de": "Multi30k En-De", "de_en": "Multi30k De-En", "en_vi": "En-Vi", "enwik8": "enwik8 prefix", "rt": "RT",
           "sst5": "SST-5", "mnist": "MNIST", "ud_ewt": "UD-EWT"}
-UNITS = {"en_de": "BLEU", "de_en": "BLEU", "en_vi": "BLEU", "enwik8": "bits a byte", "rt": "% accuracy",
+UNITS = {"en_de": "BLEU", "de_en": "BLEU", "en_vi": "BLEU", "enwik8": "bits per byte", "rt": "% accuracy",
          "sst5": "% accuracy", "mnist": "% accuracy", "ud_ewt": "% UAS"}
 TABLES = [("Layer normalization, with gain and bias and without", ["none", "layer", "layer_simple"],
            [("layer", "none"), ("layer_simple", "layer")]),
@@ -146,7 +146,7 @@ def difference_cell(task, a, b):
     else:
         here = f"{found[0]:+.{MEASURED[task]}f} +- {found[1]:.{MEASURED[task]}f}"
         claimed = found[0] if sign > 0 else -found[0]
-        verdict = "borne out" if claimed > found[1] else "contradicted" if claimed < -found[1] else "not seen"
+        verdict = "supported" if claimed > found[1] else "contradicted" if claimed < -found[1] else "inconclusive"
         if not (learned(task, of_a) and learned(task, of_b)):
             verdict = "not learned"
     return f"{here} / {below}" + (f": {verdict}" if sign != 0 else "")

@@ -76,7 +76,7 @@ bool is_of_level(const JudgedClaim& claim) {
 
 }  // namespace
 
-TEST_CASE("each claim of Ba et al. is borne out by its order and contradicted by the other") {
+TEST_CASE("each claim of Ba et al. is supported by its order and contradicted by the other") {
   const auto published = ba2016_claims(matrix_of(as_published)),
              other = ba2016_claims(matrix_of(reversed()));
   REQUIRE(published.size() == 33);
@@ -84,7 +84,7 @@ TEST_CASE("each claim of Ba et al. is borne out by its order and contradicted by
   for (std::size_t i = 0; i < published.size(); ++i) {
     CAPTURE(published[i].statement, published[i].judgement.reason, other[i].judgement.reason);
     if (is_of_level(published[i])) continue;
-    CHECK(published[i].judgement.verdict == Verdict::borne_out);
+    CHECK(published[i].judgement.verdict == Verdict::supported);
     CHECK(other[i].judgement.verdict == Verdict::contradicted);
   }
 }
@@ -96,7 +96,7 @@ TEST_CASE("handwriting ends level if the systems do") {
     for (const JudgedClaim& claim : ba2016_claims(matrix_of(level)))
       if (is_of_level(claim))
         CHECK(claim.judgement.verdict ==
-              (none < 1.05 ? Verdict::borne_out : Verdict::contradicted));
+              (none < 1.05 ? Verdict::supported : Verdict::contradicted));
   }
 }
 
@@ -116,9 +116,9 @@ TEST_CASE("a system that diverges in large batches has the worst rise in small o
         .results.trainings;
   };
   using Verdicts = std::vector<std::optional<Verdict>>;
-  CHECK(judged() == Verdicts{Verdict::borne_out, Verdict::borne_out});
+  CHECK(judged() == Verdicts{Verdict::supported, Verdict::supported});
   for (Outcome& each : trainings("mnist_128", "batch")) each.curve.back().training = NAN;
-  CHECK(judged() == Verdicts{Verdict::borne_out, Verdict::borne_out});
+  CHECK(judged() == Verdicts{Verdict::supported, Verdict::supported});
   for (Outcome& each : trainings("mnist_128", "layer")) each.curve.back().training = NAN;
   CHECK(judged().back() == Verdict::contradicted);
   trainings("mnist_4", "batch").front().items.pop_back();
@@ -148,7 +148,7 @@ TEST_CASE("a training has not diverged because its last losses rise a little") {
           each.curve[i].training = 2 + 0.01 * static_cast<double>(i);
   for (const JudgedClaim& claim : ba2016_claims(matrix))
     if (claim.statement.find("each of the last ten") != std::string::npos)
-      CHECK(claim.judgement.verdict == Verdict::borne_out);
+      CHECK(claim.judgement.verdict == Verdict::supported);
 }
 
 TEST_CASE("ranks that are not those of the images' captions are refused") {
@@ -183,13 +183,13 @@ TEST_CASE("probes judge only if training has raised what they find") {
   CHECK(judged()[1].verdict == Verdict::contradicted);
   for (Outcome& each : trainings("none")) each.values["untrained_CR"] = 80;  // as after training
   for (const Judgement& each : judged()) {
-    CHECK(each.verdict == Verdict::borne_out);
+    CHECK(each.verdict == Verdict::supported);
     CHECK_THAT(each.reason, Catch::StartsWith("by r, MR, SUBJ, MPQA, which training raises: +10"));
   }
   for (Outcome& each : trainings("none"))
     for (const std::string probe : {"r", "MR", "SUBJ", "MPQA"})
       each.values["untrained_" + probe] = 90;
-  for (const Judgement& each : judged()) CHECK(each.verdict == Verdict::not_seen);
+  for (const Judgement& each : judged()) CHECK(each.verdict == Verdict::inconclusive);
   for (Outcome& each : trainings("none")) {
     each.values["untrained_MR"] = 50;
     each.traces["probed_MR"].resize(1);

@@ -38,9 +38,9 @@ class Written : public testing::WrittenLedger {
 
 std::string words(const std::optional<Verdict>& verdict) {
   if (!verdict) return "not learned";
-  return *verdict == Verdict::borne_out      ? "borne out"
+  return *verdict == Verdict::supported      ? "supported"
          : *verdict == Verdict::contradicted ? "contradicted"
-                                             : "not seen";
+                                             : "inconclusive";
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ std::vector<Verdict> verdicts(const std::vector<JudgedClaim>& claims) {
   return verdicts;
 }
 
-constexpr Verdict yes = Verdict::borne_out, no = Verdict::contradicted;
+constexpr Verdict yes = Verdict::supported, no = Verdict::contradicted;
 
 }  // namespace
 

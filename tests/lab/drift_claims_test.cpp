@@ -42,7 +42,7 @@ TEST_CASE("the published order of detached statistics is contradicted by the oth
   const Results low = results("low", held_out, {1, 1.1, 0.9}),
                 high = results("high", held_out, {2, 2.1, 1.9});
   const JudgedClaim published = cheaper_mean_claim("grammar", low, high);
-  CHECK(published.judgement.verdict == Verdict::borne_out);
+  CHECK(published.judgement.verdict == Verdict::supported);
   CHECK_THAT(published.statement, Contains("grammar: detaching the mean costs less"));
   CHECK(published.measured == "losses of 1.000 +- 0.100 and 2.000 +- 0.100");
   CHECK(cheaper_mean_claim("grammar", high, low).judgement.verdict == Verdict::contradicted);

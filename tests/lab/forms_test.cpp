@@ -98,16 +98,16 @@ TEST_CASE("predictions are judged in the settings they speak of", "[lab][forms]"
                          {"z, 1/s, both", spread_about(6.4)},
                          {"x, 1, both", spread_about(6.3)},
                          {"z, 1, none", spread_about(20)}}};
-  CHECK(verdict_on("With Adam, wherever", adam) == Verdict::borne_out);
+  CHECK(verdict_on("With Adam, wherever", adam) == Verdict::supported);
   CHECK(verdict_on("With Adam, small initial weights and 6 layers or more, the forward", adam) ==
-        Verdict::borne_out);
+        Verdict::supported);
   CHECK_FALSE(verdict_on("With momentum, small initial weights and 6 layers or more, it", adam));
 
   FormColumn changed = adam;
   changed.cells["x, 1, both"] = spread_about(9);
   CHECK(verdict_on("With Adam, wherever", changed) == Verdict::contradicted);
   changed.cells["x, 1, both"] = spread_about(7.2);
-  CHECK(verdict_on("With Adam, wherever", changed) == Verdict::not_seen);
+  CHECK(verdict_on("With Adam, wherever", changed) == Verdict::inconclusive);
   changed.cells["x, 1, none"] = spread_about(90);
   CHECK_FALSE(verdict_on("With Adam, wherever", changed));
 

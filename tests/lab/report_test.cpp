@@ -52,8 +52,8 @@ class Written {
   Scratch folder_;
 };
 
-const Judgement borne_out{Verdict::borne_out, "+1"}, contradicted{Verdict::contradicted, "-1"},
-    not_seen{Verdict::not_seen, "0"}, without_verdict{{}, "no better than a guess"};
+const Judgement supported{Verdict::supported, "+1"}, contradicted{Verdict::contradicted, "-1"},
+    inconclusive{Verdict::inconclusive, "0"}, without_verdict{{}, "no better than a guess"};
 
 }  // namespace
 
@@ -61,17 +61,17 @@ TEST_CASE("the headline counts claims, and judged ones by source and value") {
   const Written written([](Report& report) {
     for (const bool holds : {true, true, false}) report.claim("Toys move.", "1", holds);
     for (const Judgement& judgement :
-         {borne_out, contradicted, contradicted, not_seen, not_seen, not_seen})
+         {supported, contradicted, contradicted, inconclusive, inconclusive, inconclusive})
       report.judged({"table 1", "Toys fly.", "2", judgement});
-    for (const Judgement& judgement : {borne_out, not_seen})
+    for (const Judgement& judgement : {supported, inconclusive})
       report.judged({"", "Toys sing.", "2", judgement});
   });
   CHECK_THAT(written.page(),
-             Contains("<p class=\"headline\">2 of 3 claims hold; published: 1 borne out, 2 "
-                      "contradicted, 3 not seen at this scale; asked here: 1 borne out, 0 "
-                      "contradicted, 1 not seen at this scale</p>"));
-  CHECK_THAT(written.page(), Contains("<b>published in table 1, borne out</b>: Toys fly."));
-  CHECK_THAT(written.page(), Contains("<b>asked here, borne out</b>: Toys sing."));
+             Contains("<p class=\"headline\">2 of 3 claims hold; published: 1 supported, 2 "
+                      "contradicted, 3 inconclusive at this scale; asked here: 1 supported, 0 "
+                      "contradicted, 1 inconclusive at this scale</p>"));
+  CHECK_THAT(written.page(), Contains("<b>published in table 1, supported</b>: Toys fly."));
+  CHECK_THAT(written.page(), Contains("<b>asked here, supported</b>: Toys sing."));
   CHECK(written.exit_code == 1);
 }
 
@@ -91,8 +91,8 @@ TEST_CASE("a headline names published claims only if there are some") {
     report.judged({"table 1", "Toys fly.", "2", without_verdict});
   });
   CHECK_THAT(unlearned.page(),
-             Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 borne "
-                      "out, 0 contradicted, 0 not seen at this scale, 1 not "
+             Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 supported, "
+                      "0 contradicted, 0 inconclusive at this scale, 1 not "
                       "learned at this size</p>"));
 }
 

@@ -52,7 +52,7 @@ TEST_CASE(
   const Json found = golden();
   const Results a = results("a", by_loss, found["a"]), b = results("b", by_loss, found["b"]);
   const Judgement judgement = better(by_loss, a, b);
-  CHECK(judgement.verdict == Verdict::borne_out);
+  CHECK(judgement.verdict == Verdict::supported);
   CHECK(judgement.reason == fmt::format("{:+.3g} +- {:.2g} (3 seeds)",
                                         found["advantage"].get<double>(),
                                         found["half_width"].get<double>()));
@@ -86,20 +86,21 @@ TEST_CASE("how far a system is ahead, over seeds and on single items") {
   CHECK_THROWS_AS(discordant_items(by_items, a, results("c", by_items, {3})), DataError);
 }
 
-TEST_CASE("what seeds or items leave open is not seen") {
+TEST_CASE("what seeds or items leave open is inconclusive") {
   // D = 0.1, 0.2, 0.3: mean 0.2, sd 0.1, h = 4.303 * 0.1 / sqrt(3) = 0.248
   const Results b = results("b", by_loss, {1, 1, 1});
-  CHECK(better(by_loss, results("a", by_loss, {0.9, 0.8, 0.7}), b).verdict == Verdict::not_seen);
+  CHECK(better(by_loss, results("a", by_loss, {0.9, 0.8, 0.7}), b).verdict ==
+        Verdict::inconclusive);
   // The same for every seed: h = 0, and only items can leave it open.
   const Results a = results("a", by_loss, {0.5, 0.5, 0.5});
-  CHECK(better(by_loss, a, b).verdict == Verdict::borne_out);
+  CHECK(better(by_loss, a, b).verdict == Verdict::supported);
   Metric of_items = by_loss;
   of_items.of_items = true;
   const Results uneven = with_items(a, {0, 0, 0, 2}), even = with_items(a, {0.4, 0.4, 0.6, 0.6});
   const Results four = with_items(b, {1, 1, 1, 1});
-  CHECK(better(of_items, uneven, four).verdict == Verdict::not_seen);
-  CHECK(better(of_items, even, four).verdict == Verdict::borne_out);
-  CHECK(better(by_loss, uneven, four).verdict == Verdict::borne_out);
+  CHECK(better(of_items, uneven, four).verdict == Verdict::inconclusive);
+  CHECK(better(of_items, even, four).verdict == Verdict::supported);
+  CHECK(better(by_loss, uneven, four).verdict == Verdict::supported);
   // Both, which are independent: h = 0.248, and w of the items alone.
   const Results apart = with_items(results("a", by_loss, {0.6, 0.5, 0.4}), {0.4, 0.4, 0.6, 0.6});
   const double w = advantage(of_items, even, four).half_width;
@@ -114,19 +115,19 @@ TEST_CASE("what seeds or items leave open is not seen") {
 TEST_CASE("fewer than three seeds give no more than an open verdict") {
   const Judgement judgement =
       better(by_loss, results("a", by_loss, {0, 0}), results("b", by_loss, {1, 1}));
-  CHECK(judgement.verdict == Verdict::not_seen);
+  CHECK(judgement.verdict == Verdict::inconclusive);
   CHECK_THAT(judgement.reason, Contains("+1 (a verdict needs 3 seeds)"));
 }
 
 TEST_CASE("equality has a margin") {
   // D = -0.01, 0, 0.01: h = 4.303 * 0.01 / sqrt(3) = 0.0248
   const Results b = results("b", by_loss, {1, 1, 1}), a = results("a", by_loss, {1.01, 1, 0.99});
-  CHECK(equal(by_loss, a, b, 0.025).verdict == Verdict::borne_out);
-  CHECK(equal(by_loss, a, b, 0.024).verdict == Verdict::not_seen);
+  CHECK(equal(by_loss, a, b, 0.025).verdict == Verdict::supported);
+  CHECK(equal(by_loss, a, b, 0.024).verdict == Verdict::inconclusive);
   CHECK(equal(by_loss, results("c", by_loss, {2, 2, 2}), b, 0.5).verdict == Verdict::contradicted);
   // D = -1.1, -1, -0.9: h = 0.248
   const Results c = results("c", by_loss, {2.1, 2, 1.9});
-  CHECK(equal(by_loss, c, b, 0.8).verdict == Verdict::not_seen);
+  CHECK(equal(by_loss, c, b, 0.8).verdict == Verdict::inconclusive);
   CHECK(equal(by_loss, c, b, 0.7).verdict == Verdict::contradicted);
   CHECK(equal(by_loss, results("c", by_loss, {0, 0, 0}), b, 0.5).verdict == Verdict::contradicted);
 }
@@ -135,13 +136,13 @@ TEST_CASE("a training that diverged counts as the worst value") {
   const double infinity = std::numeric_limits<double>::infinity();
   const Results b = results("b", by_loss, {1, 1, 1});
   CHECK(better(by_loss, b, results("none", by_loss, {NAN, infinity, NAN})).verdict ==
-        Verdict::borne_out);
+        Verdict::supported);
   CHECK(better(by_loss, results("none", by_loss, {NAN, NAN, NAN}), b).verdict ==
         Verdict::contradicted);
-  CHECK(better(by_loss, b, results("none", by_loss, {NAN, 2, 2})).verdict == Verdict::not_seen);
+  CHECK(better(by_loss, b, results("none", by_loss, {NAN, 2, 2})).verdict == Verdict::inconclusive);
   CHECK(better(by_loss, results("both", by_loss, {NAN, NAN, NAN}),
                results("none", by_loss, {NAN, NAN, NAN}))
-            .verdict == Verdict::not_seen);
+            .verdict == Verdict::inconclusive);
   CHECK(better(by_accuracy, results("a", by_accuracy, {0.5, 0.5, 0.5}),
                results("b", by_accuracy, {NAN, NAN, NAN}))
             .reason == "+0.5 +- 0 (3 seeds)");
@@ -155,7 +156,7 @@ TEST_CASE("a training that diverged counts as the worst value") {
 
   Results risen = b;
   for (Outcome& training : risen.trainings) training.curve.back().training = 2.5;  // from 2
-  CHECK(better(by_loss, results("a", by_loss, {9, 9, 9}), risen).verdict == Verdict::borne_out);
+  CHECK(better(by_loss, results("a", by_loss, {9, 9, 9}), risen).verdict == Verdict::supported);
 }
 
 TEST_CASE("ahead throughout: at every validation with every seed") {
@@ -164,20 +165,20 @@ TEST_CASE("ahead throughout: at every validation with every seed") {
   };
   const Results base = three("b", {9, 8, 7});
   const Judgement better_one = ahead_throughout(by_loss, three("a", {8, 7, 6}), base);
-  CHECK(better_one.verdict == Verdict::borne_out);
+  CHECK(better_one.verdict == Verdict::supported);
   CHECK(better_one.reason == "ahead at 9 of 9 validations, behind at 0 (3 seeds)");
   CHECK(ahead_throughout(by_loss, base, three("a", {8, 7, 6})).verdict == Verdict::contradicted);
-  CHECK(ahead_throughout(by_loss, three("a", {8, 8, 6}), base).verdict == Verdict::not_seen);
+  CHECK(ahead_throughout(by_loss, three("a", {8, 8, 6}), base).verdict == Verdict::inconclusive);
   const Results once = validated("a", {{8, 7, 6}, {8, 7, 6}, {8, 7, 7.5}});
-  CHECK(ahead_throughout(by_loss, once, base).verdict == Verdict::not_seen);
+  CHECK(ahead_throughout(by_loss, once, base).verdict == Verdict::inconclusive);
   CHECK(ahead_throughout(by_loss, once, base).reason ==
         "ahead at 8 of 9 validations, behind at 1 (3 seeds)");
   const Results late = three("a", {9.5, 7.5, 6});
-  CHECK(ahead_throughout(by_loss, late, base).verdict == Verdict::not_seen);
-  CHECK(ahead_throughout(by_loss, late, base, 2).verdict == Verdict::borne_out);
-  CHECK(ahead_throughout(by_loss, late, base, 9).verdict == Verdict::not_seen);
+  CHECK(ahead_throughout(by_loss, late, base).verdict == Verdict::inconclusive);
+  CHECK(ahead_throughout(by_loss, late, base, 2).verdict == Verdict::supported);
+  CHECK(ahead_throughout(by_loss, late, base, 9).verdict == Verdict::inconclusive);
   CHECK(ahead_throughout(by_loss, validated("a", {{8}, {8}}), validated("b", {{9}, {9}})).verdict ==
-        Verdict::not_seen);
+        Verdict::inconclusive);
   CHECK_THROWS_WITH(ahead_throughout(by_loss, three("a", {8, 7}), base),
                     Contains("2 and 3 validations cannot be paired"));
   CHECK_THROWS_WITH(
@@ -192,24 +193,25 @@ TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.2
     return validated("a", std::vector(3, losses));
   };
   const Judgement faster_one = faster(by_loss, a({6, 3, 0, 3, 3, 3}), base, Clock::updates);
-  CHECK(faster_one.verdict == Verdict::borne_out);  // at step 30
+  CHECK(faster_one.verdict == Verdict::supported);  // at step 30
   CHECK(faster_one.reason == "0.6 of its updates in the geometric mean, from 0.6 to 0.6 (3 seeds)");
-  CHECK(faster(by_loss, a({8, 6, 4, 2, 3, 3}), base, Clock::updates).verdict == Verdict::not_seen);
+  CHECK(faster(by_loss, a({8, 6, 4, 2, 3, 3}), base, Clock::updates).verdict ==
+        Verdict::inconclusive);
   CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9}), base, Clock::updates).verdict ==
         Verdict::contradicted);
   CHECK(faster(by_loss, a({9, 9, 9, 9, 0, 0, 0}), base, Clock::updates).verdict ==
-        Verdict::not_seen);
+        Verdict::inconclusive);
   // 90 of 100 steps are fewer, but not few enough.
   CHECK(faster(by_loss, a({9, 9, 9, 9, 9, 9, 3, 3, 3}), a({9, 9, 9, 9, 9, 9, 9, 3, 3, 3}),
                Clock::updates)
-            .verdict == Verdict::not_seen);
+            .verdict == Verdict::inconclusive);
 
   Results slow = a({6, 3, 0, 3, 3, 3});
   for (Outcome& training : slow.trainings) training.seconds = 3;
   CHECK(faster(by_loss, slow, base, Clock::seconds).verdict == Verdict::contradicted);
   slow.trainings[0].values["loss"] = NAN;
-  CHECK(faster(by_loss, slow, base, Clock::updates).verdict == Verdict::not_seen);
-  CHECK(faster(by_loss, base, a({NAN}), Clock::updates).verdict == Verdict::borne_out);
+  CHECK(faster(by_loss, slow, base, Clock::updates).verdict == Verdict::inconclusive);
+  CHECK(faster(by_loss, base, a({NAN}), Clock::updates).verdict == Verdict::supported);
   CHECK_THROWS_WITH(faster(by_loss, a({1, 2}), base, Clock::updates),
                     Contains("its curve has 2 validations, too few"));
 }
@@ -241,14 +243,14 @@ TEST_CASE("a system that no more than matches a rule without a net gets no verdi
   CHECK_FALSE(equal(metric, weak, good, 1).verdict);
   CHECK_FALSE(faster(metric, weak, good, Clock::updates).verdict);
   CHECK(better(metric, good, results("fair", metric, {0.6, 0.6, 0.6})).verdict ==
-        Verdict::borne_out);
+        Verdict::supported);
 }
 
 TEST_CASE("a claim of several parts") {
-  const Judgement yes{Verdict::borne_out, "yes"}, no{Verdict::contradicted, "no"},
-      open{Verdict::not_seen, "open"}, none{{}, "none"};
-  CHECK(all_of({{"a", yes}, {"b", yes}}).verdict == Verdict::borne_out);
-  CHECK(all_of({{"a", yes}, {"b", open}}).verdict == Verdict::not_seen);
+  const Judgement yes{Verdict::supported, "yes"}, no{Verdict::contradicted, "no"},
+      open{Verdict::inconclusive, "open"}, none{{}, "none"};
+  CHECK(all_of({{"a", yes}, {"b", yes}}).verdict == Verdict::supported);
+  CHECK(all_of({{"a", yes}, {"b", open}}).verdict == Verdict::inconclusive);
   CHECK(all_of({{"a", no}, {"b", open}}).verdict == Verdict::contradicted);
   CHECK(all_of({{"a", open}, {"b", no}, {"c", yes}}).verdict == Verdict::contradicted);
   CHECK_FALSE(all_of({{"a", no}, {"b", none}, {"c", yes}}).verdict);

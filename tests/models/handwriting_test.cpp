@@ -52,7 +52,7 @@ TEST_CASE("handwriting of the published size has as many weights", "[models]") {
   }
 }
 
-TEST_CASE("a move is foretold from those before", "[models]") {
+TEST_CASE("a move is predicted from those before", "[models]") {
   const Tensor moves = any_moves(4, 2, 1), before = moves_before(moves);
   CHECK(relative_error(slice(before, 0, 1, 4), slice(moves, 0, 0, 3)) == 0);
   CHECK(relative_error(select(before, 0), Tensor({2, 3}, {0, 0, 1, 0, 0, 1})) == 0);
@@ -117,7 +117,7 @@ TEST_CASE("handwriting goes on from where it was", "[models]") {
                        synthesis(before, text).numbers) < tolerance);
 }
 
-TEST_CASE("samples come from the densities that the net foretells for them", "[models]") {
+TEST_CASE("samples come from the densities that the net predicts for them", "[models]") {
   const auto check = [](const Tensor& numbers, const Tensor& moves, Random random) {
     for (Index t = 0; t < moves.shape()[0]; ++t)
       CHECK(relative_error(sample_mixture(slice(numbers, 0, t, t + 1), random, 0.5),
@@ -190,7 +190,7 @@ TEST_CASE("a drawing is learned by heart", "[models]") {
     clip_by_global_norm(gradients, 1);
     adam.step(gradients);
   }
-  // A normal distribution costs 2.84 nats a move, and the pen 0.6.
+  // A normal distribution costs 2.84 nats per move, and the pen 0.6.
   CHECK(loss < 3.4 - 3);
 }
 

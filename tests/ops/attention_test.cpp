@@ -199,7 +199,7 @@ double distance(const Tensor& a, const Tensor& b) { return max(abs(a - b)).item(
 
 }  // namespace
 
-TEST_CASE("attention does not feel a common offset of its scores", "[ops]") {
+TEST_CASE("attention does not depend on a common offset of its scores", "[ops]") {
   constexpr double tolerance = sizeof(real) == 8 ? 1e-12 : 2e-6;
   Random random(2);
   const Tensor q = zeros({1, 3, 4}), k = random.normal({1, 5, 4}), v = random.normal({1, 5, 4});

@@ -168,6 +168,6 @@ TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
 
 TEST_CASE("labels that are numbers are told from probabilities", "[ops]") {
   CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4})),
-                    Contains("(4) are no probabilities for logits (4, 2); labels are Indices"));
+                    Contains("(4) are not probabilities for logits (4, 2); labels are Indices"));
   CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4, 3})), Contains("shapes differ"));
 }

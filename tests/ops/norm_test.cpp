@@ -126,7 +126,7 @@ TEST_CASE("detaching does not change values", "[norm]") {
 }
 
 // The radial part of the gradient of a weight before the normalization.
-TEST_CASE("a weight does not feel its own scale unless the deviation is detached", "[norm]") {
+TEST_CASE("the gradient of a weight has no radial part unless statistics are detached", "[norm]") {
   Random random(5);
   const Tensor w = random.normal({6, 9}), x = random.normal({4, 6}, 0.3), g = random.normal({4, 9});
   const auto radial = [&](bool m, bool s) {

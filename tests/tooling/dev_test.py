@@ -93,7 +93,7 @@ done""")
             (self.root / f"examples/lab/float64/{name}.cpp").touch()
         lab = self.build / "release/examples/lab/lab"
         lab.parent.mkdir()
-        page = '<h1>Toys</h1>\n<p class="headline">2 of 3 claims hold; published: 1 borne out</p>\n<p>More.</p>'
+        page = '<h1>Toys</h1>\n<p class="headline">2 of 3 claims hold; published: 1 supported</p>\n<p>More.</p>'
         lab.write_text(f"""#!{shutil.which('bash')}
 [[ $1 != --help ]] || {{ printf '  %-12s  A toy.\\n' {" ".join(names)}; exit; }}
 echo "$@"
@@ -113,7 +113,7 @@ echo "$@"
         pages = self.root / "pages"
         pages.mkdir()
         self.assertIn("== tape_tour\n", self.dev("lab", "--report", str(pages), code=0).stdout)
-        self.assertIn('<li><a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 borne out</li>\n',
+        self.assertIn('<li><a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 supported</li>\n',
                       (pages / "index.html").read_text())
 
     def test_the_laboratory_says_what_the_program_was_built_without(self):

@@ -244,7 +244,7 @@ TEST_CASE("projections act after each update") {
 
 namespace {
 
-// A training in which x falls from 1 by 0.1 in each of two steps an epoch. The validation loss is
+// A training in which x falls from 1 by 0.1 in each of two steps per epoch. The validation loss is
 // (x - 0.45)^2, least after epoch 3, where x is 0.4.
 struct Descent {
   Index interrupted_at = -1;  // the step during which Ctrl-C comes

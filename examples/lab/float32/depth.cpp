@@ -179,7 +179,7 @@ std::vector<Column> train_all(const DepthFlags& flags, const Corpus& corpus,
     }
   const Metric end = validation_after(flags.last_step());
   const std::vector<Results> results = comparison.train(systems, [&](const Results& trained) {
-    progress.line(fmt::format("{}: {} bits a character, {:.0f} s", trained.system,
+    progress.line(fmt::format("{}: {} bits per character, {:.0f} s", trained.system,
                               to_string(trained.spread(end)), progress.seconds()));
   });
   for (std::size_t i = 0; i < columns.size(); ++i)
@@ -201,7 +201,7 @@ HeatMap cost_map(const std::vector<Column>& columns, const DepthFlags& flags) {
               .rows = {},
               .columns = {},
               .values = {},
-              .unit = "bits a character",
+              .unit = "bits per character",
               .caption = fmt::format("The stronger the blue, the more a norm loses; below 0 it "
                                      "gains. Means over seeds after {} steps at the rate {}.",
                                      flags.last_step(), rate)};
@@ -222,13 +222,13 @@ HeatMap cost_map(const std::vector<Column>& columns, const DepthFlags& flags) {
 /// A row for each setting, since there are more settings than norms.
 void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
   Table losses{
-      fmt::format("Validation loss in bits a character, mean and sample standard deviation "
+      fmt::format("Validation loss in bits per character, mean and sample standard deviation "
                   "over {} seeds",
                   flags.comparison.seeds),
       {"setting"},
       {}};
   Table costs{
-      "What a norm loses against layer_simple, in bits a character: mean of paired seeds and "
+      "What a norm loses against layer_simple, in bits per character: mean of paired seeds and "
       "half the width of its 95 % interval",
       {"setting"},
       {}};
@@ -260,7 +260,7 @@ void figures(Report& report, const std::vector<Column>& columns, const DepthFlag
     Diagram diagram{fmt::format("Training loss: {}-norm, {} layers, {} channels, rate {}, {} init",
                                 c.placement, c.layers, c.channels, c.rate, c.init),
                     "optimizer steps",
-                    "bits a character",
+                    "bits per character",
                     {},
                     false,
                     "Detached forms compute the values of layer_simple; their gradients differ."};

@@ -271,7 +271,7 @@ void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) 
       if (diverges(attached)) continue;
       const auto verdict = better(held_out, attached, detached).verdict;
       const bool drifts = over_seeds(detached, "ratio", largest) >= 1;
-      ++counts[drifts][verdict == Verdict::borne_out      ? 0
+      ++counts[drifts][verdict == Verdict::supported      ? 0
                        : verdict == Verdict::contradicted ? 1
                                                           : 2];
     }
@@ -296,7 +296,7 @@ void introduce(Report& report, const DriftFlags& flags) {
       "differ in their gradients. One condition is the base, the others differ from it in one "
       "thing: task, optimizer, initial values of the Transformer, placement of its norms, layers x "
       "channels, steps. Each is trained with {} learning rates and {} seeds. Systems of one seed "
-      "see the same batches from the same weights. Losses are bits a character of held-out text, "
+      "see the same batches from the same weights. Losses are bits per character of held-out text, "
       "or test errors in %. The text of the task grammar is drawn by this program{}. The best "
       "learning rate has the least loss on other held-out data; a still greater one may be better.",
       flags.factors.size(), flags.comparison.seeds,

@@ -191,7 +191,7 @@ std::string projection() {
 
 constexpr double node_width = 96, node_height = 62, node_step = 130, node_top = 130;
 
-// The values of a matrix, a row to a line.
+// The values of a matrix, one row per line.
 void draw_values(Drawing& drawing, Spot at, const Tensor& values, const std::string& classes) {
   const Index columns = values.rank() == 0 ? 1 : values.shape()[-1];
   for (Index r = 0; r * columns < values.size(); ++r) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // What the experiments measure. Each takes it as an argument, so that a test can plant an error in
-// it and see the claims fail (tests/lab/planted/).
+// it and see the claims fail (tests/lab/faults/).
 
 #include <cstdint>
 #include <functional>

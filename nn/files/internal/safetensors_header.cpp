@@ -148,7 +148,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   bool is_object_ = false;  // the header
   std::set<std::string> names_;
   std::string name_, field_;             // of the tensor, or the metadata, and in it
-  std::optional<ReadTensor> tensor_;     // or the metadata; nothing for what is no object
+  std::optional<ReadTensor> tensor_;     // or the metadata; nothing for what is not an object
   std::vector<Index>* sizes_ = nullptr;  // the list that is being read
 };
 

@@ -9,7 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 constexpr Index packed_columns = 32;
 
 /// A matrix (k, n) rearranged once for many products with few rows each, as in a recurrent layer.
-/// An LSTM step of 32 x 2048 x 512 takes 0.7 of the time of BLAS, which packs in every call.
+/// An LSTM step of 32 x 2048 x 512 takes 30 % less time than with BLAS, which packs in every call.
 class Packed {
  public:
   Packed(Index k, Index n, MatrixView b);

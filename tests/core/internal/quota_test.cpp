@@ -46,7 +46,7 @@ TEST_CASE("quotas of the first version of control groups count as well") {
   CHECK_FALSE(processors_of_quota("4:cpuset:/mine\n", mounted.path));
 }
 
-TEST_CASE("files of control groups with other contents are no quota") {
+TEST_CASE("files of control groups with other contents are not quotas") {
   const Scratch mounted;
   for (const std::string text : {"", "100000", "0 100000", "100000 0", "x y", "1e300 1", "-5 10"}) {
     write(mounted / "cpu.max", text);

@@ -97,7 +97,7 @@ TEST_CASE("sentences in CoNLL-U", "[text]") {
 
 TEST_CASE("sentences are read without their trees", "[text]") {
   const std::string text = "1\ta\t_\tX\tY\t_\t_\t_\t_\t_\n2\tb\t_\tX\tY\t_\t99\t_\t_\t_\n\n";
-  CHECK_THROWS_WITH(read(text), Contains("line 1 has a head that is no number: \"_\""));
+  CHECK_THROWS_WITH(read(text), Contains("line 1 has a head that is not a number: \"_\""));
   const auto trees = read(text, {.trees = false});
   REQUIRE(trees.size() == 1);
   for (const DependencyWord& each : trees[0]) {
@@ -132,7 +132,7 @@ TEST_CASE("heads that are no tree are refused with their line", "[text]") {
     CHECK_THROWS_WITH(read(text), Contains("treebank.conllu") && Contains(message));
   };
   refused(sentence({2, 0, 4}), "line 3 has head 4, but the sentence has 3 words");
-  refused(word(1, "a", -1, "dep") + "\n", "line 1 has a head that is no number: \"-1\"");
+  refused(word(1, "a", -1, "dep") + "\n", "line 1 has a head that is not a number: \"-1\"");
   refused(sentence({0, 3, 2}), "line 2 is of a word whose heads lead back to it: \"w2\"");
   refused(sentence({0, 2}), "line 2 is of a word whose heads lead back to it");
   refused(sentence({2, 1}), "line 1 is of a word whose heads lead back to it");

@@ -26,7 +26,7 @@ std::vector<Strokes> drawings(Index count) {
 
 }  // namespace
 
-TEST_CASE("drawings are read, one a line", "[files]") {
+TEST_CASE("drawings are read, one per line", "[files]") {
   const auto found = read("0,0,0 -12.5,3e2,1\r\n\t1,2,1");
   REQUIRE(found.size() == 2);
   REQUIRE(found[0].size() == 2);

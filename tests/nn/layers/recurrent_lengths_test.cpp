@@ -93,7 +93,7 @@ TEST_CASE("lengths that do not fit are refused whatever the norm", "[recurrent]"
     Random random(6);
     const Recurrent net(Cell::lstm, 2, 3, random, {.bidirectional = true, .norm = norm});
     const Tensor x = ones({4, 2, 2});
-    CHECK_THROWS_WITH(net(x, {}, Indices({3}, {1, 1, 1})), Contains("one length a sequence"));
+    CHECK_THROWS_WITH(net(x, {}, Indices({3}, {1, 1, 1})), Contains("one length per sequence"));
     CHECK_THROWS_WITH(net(x, {}, Indices({2}, {1, 5})), Contains("lengths"));
     CHECK_THROWS_AS(net.layers[0](x, {}, Indices({2}, {-1, 4})), ShapeError);
   }

@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -8,12 +8,12 @@ using namespace tapegrad::testing;
 
 namespace {
 
-const Planted errors(
+const Faults faults(
     "dynamics",
     +[](Report& report, const RecurrentSystems& wrong) {
       measure_dynamics(report, wrong, 100, Random(1));
     },
-    std::vector<Wrong<RecurrentSystems>>{
+    std::vector<Fault<RecurrentSystems>>{
         {"a plain net in the place of layer normalization",
          {"Without normalization the state", "So do the gradients", "Beyond the steps"},
          {.layer = "none"}},

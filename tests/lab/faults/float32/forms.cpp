@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float32/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -16,10 +16,10 @@ Tensor too_steep(const Tensor& x, const std::string& name) {
   return steep(NormsByName().normalize(x, name));
 }
 
-const Planted errors("forms", measure_forms,
-                     std::vector<Wrong<NormsByName>>{
-                         {"the value is always normalized", {"The value"}, {always_normalized}},
-                         {"gradients are 1 % too large", {"The gradient"}, {too_steep}},
-                     });
+const Faults faults("forms", measure_forms,
+                    std::vector<Fault<NormsByName>>{
+                        {"the value is always normalized", {"The value"}, {always_normalized}},
+                        {"gradients are 1 % too large", {"The gradient"}, {too_steep}},
+                    });
 
 }  // namespace

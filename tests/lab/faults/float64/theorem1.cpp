@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -27,10 +27,10 @@ NormSpec never_scales(NormOptions options) {
   return LayerNorm().spec(options);
 }
 
-const Planted errors(
+const Faults faults(
     "theorem1",
     +[](Report& report, const LayerNorm& wrong) { measure_theorem1(report, wrong, 20, 20, 1); },
-    std::vector<Wrong<LayerNorm>>{
+    std::vector<Fault<LayerNorm>>{
         {"gradients are 1 % too large",
          {"The mean and the variance of dl/dx", "The variance is D / s^2"},
          {.operation = steep_norm}},

@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float32/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -16,10 +16,10 @@ Tensor with_epsilon(const Tensor& x, const std::string& name) {
   return NormsByName().normalize(x, name) / (1 + stddev(x));
 }
 
-const Planted errors(
+const Faults faults(
     "divisive",
     +[](Report& report, const NormsByName& wrong) { measure_family(report, wrong, Random(1)); },
-    std::vector<Wrong<NormsByName>>{
+    std::vector<Fault<NormsByName>>{
         {"the window is always the same", {"Divisive normalization"}, {without_options}},
         {"outputs depend on the size of the inputs", {"A smoothing term"}, {with_epsilon}},
     });

@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -33,12 +33,12 @@ Tensor detached_scale(Kind kind, const Tensor& p, const Tensor& x) {
   return with(kind, p, x, [](const Tensor& sigma) { return detach(sigma); });
 }
 
-const Planted errors(
+const Faults faults(
     "geometry",
     +[](Report& report, const LinearModels& wrong) {
       measure_geometry(report, wrong, 3, Random(1));
     },
-    std::vector<Wrong<LinearModels>>{
+    std::vector<Fault<LinearModels>>{
         {"gradients are 1 % too large",
          {"Eq. 12:", "Eq. 8-9", "Eq. 13-14", "Eq. 33 and 34", "Eq. 32"},
          {steep_model}},

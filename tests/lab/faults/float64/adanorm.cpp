@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -20,10 +20,10 @@ Tensor attached(const Tensor& y, AdaOptions options) {
 
 Tensor ten_times(const Tensor& x) { return 10.0 * layer_norm(x, {.epsilon = 0}); }
 
-const Planted errors(
+const Faults faults(
     "adanorm",
     +[](Report& report, const AdaNorm& wrong) { measure_adanorm(report, wrong, Random(1)); },
-    std::vector<Wrong<AdaNorm>>{
+    std::vector<Fault<AdaNorm>>{
         {"the factor falls faster",
          {"The factor's mean is C", "The factor cannot turn negative"},
          {.scale = steeper}},

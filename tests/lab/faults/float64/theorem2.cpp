@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -11,12 +11,12 @@ namespace {
 Tensor with_epsilon(const Tensor& x) { return layer_norm(x, {.epsilon = 0.5}); }
 Tensor not_centered(const Tensor& x) { return rms_norm(x, {.epsilon = 0}); }
 
-const Planted errors(
+const Faults faults(
     "theorem2",
     +[](Report& report, const NormalizedRows& wrong) {
       measure_theorem2(report, wrong, Random(1));
     },
-    std::vector<Wrong<NormalizedRows>>{
+    std::vector<Fault<NormalizedRows>>{
         {"the variance is not 1",
          {"Polynomials", "The rows must have five", "The second condition"},
          {with_epsilon}},

@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float32/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -22,9 +22,9 @@ void counted_wrongly(const std::string&, Outcome& outcome) {
   outcome.values["test"] *= 1 + 1.0 / static_cast<double>(outcome.items.size());
 }
 
-const Planted errors(
+const Faults faults(
     "xu2019", measure_matrix,
-    std::vector<Wrong<TrainingsOfPaper>>{
+    std::vector<Fault<TrainingsOfPaper>>{
         {"a detached system has other values",
          {"Detached systems compute the values of layer_simple"},
          {other_values}},

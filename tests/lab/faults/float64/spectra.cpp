@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -13,10 +13,10 @@ Tensor with_a_bypass(Kind kind, const Tensor& p, const Tensor& x) {
   return natural(kind, p, x) + 0.1 * tanh(matmul(x, weights_of(p), {.b = true}));
 }
 
-const Planted errors(
+const Faults faults(
     "spectra",
     +[](Report& report, const LinearModels& wrong) { measure_spectra(report, wrong, Random(1)); },
-    std::vector<Wrong<LinearModels>>{{"sums also pass beside the norm",
+    std::vector<Fault<LinearModels>>{{"sums also pass beside the norm",
                                       {"The Fisher information has", "When all weight vectors"},
                                       {with_a_bypass}}});
 

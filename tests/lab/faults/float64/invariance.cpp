@@ -1,5 +1,5 @@
+#include "fault.h"
 #include "lab/float64/subjects.h"
-#include "planted.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -24,12 +24,12 @@ Tensor epsilon_outside(const Tensor& x, const NormFields& fields, NormOptions op
 
 Tensor by_the_matrix(const Tensor& v, const Tensor& gain) { return gain * v / norm(v); }
 
-const Planted errors(
+const Faults faults(
     "invariance",
     +[](Report& report, const Normalizations& wrong) {
       measure_invariance(report, wrong, Random(1));
     },
-    std::vector<Wrong<Normalizations>>{
+    std::vector<Fault<Normalizations>>{
         {"nothing is centered",
          {"Table 1", "A constant added", "Layer normalization loses", "Instance normalization"},
          {.normalize = not_centered}},
