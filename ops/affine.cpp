@@ -59,12 +59,13 @@ struct Affine {
 struct AffineNorm {
   static constexpr const char* name = "affine_norm";
 
-  NormFields fields;
+  bool centered;
   NormOptions options;
 
   Tensor definition(const Operands<3>& in) const {
     const auto& [x, gain, bias] = in;
-    return composite::affine(composite::normalize(x, fields, options), gain, bias);
+    const Tensor y = centered ? composite::layer_norm(x, options) : composite::rms_norm(x, options);
+    return composite::affine(y, gain, bias);
   }
   Tensor value(const Operands<3>& in) const {
     const auto& [x, gain, bias] = in;
@@ -83,7 +84,7 @@ struct AffineNorm {
 
  private:
   kernels::RowNorm norm_of(const Tensor& x) const {
-    return row_norm(fields.center.has_value(), options, x.shape()[-1]);
+    return row_norm(centered, options, x.shape()[-1]);
   }
 };
 
@@ -108,7 +109,7 @@ Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain
   expect_norm(fields, options, x, {});
   const bool rows = fields.scale == row && (!fields.center || *fields.center == row);
   if (!rows || !options.is_of_paper()) return affine(normalize(x, fields, options), gain, bias);
-  return fused(AffineNorm{fields, options}, Operands<3>{x, gain, bias}, place);
+  return fused(AffineNorm{fields.center.has_value(), options}, Operands<3>{x, gain, bias}, place);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

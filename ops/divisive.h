@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/normalize.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -1,6 +1,5 @@
 #include "tapegrad/ops/norm.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "tapegrad/core/error.h"
@@ -12,46 +11,38 @@
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
 
-Tensor composite::layer_norm(const Tensor& x, double epsilon, bool detach_mean, bool detach_scale) {
-  const Tensor mu = mean(x, -1, Keep::yes);
-  const Tensor sigma = sqrt(mean(square(x - mu), -1, Keep::yes) + epsilon);
-  return (x - (detach_mean ? detach(mu) : mu)) / (detach_scale ? detach(sigma) : sigma);
+double row_length(const Tensor& x) { return static_cast<double>(x.shape()[-1]); }
+
+}  // namespace
+
+Tensor composite::layer_norm(const Tensor& x, const NormOptions& options) {
+  const Tensor mu = center_over(row, x);
+  const Tensor s = deviation(mean(square(x - mu), -1, Keep::yes), row_length(x), options);
+  const Tensor z =
+      (x - (options.detach_mean ? detach(mu) : mu)) / (options.detach_scale ? detach(s) : s);
+  return in_form(z, x, s, options);
 }
 
-Tensor composite::normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
-                            const Tensor& smoothing) {
-  const Tensor mu = fields.center ? center_over(*fields.center, x) : Tensor(0);
-  Tensor moment = mean_over(fields.scale, square(fields.center ? x - mu : x));
-  if (options.variance == Variance::unbiased) {
-    const double size = field_size(fields.scale, x.shape());
-    moment = moment * (size / (size - 1));
-  }
-  Tensor scale;
-  if (smoothing.defined())
-    scale = sqrt(moment + square(smoothing));
-  else if (options.place == Epsilon::inside_root)
-    scale = sqrt(moment + options.epsilon);
-  else
-    scale = root(moment) + options.epsilon;
-  const Tensor z = (fields.center ? x - (options.detach_mean ? detach(mu) : mu) : x) /
-                   (options.detach_scale ? detach(scale) : scale);
-  if (options.is_of_paper()) return z;
-  const Tensor w = options.unit_factor ? detach(scale) * z : z;
-  return w + detach((options.identity_forward ? x : z) - w);
+Tensor composite::rms_norm(const Tensor& x, const NormOptions& options) {
+  const Tensor s = deviation(mean(square(x), -1, Keep::yes), row_length(x), options);
+  return in_form(x / (options.detach_scale ? detach(s) : s), x, s, options);
 }
 
-void expect_norm(const NormFields& fields, const NormOptions& options, const Tensor& x,
+Tensor deviation(const Tensor& moment, double count, const NormOptions& options,
                  const Tensor& smoothing) {
-  if (fields.center) expect_field(*fields.center, x.shape());
-  expect_field(fields.scale, x.shape());
-  expect<ArgumentError>(options.epsilon >= 0 && std::isfinite(options.epsilon),
-                        "normalize: epsilon must be finite and at least 0: {}", options.epsilon);
-  expect<ArgumentError>(options.variance == Variance::biased || fields.scale.window.empty(),
-                        "normalize: an unbiased variance over a window is not supported: {}",
-                        x.shape());
-  expect<ArgumentError>(!smoothing.defined() || options.place == Epsilon::inside_root,
-                        "normalize: a learned smoothing term stands inside the root");
+  const bool biased = options.variance == Variance::biased;
+  const Tensor variance = biased ? moment : moment * (count / (count - 1));
+  if (smoothing.defined()) return sqrt(variance + square(smoothing));
+  return options.place == Epsilon::inside_root ? sqrt(variance + options.epsilon)
+                                               : root(variance) + options.epsilon;
+}
+
+Tensor in_form(const Tensor& z, const Tensor& x, const Tensor& s, const NormOptions& options) {
+  if (options.is_of_paper()) return z;
+  const Tensor w = options.unit_factor ? detach(s) * z : z;
+  return w + detach((options.identity_forward ? x : z) - w);
 }
 
 kernels::RowNorm row_norm(bool centered, const NormOptions& options, Index length) {
@@ -80,9 +71,8 @@ struct NormalizeLines {
   Tensor normalized = {};             // unless it is the value
 
   Tensor definition(const Operands<1>& in) const {
-    const NormField line{.axes = {lines == Lines::rows ? -1 : 0}};
-    const NormFields fields{centered ? std::optional(line) : std::nullopt, line};
-    return composite::normalize(in[0], fields, options);
+    if (lines == Lines::rows) return of_rows(in[0]);
+    return transpose(of_rows(transpose(in[0])));
   }
   Tensor value(const Operands<1>& in) {
     const kernels::Matrix shape = matrix(in[0].shape());
@@ -107,80 +97,33 @@ struct NormalizeLines {
   }
 
  private:
+  Tensor of_rows(const Tensor& x) const {
+    return centered ? composite::layer_norm(x, options) : composite::rms_norm(x, options);
+  }
   kernels::RowNorm row_norm(const kernels::Matrix& shape) const {
     return tapegrad::row_norm(centered, options, lines == Lines::rows ? shape.columns : shape.rows);
   }
 };
 
-// Whether this is the field of batch normalization of features.
-bool all_but_last(const NormField& field, const Shape& shape) {
-  std::vector<int> axes;
-  for (const int axis : field.axes) axes.push_back(shape.resolve(axis));
-  std::sort(axes.begin(), axes.end());
-  for (int axis = 0; axis < static_cast<int>(axes.size()); ++axis)
-    if (axes[axis] != axis) return false;
-  return field.groups == 1 && static_cast<int>(axes.size()) == shape.rank() - 1;
-}
-
-// Moves the given axes last and flattens them into rows, applies f, and restores the layout.
-template <class F>
-Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
-  std::vector<bool> inside(x.rank());
-  for (const int axis : axes) inside[x.shape().resolve(axis)] = true;
-  std::vector<int> order;
-  for (const bool last : {false, true})
-    for (int axis = 0; axis < x.rank(); ++axis)
-      if (inside[axis] == last) order.push_back(axis);
-  std::vector<int> back(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int>(i);
-
-  const Tensor ordered = std::is_sorted(order.begin(), order.end()) ? x : permute(x, order);
-  const int outer = x.rank() - static_cast<int>(axes.size());
-  const Shape rows{ordered.shape().count(0, outer), ordered.shape().count(outer, x.rank())};
-  const Tensor y = reshape(f(reshape(ordered, rows)), ordered.shape());
-  return std::is_sorted(order.begin(), order.end()) ? y : permute(y, back);
-}
-
 }  // namespace
 
-Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
-                 const Tensor& smoothing, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("normalize", x);
-  expect_norm(fields, options, x, smoothing);
-  const bool one_field = !fields.center || *fields.center == fields.scale;
-  const bool rows = one_field && fields.scale.window.empty() && fields.scale.share == 1;
-  if (Composite::active() || smoothing.defined() || !rows)
-    return composite::normalize(x, fields, options, smoothing);
-
-  const bool centered = fields.center.has_value();
-  const NormField& field = fields.scale;
-  const auto rows_of = [&](const Tensor& in) {
-    return fused(NormalizeLines{Lines::rows, centered, options}, Operands<1>{in}, place,
-                 centered ? "layer_norm" : "rms_norm");
-  };
-  if (field == row) return rows_of(x);
-  if (all_but_last(field, x.shape())) {
-    const Shape matrix{x.shape().count(0, x.rank() - 1), x.shape()[-1]};
-    const Tensor y = fused(NormalizeLines{Lines::columns, centered, options},
-                           Operands<1>{reshape(x, matrix)}, place, "batch_norm");
-    return reshape(y, x.shape());
-  }
-  if (field.groups == 1) return as_rows(x, field.axes, rows_of);
-  const Tensor groups = reshape(x, cut_into_groups(field, x.shape()));
-  return reshape(as_rows(groups, axes_after_cut(field, x.shape()), rows_of), x.shape());
+Tensor normalize_lines(const Tensor& x, Lines lines, bool centered, const NormOptions& options,
+                       const char* node, Place place) {
+  return fused(NormalizeLines{lines, centered, options}, Operands<1>{x}, place, node);
 }
 
 Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
   const PlaceScope caller(place);
   expect_defined("layer_norm", x);
-  return normalize(x, both(row), options, {}, place);
+  expect_norm(both(row), options, x, {});
+  return normalize_lines(x, Lines::rows, true, options, "layer_norm", place);
 }
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
   const PlaceScope caller(place);
   expect_defined("rms_norm", x);
-  return normalize(x, {.center = {}, .scale = row}, options, {}, place);
+  expect_norm({.center = {}, .scale = row}, options, x, {});
+  return normalize_lines(x, Lines::rows, false, options, "rms_norm", place);
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {

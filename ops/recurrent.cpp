@@ -216,10 +216,10 @@ Tensor RowNormalization::operator()(const Tensor& x) const {
   expect_defined("row_normalization", x);
   Tensor y = x;
   if (statistics) {
-    const NormFields fields{centered ? std::optional(row) : std::nullopt, row};
     std::vector<Tensor> segments{x};
     if (parts.size() > 1) segments = split(x, parts, -1);
-    for (Tensor& segment : segments) segment = normalize(segment, fields, *statistics);
+    for (Tensor& segment : segments)
+      segment = centered ? layer_norm(segment, *statistics) : rms_norm(segment, *statistics);
     y = segments.size() == 1 ? segments[0] : concat(segments, -1);
   }
   if (gain.defined()) y = y * gain;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tapegrad/nn/layers/layer.h"
-#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/recompute.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

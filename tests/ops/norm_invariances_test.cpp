@@ -12,6 +12,7 @@
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

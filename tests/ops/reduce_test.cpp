@@ -12,6 +12,7 @@
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;

@@ -23,6 +23,7 @@
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/order.h"
 #include "tapegrad/ops/pool.h"
 #include "tapegrad/ops/reduce.h"

@@ -9,6 +9,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/order.h"
 #include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
