@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
