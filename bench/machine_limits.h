@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/profile.h"
 
 namespace tapegrad::bench {
 

@@ -23,7 +23,7 @@ if(TARGET tapegrad_linalg)
   tapegrad_install_component(linalg tapegradLinalgTargets)
   install(FILES cmake/TapegradOpenBLAS.cmake DESTINATION ${package})
 endif()
-# What headers for users are built from lies in core/internal.
+# What headers for users are built from lies in internal folders of core.
 install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
         FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -8,7 +8,7 @@
 #include <ostream>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/profile.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

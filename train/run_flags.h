@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/precision.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/flags.h"

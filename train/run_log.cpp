@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/csv.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"

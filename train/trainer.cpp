@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "tapegrad/core/instruction_set.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/instruction_set.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"

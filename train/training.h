@@ -6,7 +6,7 @@
 #include <string>
 
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/nn/net_state.h"
 #include "tapegrad/nn/optimizers/ema.h"
 #include "tapegrad/train/optimizer_flags.h"

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "tapegrad/core/internal/storage.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -8,8 +8,8 @@
 #include <array>
 #include <cmath>
 
-#include "tapegrad/core/instruction_set.h"
 #include "tapegrad/core/internal/philox.h"
+#include "tapegrad/core/machine/instruction_set.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tapegrad::TAPEGRAD_SCALAR::HWY_NAMESPACE {

@@ -3,7 +3,7 @@
 // Turns edges into Rules in the tape's arena, and an operation into a node.
 
 #include "tapegrad/core/edge.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/core/tape.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::detail {

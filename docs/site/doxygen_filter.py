@@ -56,7 +56,9 @@ def without_private(text):
 
 
 def folder_group(path):
-    """The group of a folder: for nn/layers, layers."""
+    """The group of a folder: for nn/layers, layers. All of core is one."""
+    if path.parts[0] == "core":
+        return "core"
     return "modules" if path.parent.name == "nn" else path.parent.name
 
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {

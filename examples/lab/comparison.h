@@ -8,7 +8,7 @@
 
 #include "lab/ledger.h"
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/plot.h"

@@ -10,7 +10,7 @@
 #include "lab/provenance.h"
 #include "lab/registry.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/csv.h"
 #include "tapegrad/train/output.h"
 

@@ -9,7 +9,7 @@
 #include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/train/resume.h"
 

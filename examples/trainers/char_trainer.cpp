@@ -7,7 +7,7 @@
 
 #include "support/grammar.h"
 #include "tapegrad/core/beginning.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "trainers/char_sample.h"

@@ -6,7 +6,7 @@
 #include "support/data_files.h"
 #include "support/shuffled_epochs.h"
 #include "support/story_task.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"

@@ -5,7 +5,7 @@
 #include "support/shuffled_epochs.h"
 #include "support/translation.h"
 #include "support/translation_sets.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/train/output.h"
 #include "trainers/saved_net.h"

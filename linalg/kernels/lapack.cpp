@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/linalg/kernels/for_real.h"
 #include "tapegrad/linalg/kernels/one_thread.h"
 

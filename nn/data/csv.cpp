@@ -10,8 +10,8 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
-#include "tapegrad/core/internal/honest_size.h"
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/files/internal/honest_size.h"
 #include "tapegrad/nn/data/internal/csv_fields.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "tapegrad/core/file.h"
-#include "tapegrad/core/internal/honest_size.h"
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/files/internal/honest_size.h"
 #include "tapegrad/core/real.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

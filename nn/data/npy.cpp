@@ -1,6 +1,6 @@
 #include "tapegrad/nn/data/npy.h"
 
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/internal/npy_array.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

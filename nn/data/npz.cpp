@@ -6,8 +6,8 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
-#include "tapegrad/core/internal/honest_size.h"
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/files/internal/honest_size.h"
 #include "tapegrad/nn/data/internal/npy_array.h"
 #include "tapegrad/nn/data/internal/zip.h"
 

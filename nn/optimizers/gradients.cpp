@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/reduce.h"

@@ -6,8 +6,8 @@
 #include <list>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 

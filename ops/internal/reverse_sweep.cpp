@@ -4,7 +4,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/reduce.h"

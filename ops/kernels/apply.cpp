@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/kernels/product/packed.h"

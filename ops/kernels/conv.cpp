@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"

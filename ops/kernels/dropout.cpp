@@ -1,7 +1,7 @@
 #include "tapegrad/ops/kernels/dropout.h"
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 

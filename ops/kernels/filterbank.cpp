@@ -5,8 +5,8 @@
 #include <limits>
 #include <numbers>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/scratch.h"
 #include "tapegrad/ops/kernels/softmax.h"
 

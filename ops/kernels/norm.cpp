@@ -7,7 +7,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/norm.h"
 

@@ -8,7 +8,7 @@
 #include <array>
 #include <limits>
 
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/cells.h"
 #include "tapegrad/ops/kernels/product/packed.h"
 #include "tapegrad/ops/kernels/reduce.h"

@@ -9,9 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "tapegrad/core/instruction_set.h"
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/instruction_set.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/kernels/scratch.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "attack.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 
 namespace tapegrad::attack {
 namespace {

@@ -3,7 +3,7 @@
 #include "tapegrad/nn/data/text.h"
 
 #include "attack.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 
 namespace tapegrad::attack {
 

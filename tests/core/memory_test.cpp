@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "support/restore_threads.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/models/conv_net.h"

@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "support/restore_threads.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"

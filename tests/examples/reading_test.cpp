@@ -6,7 +6,7 @@
 #include "support/scratch.h"
 #include "support/story_task.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/nn/data/lines.h"
 
 using namespace tapegrad;

@@ -7,7 +7,7 @@
 #include "support/scratch.h"
 #include "support/triplet_task.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/ops/layout.h"
 
 using namespace tapegrad;

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "support/scratch.h"
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 

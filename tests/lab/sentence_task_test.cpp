@@ -5,7 +5,7 @@
 #include <set>
 
 #include "support/scratch.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;

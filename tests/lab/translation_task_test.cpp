@@ -4,7 +4,7 @@
 
 #include "lab/verdict.h"
 #include "support/golden_file.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/metrics/bleu.h"
 #include "tapegrad/tapegrad.h"
 

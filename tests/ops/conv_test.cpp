@@ -8,7 +8,7 @@
 
 #include "support/golden.h"
 #include "support/restore_threads.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/check.h"

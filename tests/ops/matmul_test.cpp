@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"

@@ -10,7 +10,7 @@
 #include "support/restore_threads.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"

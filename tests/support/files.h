@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 
 namespace tapegrad::testing {
 

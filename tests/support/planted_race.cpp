@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 
 int main() {
   tapegrad::set_threads(2);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 
 namespace tapegrad::testing {
 

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/blocks.h"
 #include "tapegrad/ops/kernels/scratch.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tapegrad/core/parallel.h"
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/parallel.h"
+#include "tapegrad/core/machine/profile.h"
 #include "tapegrad/ops/kernels/product/bfloat16.h"
 #include "tapegrad/ops/kernels/product/panels.h"
 #include "tapegrad/ops/kernels/product/thin.h"

@@ -1,6 +1,6 @@
 #include "tapegrad/ops/kernels/product/packed.h"
 
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/ops/kernels/product/panels.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {

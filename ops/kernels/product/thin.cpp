@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/ops/kernels/math-inl.h"
 #include "tapegrad/ops/kernels/product/thin.h"
 

@@ -8,7 +8,7 @@
 #include "support/restore_threads.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/nn/data/augment.h"
 #include "tapegrad/nn/data/idx.h"
 

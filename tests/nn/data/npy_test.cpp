@@ -7,7 +7,7 @@
 #include "support/scratch.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/random.h"
 
 using namespace tapegrad;

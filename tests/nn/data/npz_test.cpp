@@ -9,7 +9,7 @@
 #include "support/scratch.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/data/internal/npy_array.h"
 #include "tapegrad/nn/data/internal/zip.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "nn/optimizers/golden_steps.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/nn/layers/conv.h"

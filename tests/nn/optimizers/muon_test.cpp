@@ -6,7 +6,7 @@
 
 #include "nn/optimizers/golden_steps.h"
 #include "support/restore_threads.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"

@@ -1,4 +1,4 @@
-#include "tapegrad/core/instruction_set.h"
+#include "tapegrad/core/machine/instruction_set.h"
 
 #include <fmt/format.h>
 #include <hwy/targets.h>

@@ -6,7 +6,7 @@
 
 #include "support/restore_threads.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"

@@ -1,4 +1,4 @@
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/internal/quota.h"
+#include "tapegrad/core/machine/internal/quota.h"
 
 #ifdef __linux__
 #include <sched.h>

@@ -13,9 +13,9 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
-#include "tapegrad/core/internal/descriptor.h"
-#include "tapegrad/core/internal/honest_size.h"
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/files/internal/descriptor.h"
+#include "tapegrad/core/files/internal/honest_size.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -1,4 +1,4 @@
-#include "tapegrad/core/internal/honest_size.h"
+#include "tapegrad/core/files/internal/honest_size.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "tapegrad/core/export.h"
+#include "tapegrad/core/viewing/export.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "core/viewer_page.h"
-#include "tapegrad/core/file.h"
+#include "core/viewing/viewer_page.h"
+#include "tapegrad/core/files/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/export.h"
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/viewing/export.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

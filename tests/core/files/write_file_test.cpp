@@ -1,4 +1,4 @@
-#include "tapegrad/core/file.h"
+#include "tapegrad/core/files/file.h"
 
 #include <fcntl.h>
 #include <grp.h>

@@ -1,4 +1,4 @@
-#include "tapegrad/core/profile.h"
+#include "tapegrad/core/machine/profile.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "tapegrad/core/internal/quota.h"
+#include "tapegrad/core/machine/internal/quota.h"
 
 #include <algorithm>
 #include <cmath>

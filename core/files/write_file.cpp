@@ -16,8 +16,8 @@
 #include <system_error>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/file.h"
-#include "tapegrad/core/internal/descriptor.h"
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/files/internal/descriptor.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
