@@ -5,8 +5,8 @@
 #include <fstream>
 #include <thread>
 
-#include "tapegrad/core/instruction_set.h"
-#include "tapegrad/core/parallel.h"
+#include "tapegrad/core/machine/instruction_set.h"
+#include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
