@@ -57,8 +57,7 @@ void train_and_write(const std::string& text) {
     std::vector<Tensor> gradients = grad(loss, adam.parameters());
     clip_by_global_norm(gradients, 1);  // gradients through many steps may explode
     adam.step(gradients);
-    if (step % 100 == 0)
-      fmt::print("step {:3}: loss {:.3f} nats per character\n", step, loss.item());
+    if (step % 100 == 0) fmt::print("step {:3}: {:.3f} nats per character\n", step, loss.item());
   }
 
   std::vector<RecurrentState> states;

@@ -25,8 +25,8 @@ struct TextTaskOptions {
 };
 
 /// enwik8: a Transformer-XL predicts the bytes of a text. One half of what the text holds out is
-/// for validation, and the other for the test. Values: "test", in bits per byte, and "test_long", the
-/// same with a longer memory than in training. Items are the bits of segments of the test text.
+/// for validation, and the other for the test. Values: "test", in bits per byte, and "test_long",
+/// the same with a longer memory than in training. Items are the bits of segments of the test text.
 ///   name: of the `PaperTask`
 MatrixTask text_task(const std::string& name, const std::string& source,
                      const support::CharText& text, const TextTaskOptions& options = {});
