@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "tapegrad/tapegrad.h"
+#include "tapegrad/zoo.h"
 
 namespace tapegrad::bench {
 namespace {

@@ -13,6 +13,9 @@ macro(tapegrad_install_component name export)
   list(APPEND folders ${name})
   list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/${name}.h)
 endmacro()
+if(TARGET tapegrad_zoo)
+  tapegrad_install_component(zoo tapegradZooTargets)
+endif()
 if(TARGET tapegrad_cluster)
   tapegrad_install_component(cluster tapegradClusterTargets)
 endif()
@@ -61,7 +64,8 @@ set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers,
 optimizers and whole networks in C++20. This package has the headers and
 libraries in single and double precision, for CMake and pkg-config, the
-training kit, linear algebra and training with several processes.")
+training kit, linear algebra, training with several processes and networks
+of single papers.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS

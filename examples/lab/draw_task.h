@@ -2,7 +2,7 @@
 
 #include "lab/matrix_task.h"
 #include "support/image_sets.h"
-#include "tapegrad/models/draw.h"
+#include "tapegrad/zoo/draw.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

@@ -6,8 +6,8 @@
 #include "lab/selected_training.h"
 #include "support/caption_task.h"
 #include "support/shuffled_epochs.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "support/caption_sets.h"
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/models/order_embedding.h"
 #include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/zoo/order_embedding.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

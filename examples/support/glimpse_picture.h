@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/models/draw.h"
+#include "tapegrad/zoo/draw.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tapegrad/nn/mixture.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/zoo/mixture.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {

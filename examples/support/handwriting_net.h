@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "support/written_digits.h"
-#include "tapegrad/models/handwriting.h"
+#include "tapegrad/zoo/handwriting.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -10,8 +10,8 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/lines.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/train/resume.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "tapegrad/models/draw.h"
 #include "tapegrad/nn/data/idx.h"
+#include "tapegrad/zoo/draw.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -7,9 +7,9 @@
 #include "support/transitions.h"
 #include "support/treebank.h"
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/models/parser.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/zoo/parser.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -7,7 +7,7 @@
 
 #include "support/probe_sets.h"
 #include "tapegrad/core/tensor.h"
-#include "tapegrad/models/skip_thoughts.h"
+#include "tapegrad/zoo/skip_thoughts.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

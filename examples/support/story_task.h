@@ -6,8 +6,8 @@
 
 #include "support/stories.h"
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/models/attentive_reader.h"
 #include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/zoo/attentive_reader.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

@@ -6,8 +6,8 @@
 
 #include "support/books.h"
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/models/skip_thoughts.h"
 #include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/zoo/skip_thoughts.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

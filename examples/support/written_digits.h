@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/nn/data/strokes.h"
+#include "tapegrad/zoo/strokes.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

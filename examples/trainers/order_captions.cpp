@@ -7,10 +7,10 @@
 #include "support/caption_task.h"
 #include "support/shuffled_epochs.h"
 #include "tapegrad/core/beginning.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/order.h"
 #include "tapegrad/train/output.h"
+#include "tapegrad/zoo/ranking_loss.h"
 #include "trainers/saved_net.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "tapegrad/models/order_embedding.h"
 #include "tapegrad/train/training_flags.h"
+#include "tapegrad/zoo/order_embedding.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

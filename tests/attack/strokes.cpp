@@ -1,6 +1,6 @@
 // Drawings of pen strokes: they survive writing and reading again, and lines of them are full.
 
-#include "tapegrad/nn/data/strokes.h"
+#include "tapegrad/zoo/strokes.h"
 
 #include <fmt/format.h>
 

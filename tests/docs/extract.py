@@ -38,7 +38,7 @@ def with_lines(program, page):
     return unused + head + "\n".join(functions) + f"\nint main() {{\n{calls}}}\n"
 
 
-folders = ("core", "ops", "nn", "models", "linalg", "cluster", "train", "examples", "tests")
+folders = ("core", "ops", "nn", "models", "zoo", "linalg", "cluster", "train", "examples", "tests")
 sources = [squeezed(path.read_text()) for folder in folders for ending in ("*.h", "*.cpp")
            for path in sorted((root / folder).rglob(ending))]
 wrong = []

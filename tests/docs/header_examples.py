@@ -54,7 +54,7 @@ for path in public_headers(root):
                 f"void {function}() {{\n{variables(code)}#line {line} \"{path}\"\n  {{ {code}; }}\n}}\n")
 
 for layer, functions in files.items():
-    header = layer if layer in ("linalg", "cluster") else "train"
+    header = layer if layer in ("linalg", "cluster", "zoo") else "train"
     head = f"#include <tapegrad/{header}.h>\n\nusing namespace tapegrad;\n\n"
     (out / f"examples_{layer}.cpp").write_text(head + "\n".join(functions))
 (out / "examples.cpp").write_text(

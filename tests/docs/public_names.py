@@ -4,7 +4,7 @@ import collections
 import pathlib
 import re
 
-LAYERS = ("core", "ops", "nn", "models", "linalg", "cluster", "train")
+LAYERS = ("core", "ops", "nn", "models", "zoo", "linalg", "cluster", "train")
 HIDDEN = {"detail", "kernels"}  # namespaces of what no user names
 DEFINITIONS = "composite"  # the namespace of what operations compute, in primitive operations
 

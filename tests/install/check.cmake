@@ -1,7 +1,7 @@
 # Builds the project in outside/ as a user would: against an installed tapegrad, and with its sources
 # in a subdirectory; the training program of the README with the training kit; a program for several
-# processes, and one with linear algebra. A plugin with tapegrad inside must load, and one program may
-# use both libraries.
+# processes, one with a network of a paper, and one with linear algebra. A plugin with tapegrad inside
+# must load, and one program may use both libraries.
 # Headers of one with the library of the other must not link, and a target whose every file would be
 # compiled in double precision because it links both is refused.
 
@@ -34,6 +34,8 @@ endforeach()
 run(${WORK}/found/host ${WORK}/found/libplugin.so)
 run(${WORK}/found/processes)
 run(${WORK}/found/processes64)
+run(${WORK}/found/drawing)
+run(${WORK}/found/drawing64)
 if(LINALG)
   run(${WORK}/found/linear)
   run(${WORK}/found/linear64)

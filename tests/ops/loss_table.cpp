@@ -1,5 +1,4 @@
 #include "ops/table.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/ops/ctc.h"
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/norm.h"
@@ -102,8 +101,6 @@ std::vector<Row> rows_of_distances() {
       {"cosine_similarity_first", [](In x) { return cosine_similarity(x[0], x[1], {.axis = 0}); }},
       {"l2_normalize", [](In x) { return l2_normalize(x[0]); }},
       {"l2_normalize_first", [](In x) { return l2_normalize(x[0], {.axis = 0, .epsilon = 1.5}); }},
-      {"order_violation", [](In x) { return order_violation(x[0], x[1]); }},
-      {"contrastive_sum", [](In x) { return contrastive_sum(x[0], 0.4); }},
       {"cosine_embedding",
        [](In x) {
          return cosine_embedding(x[0], x[1], Tensor({4}, {1, -1, 1, -1}), {.margin = -0.9});

@@ -4,7 +4,6 @@
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/glimpse.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -32,7 +31,6 @@ const Tensor first_and_last({3}, {1, 0, 1});
 const Indices ids({2, 2}, {2, 0, 1, 2});
 const Indices columns({2, 3}, {0, 2, 1, 3, 3, 0});
 const Indices labels({3}, {1, 0, 3});
-const GlimpseSizes glimpse_sizes{.filters = 3, .height = 5, .width = 4};
 const NormOptions outside_unbiased{
     .epsilon = 0.1, .place = Epsilon::outside_root, .variance = Variance::unbiased};
 
@@ -337,33 +335,6 @@ std::vector<Row> rows() {
   };
 }
 
-// All five numbers of a window: (5, B).
-Tensor stacked(const GlimpseWindow& w) {
-  return stack({w.x, w.y, w.stride, w.deviation, w.intensity});
-}
-
-GlimpseFilters filters_of(const Tensor& numbers) {
-  return glimpse_filters(glimpse_window(numbers, glimpse_sizes), glimpse_sizes);
-}
-
-std::vector<Row> glimpse_rows() {
-  std::vector<Row> rows{
-      {"gaussian_filterbank",
-       [](In x) { return gaussian_filterbank(x[0], x[1], x[2], {.filters = 3, .extent = 4}); },
-       true},
-      {"glimpse_window", [](In x) { return stacked(glimpse_window(x[0], glimpse_sizes)); }},
-      {"glimpse_filters",
-       [](In x) {
-         const GlimpseFilters filters = filters_of(x[0]);
-         return concat({filters.x, filters.y}, 2);
-       }},
-      {"read_glimpse", [](In x) { return read_glimpse(x[0], filters_of(x[1])); }},
-      {"write_glimpse", [](In x) { return write_glimpse(x[0], filters_of(x[1])); }},
-  };
-  for (Row& row : rows) row.file = "glimpses.json";
-  return rows;
-}
-
 }  // namespace
 
 const std::vector<Row>& table() {
@@ -371,8 +342,8 @@ const std::vector<Row>& table() {
     std::vector<Row> joined = rows();
     for (Row& row : indexing_rows()) joined.push_back(std::move(row));
     for (Row& row : windows_rows()) joined.push_back(std::move(row));
-    for (Row& row : glimpse_rows()) joined.push_back(std::move(row));
     for (Row& row : loss_rows()) joined.push_back(std::move(row));
+    for (Row& row : zoo_rows()) joined.push_back(std::move(row));
     return joined;
   }();
   return all;

@@ -25,6 +25,8 @@ std::vector<Row> indexing_rows();
 std::vector<Row> windows_rows();
 /// Those of ops/loss.h and ops/ctc.h, which are part of the table.
 std::vector<Row> loss_rows();
+/// Those of zoo/, which are part of the table.
+std::vector<Row> zoo_rows();
 
 Golden golden(const Row& row);
 

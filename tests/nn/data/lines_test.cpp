@@ -9,7 +9,7 @@
 #include "tapegrad/nn/data/conllu.h"
 #include "tapegrad/nn/data/csv.h"
 #include "tapegrad/nn/data/sentences.h"
-#include "tapegrad/nn/data/strokes.h"
+#include "tapegrad/zoo/strokes.h"
 
 using namespace tapegrad;
 using Catch::Contains;

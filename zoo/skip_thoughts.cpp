@@ -1,4 +1,4 @@
-#include "tapegrad/models/skip_thoughts.h"
+#include "tapegrad/zoo/skip_thoughts.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "tapegrad/models/handwriting.h"
+#include "tapegrad/zoo/handwriting.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -6,11 +6,11 @@
 #include "models/nets.h"
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/mixture.h"
 #include "tapegrad/nn/optimizers/gradients.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/zoo/mixture.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;

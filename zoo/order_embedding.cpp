@@ -1,14 +1,14 @@
-#include "tapegrad/models/order_embedding.h"
+#include "tapegrad/zoo/order_embedding.h"
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/text.h"
 #include "tapegrad/nn/layers/init.h"
 #include "tapegrad/nn/options.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -1,4 +1,4 @@
-#include "tapegrad/models/parser.h"
+#include "tapegrad/zoo/parser.h"
 
 #include <catch2/catch.hpp>
 

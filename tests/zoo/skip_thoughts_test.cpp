@@ -1,4 +1,4 @@
-#include "tapegrad/models/skip_thoughts.h"
+#include "tapegrad/zoo/skip_thoughts.h"
 
 #include <catch2/catch.hpp>
 

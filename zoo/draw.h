@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "tapegrad/nn/layers/recurrent.h"
-#include "tapegrad/ops/glimpse.h"
+#include "tapegrad/zoo/glimpse.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -1,4 +1,4 @@
-#include "tapegrad/models/attentive_reader.h"
+#include "tapegrad/zoo/attentive_reader.h"
 
 #include <limits>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tapegrad/nn/layers/recurrent.h"
-#include "tapegrad/nn/soft_window.h"
+#include "tapegrad/zoo/soft_window.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -23,7 +23,7 @@ Tensor moves_before(const Tensor& moves, Place = Place::here());
 /// 2013, section 4). For moves x_1 .. x_T with x_0 = (0, 0, 1), and L layers,
 ///
 ///     h1_t = LSTM_1(x_{t-1})      hi_t = LSTM_i([x_{t-1}, h(i-1)_t])      i = 2 .. L
-///     y_t  = W [h1_t, .., hL_t] + b      are the 6 M + 1 numbers of p(x_t) in nn/mixture.h
+///     y_t  = W [h1_t, .., hL_t] + b      are the 6 M + 1 numbers of p(x_t) in zoo/mixture.h
 ///
 /// Example: `mixture_nll(HandwritingPredictor(random)(zeros({7, 2, 3})).numbers, ones({7, 2, 3}))`
 struct HandwritingPredictor {

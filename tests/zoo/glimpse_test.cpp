@@ -1,4 +1,4 @@
-#include "tapegrad/ops/glimpse.h"
+#include "tapegrad/zoo/glimpse.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

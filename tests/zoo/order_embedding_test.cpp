@@ -1,4 +1,4 @@
-#include "tapegrad/models/order_embedding.h"
+#include "tapegrad/zoo/order_embedding.h"
 
 #include <catch2/catch.hpp>
 
@@ -7,9 +7,9 @@
 #include "tapegrad/nn/data/text.h"
 #include "tapegrad/nn/metrics/ranking.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;

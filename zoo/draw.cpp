@@ -1,4 +1,4 @@
-#include "tapegrad/models/draw.h"
+#include "tapegrad/zoo/draw.h"
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/ranking_loss.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"

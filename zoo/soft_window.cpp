@@ -1,4 +1,4 @@
-#include "tapegrad/nn/soft_window.h"
+#include "tapegrad/zoo/soft_window.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/mixture.h"
+#include "tapegrad/zoo/mixture.h"
 
 #include <cmath>
 #include <numbers>

@@ -1,4 +1,4 @@
-#include "tapegrad/ops/glimpse.h"
+#include "tapegrad/zoo/glimpse.h"
 
 #include <algorithm>
 
@@ -6,10 +6,10 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/internal/fused.h"
-#include "tapegrad/ops/kernels/filterbank.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/zoo/kernels/filterbank.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

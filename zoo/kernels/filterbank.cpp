@@ -1,4 +1,4 @@
-#include "tapegrad/ops/kernels/filterbank.h"
+#include "tapegrad/zoo/kernels/filterbank.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
+#include "tapegrad/ops/internal/exp_sum.h"
 #include "tapegrad/ops/kernels/scratch.h"
-#include "tapegrad/ops/kernels/softmax.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 namespace {
@@ -36,7 +36,7 @@ real weigh(const Filter& filter, Index extent, real* weights) {
                      ? -std::numeric_limits<real>::infinity()
                      : -exponent;
   }
-  return softmax_loops().exp_sum(weights, extent, 0, weights);
+  return detail::exp_sum(weights, extent, 0, weights);
 }
 
 struct OfFilter {

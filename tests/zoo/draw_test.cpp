@@ -1,4 +1,4 @@
-#include "tapegrad/models/draw.h"
+#include "tapegrad/zoo/draw.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/data/strokes.h"
+#include "tapegrad/zoo/strokes.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/ranking_loss.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/mixture.h"
+#include "tapegrad/zoo/mixture.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>

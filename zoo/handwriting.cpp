@@ -1,12 +1,12 @@
-#include "tapegrad/models/handwriting.h"
+#include "tapegrad/zoo/handwriting.h"
 
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/mixture.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/zoo/mixture.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
