@@ -69,6 +69,7 @@ void Training::schedule() {
 }
 
 void Training::update(std::vector<Tensor> gradients) {
+  if (watch_) watch_(gradients);
   gradient_norm_ = measures_norm_ ? std::optional(global_norm(gradients)) : std::nullopt;
   optimizer_->step(flags_.clipped(std::move(gradients)));
   if (project_) project_();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tapegrad/cluster/cluster.h"
 #include "tapegrad/core/machine/profile.h"
@@ -38,6 +39,10 @@ class Training {
   void carries(const std::function<void(Fields& field)>& carried);
   /// Calls `project` after each update, before averages are taken.
   void after_updates(std::function<void()> project) { project_ = std::move(project); }
+  /// Calls `watch` in each step with the gradients as they are before they are clipped.
+  void watch_gradients(std::function<void(const std::vector<Tensor>& gradients)> watch) {
+    watch_ = std::move(watch);
+  }
   /// Whether the next steps measure the norm of their gradients, which takes time.
   void measure_gradient_norm(bool wanted) { measures_norm_ = wanted; }
   /// Of all gradients of the last step together, before clipping; nothing if it was not measured.
@@ -77,6 +82,7 @@ class Training {
   std::string directory_;
   std::unique_ptr<Optimizer> optimizer_;
   std::function<void()> project_;
+  std::function<void(const std::vector<Tensor>& gradients)> watch_;
   bool inspected_ = false, measures_norm_ = false;
   std::optional<double> gradient_norm_;
   Schedule schedule_;

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "lab/matrix_tables.h"
-#include "lab/retrieval_task.h"
+#include "lab/recall.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/metrics.h"
 

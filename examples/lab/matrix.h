@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,14 @@ struct NormSetting {
 
 /// The seed with which settings are tried.
 inline constexpr std::uint64_t choosing_seed = 101;
+
+/// How one of the trainings of a task is done.
+struct TaskTrial {
+  NormSetting setting;
+  Trial trial;
+  bool tested;  ///< whether the test set is scored: not when settings are chosen
+  std::function<void(Index step, double loss)> seen = {};  ///< called after each step
+};
 
 /// The trainings of a system on a task, with the setting whose validation was the best.
 struct MatrixCell {

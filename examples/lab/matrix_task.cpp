@@ -2,7 +2,31 @@
 
 #include <algorithm>
 
+#include "lab/selected_training.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+MatrixTask task_of(const PaperTask& task, const problems::Problem& problem) {
+  MatrixTask result{
+      .name = task.name,
+      .source = problem.source,
+      .data = problem.data,
+      .configuration = {{"optimizer", in_words(problem.optimizer)},
+                        {"initial values", problem.initial_values}},
+      .rate = problem.rate,
+      .steps = problem.steps,
+      .seconds = problem.seconds,
+      .train = [problem, metric = task.validation()](
+                   const TaskTrial& trial) { return train_selected(problem, metric, trial); },
+      .baselines = problem.baselines,
+      .systems = task.systems};
+  for (const auto& [name, size] : problem.sizes.items()) result.configuration[name] = size;
+  for (const std::string& system : problem.trained_baselines)
+    result.baselines[system] = [train = result.train, system, rate = problem.rate] {
+      return train({{system, rate}, {1}, true});
+    };
+  return result;
+}
 
 std::vector<NormSetting> settings_to_try(const MatrixTask& task,
                                          const std::vector<std::string>& systems) {

@@ -6,17 +6,9 @@
 #include <vector>
 
 #include "lab/detaching.h"
-#include "lab/matrix.h"
+#include "problems/problem.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
-
-/// How one of the trainings of a task is done.
-struct TaskTrial {
-  NormSetting setting;
-  Trial trial;
-  bool tested;  ///< whether the test set is scored: not when settings are chosen
-  std::function<void(Index step, double loss)> seen = {};  ///< called after each step
-};
 
 /// A task of the paper with a net and data, so that systems can be trained on it.
 struct MatrixTask {
@@ -35,6 +27,9 @@ struct MatrixTask {
   std::map<std::string, std::function<Outcome()>> baselines = {};  ///< with a value "test"
   std::vector<std::string> systems = paper_norms;                  ///< to train here
 };
+
+/// A problem, so that the systems of a task of a paper can be trained on it.
+MatrixTask task_of(const PaperTask& task, const problems::Problem& problem);
 
 /// The settings that these systems try, or all systems of the task if none are named: AdaNorm with
 /// c of 0.5, 1 and 2, each system with both learning rates.

@@ -18,6 +18,10 @@ struct PaperFlags {
   /// Throws CLI::ValidationError for flags that conflict, for some task of the paper.
   void check(const Flags& given, const Paper& paper) const;
 
+  problems::Size problem_size() const {
+    return size == "smoke" ? problems::Size::smoke : problems::Size::report;
+  }
+  problems::Origin origin() const { return {data, training.comparison.seed}; }
   bool is_small() const { return size == "smoke"; }
   /// The number of the table or figure to show; 0: all.
   int number() const { return only.empty() ? 0 : only.back() - '0'; }

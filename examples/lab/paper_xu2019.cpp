@@ -139,7 +139,7 @@ PaperTask parsing() {
           .title = "UD-EWT",
           .of_paper = "PTB",
           .unit = "% UAS",
-          .loss = "nats a transition",
+          .loss = "nats per transition",
           .metric = parsed,
           .decimals = 2,
           .published_decimals = 2,

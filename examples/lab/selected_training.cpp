@@ -1,39 +1,26 @@
 #include "lab/selected_training.h"
 
+#include <fmt/ranges.h>
+
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/training.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
-namespace {
 
-class Updates {
- public:
-  explicit Updates(const SelectedTraining& training)
-      : training_(training),
-        parameters_(parameters(training.net)),
-        optimizer_(training.optimizer.make_optimizer(parameters_)),
-        schedule_(training.optimizer.make_schedule(training.steps)) {}
-
-  /// Takes a step. Returns the loss of its batch.
-  double next() {
-    const Tape tape;
-    const Tensor loss = training_.loss(step_);
-    const std::vector<Tensor> gradients = grad(loss, parameters_);
-    if (training_.gradients) training_.gradients(gradients);
-    optimizer_->set_learning_rate(schedule_(step_++));
-    optimizer_->step(training_.optimizer.clipped(gradients));
-    return loss.item();
-  }
-
- private:
-  const SelectedTraining& training_;
-  std::vector<Parameter> parameters_;
-  std::unique_ptr<Optimizer> optimizer_;
-  Schedule schedule_;
-  Index step_ = 0;
-};
-
-}  // namespace
+std::string in_words(const OptimizerFlags& o) {
+  std::vector<std::string> words{o.optimizer == "adam"    ? "Adam"
+                                 : o.optimizer == "adamw" ? "AdamW"
+                                                          : o.optimizer};
+  if (o.beta2 != OptimizerFlags().beta2) words.push_back(fmt::format("betas 0.9 and {}", o.beta2));
+  words.push_back(o.schedule == "constant"                 ? "constant rate"
+                  : o.schedule == "warmup"                 ? "inverse square root"
+                  : o.schedule == "cosine" && o.warmup > 0 ? "warmup and cosine"
+                                                           : o.schedule);
+  if (o.clip_each > 0) words.push_back(fmt::format("each gradient clipped to {}", o.clip_each));
+  if (o.clip_norm > 0) words.push_back(fmt::format("clipped to {}", o.clip_norm));
+  return fmt::format("{}", fmt::join(words, "\n"));
+}
 
 Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,
                        const std::function<void(Index step, double loss)>& seen) {
@@ -41,12 +28,14 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
   expect<ArgumentError>(stretch >= 1 && training.steps % stretch == 0,
                         "train_selected: stretches of {} do not divide {} steps", stretch,
                         training.steps);
-  Updates updates(training);
+  Training updates(training.optimizer, {.keep_best = true}, training.net, training.steps);
+  updates.watch_gradients(training.gradients);
+  const Measure measure{metric.value, metric.higher_is_better};
+  BestValidation best;
   Outcome outcome;
-  std::optional<NetState> best;
   RunningMean mean;
   for (Index step = 1; step <= training.steps; ++step) {
-    const double loss = updates.next();
+    const double loss = updates.step([&] { return training.loss(step - 1); });
     mean.add(loss);
     if (step == 1) outcome.curve.push_back({step, loss});
     if (seen) seen(step, loss);
@@ -55,16 +44,38 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
     outcome.curve.push_back({step, mean.value(), found.loss});
     for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
     mean = {};
-    if (best && !(metric.advantage(found.value, outcome.values[metric.value]) > 0)) continue;
-    outcome.values[metric.value] = found.value;
-    best.emplace(training.net);
+    if (best.next(found.value, step, measure)) updates.keep();
   }
+  outcome.values[metric.value] = best.value.value_or(NAN);
   outcome.values["training_loss"] = outcome.curve.back().training;
   outcome.values["validation_loss"] = *outcome.curve.back().validation;
-  if (!tested) return outcome;
-  best->swap();
-  training.test(outcome);
+  if (tested)
+    updates.at_best([&] {
+      training.test(outcome);
+      return Json();
+    });
   return outcome;
+}
+
+Outcome train_selected(const problems::Problem& problem, const Metric& metric,
+                       const TaskTrial& trial) {
+  Random random = trial.trial.weights();
+  const std::unique_ptr<problems::Learner> learner = problem.learner(trial, random);
+  OptimizerFlags optimizer = problem.optimizer;
+  optimizer.learning_rate = trial.setting.rate;
+  return train_selected(
+      {.net = learner->net(),
+       .optimizer = optimizer,
+       .steps = problem.steps,
+       .stretch = problem.stretch,
+       .loss =
+           [&](Index step) {
+             return learner->loss(step, {0, 0, learner->rows(step)}, random);
+           },
+       .validate = [&] { return learner->validate(); },
+       .test = [&](Outcome& outcome) { learner->test(outcome); },
+       .gradients = [&](const std::vector<Tensor>& gradients) { learner->watch(gradients); }},
+      metric, trial.tested, trial.seen);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -3,17 +3,13 @@
 #include <functional>
 
 #include "lab/comparison.h"
+#include "problems/problem.h"
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/train/optimizer_flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// What a net is worth on the validation set.
-struct Validation {
-  double value;                               ///< by which states are chosen
-  double loss;                                ///< for curves
-  std::map<std::string, double> traced = {};  ///< what else is to be shown, by name
-};
+using problems::Validation;
 
 /// A net in training. Of its states after each stretch the one with the best validation is tested.
 struct SelectedTraining {
@@ -28,6 +24,9 @@ struct SelectedTraining {
   std::function<void(const std::vector<Tensor>& gradients)> gradients = {};
 };
 
+/// An optimizer for people: "Adam\nconstant rate\nclipped to 10".
+std::string in_words(const OptimizerFlags& optimizer);
+
 /// Trains. The curve has the loss of the first batch, then after each stretch its mean training
 /// loss and the validation loss; traces have what is traced then. Values: "validation", the best
 /// one; "training_loss" and "validation_loss" at the end; with `tested` those of `test`, in the
@@ -36,5 +35,9 @@ struct SelectedTraining {
 /// Throws ArgumentError if the stretch does not divide the steps.
 Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,
                        const std::function<void(Index step, double loss)>& seen);
+
+/// The same for a net of the trial's system. Throws what `Problem::learner` throws.
+Outcome train_selected(const problems::Problem& problem, const Metric& metric,
+                       const TaskTrial& trial);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

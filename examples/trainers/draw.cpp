@@ -1,10 +1,9 @@
 // Trains DRAW (Gregor et al. 2015) to draw handwritten digits glimpse by glimpse, as in Ba et al.
 // 2016, section 6.4, and draws digits with it.
 
+#include "problems/draw.h"
 #include "support/data_files.h"
 #include "support/glimpse_picture.h"
-#include "support/image_bounds.h"
-#include "support/image_sets.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
@@ -14,6 +13,7 @@
 #include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -47,32 +47,13 @@ struct DrawFlags : TrainingFlags {
     training("--write", model.write, "The same for one that writes")->check(between(2, 1000));
   }
 
-  Draw make_net(const ImageSets& sets) const {
+  ImageSets make_sets() const { return binary_digits({data, seed}); }
+  DrawOptions options() const {
     DrawOptions options = model;
     options.recurrent = recurrent_options(norm, wiring);
-    Random random(seed);
-    return Draw(sets.train.height, sets.train.width, random, options);
+    return options;
   }
 };
-
-/// The mean bound of -log p and a part of it, in nats per image.
-struct Bound {
-  double total = 0, divergence = 0;
-};
-
-Bound mean_bound(Cluster& cluster, const Draw& net, const ImageSet& set, const Random& noise) {
-  const auto sums = cluster.sums(bound_groups(set), 2, [&](const Shard& groups) {
-    std::vector<double> sum{0, 0};
-    for (const auto& [total, divergence] :
-         image_bounds(net, set, noise, groups.begin, groups.end)) {
-      sum[0] += total;
-      sum[1] += divergence;
-    }
-    return sum;
-  });
-  const auto count = static_cast<double>(set.count());
-  return {sums[0] / count, sums[1] / count};
-}
 
 /// Test images drawn again, and new ones.
 void write_picture(const std::string& file, const Draw& net, const ImageSets& sets,
@@ -90,32 +71,24 @@ void write_picture(const std::string& file, const Draw& net, const ImageSets& se
   write_file(file, std::as_bytes(std::span(svg)));
 }
 
-ImageSets make_sets(const DrawFlags& flags) {
-  return flags.data.empty() ? draw_binary_image_sets(flags.seed)
-                            : read_binary_image_sets(flags.data);
-}
-
 int run_training(DrawFlags& flags) {
   Trainer trainer(flags);
   if (!flags.svg.empty()) expect_writable(flags.svg);
-  const ImageSets sets = make_sets(flags);
+  const ImageSets sets = flags.make_sets();
   trainer.uses_data(sets.source, sets.digest());
-  const Draw net = flags.make_net(sets);
-  const Random noise = Random(flags.seed).stream(1);
-  EpochBatches batches(sets.train, flags.batch_size, flags.seed);
-  const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
+  Random random(flags.seed);
+  const Random noise = random.stream(1);
+  DrawLearner drawing(sets, flags.options(), flags.batch_size, flags.seed, random, noise);
+  const Draw& net = drawing.draw();
+  const auto steps = RunSteps::epochs(flags.epochs, drawing.per_epoch());
   const auto measure = [&](const std::string& name, const ImageSet& set, std::uint64_t stream) {
-    const Bound found = mean_bound(trainer.cluster(), net, set, noise.stream(stream));
+    const Bound found = mean_bound(net, set, noise.stream(stream), trainer.cluster());
     return Json{{name + "_bound", found.total}, {name + "_divergence", found.divergence}};
   };
   return trainer.train(
       {.net = fields(net),
        .steps = steps,
-       .loss = {[&](Index step) { return batches.at(step).labels.size(); },
-                [&](Index step, const Shard& shard, Random& own) {
-                  const Tensor images = part(batches.at(step).images, shard.begin, shard.end);
-                  return mean(net(plain_images(images), own, training(own)).bound());
-                }},
+       .loss = drawing.batch_loss(),
        .seed = flags.seed,
        .description =
            fmt::format("data: {}; {} images to train on, {} for validation, {} for the test\n"
@@ -141,8 +114,9 @@ int run_drawing(DrawFlags& flags) {
   notes_to_resume(flags.run_flags.resume, flags);
   set_threads(flags.run_flags.threads);
   expect_writable(flags.svg);
-  const ImageSets sets = make_sets(flags);
-  const Draw net = flags.make_net(sets);
+  const ImageSets sets = flags.make_sets();
+  Random random(flags.seed);
+  const Draw net(sets.train.height, sets.train.width, random, flags.options());
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   write_picture(flags.svg, net, sets, Random(flags.seed).stream(1));
   return 0;

@@ -1,11 +1,9 @@
 // Trains a net to write by hand, as in Ba et al. 2016, section 6.5 (Graves 2013, sections 4 and 5),
 // and writes with it.
 
+#include "problems/handwriting.h"
 #include "support/data_files.h"
-#include "support/handwriting_net.h"
 #include "support/handwriting_picture.h"
-#include "support/handwriting_sets.h"
-#include "support/shuffled_epochs.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
@@ -15,6 +13,7 @@
 #include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -69,91 +68,12 @@ struct HandwritingFlags : TrainingFlags {
   HandwritingSets make_sets() const {
     return reads() ? read_handwriting_sets(task, data, moves) : write_handwriting_sets(seed);
   }
-  HandwritingNet make_net() const {
+  HandwritingSynthesisOptions options() const {
     HandwritingSynthesisOptions options = model;
     options.net.recurrent = recurrent_options(norm, wiring);
-    Random random(seed);
-    return HandwritingNet(with_text(), random, options);
+    return options;
   }
 };
-
-// ---- Training ----
-
-/// The lines of a set without their texts, unless the net is to write them.
-std::vector<WrittenLine> lines_for(const HandwritingFlags& flags,
-                                   const std::vector<WrittenLine>& lines) {
-  return flags.with_text() ? lines : without_text(lines);
-}
-
-/// A net in training.
-struct HandwritingTraining {
-  const HandwritingFlags& flags;
-  const HandwritingSets& sets;
-  Cluster& cluster;
-  HandwritingNet net;
-  std::vector<WrittenLine> validation, test;
-  ShuffledEpochs<std::vector<WrittenLine>> batches;
-
-  HandwritingTraining(const HandwritingFlags& f, const HandwritingSets& s, Cluster& c)
-      : flags(f),
-        sets(s),
-        cluster(c),
-        net(flags.make_net()),
-        validation(lines_for(flags, sets.validation)),
-        test(lines_for(flags, sets.test)),
-        batches(flags.seed, [this](Random& order) { return epoch(order); }) {}
-
-  /// The batches of an epoch, of equal size; lines that fill none are left out.
-  std::vector<std::vector<WrittenLine>> epoch(Random& order) const {
-    const std::vector<WrittenLine> lines = lines_for(flags, sets.train(order));
-    if (static_cast<Index>(lines.size()) < flags.batch_size)
-      throw CLI::ValidationError("--batch-size",
-                                 fmt::format("there are only {} lines to train on", lines.size()));
-    return line_batches(lines, flags.batch_size);
-  }
-
-  /// The mean over the moves of a shard, weighted so that the mean over the lines of all shards is
-  /// that over the moves of the batch.
-  Tensor loss(Index step, const Shard& shard, Random& masks) {
-    const std::span all(batches.at(step));
-    const auto own = all.subspan(static_cast<std::size_t>(shard.begin),
-                                 static_cast<std::size_t>(shard.end - shard.begin));
-    const double weight = moves_a_line(own) / moves_a_line(all);
-    return net.nll(handwriting_batch(own), training(masks)) * weight;
-  }
-
-  static double moves_a_line(std::span<const WrittenLine> lines) {
-    return moves_of(lines) / static_cast<double>(lines.size());
-  }
-
-  /// In nats per move.
-  double mean_loss(const std::vector<WrittenLine>& lines) {
-    constexpr Index most = 16;  // lines at a time
-    const auto count = static_cast<Index>(lines.size());
-    const auto sums = cluster.sums((count + most - 1) / most, 2, [&](const Shard& groups) {
-      const Index begin = groups.begin * most, end = std::min(groups.end * most, count);
-      const auto own = std::span(lines).subspan(static_cast<std::size_t>(begin),
-                                                static_cast<std::size_t>(end - begin));
-      return std::vector{net.cost(own), moves_of(own)};
-    });
-    return sums[0] / sums[1];
-  }
-
-  Json evaluate() { return {{"validation_loss", mean_loss(validation)}}; }
-
-  Json finish() {
-    const double found = mean_loss(test);
-    Random order = Random(flags.seed).stream(1);
-    const auto [one, by_pen] = handwriting_baselines(sets.train(order), test);
-    write_result(
-        fmt::format("test: {:.3f} nats per move, {:.1f} per line; a normal distribution: {:.3f} "
-                    "per move, one for each state of the pen: {:.3f}\n",
-                    found, found * moves_a_line(test), one, by_pen));
-    return {{"test_loss", found}, {"baseline_one", one}, {"baseline_by_pen", by_pen}};
-  }
-};
-
-// ---- Writing ----
 
 /// A line that the net writes, of the text if it writes texts.
 PenLine write_line(const HandwritingFlags& flags, const HandwritingNet& net, double bias,
@@ -171,7 +91,7 @@ PenLine write_line(const HandwritingFlags& flags, const HandwritingNet& net, dou
 /// Lines without a bias, as many with it, and the first of the test set, if there is one. One of
 /// each says a text, two show more of what the net draws.
 std::vector<PenLine> written_lines(const HandwritingFlags& flags, const HandwritingNet& net,
-                                   const std::vector<WrittenLine>& test) {
+                                   const Lines& test) {
   std::vector<PenLine> lines;
   for (const double bias : {0.0, flags.bias}) {
     Random random = Random(flags.seed).stream(2);
@@ -184,10 +104,23 @@ std::vector<PenLine> written_lines(const HandwritingFlags& flags, const Handwrit
   return lines;
 }
 
-void write_picture(const HandwritingFlags& flags, const HandwritingNet& net,
-                   const std::vector<WrittenLine>& test) {
+void write_picture(const HandwritingFlags& flags, const HandwritingNet& net, const Lines& test) {
   const std::string image = handwriting_picture(written_lines(flags, net, test));
   write_file(flags.svg, std::as_bytes(std::span(image)));
+}
+
+/// Tests the net; returns what it has found.
+Json test(const HandwritingFlags& flags, const HandwritingSets& sets, const HandwritingNet& net,
+          const Lines& lines, Cluster& cluster) {
+  const double found = mean_cost(net, lines, cluster);
+  Random order = Random(flags.seed).stream(1);
+  const auto [one, by_pen] = handwriting_baselines(sets.train(order), lines);
+  write_result(
+      fmt::format("test: {:.3f} nats per move, {:.1f} per line; a normal distribution: {:.3f} per "
+                  "move, one for "
+                  "each state of the pen: {:.3f}\n",
+                  found, found * moves_a_line(lines), one, by_pen));
+  return {{"test_loss", found}, {"baseline_one", one}, {"baseline_by_pen", by_pen}};
 }
 
 int run_training(HandwritingFlags& flags) {
@@ -196,27 +129,35 @@ int run_training(HandwritingFlags& flags) {
   if (!flags.svg.empty()) expect_writable(flags.svg);
   const HandwritingSets sets = flags.make_sets();
   trainer.uses_data(sets.source, sets.digest);
-  HandwritingTraining training(flags, sets, trainer.cluster());
-  const auto steps = RunSteps::epochs(flags.epochs, training.batches.per_epoch());
+  Random random(flags.seed);
+  HandwritingLearner learner(sets, flags.with_text(), flags.options(), flags.batch_size, flags.seed,
+                             random);
+  const HandwritingNet& net = learner.writer();
+  if (learner.per_epoch() == 0)
+    throw CLI::ValidationError("--batch-size", fmt::format("there are fewer than {} lines to train "
+                                                           "on",
+                                                           flags.batch_size));
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
   return trainer.train(
-      {.net = fields(training.net),
+      {.net = learner.net(),
        .steps = steps,
-       .loss = {[&](Index) { return flags.batch_size; },
-                [&](Index step, const Shard& shard, Random& masks) {
-                  return training.loss(step, shard, masks);
-                }},
+       .loss = learner.batch_loss(),
        .seed = flags.seed,
-       .description = fmt::format("data: {}; {} lines for validation, {} for the test\n"
-                                  "model: {} LSTMs, {} parameters; {} steps of {} lines\n",
-                                  sets.source, sets.validation.size(), sets.test.size(),
-                                  flags.model.net.layers, parameter_count(training.net),
-                                  steps.total, flags.batch_size),
-       .evaluate = [&] { return training.evaluate(); },
+       .description =
+           fmt::format("data: {}; {} lines for validation, {} for the test\n"
+                       "model: {} LSTMs, {} parameters; {} steps of {} lines\n",
+                       sets.source, sets.validation.size(), sets.test.size(),
+                       flags.model.net.layers, parameter_count(net), steps.total, flags.batch_size),
+       .evaluate =
+           [&] {
+             return Json{{"validation_loss",
+                          mean_cost(net, learner.validation_lines(), trainer.cluster())}};
+           },
        .finish =
            [&](const Run&) {
-             const Json found = training.finish();
+             const Json found = test(flags, sets, net, learner.test_lines(), trainer.cluster());
              if (!flags.svg.empty() && trainer.cluster().is_first())
-               write_picture(flags, training.net, training.test);
+               write_picture(flags, net, learner.test_lines());
              return found;
            }});
 }
@@ -227,10 +168,11 @@ int run_writing(HandwritingFlags& flags) {
   flags.check();
   set_threads(flags.run_flags.threads);
   expect_writable(flags.svg);
-  const HandwritingNet net = flags.make_net();
+  Random random(flags.seed);
+  const HandwritingNet net(flags.with_text(), random, flags.options());
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   const bool has_lines = !flags.reads() || !flags.data.empty();
-  write_picture(flags, net, has_lines ? flags.make_sets().test : std::vector<WrittenLine>());
+  write_picture(flags, net, has_lines ? flags.make_sets().test : Lines());
   return 0;
 }
 

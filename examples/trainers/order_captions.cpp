@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "support/caption_task.h"
-#include "support/shuffled_epochs.h"
+#include "problems/captions.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/order.h"
@@ -16,10 +15,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
-OrderEmbedding make_net(const OrderFlags& flags, const CaptionData& data) {
-  Random random(flags.seed);
-  return OrderEmbedding(data.vocabulary.count(), data.features.count(), random, flags.model());
-}
+using namespace problems;
 
 std::string to_string(const BothRetrievals& found) {
   const auto line = [](const char* what, const Retrieval& r) {
@@ -45,67 +41,35 @@ Json to_json(const BothRetrievals& found, const std::string& prefix) {
   return results;
 }
 
-/// A net in training.
-class CaptionTraining {
- public:
-  CaptionTraining(const OrderFlags& flags, const CaptionData& data, Cluster& cluster)
-      : flags_(flags),
-        data_(data),
-        cluster_(cluster),
-        net_(make_net(flags, data)),
-        batches_(flags.seed, [this](Random& order) {
-          return caption_pairs(data_.sets, flags_.batch_size, order);
-        }) {}
-
-  int train(const Trainer& trainer) {
-    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
-    return trainer.train(
-        {.net = fields(net_),
-         .steps = steps,
-         .loss = {[&](Index step) { return static_cast<Index>(batches_.at(step).size()); },
-                  [&](Index step, const Shard& shard, Random&) { return loss(step, shard); }},
-         .seed = flags_.seed,
-         .description =
-             fmt::format("model: {} words, {} features, {} parameters; {} steps of {} pairs\n",
-                         data_.vocabulary.count(), data_.features.count(), parameter_count(net_),
-                         steps.total, flags_.batch_size),
-         .evaluate = [&] { return to_json(search(data_.sets.validation), "validation_"); },
-         .measure = {.metric = "validation_image_mean_recall", .higher_is_better = true},
-         .finish = [&](const Run&) { return finish(); }});
-  }
-
- private:
-  /// The mean over the pairs of a shard is that of the batch: contrastive sums do not depend on
-  /// the number of pairs, so each shard counts as much as it has of all.
-  Tensor loss(Index step, const Shard& shard) {
-    const std::vector<CaptionPair>& all = batches_.at(step);
-    const Tensor costs =
-        pair_costs(net_, data_,
-                   std::span(all).subspan(static_cast<std::size_t>(shard.begin),
-                                          static_cast<std::size_t>(shard.count())));
-    return contrastive_sum(costs, flags_.margin) *
-           (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
-  }
-
-  BothRetrievals search(const std::vector<DescribedImage>& images) {
-    return BothRetrievals(all_costs(net_, data_, images, cluster_));
-  }
-
-  Json finish() {
-    const BothRetrievals found = search(data_.sets.test);
-    write_result(fmt::format("test set:\n{}", to_string(found)));
-    return to_json(found, "test_");
-  }
-
-  const OrderFlags& flags_;
-  const CaptionData& data_;
-  Cluster& cluster_;
-  OrderEmbedding net_;
-  ShuffledEpochs<std::vector<CaptionPair>> batches_;
-};
+int train_order(const OrderFlags& flags, const CaptionData& data, const Trainer& trainer) {
+  Random random(flags.seed);
+  OrderLearner learner(data, flags.model(), flags.margin, flags.batch_size, flags.seed, random);
+  const auto search = [&](const std::vector<DescribedImage>& images) {
+    return BothRetrievals(all_costs(learner.order(), data, images, trainer.cluster()));
+  };
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
+  return trainer.train(
+      {.net = learner.net(),
+       .steps = steps,
+       .loss = learner.batch_loss(),
+       .seed = flags.seed,
+       .description =
+           fmt::format("model: {} words, {} features, {} parameters; {} steps of {} pairs\n",
+                       data.vocabulary.count(), data.features.count(),
+                       parameter_count(learner.order()), steps.total, flags.batch_size),
+       .evaluate = [&] { return to_json(search(data.sets.validation), "validation_"); },
+       .measure = {.metric = "validation_image_mean_recall", .higher_is_better = true},
+       .finish =
+           [&](const Run&) {
+             const BothRetrievals found = search(data.sets.test);
+             write_result(fmt::format("test set:\n{}", to_string(found)));
+             return to_json(found, "test_");
+           }});
+}
 
 int answer(const OrderFlags& flags, const CaptionData& data) {
-  const OrderEmbedding net = make_net(flags, data);
+  Random random(flags.seed);
+  const OrderEmbedding net(data.vocabulary.count(), data.features.count(), random, flags.model());
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   std::vector<std::vector<DescriptionFeatures::Feature>> images;
   for (const DescribedImage& image : data.sets.test) images.push_back(data.features.of(image));
@@ -127,8 +91,7 @@ int answer(const OrderFlags& flags, const CaptionData& data) {
 }  // namespace
 
 int run_captions(const OrderFlags& flags, Trainer& trainer) {
-  const CaptionData data(flags.data.empty() ? draw_caption_sets(flags.seed)
-                                            : read_caption_sets(flags.data));
+  const CaptionData data(described_images({flags.data, flags.seed}));
   trainer.uses_data(data.sets.source, data.sets.digest());
   if (!flags.query.empty()) return answer(flags, data);
   const auto& [source, train, validation, test] = data.sets;
@@ -137,7 +100,7 @@ int run_captions(const OrderFlags& flags, Trainer& trainer) {
       "each\ntest set by the words that both languages share, without learning:\n{}",
       source, train.size(), validation.size(), test.size(), data.sets.captions_of_each(),
       to_string(BothRetrievals(costs_by_shared_words(data.features, test)))));
-  return CaptionTraining(flags, data, trainer.cluster()).train(trainer);
+  return train_order(flags, data, trainer);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

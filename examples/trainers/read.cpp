@@ -3,9 +3,8 @@
 
 #include <optional>
 
+#include "problems/stories.h"
 #include "support/data_files.h"
-#include "support/shuffled_epochs.h"
-#include "support/story_task.h"
 #include "tapegrad/core/files/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
@@ -16,6 +15,7 @@
 #include "trainers/saved_words.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -60,84 +60,12 @@ struct ReadFlags : TrainingFlags {
     return sentences >= 1 && sentences <= 4 ? 10 : static_cast<Index>(entity_names().size());
   }
   PassageLimits limits() const { return {.sentences = sentences, .entities = entities()}; }
-};
-
-AttentiveReader make_net(const ReadFlags& flags, const StoryVocabulary& vocabulary) {
-  Random random(flags.seed);
-  return AttentiveReader(vocabulary.count(), vocabulary.entities(), random,
-                         {.hidden = flags.hidden,
-                          .norm = flags.norm,
-                          .product_norm = flags.everywhere ? flags.norm : "none",
-                          .dropout = flags.dropout});
-}
-
-/// A net in training.
-class Reading {
- public:
-  Reading(const ReadFlags& flags, const StorySets& sets, Cluster& cluster)
-      : flags_(flags),
-        sets_(sets),
-        cluster_(cluster),
-        vocabulary_(sets.train, flags.entities()),
-        net_(make_net(flags, vocabulary_)),
-        validation_(fixed_batches(sets.validation)),
-        batches_(flags.seed, [this](Random& order) {
-          return story_batches(sets_.train, vocabulary_, flags_.batch_size, order, true);
-        }) {}
-
-  int train(const Trainer& trainer) {
-    if (trainer.resumes())
-      trainer.resumed_note("words", [&](const Json& note) {
-        return note == Json(vocabulary_.words()) ? std::optional(true) : std::nullopt;
-      });
-    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
-    return trainer.train(
-        {.net = fields(net_),
-         .steps = steps,
-         .loss = {[&](Index step) { return batches_.at(step).rows(); },
-                  [&](Index step, const Shard& shard, Random& masks) {
-                    const StoryBatch own = batches_.at(step).part(shard.begin, shard.end);
-                    return cross_entropy(support::read(net_, own, training(masks)).logits,
-                                         own.answers);
-                  }},
-         .seed = flags_.seed,
-         .description = fmt::format(
-             "model: {} words, {} entities, {} parameters; {} steps of up to {} stories\n",
-             vocabulary_.words().size(), vocabulary_.entities(), parameter_count(net_), steps.total,
-             flags_.batch_size),
-         .evaluate =
-             [&] {
-               return Json{{"validation_error", error_rate(net_, validation_, cluster_)}};
-             },
-         .measure = {.metric = "validation_error"},
-         .finish = [&](const Run&) { return finish(); },
-         .notes =
-             [&] {
-               return std::map<std::string, std::string>{
-                   {"words", Json(vocabulary_.words()).dump()}};
-             }});
+  AttentiveReaderOptions model() const {
+    return {.hidden = hidden,
+            .norm = norm,
+            .product_norm = everywhere ? norm : "none",
+            .dropout = dropout};
   }
-
- private:
-  /// The numbers of entities are drawn once.
-  std::vector<StoryBatch> fixed_batches(const std::vector<Story>& stories) const {
-    Random numbers(1);
-    return story_batches(stories, vocabulary_, flags_.batch_size, numbers, false);
-  }
-
-  Json finish() {
-    const double error = error_rate(net_, fixed_batches(sets_.test), cluster_);
-    write_result(fmt::format("test error {:.4f}\n", error));
-    return {{"test_error", error}};
-  }
-
-  const ReadFlags& flags_;
-  const StorySets& sets_;
-  Cluster& cluster_;
-  StoryVocabulary vocabulary_;
-  AttentiveReader net_;
-  std::vector<StoryBatch> validation_;
-  ShuffledEpochs<StoryBatch> batches_;
 };
 
 int run_training(const ReadFlags& flags, Trainer& trainer) {
@@ -153,7 +81,41 @@ int run_training(const ReadFlags& flags, Trainer& trainer) {
                   "the question does not name, {:.3f} for the most frequent such one\n",
                   sets.source, sets.train.size(), sets.validation.size(), sets.test.size(),
                   1 - baselines.uniform, 1 - baselines.last, 1 - baselines.most_frequent));
-  return Reading(flags, sets, trainer.cluster()).train(trainer);
+  const StoryVocabulary vocabulary(sets.train, flags.entities());
+  if (trainer.resumes())
+    trainer.resumed_note("words", [&](const Json& note) {
+      return note == Json(vocabulary.words()) ? std::optional(true) : std::nullopt;
+    });
+  Random random(flags.seed);
+  ReaderLearner learner(sets, vocabulary, flags.model(), flags.batch_size, flags.seed, random);
+  const auto error = [&](const std::vector<StoryBatch>& batches) {
+    return error_rate(learner.reader(), batches, trainer.cluster());
+  };
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
+  return trainer.train(
+      {.net = learner.net(),
+       .steps = steps,
+       .loss = learner.batch_loss(),
+       .seed = flags.seed,
+       .description = fmt::format(
+           "model: {} words, {} entities, {} parameters; {} steps of up to {} stories\n",
+           vocabulary.words().size(), vocabulary.entities(), parameter_count(learner.reader()),
+           steps.total, flags.batch_size),
+       .evaluate =
+           [&] {
+             return Json{{"validation_error", error(learner.validation_batches())}};
+           },
+       .measure = {.metric = "validation_error"},
+       .finish =
+           [&](const Run&) {
+             const double found = error(learner.test_batches());
+             write_result(fmt::format("test error {:.4f}\n", found));
+             return Json{{"test_error", found}};
+           },
+       .notes =
+           [&] {
+             return std::map<std::string, std::string>{{"words", Json(vocabulary.words()).dump()}};
+           }});
 }
 
 StoryVocabulary saved_vocabulary(const ReadFlags& flags, const Trainer& trainer) {
@@ -162,7 +124,8 @@ StoryVocabulary saved_vocabulary(const ReadFlags& flags, const Trainer& trainer)
 
 int answer(const ReadFlags& flags, const Trainer& trainer) {
   const StoryVocabulary vocabulary = saved_vocabulary(flags, trainer);
-  const AttentiveReader net = make_net(flags, vocabulary);
+  Random random(flags.seed);
+  const AttentiveReader net(vocabulary.count(), vocabulary.entities(), random, flags.model());
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   if (!flags.svg.empty()) expect_writable(flags.svg);
   std::vector<ReadStory> answered;

@@ -1,11 +1,10 @@
 // Trains skip-thought vectors (Kiros et al. 2015), as in Ba et al. 2016, section 6.3: a sentence's
 // vector tells what stands before and after it. Finds similar sentences, and judges the vectors.
 
+#include "problems/skip_thoughts.h"
 #include "support/data_files.h"
 #include "support/plain_text.h"
 #include "support/probes.h"
-#include "support/shuffled_epochs.h"
-#include "support/triplet_task.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
@@ -16,6 +15,7 @@
 #include "trainers/saved_words.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -50,84 +50,22 @@ struct SkipFlags : TrainingFlags {
     training("--embedding", embedding, "Channels of the words")->check(between(1, 1 << 16));
     training("--hidden", hidden, "Channels of a sentence's vector")->check(between(1, 1 << 16));
   }
-};
 
-SkipThoughts make_net(const SkipFlags& flags, const Vocabulary& vocabulary) {
-  Random random(flags.seed);
-  return SkipThoughts(vocabulary.count(), random,
-                      {.words = flags.embedding,
-                       .hidden = flags.hidden,
-                       .norm = flags.norm,
-                       .every_step = flags.condition == "every-step"});
-}
-
-/// A net in training.
-class SkipTraining {
- public:
-  SkipTraining(const SkipFlags& flags, const TripletSets& sets, const Vocabulary& vocabulary,
-               Cluster& cluster)
-      : flags_(flags),
-        cluster_(cluster),
-        vocabulary_(vocabulary),
-        net_(make_net(flags, vocabulary)),
-        validation_(triplet_batches(sets.validation, vocabulary, flags.batch_size)),
-        batches_(flags.seed, [this, &sets](Random& order) {
-          return triplet_batches(sets.train, vocabulary_, flags_.batch_size, &order);
-        }) {}
-
-  int train(const Trainer& trainer) {
-    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
-    return trainer.train(
-        {.net = fields(net_),
-         .steps = steps,
-         .loss = {[&](Index step) { return batches_.at(step).rows(); },
-                  [&](Index step, const Shard& shard, Random&) {
-                    return triplet_loss(net_, batches_.at(step), shard);
-                  }},
-         .seed = flags_.seed,
-         .description = fmt::format(
-             "model: {} words, {} parameters; {} steps of up to {} sentences\n",
-             vocabulary_.words().size(), parameter_count(net_), steps.total, flags_.batch_size),
-         .evaluate =
-             [&] {
-               return Json{{"validation_loss", word_nll(net_, validation_, cluster_)}};
-             },
-         .finish = [&](const Run&) { return finish(); },
-         .notes =
-             [&] {
-               return std::map<std::string, std::string>{
-                   {"words", Json(vocabulary_.words()).dump()}};
-             }});
+  SkipThoughtsOptions model() const {
+    return {.words = embedding,
+            .hidden = hidden,
+            .norm = norm,
+            .every_step = condition == "every-step"};
   }
-
- private:
-  Json finish() {
-    const double loss = word_nll(net_, validation_, cluster_),
-                 strange = strange_nll(net_, validation_, cluster_);
-    write_result(fmt::format(
-        "validation loss {:.4f} nats per word; {:.4f} with the vectors of other sentences\n", loss,
-        strange));
-    return {{"validation_loss", loss}, {"validation_loss_of_other_vectors", strange}};
-  }
-
-  const SkipFlags& flags_;
-  Cluster& cluster_;
-  const Vocabulary& vocabulary_;
-  SkipThoughts net_;
-  std::vector<TripletBatch> validation_;
-  ShuffledEpochs<TripletBatch> batches_;
+  TripletSets sets() const { return book_triplets({data, seed}); }
 };
-
-TripletSets read_sets(const SkipFlags& flags) {
-  return flags.data.empty() ? draw_triplet_sets(flags.seed) : read_triplet_sets(flags.data);
-}
 
 Vocabulary saved_vocabulary(const Trainer& trainer) {
   return Vocabulary::of(trainer.resumed_note("words", saved_words));
 }
 
 int run_training(const SkipFlags& flags, Trainer& trainer) {
-  const TripletSets sets = read_sets(flags);
+  const TripletSets sets = flags.sets();
   trainer.uses_data(sets.source, sets.digest());
   const Vocabulary vocabulary = trainer.resumes()
                                     ? saved_vocabulary(trainer)
@@ -136,11 +74,48 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
       "data: {}; {} sentences with neighbours to train on, {} for validation\n"
       "validation loss by the frequencies of words: {:.4f} nats per word\n",
       sets.source, sets.train.size(), sets.validation.size(), frequency_nll(sets, vocabulary)));
-  return SkipTraining(flags, sets, vocabulary, trainer.cluster()).train(trainer);
+  Random random(flags.seed);
+  SkipThoughtsLearner learner(sets, vocabulary, flags.model(), flags.batch_size, flags.seed,
+                              random);
+  const SkipThoughts& net = learner.encoder();
+  Cluster& cluster = trainer.cluster();
+  const auto validation_loss = [&] { return word_nll(net, learner.validation_batches(), cluster); };
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
+  return trainer.train(
+      {.net = learner.net(),
+       .steps = steps,
+       .loss = learner.batch_loss(),
+       .seed = flags.seed,
+       .description = fmt::format(
+           "model: {} words, {} parameters; {} steps of up to {} sentences\n",
+           vocabulary.words().size(), parameter_count(net), steps.total, flags.batch_size),
+       .evaluate =
+           [&] {
+             return Json{{"validation_loss", validation_loss()}};
+           },
+       .finish =
+           [&](const Run&) {
+             const double loss = validation_loss(),
+                          strange = strange_nll(net, learner.validation_batches(), cluster);
+             write_result(
+                 fmt::format("validation loss {:.4f} nats per word; {:.4f} with the vectors of "
+                             "other sentences\n",
+                             loss, strange));
+             return Json{{"validation_loss", loss}, {"validation_loss_of_other_vectors", strange}};
+           },
+       .notes =
+           [&] {
+             return std::map<std::string, std::string>{{"words", Json(vocabulary.words()).dump()}};
+           }});
+}
+
+SkipThoughts new_net(const SkipFlags& flags, const Vocabulary& vocabulary) {
+  Random random(flags.seed);
+  return SkipThoughts(vocabulary.count(), random, flags.model());
 }
 
 SkipThoughts load_net(const SkipFlags& flags, const Vocabulary& vocabulary) {
-  SkipThoughts net = make_net(flags, vocabulary);
+  SkipThoughts net = new_net(flags, vocabulary);
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   return net;
 }
@@ -150,7 +125,7 @@ std::string joined(const Words& words) { return fmt::format("{}", fmt::join(word
 int answer(const SkipFlags& flags, const Trainer& trainer) {
   const Vocabulary vocabulary = saved_vocabulary(trainer);
   const SkipThoughts net = load_net(flags, vocabulary);
-  const TripletSets sets = read_sets(flags);
+  const TripletSets sets = flags.sets();
   std::vector<Words> sentences;
   for (const Triplet& triplet : sets.train) sentences.push_back(triplet.current);
   const Tensor vectors = sentence_vectors(net, vocabulary, sentences),
@@ -166,7 +141,7 @@ int answer(const SkipFlags& flags, const Trainer& trainer) {
 int evaluate(const SkipFlags& flags, const Trainer& trainer) {
   const ProbeSets sets = read_probe_sets(flags.evaluate);
   const Vocabulary vocabulary = saved_vocabulary(trainer);
-  const SkipThoughts untrained = make_net(flags, vocabulary), net = load_net(flags, vocabulary);
+  const SkipThoughts untrained = new_net(flags, vocabulary), net = load_net(flags, vocabulary);
   const auto vectors_of = [&](const SkipThoughts& encoder) {
     return [&](const std::vector<Words>& sentences) {
       return sentence_vectors(encoder, vocabulary, sentences);

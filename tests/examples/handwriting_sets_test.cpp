@@ -6,14 +6,15 @@
 #include <fstream>
 #include <numbers>
 
+#include "problems/handwriting.h"
 #include "support/digits.h"
 #include "support/find_all.h"
-#include "support/handwriting_net.h"
 #include "support/handwriting_picture.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 using namespace tapegrad::testing;
 using Catch::Contains;

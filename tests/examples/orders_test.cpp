@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "support/caption_task.h"
+#include "problems/captions.h"
 #include "support/files.h"
 #include "support/hypernyms.h"
 #include "support/scratch.h"
@@ -16,6 +16,7 @@
 #include "tapegrad/ops/layout.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 using namespace tapegrad::testing;
 using Catch::Contains;

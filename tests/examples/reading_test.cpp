@@ -3,12 +3,13 @@
 #include <numeric>
 #include <set>
 
+#include "problems/stories.h"
 #include "support/scratch.h"
-#include "support/story_task.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/files/file.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 using namespace tapegrad::testing;
 using Catch::Contains;

@@ -4,13 +4,14 @@
 #include <set>
 
 #include "models/nets.h"
+#include "problems/skip_thoughts.h"
 #include "support/scratch.h"
-#include "support/triplet_task.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/files/file.h"
 #include "tapegrad/ops/layout.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 using namespace tapegrad::testing;
 using Catch::Contains;

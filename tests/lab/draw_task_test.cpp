@@ -1,11 +1,14 @@
-#include "lab/draw_task.h"
+#include "problems/draw.h"
 
 #include <catch2/catch.hpp>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_ba2016.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -19,12 +22,14 @@ ImageSets few_digits() {
 }
 
 MatrixTask small(Index steps) {
-  return draw_task(few_digits(),
+  return task_of(
+      ba2016().task("draw"),
+      draw_problem(few_digits(),
                    {.model = {.glimpses = 2, .hidden = 16, .latent = 4, .read = 2, .write = 5},
                     .batch_size = 20,
                     .steps = steps,
                     .stretch = steps / 2,
-                    .watched = 30});
+                    .watched = 30}));
 }
 
 Outcome trained(const std::string& system, Index steps) {
@@ -62,6 +67,6 @@ TEST_CASE("pixels apart from each other cost what their shares say") {
   // The first pixel is white in two of three images, the second in none.
   const ImageSets sets{"drawn", set(3, {255, 0, 255, 0, 0, 0}), set(1, {0, 0}), set(1, {255, 0}),
                        1};
-  const Outcome cost = draw_task(sets).baselines.at("pixels_apart")();
+  const Outcome cost = draw_problem(sets).baselines.at("pixels_apart")();
   CHECK(cost.values.at("test") == Approx(-std::log(3. / 5) - std::log(4. / 5)));
 }

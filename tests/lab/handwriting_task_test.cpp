@@ -1,11 +1,14 @@
-#include "lab/handwriting_task.h"
+#include "problems/handwriting.h"
 
 #include <catch2/catch.hpp>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_ba2016.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -18,12 +21,13 @@ HandwritingSets few_lines() {
 }
 
 Outcome trained(const std::string& task, const HandwritingSets& sets, const std::string& system) {
-  const HandwritingTaskOptions small{
+  const HandwritingSizes small{
       .model = {.net = {.layers = 2, .hidden = 12, .components = 2}, .bumps = 2, .advance = 0.057},
       .batch_size = 4,
       .steps = 6,
       .stretch = 3};
-  return handwriting_task(task, sets, small).train({{system, 1e-2}, {1}, true});
+  return task_of(ba2016().task(task), handwriting_problem(sets, task == "written_digits", small))
+      .train({{system, 1e-2}, {1}, true});
 }
 
 }  // namespace

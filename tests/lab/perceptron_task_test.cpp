@@ -1,17 +1,20 @@
-#include "lab/perceptron_task.h"
+#include "problems/digits.h"
 
 #include <catch2/catch.hpp>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_ba2016.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
 
-const PerceptronTaskOptions small{
+const PerceptronSizes small{
     .batch_size = 128, .limit = 1024, .images = 4096, .points = 4, .tested = 200};
 
 }  // namespace
@@ -43,7 +46,8 @@ TEST_CASE("the biased variance is another one with batches of 4") {
 }
 
 TEST_CASE("errors are the mean over images, measured at every point") {
-  const MatrixTask task = perceptron_task(draw_image_sets(1), small);
+  const MatrixTask task =
+      task_of(ba2016().task("mnist_128"), perceptron_problem(draw_image_sets(1), small));
   const Outcome outcome = task.train({{"layer", 1e-3}, {1}, true});
   CHECK(outcome.items.size() == 200);
   for (const double item : outcome.items) CHECK((item == 0 || item == 100));
@@ -56,7 +60,7 @@ TEST_CASE("errors are the mean over images, measured at every point") {
 
 TEST_CASE("batches of both sizes see equally many images") {
   for (const Index size : {128, 4}) {
-    const PerceptronTaskOptions whole{.batch_size = size};
+    const PerceptronSizes whole{.batch_size = size};
     CHECK(whole.steps() * size == whole.images);
     CHECK(whole.steps() % whole.points == 0);
   }
@@ -65,5 +69,5 @@ TEST_CASE("batches of both sizes see equally many images") {
 TEST_CASE("the perceptron refuses images of another size") {
   ImageSets sets = draw_image_sets(1);
   sets.train.width = 14;
-  CHECK_THROWS_AS(perceptron_task(sets), DataError);
+  CHECK_THROWS_AS(perceptron_problem(sets), DataError);
 }

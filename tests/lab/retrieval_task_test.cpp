@@ -1,12 +1,16 @@
-#include "lab/retrieval_task.h"
+#include "problems/captions.h"
 
 #include <catch2/catch.hpp>
 #include <set>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_ba2016.h"
+#include "lab/recall.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -20,9 +24,11 @@ CaptionSets few_captions() {
 }
 
 MatrixTask small(Index steps) {
-  return retrieval_task(
-      few_captions(),
-      {.words = 8, .hidden = 16, .batch_size = 50, .steps = steps, .stretch = steps / 2});
+  return task_of(
+      ba2016().task("retrieval"),
+      retrieval_problem(
+          few_captions(),
+          {.words = 8, .hidden = 16, .batch_size = 50, .steps = steps, .stretch = steps / 2}));
 }
 
 }  // namespace

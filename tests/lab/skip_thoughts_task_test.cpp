@@ -1,12 +1,14 @@
-#include "lab/skip_thoughts_task.h"
+#include "problems/skip_thoughts.h"
 
 #include <catch2/catch.hpp>
 
-#include "support/triplet_task.h"
+#include "lab/matrix_task.h"
+#include "lab/paper_ba2016.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -20,14 +22,15 @@ TripletSets few_triplets() {
 
 Outcome trained(const std::string& system, Index steps, std::uint64_t seed = 1,
                 bool tested = true) {
-  const SkipThoughtsTaskOptions small{.vocabulary = 60,
-                                      .words = 8,
-                                      .hidden = 12,
-                                      .batch_size = 20,
-                                      .steps = steps,
-                                      .stretch = 1,
-                                      .look = 2};
-  return skip_thoughts_task(few_triplets(), draw_probe_sets(1), small)
+  const SkipThoughtsSizes small{.vocabulary = 60,
+                                .words = 8,
+                                .hidden = 12,
+                                .batch_size = 20,
+                                .steps = steps,
+                                .stretch = 1,
+                                .look = 2};
+  return task_of(ba2016().task("skip_thoughts"),
+                 skip_thoughts_problem(few_triplets(), draw_probe_sets(1), small))
       .train({{system, 1e-2}, {seed}, tested});
 }
 
@@ -77,7 +80,7 @@ TEST_CASE("skip-thoughts learn books") {
 }
 
 TEST_CASE("words alone find what is a word") {
-  const auto baselines = skip_thoughts_task(few_triplets(), draw_probe_sets(1)).baselines;
+  const auto baselines = skip_thoughts_problem(few_triplets(), draw_probe_sets(1)).baselines;
   const Outcome outcome = baselines.at("words_alone")();
   for (const char* name : {"test_MR", "test_CR", "test_SUBJ", "test_MPQA"})
     CHECK(outcome.values.at(name) > 80);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lab/digit_task.h"
 #include "lab/float32/subjects.h"
 #include "lab/matrix_report.h"
 #include "lab/paper_flags.h"
@@ -14,6 +13,7 @@
 #include "lab/text_task.h"
 #include "lab/translation_task.h"
 #include "lab/tree_task.h"
+#include "problems/digits.h"
 #include "support/data_files.h"
 #include "support/grammar.h"
 #include "support/naive_bayes.h"
@@ -121,14 +121,6 @@ MatrixTask make_text_task(const std::string& name, const XuFlags& flags) {
   return text_task(name, source, text, flags.is_small() ? small : TextTaskOptions());
 }
 
-MatrixTask make_digit_task(const XuFlags& flags) {
-  const DigitTaskOptions small{.limit = 128, .epochs = 2, .tested = 100, .seconds = 0.2};
-  const bool drawn = flags.data.empty();
-  return digit_task(
-      drawn ? draw_image_sets(flags.training.comparison.seed) : read_image_sets(flags.data),
-      flags.is_small() ? small : DigitTaskOptions());
-}
-
 /// Multi30k, or a pair of languages that are drawn, in either direction.
 MatrixTask make_translation_task(const std::string& name, const XuFlags& flags) {
   TranslationTaskOptions options;
@@ -170,8 +162,10 @@ MatrixTask make_tree_task(const XuFlags& flags) {
 std::vector<MatrixTask> make_tasks(const XuFlags& flags) {
   std::vector<MatrixTask> tasks;
   for (const std::string& name : flags.tasks)
-    tasks.push_back(name.starts_with("enwik8")           ? make_text_task(name, flags)
-                    : name == "mnist"                    ? make_digit_task(flags)
+    tasks.push_back(name.starts_with("enwik8") ? make_text_task(name, flags)
+                    : name == "mnist"
+                        ? task_of(xu2019().task(name),
+                                  problems::conv_problem(flags.origin(), flags.problem_size()))
                     : name == "ud_ewt"                   ? make_tree_task(flags)
                     : name == "rt_splits"                ? make_split_task(flags)
                     : name == "en_de" || name == "de_en" ? make_translation_task(name, flags)

@@ -4,18 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "problems/problem.h"
+#include "support/shuffled_epochs.h"
 #include "support/stories.h"
-#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/zoo/attentive_reader.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+/// Questions about short stories, which the attentive reader of Hermann et al. 2015 answers, as in
+/// Ba et al. 2016, section 6.2.
+namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
 /// The words of stories but for entities, which have numbers of their own in each story.
 class StoryVocabulary {
  public:
   /// Entities are numbered below `entities`.
-  StoryVocabulary(const std::vector<Story>& stories, Index entities);
+  StoryVocabulary(const std::vector<support::Story>& stories, Index entities);
   /// Of these words, in their order. Throws DataError for a word that is there twice.
   StoryVocabulary(std::vector<std::string> words, Index entities);
 
@@ -38,7 +41,7 @@ struct NumberedStory {
   std::vector<Index> entities;
 
   /// Throws ArgumentError for a story with more entities than the vocabulary has numbers.
-  NumberedStory(const Story& story, const StoryVocabulary& vocabulary, Random& random);
+  NumberedStory(const support::Story& story, const StoryVocabulary& vocabulary, Random& random);
 };
 
 /// Stories whose passages have one length, side by side.
@@ -52,6 +55,8 @@ struct StoryBatch {
   Index rows() const { return answers.size(); }
   /// The stories [begin, end).
   StoryBatch part(Index begin, Index end) const;
+  /// Without passages but for their last word.
+  StoryBatch last_word_only() const;
 
  private:
   StoryBatch() = default;
@@ -59,7 +64,7 @@ struct StoryBatch {
 
 /// All stories in batches of at most `size`, each of one passage length, with entities numbered
 /// anew. `order` shuffles batches and stories of one length, if `shuffled`, and draws the numbers.
-std::vector<StoryBatch> story_batches(const std::vector<Story>& stories,
+std::vector<StoryBatch> story_batches(const std::vector<support::Story>& stories,
                                       const StoryVocabulary& vocabulary, Index size, Random& order,
                                       bool shuffled);
 
@@ -73,12 +78,13 @@ double error_rate(const AttentiveReader& net, const std::vector<StoryBatch>& bat
 
 /// A story, what a net answers, and where it looks.
 struct ReadStory {
-  Story story;
+  support::Story story;
   std::string answer;
   double probability;             ///< of the answer
   std::vector<double> attention;  ///< to each word of the passage; they add up to 1
 
-  ReadStory(const AttentiveReader& net, const StoryVocabulary& vocabulary, const Story& asked);
+  ReadStory(const AttentiveReader& net, const StoryVocabulary& vocabulary,
+            const support::Story& asked);
 };
 /// The passage, a sentence on each line, with the weights of words of at least 1 % in brackets,
 /// then question and answer.
@@ -87,4 +93,57 @@ std::string as_text(const ReadStory& read);
 /// word.
 std::string as_svg(const std::vector<ReadStory>& stories);
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+class ReaderLearner : public Learner {
+ public:
+  /// Throws what `AttentiveReader` throws.
+  ///   question_only: whether it sees the last mark of punctuation of each passage only
+  ReaderLearner(const support::StorySets& sets, const StoryVocabulary& vocabulary,
+                const AttentiveReaderOptions& options, Index batch_size, std::uint64_t seed,
+                Random& random, bool question_only = false);
+
+  const AttentiveReader& reader() const { return net_; }
+  const std::vector<StoryBatch>& validation_batches() const { return validation_; }
+  std::vector<StoryBatch> test_batches() const { return fixed_batches(sets_.test); }
+  Index per_epoch() const { return batches_.per_epoch(); }
+
+  Fields net() const override { return fields(net_); }
+  Index rows(Index step) override { return batches_.at(step).rows(); }
+  Tensor loss(Index step, const Shard& shard, Random& random) override;
+  Validation validate() override;
+  void test(lab::Outcome& outcome) override;
+
+ private:
+  StoryBatch seen(StoryBatch batch) const;
+  /// With the same numbers of entities at every time.
+  std::vector<StoryBatch> fixed_batches(const std::vector<support::Story>& stories) const;
+
+  const support::StorySets& sets_;
+  const StoryVocabulary& vocabulary_;
+  Index batch_size_;
+  bool question_only_;
+  AttentiveReader net_;
+  std::vector<StoryBatch> validation_;
+  support::ShuffledEpochs<StoryBatch> batches_;
+};
+
+/// The sizes of the paper's task: fewer units and updates than there.
+struct ReaderSizes {
+  Index hidden = 64;
+  Index entities = 10;
+  double dropout = 0.5;
+  Index batch_size = 64;
+  Index steps = 1500;
+  Index stretch = 75;
+  double rate = 3e-4;
+  double seconds = 15;
+};
+
+/// The attentive reader on bAbI. `layer` normalizes both LSTMs, `layer_small_gain` begins with a
+/// gain of 0.1, and `layer_everywhere` normalizes the products of the attention and of the last
+/// layer, too; `batch` and `batch_everywhere` are the same with recurrent batch normalization, gain
+/// 0.1. "test" is the error in percent; items are 100 for a wrong answer, 0 for a right one. Curves
+/// have the validation error in percent.
+Problem reader_problem(const support::StorySets& sets, const ReaderSizes& sizes = {});
+Problem reader_problem(const Origin& origin, Size size);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::problems

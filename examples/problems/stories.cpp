@@ -1,4 +1,4 @@
-#include "support/story_task.h"
+#include "problems/stories.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,15 @@
 
 #include "support/drawing.h"
 #include "support/readable.h"
-#include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/examples.h"
-#include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/softmax.h"
+#include "tapegrad/tapegrad.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace tapegrad::TAPEGRAD_SCALAR::problems {
 namespace {
 
-// How often words that are not entities occur in stories.
+using namespace support;
+using lab::Outcome;
+
+// How often words that are no entities occur in stories.
 std::map<std::string, Index> counted(const std::vector<Story>& stories) {
   std::map<std::string, Index> counts;
   for (const Story& story : stories)
@@ -34,6 +34,33 @@ std::vector<std::vector<std::string>> sentences_of(const std::vector<std::string
   }
   if (sentences.back().empty()) sentences.pop_back();
   return sentences;
+}
+
+// A baseline of the paper's task.
+constexpr const char* question_only = "question_only";
+
+AttentiveReaderOptions of_system(const std::string& system, const ReaderSizes& sizes,
+                                 const StorySets& sets) {
+  AttentiveReaderOptions options{.hidden = sizes.hidden, .dropout = sizes.dropout};
+  std::size_t longest = 0;
+  for (const std::vector<Story>* part : {&sets.train, &sets.validation, &sets.test})
+    for (const Story& story : *part) longest = std::max(longest, story.passage.size());
+  if (system == "layer_small_gain")
+    options.norm = NormSpec("layer:gain=0.1");
+  else if (system.starts_with("layer"))
+    options.norm = NormSpec("layer");
+  else if (system.starts_with("batch"))
+    options.norm = NormSpec(fmt::format("batch:steps={},gain=0.1", longest));
+  if (system == "layer_everywhere") options.product_norm = NormSpec("layer");
+  if (system == "batch_everywhere") options.product_norm = NormSpec("batch:gain=0.1");
+  return options;
+}
+
+std::vector<double> wrong_in_percent(const AttentiveReader& net,
+                                     const std::vector<StoryBatch>& batches) {
+  std::vector<double> items = wrong_answers(net, batches);
+  for (double& each : items) each *= 100;
+  return items;
 }
 
 }  // namespace
@@ -92,6 +119,15 @@ StoryBatch StoryBatch::part(Index begin, Index end) const {
   result.questions = rows(questions);
   result.question_lengths = rows(question_lengths);
   result.answers = rows(answers);
+  return result;
+}
+
+StoryBatch StoryBatch::last_word_only() const {
+  const Index length = passages.shape()[1];
+  StoryBatch result = *this;
+  result.passages = Indices::uninitialized({rows(), 1});
+  for (Index row = 0; row < rows(); ++row)
+    result.passages.mutable_data()[row] = passages.data()[(row + 1) * length - 1];
   return result;
 }
 
@@ -221,4 +257,94 @@ std::string as_svg(const std::vector<ReadStory>& stories) {
   return drawing.svg();
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+ReaderLearner::ReaderLearner(const StorySets& sets, const StoryVocabulary& vocabulary,
+                             const AttentiveReaderOptions& options, Index batch_size,
+                             std::uint64_t seed, Random& random, bool question_only)
+    : sets_(sets),
+      vocabulary_(vocabulary),
+      batch_size_(batch_size),
+      question_only_(question_only),
+      net_(vocabulary.count(), vocabulary.entities(), random, options),
+      validation_(fixed_batches(sets.validation)),
+      batches_(seed, [&sets, &vocabulary, batch_size](Random& order) {
+        return story_batches(sets.train, vocabulary, batch_size, order, true);
+      }) {}
+
+StoryBatch ReaderLearner::seen(StoryBatch batch) const {
+  return question_only_ ? batch.last_word_only() : batch;
+}
+
+std::vector<StoryBatch> ReaderLearner::fixed_batches(const std::vector<Story>& stories) const {
+  Random numbers(1);
+  std::vector<StoryBatch> batches =
+      story_batches(stories, vocabulary_, batch_size_, numbers, false);
+  for (StoryBatch& batch : batches) batch = seen(std::move(batch));
+  return batches;
+}
+
+Tensor ReaderLearner::loss(Index step, const Shard& shard, Random& random) {
+  const StoryBatch own = seen(batches_.at(step).part(shard.begin, shard.end));
+  return cross_entropy(problems::read(net_, own, training(random)).logits, own.answers);
+}
+
+Validation ReaderLearner::validate() {
+  const double error = lab::mean_of_items({.items = wrong_in_percent(net_, validation_)});
+  return {error, error};
+}
+
+void ReaderLearner::test(Outcome& outcome) {
+  outcome.items = wrong_in_percent(net_, test_batches());
+  outcome.values["test"] = mean_of_items(outcome);
+}
+
+Problem reader_problem(const StorySets& all, const ReaderSizes& o) {
+  const auto sets = std::make_shared<const StorySets>(all);
+  const auto vocabulary = std::make_shared<const StoryVocabulary>(all.train, o.entities);
+  const auto rule = [sets](double StoryBaselines::*accuracy) {
+    return [sets, accuracy] {
+      return Outcome{.values = {{"test", 100 - 100 * (StoryBaselines(sets->test).*accuracy)}}};
+    };
+  };
+  return {.source = sets->source,
+          .data = fmt::format("{}, test {}", sets->digest(), sets->test_digest()),
+          .initial_values = "U(+-1/sqrt(inputs))\nembeddings N(0, 1)",
+          .sizes = {{"hidden", o.hidden},
+                    {"entities", o.entities},
+                    {"dropout", o.dropout},
+                    {"batch_size", o.batch_size},
+                    {"steps", o.steps},
+                    {"stretch", o.stretch}},
+          .optimizer = {.schedule = "constant", .clip_norm = 10},
+          .steps = o.steps,
+          .stretch = o.stretch,
+          .rate = o.rate,
+          .seconds = o.seconds,
+          .learner =
+              [sets, vocabulary, o](const lab::TaskTrial& trial, Random& random) {
+                const std::string& system = trial.setting.norm;
+                return std::make_unique<ReaderLearner>(
+                    *sets, *vocabulary, of_system(system, o, *sets), o.batch_size, trial.trial.seed,
+                    random, system == question_only);
+              },
+          .baselines = {{"any_entity", rule(&StoryBaselines::uniform)},
+                        {"last_entity", rule(&StoryBaselines::last)},
+                        {"most_frequent_entity", rule(&StoryBaselines::most_frequent)}},
+          .trained_baselines = {question_only}};
+}
+
+Problem reader_problem(const Origin& origin, Size size) {
+  constexpr Index task_of_babi = 5;
+  ReaderSizes sizes;
+  if (size == Size::smoke)
+    sizes = {.hidden = 8, .batch_size = 16, .steps = 12, .stretch = 3, .seconds = 0.1};
+  StorySets sets = origin.is_drawn() ? draw_story_sets(origin.seed)
+                                     : read_story_sets(origin.directory, task_of_babi,
+                                                       {.entities = sizes.entities});
+  if (size == Size::smoke) {
+    sets.train.resize(100);
+    for (std::vector<Story>* stories : {&sets.validation, &sets.test}) stories->resize(40);
+  }
+  return reader_problem(sets, sizes);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::problems

@@ -1,15 +1,20 @@
-#include "support/caption_task.h"
+#include "problems/captions.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
+#include "lab/recall.h"
 #include "tapegrad/nn/metrics/ranking.h"
-#include "tapegrad/ops/layout.h"
+#include "tapegrad/nn/ranking_loss.h"
+#include "tapegrad/tapegrad.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace tapegrad::TAPEGRAD_SCALAR::problems {
 namespace {
+
+using namespace support;
+using lab::Outcome;
 
 // How often words occur in the lines of these images.
 std::map<std::string, Index> counted(const std::vector<DescribedImage>& images,
@@ -19,6 +24,45 @@ std::map<std::string, Index> counted(const std::vector<DescribedImage>& images,
     for (const std::string& line : image.*lines_of)
       for (const std::string& word : words_of(line)) ++counts[word];
   return counts;
+}
+
+OrderEmbeddingOptions of_system(const std::string& system, const RetrievalSizes& sizes) {
+  return {.words = sizes.words,
+          .hidden = sizes.hidden,
+          .norm = NormSpec(system == "layer" ? "layer" : "none"),
+          .symmetric = system == "symmetric",
+          .bag_of_words = system == "bag_of_words"};
+}
+
+Tensor costs_of(const OrderEmbedding& net, const CaptionData& data,
+                const std::vector<DescribedImage>& images) {
+  const Index captions = std::ssize(images) * data.sets.captions_of_each();
+  return all_costs(net, data, images, 0, captions);
+}
+
+void enter_search(Outcome& outcome, const std::string& what, const Retrieval& found) {
+  outcome.values[fmt::format("test_{}_recall_1", what)] = 100 * found.recall_1;
+  outcome.values[fmt::format("test_{}_recall_5", what)] = 100 * found.recall_5;
+  outcome.values[fmt::format("test_{}_recall_10", what)] = 100 * found.recall_10;
+  outcome.values[fmt::format("test_{}_mean_rank", what)] = found.mean;
+}
+
+// What these costs of all captions with all images say.
+void enter_searches(Outcome& outcome, const Tensor& costs) {
+  const BothRetrievals found(costs);
+  enter_search(outcome, "image", found.image);
+  enter_search(outcome, "caption", found.caption);
+  const Indices ranks = image_ranks(costs);
+  for (Index i = 0; i < ranks.size(); ++i)
+    outcome.traces["ranks"].emplace_back(i, static_cast<double>(ranks.data()[i]));
+  outcome.items = lab::recall_items(outcome, costs.shape()[1], 10);
+  outcome.values["test"] = mean_of_items(outcome);
+}
+
+Outcome search_by_shared_words(const CaptionData& data) {
+  Outcome outcome;
+  enter_searches(outcome, costs_by_shared_words(data.features, data.sets.test));
+  return outcome;
 }
 
 }  // namespace
@@ -182,4 +226,74 @@ Tensor costs_by_shared_words(const DescriptionFeatures& features,
   return Tensor({static_cast<Index>(costs.size()) / count, count}, costs);
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+CaptionSets described_images(const Origin& origin) {
+  return origin.is_drawn() ? draw_caption_sets(origin.seed) : read_caption_sets(origin.directory);
+}
+
+OrderLearner::OrderLearner(const CaptionData& data, const OrderEmbeddingOptions& options,
+                           double margin, Index batch_size, std::uint64_t seed, Random& random)
+    : data_(data),
+      net_(data.vocabulary.count(), data.features.count(), random, options),
+      margin_(margin),
+      batches_(seed, [&data, batch_size](Random& order) {
+        return caption_pairs(data.sets, batch_size, order);
+      }) {}
+
+Tensor OrderLearner::loss(Index step, const Shard& shard, Random&) {
+  const std::span all(batches_.at(step));
+  const Tensor costs = pair_costs(
+      net_, data_,
+      all.subspan(static_cast<std::size_t>(shard.begin), static_cast<std::size_t>(shard.count())));
+  return contrastive_sum(costs, margin_) *
+         (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
+}
+
+Validation OrderLearner::validate() {
+  const Retrieval found = BothRetrievals(costs_of(net_, data_, data_.sets.validation)).image;
+  return {100 * found.mean_recall(),
+          100 - 100 * found.mean_recall(),
+          {{"recall_1", 100 * found.recall_1},
+           {"recall_5", 100 * found.recall_5},
+           {"recall_10", 100 * found.recall_10}}};
+}
+
+void OrderLearner::test(Outcome& outcome) {
+  enter_searches(outcome, costs_of(net_, data_, data_.sets.test));
+}
+
+Problem retrieval_problem(const CaptionSets& sets, const RetrievalSizes& o) {
+  const auto data = std::make_shared<const CaptionData>(sets);
+  return {.source = sets.source,
+          .data = fmt::format("{}, test {}", sets.digest(), sets.test_digest()),
+          .initial_values = "words U(+-0.1)\nGlorot",
+          .sizes = {{"words", o.words},
+                    {"hidden", o.hidden},
+                    {"batch_size", o.batch_size},
+                    {"steps", o.steps},
+                    {"stretch", o.stretch}},
+          .optimizer = {.schedule = "constant", .clip_each = 2},
+          .steps = o.steps,
+          .stretch = o.stretch,
+          .rate = o.rate,
+          .seconds = o.seconds,
+          .learner =
+              [data, o](const lab::TaskTrial& trial, Random& random) {
+                const std::string& system = trial.setting.norm;
+                const double margin = system == "symmetric" ? 0.2 : 0.05;
+                return std::make_unique<OrderLearner>(*data, of_system(system, o), margin,
+                                                      o.batch_size, trial.trial.seed, random);
+              },
+          .baselines = {{"shared_words", [data] { return search_by_shared_words(*data); }}}};
+}
+
+Problem retrieval_problem(const Origin& origin, Size size) {
+  CaptionSets sets = described_images(origin);
+  if (size == Size::report) return retrieval_problem(sets);
+  sets.train.resize(60);
+  for (std::vector<DescribedImage>* images : {&sets.validation, &sets.test}) images->resize(20);
+  return retrieval_problem(
+      sets,
+      {.words = 8, .hidden = 16, .batch_size = 20, .steps = 12, .stretch = 3, .seconds = 0.1});
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::problems
