@@ -7,8 +7,8 @@
 
 #include "lab/recall.h"
 #include "tapegrad/nn/metrics/ranking.h"
-#include "tapegrad/nn/ranking_loss.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/zoo/ranking_loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 namespace {

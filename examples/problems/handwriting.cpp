@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/zoo/mixture.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 namespace {

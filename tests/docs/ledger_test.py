@@ -3,6 +3,7 @@
 Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
+    forms verdicts     the predictions of docs/forms.md, and what became of them
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 import evidence
+import forms_ledger
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
@@ -101,9 +103,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         reports = {name.name: Report(name.name, folder) for name in ledger.iterdir() if name.is_dir()}
 
+        forms_ledger.check(ledger / "forms", reports["forms"])
+
         def table(mark):
             if mark == "evidence":
                 return markdown(evidence.table(reports))
+            if mark == "forms verdicts":
+                return markdown([["prediction", "found here"]] + [
+                    [claim, verdict] for _, verdict, claim, _ in reports["forms"].judged()])
             experiment, _, what = mark.partition(" ")
             return markdown(reports[experiment].table(what) if what else seeds_of(mark))
 

@@ -25,7 +25,7 @@ class Program(unittest.TestCase):
                 self.assertIn(f"lab {name} [OPTIONS]", help_text)
 
     def test_help_names_the_experiments_for_several_processes(self):
-        self.assertIn("divide the trainings among them, in: ba2016, depth, divisive, drift, mnist_norms, xu2019.\n", run("--help").stdout)
+        self.assertIn("divide the trainings among them, in: ba2016, depth, divisive, drift, forms, mnist_norms, xu2019.\n", run("--help").stdout)
 
     def test_help_explains_the_three_values_of_a_published_claim(self):
         for words in (), ("depth",):
@@ -51,11 +51,11 @@ class Program(unittest.TestCase):
         self.assertTrue(error.startswith("lab depth: "), error)
 
     def test_data_means_the_same_in_every_experiment(self):
-        for name, places in (("divisive", "mnist/"), ("drift", "mnist/"), ("mnist_norms", "mnist/"),
+        for name, places in (("divisive", "mnist/"), ("drift", "mnist/"), ("forms", "mnist/"), ("mnist_norms", "mnist/"),
                              ("ba2016", "a folder for each"), ("xu2019", "a folder for each")):
             self.assertRegex(" ".join(run(name, "--help").stdout.split()), rf"Folder of [^;]+, or one with {places} in it")
         with tempfile.TemporaryDirectory() as folder:
-            for words in (["divisive"], ["drift", "--tasks", "mnist"], ["mnist_norms"], ["ba2016", "--only", "figure6"],
+            for words in (["divisive"], ["drift", "--tasks", "mnist"], ["forms"], ["mnist_norms"], ["ba2016", "--only", "figure6"],
                           ["xu2019", "--tasks", "mnist"]):
                 self.assertIn(f"train-images-idx3-ubyte is neither in {folder}/mnist nor in {folder}, gzipped or not\n",
                               run(*words, "--data", folder, code=1).stderr)

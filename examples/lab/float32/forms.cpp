@@ -27,7 +27,7 @@ struct FormFlags {
   void add_to(Flags& flags) {
     flags
         .setting("--size", size,
-                 "smoke: small nets, in seconds; report: those of the page, in an hour")
+                 "smoke: small nets, in seconds; report: those of the page, in minutes")
         ->check(CLI::IsMember({"smoke", "report"}));
     flags.setting("--optimizers", optimizers, "Optimizers")
         ->check(CLI::IsMember({"adam", "momentum"}));
