@@ -2,6 +2,7 @@
 
 #include "problems/problem.h"
 #include "support/image_sets.h"
+#include "tapegrad/nn/data/batches.h"
 #include "tapegrad/zoo/draw.h"
 
 /// Handwritten digits, drawn glimpse by glimpse: DRAW (Gregor et al. 2015), as in Ba et al. 2016,
