@@ -29,11 +29,17 @@ double accuracy(Cluster& cluster, const TransformerClassifier& net,
   return sums[0] / sums[1];
 }
 
-/// Trains with one seed. Returns the exit code of the program.
-int train(const ClassifyFlags& flags, const std::shared_ptr<const SentenceSets>& sets,
-          std::uint64_t seed, const Trainer& trainer, double& test_accuracy) {
+using Sets = std::shared_ptr<const SentenceSets>;
+
+std::unique_ptr<SentenceLearner> make_learner(const ClassifyFlags& flags, const Sets& sets,
+                                              std::uint64_t seed) {
   Random random(seed);
-  SentenceLearner learner(sets, flags.net, flags.batch_tokens, seed, random);
+  return std::make_unique<SentenceLearner>(sets, flags.net, flags.batch_tokens, seed, random);
+}
+
+/// Trains with one seed. Returns the exit code of the program.
+int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner,
+          std::uint64_t seed, const Trainer& trainer, double& test_accuracy) {
   const auto accuracy_on = [&](const std::vector<Sentence>& sentences) {
     return accuracy(trainer.cluster(), learner.classifier(), learner.batches(sentences));
   };
@@ -71,7 +77,9 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
       sets->source, sets->train.size(), sets->validation.size(), sets->test.size(), sets->classes));
   double test_accuracy = 0;
-  if (flags.seeds == 1) return train(flags, sets, flags.seed, trainer, test_accuracy);
+  if (flags.seeds == 1)
+    return train(flags, sets, *make_learner(flags, sets, flags.seed), flags.seed, trainer,
+                 test_accuracy);
 
   std::optional<RunLog> log;  // of all seeds
   if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
@@ -79,8 +87,10 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   for (Index i = 0; i < flags.seeds; ++i) {
     const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
     if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
+    const auto learner = make_learner(flags, sets, seed);
     if (log) log->start();
-    if (const int code = train(flags, sets, seed, trainer, test_accuracy); code != 0) return code;
+    if (const int code = train(flags, sets, *learner, seed, trainer, test_accuracy); code != 0)
+      return code;
     accuracies.push_back(test_accuracy);
   }
   if (!log) return 0;
