@@ -19,7 +19,7 @@ MatrixTask task_of(const PaperTask& task, const problems::Problem& problem) {
       .train = [problem, metric = task.validation()](
                    const TaskTrial& trial) { return train_selected(problem, metric, trial); },
       .baselines = problem.baselines,
-      .systems = task.systems};
+      .systems = task.trained.empty() ? task.systems : task.trained};
   for (const auto& [name, size] : problem.sizes.items()) result.configuration[name] = size;
   for (const std::string& system : problem.trained_baselines)
     result.baselines[system] = [train = result.train, system, rate = problem.rate] {

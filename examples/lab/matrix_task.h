@@ -22,7 +22,7 @@ struct MatrixTask {
   Index steps;     ///< of a training
   double seconds;  ///< that a training takes, about, before the first one has been timed
   /// Returns the values "validation" and, if tested, "test", with items if the task's metric is
-  /// their mean; see `SelectedTraining` for the rest.
+  /// their mean; see `train_selected` for the rest.
   std::function<Outcome(const TaskTrial&)> train;
   std::map<std::string, std::function<Outcome()>> baselines = {};  ///< with a value "test"
   std::vector<std::string> systems = paper_norms;                  ///< to train here

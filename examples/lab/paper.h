@@ -38,6 +38,7 @@ struct PaperTask {
   int published_decimals = 0;  ///< of what is published
   std::vector<double> published = {};  ///< of each system, if of all; infinite: it diverged
   std::vector<std::string> systems = paper_norms;
+  std::vector<std::string> trained = {};  ///< those of them that are trained here; empty: all
   std::string bar = {};         ///< the baseline that a system must beat to have learned the task
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss
   std::string absent = {};      ///< why there are no data

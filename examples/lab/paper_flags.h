@@ -22,7 +22,6 @@ struct PaperFlags {
     return size == "smoke" ? problems::Size::smoke : problems::Size::report;
   }
   problems::Origin origin() const { return {data, training.comparison.seed}; }
-  bool is_small() const { return size == "smoke"; }
   /// The number of the table or figure to show; 0: all.
   int number() const { return only.empty() ? 0 : only.back() - '0'; }
 

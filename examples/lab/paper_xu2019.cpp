@@ -56,6 +56,7 @@ PaperTask english_to_german() {
                                {diverged, 28.3, 28.4, diverged, 28.3, diverged, 28.5});
   task.claims = {{"layer_simple", "detach", "table 2"},
                  {"layer_simple", "detach_variance", "table 3"}};
+  task.trained = {"none", "layer_simple", "detach", "detach_variance"};
   return task;
 }
 

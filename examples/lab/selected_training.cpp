@@ -59,6 +59,7 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
 
 Outcome train_selected(const problems::Problem& problem, const Metric& metric,
                        const TaskTrial& trial) {
+  if (problem.of_seed) return train_selected(problem.of_seed(trial.trial.seed), metric, trial);
   Random random = trial.trial.weights();
   const std::unique_ptr<problems::Learner> learner = problem.learner(trial, random);
   OptimizerFlags optimizer = problem.optimizer;

@@ -3,6 +3,7 @@
 #include "problems/problem.h"
 #include "support/image_sets.h"
 #include "tapegrad/models/draw.h"
+#include "tapegrad/nn/data/batches.h"
 
 /// Handwritten digits, drawn glimpse by glimpse: DRAW (Gregor et al. 2015), as in Ba et al. 2016,
 /// section 6.4.
@@ -62,7 +63,7 @@ struct DrawSizes {
 };
 
 /// DRAW without normalization, with that of the cells alone (`layer`), as in the paper, and in all
-/// places of its LSTMs (`layer_everywhere`). Values: "test", a bound in nats an image, and its
+/// places of its LSTMs (`layer_everywhere`). Values: "test", a bound in nats per image, and its
 /// parts "test_reconstruction" and "test_divergence". Items are the bounds of images, to three
 /// decimals.
 Problem draw_problem(support::ImageSets sets, const DrawSizes& sizes = {});

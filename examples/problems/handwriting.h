@@ -8,7 +8,7 @@
 #include "support/shuffled_epochs.h"
 #include "tapegrad/models/handwriting.h"
 
-/// Handwriting: a net foretells the moves of a pen, or writes a given text, as in Ba et al. 2016,
+/// Handwriting: a net predicts the moves of a pen, or writes a given text, as in Ba et al. 2016,
 /// section 6.5 (Graves 2013, sections 4 and 5).
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
@@ -40,7 +40,7 @@ double moves_a_line(std::span<const support::WrittenLine> lines);
 /// Digits as a net reads them, (1, U, 10).
 Tensor text_of(const std::vector<Index>& digits);
 
-/// A net that foretells lines, or one that writes their texts.
+/// A net that predicts lines, or one that writes their texts.
 struct HandwritingNet {
   std::variant<HandwritingPredictor, HandwritingSynthesis> net;
 
@@ -55,7 +55,7 @@ struct HandwritingNet {
   }
 };
 
-/// In nats a move. The processes of a cluster share the lines.
+/// In nats per move. The processes of a cluster share the lines.
 double mean_cost(const HandwritingNet& net, const Lines& lines, Cluster& cluster);
 
 class HandwritingLearner : public Learner {
@@ -98,13 +98,13 @@ struct HandwritingSizes {
 };
 
 /// Three LSTMs with a mixture density, without normalization and with the paper's. Values: "test",
-/// in nats a move; "largest_gradient", the largest norm of a gradient before clipping; the trace
+/// in nats per move; "largest_gradient", the largest norm of a gradient before clipping; the trace
 /// "gradient_norm" has the largest since the validation before. Items are the costs of lines,
 /// divided by the mean number of their moves.
 ///   with_text: whether the net reads the texts of lines
 Problem handwriting_problem(const support::HandwritingSets& sets, bool with_text,
                             const HandwritingSizes& sizes = {});
-/// Drawings of `omniglot` or `kanji`, which a net foretells, or lines of `written_digits`, whose
+/// Drawings of `omniglot` or `kanji`, which a net predicts, or lines of `written_digits`, whose
 /// texts it reads.
 Problem handwriting_problem(const std::string& task, const Origin& origin, Size size);
 

@@ -65,7 +65,8 @@ struct Problem {
   /// A net of the trial's system, with initial values from `random`, of which dropout draws next.
   std::function<std::unique_ptr<Learner>(const lab::TaskTrial& trial, Random& random)> learner;
   std::map<std::string, std::function<lab::Outcome()>> baselines = {};  ///< with a value "test"
-  std::vector<std::string> trained_baselines = {};  ///< systems, trained once at `rate`
+  std::vector<std::string> trained_baselines = {};          ///< systems, trained once at `rate`
+  std::function<Problem(std::uint64_t seed)> of_seed = {};  ///< if each seed has data of its own
 };
 
 /// Two sizes of each problem.

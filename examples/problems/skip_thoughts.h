@@ -106,7 +106,7 @@ struct SkipThoughtsSizes {
   double seconds = 280;
 };
 
-/// Skip-thoughts on books, judged by probes. Curves and validations are in nats a word. "test" is
+/// Skip-thoughts on books, judged by probes. Curves and validations are in nats per word. "test" is
 /// the mean of what the probes find, in percent: 100 r of SICK, and the accuracies of four
 /// classifications. "test_r", "test_rho" and "test_MSE" are those of SICK, and "test_MR" and so on
 /// the accuracies. "test_MPQA_together" is that of MPQA with equal phrases in one fold. "untrained"

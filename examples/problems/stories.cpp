@@ -16,7 +16,7 @@ namespace {
 using namespace support;
 using lab::Outcome;
 
-// How often words that are no entities occur in stories.
+// How often words that are not entities occur in stories.
 std::map<std::string, Index> counted(const std::vector<Story>& stories) {
   std::map<std::string, Index> counts;
   for (const Story& story : stories)

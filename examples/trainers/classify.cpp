@@ -3,8 +3,6 @@
 
 #include <optional>
 
-#include "support/sentence_sets.h"
-#include "support/shuffled_epochs.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
@@ -12,6 +10,7 @@
 #include "trainers/classify_flags.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -30,82 +29,57 @@ double accuracy(Cluster& cluster, const TransformerClassifier& net,
   return sums[0] / sums[1];
 }
 
-/// A classifier in training with one seed.
-struct Classifier {
-  const ClassifyFlags& flags;
-  const SentenceSets& sets;
-  std::uint64_t seed;
-  Cluster& cluster;
-  Random random;
-  Vocabulary vocabulary;
-  TransformerClassifier net;
-  double test_accuracy = 0;
-  ShuffledEpochs<SentenceBatch> batches;
+using Sets = std::shared_ptr<const SentenceSets>;
 
-  Classifier(const ClassifyFlags& f, const SentenceSets& s, std::uint64_t chosen_seed, Cluster& c)
-      : flags(f),
-        sets(s),
-        seed(chosen_seed),
-        cluster(c),
-        random(seed),
-        vocabulary(sets.train),
-        net(vocabulary.count(), sets.classes, random, f.net.model()),
-        batches(seed, [this](Random& order) {
-          return sentence_batches(sets.train, vocabulary, flags.batch_tokens, &order);
-        }) {}
+std::unique_ptr<SentenceLearner> make_learner(const ClassifyFlags& flags, const Sets& sets,
+                                              std::uint64_t seed) {
+  Random random(seed);
+  return std::make_unique<SentenceLearner>(sets, flags.net, flags.batch_tokens, seed, random);
+}
 
-  Tensor loss(Index step, const Shard& shard, Random& masks) {
-    const auto of_shard = [&](const Indices& all) { return part(all, shard.begin, shard.end); };
-    const auto& [words, lengths, labels] = batches.at(step);
-    return cross_entropy(net(of_shard(words), of_shard(lengths), training(masks)),
-                         of_shard(labels));
-  }
-
-  double accuracy_on(const std::vector<Sentence>& sentences) {
-    return accuracy(cluster, net, sentence_batches(sentences, vocabulary, flags.batch_tokens));
-  }
-
-  Json finish() {
-    test_accuracy = accuracy_on(sets.test);
-    write_result(fmt::format("test accuracy {:.4f}\n", test_accuracy));
-    return {{"test_accuracy", test_accuracy}};
-  }
-
-  int train(const Trainer& trainer) {
-    const auto steps = RunSteps::epochs(flags.epochs, batches.per_epoch());
-    return trainer.train(
-        {.net = fields(net),
-         .steps = steps,
-         .loss = {[&](Index step) { return batches.at(step).labels.size(); },
-                  [&](Index step, const Shard& shard, Random& masks) {
-                    return loss(step, shard, masks);
-                  }},
-         .seed = seed,
-         .description = fmt::format(
-             "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
-             vocabulary.count(), parameter_count(net), steps.total, flags.batch_tokens, seed),
-         .evaluate =
-             [&] {
-               return Json{{"validation_accuracy", accuracy_on(sets.validation)}};
-             },
-         .measure = {.metric = "validation_accuracy", .higher_is_better = true},
-         .finish = [&](const Run&) { return finish(); }});
-  }
-};
+/// Trains with one seed. Returns the exit code of the program.
+int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner,
+          std::uint64_t seed, const Trainer& trainer, double& test_accuracy) {
+  const auto accuracy_on = [&](const std::vector<Sentence>& sentences) {
+    return accuracy(trainer.cluster(), learner.classifier(), learner.batches(sentences));
+  };
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
+  return trainer.train({.net = learner.net(),
+                        .steps = steps,
+                        .loss = learner.batch_loss(),
+                        .seed = seed,
+                        .description = fmt::format(
+                            "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
+                            learner.vocabulary().count(), parameter_count(learner.classifier()),
+                            steps.total, flags.batch_tokens, seed),
+                        .evaluate =
+                            [&] {
+                              return Json{{"validation_accuracy", accuracy_on(sets->validation)}};
+                            },
+                        .measure = {.metric = "validation_accuracy", .higher_is_better = true},
+                        .finish =
+                            [&](const Run&) {
+                              test_accuracy = accuracy_on(sets->test);
+                              write_result(fmt::format("test accuracy {:.4f}\n", test_accuracy));
+                              return Json{{"test_accuracy", test_accuracy}};
+                            }});
+}
 
 /// Runs the program with its flags; returns the exit code.
 int run_classify(ClassifyFlags& flags, Flags& all) {
   Trainer trainer(all, flags.run, flags.optimizer);
   flags.check();
-  const SentenceSets sets = flags.data.empty()
-                                ? draw_sentence_sets(flags.seed)
-                                : read_sentence_sets(flags.task, flags.data, flags.batch_tokens);
-  trainer.uses_data(sets.source, sets.digest());
+  const auto sets = std::make_shared<const SentenceSets>(
+      flags.data.empty() ? draw_sentence_sets(flags.seed)
+                         : read_sentence_sets(flags.task, flags.data, flags.batch_tokens));
+  trainer.uses_data(sets->source, sets->digest());
   write_result(fmt::format(
       "data: {}; {} sentences to train on, {} for validation, {} for the test, {} classes\n",
-      sets.source, sets.train.size(), sets.validation.size(), sets.test.size(), sets.classes));
+      sets->source, sets->train.size(), sets->validation.size(), sets->test.size(), sets->classes));
+  double test_accuracy = 0;
   if (flags.seeds == 1)
-    return Classifier(flags, sets, flags.seed, trainer.cluster()).train(trainer);
+    return train(flags, sets, *make_learner(flags, sets, flags.seed), flags.seed, trainer,
+                 test_accuracy);
 
   std::optional<RunLog> log;  // of all seeds
   if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
@@ -113,10 +87,11 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
   for (Index i = 0; i < flags.seeds; ++i) {
     const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
     if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
-    Classifier classifier(flags, sets, seed, trainer.cluster());
+    const auto learner = make_learner(flags, sets, seed);
     if (log) log->start();
-    if (const int code = classifier.train(trainer); code != 0) return code;
-    accuracies.push_back(classifier.test_accuracy);
+    if (const int code = train(flags, sets, *learner, seed, trainer, test_accuracy); code != 0)
+      return code;
+    accuracies.push_back(test_accuracy);
   }
   if (!log) return 0;
   const auto [mean, deviation] = Spread(accuracies);

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "support/sentence_classifier.h"
+#include "problems/sentences.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/run.h"
 
@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 struct ClassifyFlags {
   std::string task = "agreement";
   std::string data;
-  SentenceNet net;
+  problems::SentenceNet net;
   Index batch_tokens = 1024;
   Index epochs = 10;
   std::uint64_t seed = 1;

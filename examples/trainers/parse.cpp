@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "problems/parsing.h"
 #include "support/data_files.h"
-#include "support/parsing_task.h"
 #include "support/tree_drawing.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
@@ -15,6 +15,7 @@
 #include "trainers/saved_net.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -44,16 +45,11 @@ struct ParseFlags : TrainingFlags {
     training("--dropout", dropout, "Share of hidden units to drop in training")
         ->check(between(0.0, 0.99));
   }
-};
 
-TransitionParser make_net(const ParseFlags& flags, const ParserVocabulary& vocabulary) {
-  Random random(flags.seed);
-  return TransitionParser(vocabulary.ids(), feature_count, vocabulary.classes().count(), random,
-                          {.embedding = flags.embedding,
-                           .hidden = flags.hidden,
-                           .norm = NormSpec(flags.norm),
-                           .dropout = flags.dropout});
-}
+  ParserOptions model() const {
+    return {.embedding = embedding, .hidden = hidden, .norm = NormSpec(norm), .dropout = dropout};
+  }
+};
 
 // ---- Training ----
 
@@ -64,100 +60,64 @@ std::map<std::string, std::vector<std::string>> lists_of(const ParserVocabulary&
           {"relations", vocabulary.relations()}};
 }
 
-/// A parser in training.
-struct ParserTraining {
-  const ParseFlags& flags;
-  const Treebank& bank;
-  Cluster& cluster;
-  ParserVocabulary vocabulary;
-  TransitionParser net;
-  OracleExamples train, validation_steps;
-  std::vector<NumberedSentence> validation, test;
-  EpochBatches<OracleExamples> batches;
+std::map<std::string, std::string> notes_of(const ParserVocabulary& vocabulary) {
+  std::map<std::string, std::string> notes;
+  for (const auto& [name, list] : lists_of(vocabulary)) notes[name] = Json(list).dump();
+  return notes;
+}
 
-  ParserTraining(const ParseFlags& f, const Treebank& b, Cluster& c)
-      : flags(f),
-        bank(b),
-        cluster(c),
-        vocabulary(bank.train),
-        net(make_net(flags, vocabulary)),
-        train(oracle_examples(vocabulary, bank.train)),
-        validation_steps(oracle_examples(vocabulary, bank.validation)),
-        validation(numbered(vocabulary, bank.validation)),
-        test(numbered(vocabulary, bank.test)),
-        batches(train, flags.batch_size, flags.seed) {}
-  ParserTraining(const ParserTraining&) = delete;  // the batches refer to it
-  ParserTraining& operator=(const ParserTraining&) = delete;
+/// Throws DataError unless the checkpoint to resume has this vocabulary.
+void expect_same(const ParserVocabulary& vocabulary, const Trainer& trainer) {
+  for (const auto& [name, list] : lists_of(vocabulary))
+    trainer.resumed_note(name, [&, wanted = Json(list)](const Json& note) {
+      return note == wanted ? std::optional(true) : std::nullopt;
+    });
+}
 
-  Tensor loss(Index step, const Shard& shard, Random& masks) {
-    const auto& [features, transitions] = batches.at(step);
-    return cross_entropy(net(part(features, shard.begin, shard.end), training(masks)),
-                         part(transitions, shard.begin, shard.end));
-  }
-
-  Json evaluate() {
-    const AttachmentScore found = score(cluster, net, vocabulary, validation).without_punctuation;
-    return {{"validation_loss", mean_loss(cluster, net, validation_steps)},
-            {"validation_uas", found.uas()},
-            {"validation_las", found.las()}};
-  }
-
-  Json finish() {
-    const auto [all, words] = score(cluster, net, vocabulary, test);
-    write_result(
-        fmt::format("test UAS {:.4f}, LAS {:.4f} without punctuation, {:.4f} and {:.4f} with it\n",
-                    words.uas(), words.las(), all.uas(), all.las()));
-    return {{"test_uas", words.uas()},
-            {"test_las", words.las()},
-            {"test_uas_with_punctuation", all.uas()},
-            {"test_las_with_punctuation", all.las()}};
-  }
-
-  std::map<std::string, std::string> notes() const {
-    std::map<std::string, std::string> notes;
-    for (const auto& [name, list] : lists_of(vocabulary)) notes[name] = Json(list).dump();
-    return notes;
-  }
-
-  /// Reads the notes of the checkpoint to resume.
-  void resume(const Trainer& trainer) const {
-    for (const auto& [name, list] : lists_of(vocabulary))
-      trainer.resumed_note(name, [&, wanted = Json(list)](const Json& note) {
-        return note == wanted ? std::optional(true) : std::nullopt;
-      });
-  }
-
-  std::string description(const RunSteps& steps) const {
-    return fmt::format(
-        "data: {}; {} sentences to train on, with {} transitions, {} for validation, {} for "
-        "the test\n"
-        "model: {} words, {} tags and {} relations, {} parameters; {} steps of {} transitions\n",
-        bank.source, bank.train.size(), train.count(), validation.size(), test.size(),
-        vocabulary.words().size(), vocabulary.tags().size(), vocabulary.relations().size(),
-        parameter_count(net), steps.total, flags.batch_size);
-  }
-};
+Json test(const TransitionParser& net, const ParserData& data, Cluster& cluster) {
+  const auto [all, words] = score(cluster, net, data.vocabulary, data.test);
+  write_result(
+      fmt::format("test UAS {:.4f}, LAS {:.4f} without punctuation, {:.4f} and {:.4f} with it\n",
+                  words.uas(), words.las(), all.uas(), all.las()));
+  return {{"test_uas", words.uas()},
+          {"test_las", words.las()},
+          {"test_uas_with_punctuation", all.uas()},
+          {"test_las_with_punctuation", all.las()}};
+}
 
 int run_training(ParseFlags& flags) {
   Trainer trainer(flags);
-  const Treebank bank = flags.data.empty() ? draw_treebank(flags.seed) : read_treebank(flags.data);
-  trainer.uses_data(bank.source, bank.digest());
-  ParserTraining parser(flags, bank, trainer.cluster());
-  if (trainer.resumes()) parser.resume(trainer);
-  const auto steps = RunSteps::epochs(flags.epochs, parser.batches.per_epoch());
+  const ParserData data(treebank({flags.data, flags.seed}));
+  trainer.uses_data(data.bank.source, data.bank.digest());
+  if (trainer.resumes()) expect_same(data.vocabulary, trainer);
+  Random random(flags.seed);
+  ParserLearner learner(data, flags.model(), flags.batch_size, flags.seed, random);
+  const TransitionParser& net = learner.parser();
+  Cluster& cluster = trainer.cluster();
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
   return trainer.train(
-      {.net = fields(parser.net),
+      {.net = learner.net(),
        .steps = steps,
-       .loss = {[&](Index step) { return std::get<1>(parser.batches.at(step)).size(); },
-                [&](Index step, const Shard& shard, Random& masks) {
-                  return parser.loss(step, shard, masks);
-                }},
+       .loss = learner.batch_loss(),
        .seed = flags.seed,
-       .description = parser.description(steps),
-       .evaluate = [&] { return parser.evaluate(); },
+       .description = fmt::format(
+           "data: {}; {} sentences to train on, with {} transitions, {} for validation, {} for "
+           "the test\n"
+           "model: {} words, {} tags and {} relations, {} parameters; {} steps of {} transitions\n",
+           data.bank.source, data.bank.train.size(), data.train.count(), data.validation.size(),
+           data.test.size(), data.vocabulary.words().size(), data.vocabulary.tags().size(),
+           data.vocabulary.relations().size(), parameter_count(net), steps.total, flags.batch_size),
+       .evaluate =
+           [&] {
+             const AttachmentScore found =
+                 score(cluster, net, data.vocabulary, data.validation).without_punctuation;
+             return Json{{"validation_loss", mean_loss(cluster, net, data.validation_steps)},
+                         {"validation_uas", found.uas()},
+                         {"validation_las", found.las()}};
+           },
        .measure = {.metric = "validation_las", .higher_is_better = true},
-       .finish = [&](const Run&) { return parser.finish(); },
-       .notes = [&] { return parser.notes(); }});
+       .finish = [&](const Run&) { return test(net, data, cluster); },
+       .notes = [&] { return notes_of(data.vocabulary); }});
 }
 
 // ---- Parsing ----
@@ -198,7 +158,9 @@ int run_parser(ParseFlags& flags) {
   const auto notes = notes_to_resume(resume, flags);
   set_threads(flags.run_flags.threads);
   const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);
-  const TransitionParser net = make_net(flags, vocabulary);
+  Random random(flags.seed);
+  const TransitionParser net(vocabulary.ids(), feature_count, vocabulary.classes().count(), random,
+                             flags.model());
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));
   std::vector<DependencyTree> trees = read_short(flags.parse);
   if (!flags.svg.empty()) expect_writable(flags.svg);

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "support/shuffled_epochs.h"
-#include "support/translation.h"
-#include "support/translation_sets.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
@@ -13,105 +10,72 @@
 #include "trainers/translate_lines.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
 
-/// A net in training.
-class Translation {
- public:
-  Translation(const TranslateFlags& flags, const TranslationSets& sets, const Subwords& subwords,
-              Cluster& cluster)
-      : flags_(flags),
-        sets_(sets),
-        subwords_(subwords),
-        cluster_(cluster),
-        train_(sets.train, subwords),
-        validation_(pair_batches({sets.validation, subwords}, flags.batch_tokens)),
-        net_(make_translator(flags, subwords)),
-        batches_(flags.seed, [this](Random& order) {
-          return pair_batches(train_, flags_.batch_tokens, &order);
-        }) {
-    for (std::size_t i = 0; i < train_.source.size(); ++i) {
-      const std::size_t longest = 1 + std::max(train_.source[i].size(), train_.target[i].size());
-      expect<DataError>(static_cast<Index>(longest) <= flags.batch_tokens,
-                        "{}: line {} to train on has {} subwords, but --batch-tokens allows {}; "
-                        "shorten it, or allow more",
-                        sets.source, i + 1, longest, flags.batch_tokens);
-    }
+/// Throws DataError for a line to train on that fits in no batch.
+void expect_short(const TranslationData& data) {
+  for (std::size_t i = 0; i < data.train.source.size(); ++i) {
+    const std::size_t longest =
+        1 + std::max(data.train.source[i].size(), data.train.target[i].size());
+    expect<DataError>(static_cast<Index>(longest) <= data.batch_tokens,
+                      "{}: line {} to train on has {} subwords, but --batch-tokens allows {}; "
+                      "shorten it, or allow more",
+                      data.sets.source, i + 1, longest, data.batch_tokens);
   }
+}
 
-  int train(const Trainer& trainer) {
-    const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
-    const auto notes = [&] {
-      return std::map<std::string, std::string>{{"subwords", Json(subwords_.pieces()).dump()}};
-    };
-    return trainer.train(
-        {.net = fields(net_),
-         .steps = steps,
-         .loss = {[&](Index step) { return batches_.at(step).rows(); },
-                  [&](Index step, const Shard& shard, Random& masks) {
-                    return loss(step, shard, masks);
-                  }},
-         .seed = flags_.seed,
-         .description = fmt::format(
-             "model: {} subwords, {} parameters; {} steps of up to {} subwords, seed {}\n",
-             subwords_.count(), parameter_count(net_), steps.total, flags_.batch_tokens,
-             flags_.seed),
-         .evaluate = [&] { return evaluate(); },
-         .finish = [&](const Run&) { return finish(); },
-         .notes = notes});
+/// Scores the net on all test sets; returns what it has found.
+Json test(const TranslateFlags& flags, const TranslationData& data, const Translator& net,
+          Cluster& cluster) {
+  Json results;
+  write_result(fmt::format("by a beam of {}:\n", flags.beam));
+  for (const auto& [name, lines] : data.sets.tests) {
+    const double bleu = translation_bleu(net, data.subwords, lines, flags.beam, cluster);
+    write_result(fmt::format("{}: {:.2f} BLEU on {} sentences\n", name, bleu, lines.count()));
+    results["bleu_" + name] = bleu;
   }
-
- private:
-  /// The mean over the subwords of a shard, weighted so that the mean over the pairs of all shards
-  /// is that over the subwords of the batch.
-  Tensor loss(Index step, const Shard& shard, Random& masks) {
-    const PairBatch& all = batches_.at(step);
-    const PairBatch own = all.part(shard.begin, shard.end);
-    const double weight = static_cast<double>(own.tokens()) / static_cast<double>(all.tokens()) *
-                          (static_cast<double>(all.rows()) / static_cast<double>(own.rows()));
-    return translation_loss(net_, own, flags_.label_smoothing, training(masks)) * weight;
+  if (!flags.attention.empty() && cluster.is_first()) {
+    AttentionPicture picture;
+    const std::span<const std::string> first(data.test().source);
+    for (const std::string& line : first.first(std::min(first.size(), AttentionPicture::most)))
+      picture.add(line, translate(net, data.subwords, {&line, 1}, flags.beam).front());
+    picture.write(flags.attention, net, data.subwords);
   }
+  return results;
+}
 
-  Json evaluate() {
-    const double loss = translation_loss(net_, validation_, flags_.label_smoothing, cluster_);
-    const double bleu = translation_bleu(net_, subwords_, sets_.validation, 1, cluster_);
-    return {{"validation_loss", loss}, {"validation_bleu", bleu}};
-  }
-
-  Json finish() {
-    Json results;
-    write_result(fmt::format("by a beam of {}:\n", flags_.beam));
-    for (const auto& [name, lines] : sets_.tests) {
-      const double bleu = translation_bleu(net_, subwords_, lines, flags_.beam, cluster_);
-      write_result(fmt::format("{}: {:.2f} BLEU on {} sentences\n", name, bleu, lines.count()));
-      results["bleu_" + name] = bleu;
-    }
-    if (!flags_.attention.empty() && cluster_.is_first()) {
-      AttentionPicture picture;
-      const std::span<const std::string> first(sets_.tests.front().lines.source);
-      for (const std::string& line : first.first(std::min(first.size(), AttentionPicture::most)))
-        picture.add(line, translate(net_, subwords_, {&line, 1}, flags_.beam).front());
-      picture.write(flags_.attention, net_, subwords_);
-    }
-    return results;
-  }
-
-  const TranslateFlags& flags_;
-  const TranslationSets& sets_;
-  const Subwords& subwords_;
-  Cluster& cluster_;
-  EncodedPairs train_;
-  std::vector<PairBatch> validation_;
-  Translator net_;
-  ShuffledEpochs<PairBatch> batches_;
-};
-
-Subwords learn_subwords(const ParallelLines& pairs, Index vocabulary) {
-  std::vector<std::string> lines = pairs.source;
-  lines.insert(lines.end(), pairs.target.begin(), pairs.target.end());
-  return Subwords::learn(lines, vocabulary);
+int train(const TranslateFlags& flags, const TranslationData& data, const Trainer& trainer) {
+  Random random(flags.seed);
+  TranslationLearner learner(data, flags.model(), {flags.label_smoothing, flags.beam}, flags.seed,
+                             random);
+  const Translator& net = learner.translator();
+  Cluster& cluster = trainer.cluster();
+  const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
+  return trainer.train(
+      {.net = learner.net(),
+       .steps = steps,
+       .loss = learner.batch_loss(),
+       .seed = flags.seed,
+       .description = fmt::format(
+           "model: {} subwords, {} parameters; {} steps of up to {} subwords, seed {}\n",
+           data.subwords.count(), parameter_count(net), steps.total, flags.batch_tokens,
+           flags.seed),
+       .evaluate =
+           [&] {
+             return Json{{"validation_loss",
+                          translation_loss(net, data.validation, flags.label_smoothing, cluster)},
+                         {"validation_bleu",
+                          translation_bleu(net, data.subwords, data.sets.validation, 1, cluster)}};
+           },
+       .finish = [&](const Run&) { return test(flags, data, net, cluster); },
+       .notes =
+           [&] {
+             return std::map<std::string, std::string>{
+                 {"subwords", Json(data.subwords.pieces()).dump()}};
+           }});
 }
 
 /// Runs the program with its flags; returns the exit code.
@@ -131,7 +95,9 @@ int run_translate(TranslateFlags& flags, Flags& all) {
     tests.push_back(fmt::format("{} ({})", test.name, test.lines.count()));
   write_result(fmt::format("data: {}; {} pairs to train on, {} for validation; {}\n", sets.source,
                            sets.train.count(), sets.validation.count(), fmt::join(tests, ", ")));
-  return Translation(flags, sets, subwords, trainer.cluster()).train(trainer);
+  const TranslationData data(sets, subwords, flags.batch_tokens);
+  expect_short(data);
+  return train(flags, data, trainer);
 }
 
 }  // namespace

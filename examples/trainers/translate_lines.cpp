@@ -15,6 +15,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
 
+using namespace problems;
+
 constexpr Index longest_line = 1000;  // in subwords: time grows with its square
 
 std::optional<Subwords> parse_subwords(const Json& note) {

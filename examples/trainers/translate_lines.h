@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/translation.h"
+#include "problems/translation.h"
 #include "tapegrad/train/trainer.h"
 #include "trainers/translate_flags.h"
 

@@ -1,5 +1,5 @@
+#include "problems/parsing.h"
 #include "support/head_rules.h"
-#include "support/parsing_task.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "tapegrad/ops/loss.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 using Catch::Contains;
 

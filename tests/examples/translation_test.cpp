@@ -1,4 +1,4 @@
-#include "support/translation.h"
+#include "problems/translation.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -12,6 +12,7 @@
 #include "tapegrad/ops/loss.h"
 
 using namespace tapegrad;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 using Catch::Contains;
 

@@ -89,3 +89,14 @@ TEST_CASE("stretches must divide the steps") {
   training.stretch = 3;
   CHECK_THROWS_AS(train_selected(training, by_validation, true, {}), ArgumentError);
 }
+
+TEST_CASE("what is said of an optimizer follows from its options") {
+  CHECK(in_words({}) == "Adam\ncosine");
+  CHECK(in_words({.schedule = "constant", .clip_norm = 10}) ==
+        "Adam\nconstant rate\nclipped to 10");
+  CHECK(in_words({.warmup = 100, .clip_norm = 0.25}) == "Adam\nwarmup and cosine\nclipped to 0.25");
+  CHECK(in_words({.schedule = "constant", .clip_each = 2}) ==
+        "Adam\nconstant rate\neach gradient clipped to 2");
+  CHECK(in_words({.optimizer = "adamw", .schedule = "warmup", .beta2 = 0.98}) ==
+        "AdamW\nbetas 0.9 and 0.98\ninverse square root");
+}

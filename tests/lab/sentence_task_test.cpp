@@ -1,15 +1,18 @@
-#include "lab/sentence_task.h"
+#include "problems/sentences.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>
 #include <set>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_xu2019.h"
 #include "support/scratch.h"
 #include "tapegrad/core/file.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -27,8 +30,12 @@ std::set<std::string> own_words(const std::vector<Sentence>& sentences) {
   return words;
 }
 
-const SentenceTaskOptions small{
+const SentenceSizes small{
     .net = {.layers = 1, .heads = 2, .channels = 8, .hidden = 8}, .batch_tokens = 64, .epochs = 2};
+
+MatrixTask sentence_task(const std::string& name, const SentenceSets& sets) {
+  return task_of(xu2019().task(name), sentence_problem(sets, small));
+}
 
 SentenceSets drawn(std::uint64_t seed = 1) {
   SentenceSets sets = draw_sentence_sets(seed);
@@ -57,7 +64,7 @@ TEST_CASE("RT is split as in the paper, and no sentence is in two parts") {
 }
 
 TEST_CASE("accuracy is the mean of the answers") {
-  const Outcome outcome = sentence_task("rt", drawn(), small).train({{"layer", 1e-2}, {1}, true});
+  const Outcome outcome = sentence_task("rt", drawn()).train({{"layer", 1e-2}, {1}, true});
   REQUIRE(outcome.items.size() == 50);
   CHECK(std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) / 50 ==
         Approx(outcome.values.at("test")));
@@ -68,7 +75,7 @@ TEST_CASE("accuracy is the mean of the answers") {
 
 TEST_CASE("words of the validation and the test are unknown to the net") {
   SentenceSets sets = drawn();
-  const MatrixTask before = sentence_task("rt", sets, small);
+  const MatrixTask before = sentence_task("rt", sets);
   for (std::vector<Sentence>* part : {&sets.validation, &sets.test})
     for (Sentence& sentence : *part)
       for (std::string& word : sentence.words) word = "unknown" + word;
@@ -77,25 +84,23 @@ TEST_CASE("words of the validation and the test are unknown to the net") {
     for (Sentence& sentence : *part)
       for (std::string& word : sentence.words) word = "?";
   const auto answers = [](const SentenceSets& of) {
-    return sentence_task("rt", of, small).train({{"layer", 1e-2}, {1}, true}).items;
+    return sentence_task("rt", of).train({{"layer", 1e-2}, {1}, true}).items;
   };
   CHECK(answers(sets) == answers(blank));  // all words are the same to it
 }
 
-TEST_CASE("each seed has a split of its own, and none that of sentence_task") {
+TEST_CASE("each seed has a split of its own, and none that of sentence_problem") {
   const auto sets = [](std::uint64_t split) { return drawn(split); };
-  const MatrixTask task = split_task("rt_splits", sets, small);
-  CHECK(task.data == sentence_task("rt_splits", sets(1), small).data);
+  const MatrixTask task = task_of(xu2019().task("rt_splits"), split_problem(sets, small));
+  CHECK(task.data == sentence_task("rt_splits", sets(1)).data);
   for (const std::uint64_t seed : {1U, 3U}) {
     const TaskTrial trial{{"layer", 1e-2}, {seed}, true};
-    CHECK(task.train(trial).curve ==
-          sentence_task("rt_splits", sets(1 + seed), small).train(trial).curve);
+    CHECK(task.train(trial).curve == sentence_task("rt_splits", sets(1 + seed)).train(trial).curve);
   }
   double share = 0;
   for (const std::uint64_t split : {2U, 3U, 4U, 5U, 6U})
-    share += sentence_task("rt_splits", sets(split), small)
-                 .baselines.at("naive_bayes")()
-                 .values.at("test");
+    share +=
+        sentence_task("rt_splits", sets(split)).baselines.at("naive_bayes")().values.at("test");
   CHECK(task.baselines.at("naive_bayes")().values.at("test") == Approx(share / 5));
 }
 
@@ -103,7 +108,7 @@ TEST_CASE("from shuffled labels nothing is learned") {
   SentenceSets sets = draw_sentence_sets(1);
   for (std::size_t i = 0; i < sets.train.size(); ++i)
     sets.train[i].label = static_cast<Index>(i) % 2;
-  const MatrixTask task = sentence_task("rt", sets, small);
+  const MatrixTask task = sentence_task("rt", sets);
   const double share = task.baselines.at("naive_bayes")().values.at("test");
   CHECK(std::abs(share - 50) < 5);  // three standard deviations of 1,000 fair coins
   CHECK(std::abs(task.baselines.at("majority")().values.at("test") - 50) < 5);

@@ -1,14 +1,17 @@
-#include "lab/text_task.h"
+#include "problems/text.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_xu2019.h"
 #include "support/grammar.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -35,17 +38,21 @@ CharText drawn_text() {
   return CharText(grammar_text(200, random));
 }
 
-const TextTaskOptions small{.layers = 1,
-                            .heads = 2,
-                            .channels = 8,
-                            .feed_forward = 16,
-                            .length = 8,
-                            .rows = 2,
-                            .steps = 4,
-                            .stretch = 2,
-                            .watched = 100,
-                            .long_memory = 16,
-                            .warmup = 1};
+MatrixTask text_task(const CharText& text, const TextSizes& sizes) {
+  return task_of(xu2019().task("enwik8"), text_problem("drawn", text, sizes));
+}
+
+const TextSizes small{.layers = 1,
+                      .heads = 2,
+                      .channels = 8,
+                      .feed_forward = 16,
+                      .length = 8,
+                      .rows = 2,
+                      .steps = 4,
+                      .stretch = 2,
+                      .watched = 100,
+                      .long_memory = 16,
+                      .warmup = 1};
 
 }  // namespace
 
@@ -72,7 +79,7 @@ TEST_CASE("bits do not depend on the segments if the memory covers all that is b
 
 TEST_CASE("in training, each segment has the memory of those before") {
   const auto losses = [](Index length, Index steps) {
-    TextTaskOptions still = small;
+    TextSizes still = small;
     still.length = length;
     still.rows = 1;
     still.dropout = 0;
@@ -80,7 +87,7 @@ TEST_CASE("in training, each segment has the memory of those before") {
     std::vector<double> found;
     TaskTrial trial{{"layer", 1e-12}, {1}, false};
     trial.seen = [&](Index, double loss) { found.push_back(loss); };
-    text_task("enwik8", "drawn", drawn_text(), still).train(trial);
+    text_task(drawn_text(), still).train(trial);
     return found;
   };
   const std::vector<double> halves = losses(8, 2);
@@ -89,7 +96,7 @@ TEST_CASE("in training, each segment has the memory of those before") {
 
 TEST_CASE("the last twentieth of a text is for the test, with either memory") {
   const CharText text = drawn_text();
-  const MatrixTask task = text_task("enwik8", "drawn", text, small);
+  const MatrixTask task = text_task(text, small);
   const Outcome outcome = task.train({{"layer", 1e-2}, {1}, true});
   const Index targets = (text.rest.size() + 1) / 2 - 1;
   CHECK(std::ssize(outcome.items) == (targets + 7) / 8);
@@ -103,14 +110,12 @@ TEST_CASE("the last twentieth of a text is for the test, with either memory") {
 }
 
 TEST_CASE("a text that is learned costs less") {
-  TextTaskOptions longer = small;
+  TextSizes longer = small;
   longer.steps = 60;
   longer.stretch = 30;
   const CharText text = drawn_text();
-  const auto bits = [&](const TextTaskOptions& options) {
-    return text_task("enwik8", "drawn", text, options)
-        .train({{"layer_simple", 1e-2}, {1}, true})
-        .values.at("test");
+  const auto bits = [&](const TextSizes& options) {
+    return text_task(text, options).train({{"layer_simple", 1e-2}, {1}, true}).values.at("test");
   };
   CHECK(bits(longer) < bits(small) - 0.3);
 }

@@ -1,7 +1,9 @@
-#include "lab/translation_task.h"
+#include "problems/translation.h"
 
 #include <catch2/catch.hpp>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_xu2019.h"
 #include "lab/verdict.h"
 #include "support/golden_file.h"
 #include "tapegrad/core/file.h"
@@ -10,6 +12,7 @@
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -24,19 +27,23 @@ TranslationSets few_pairs() {
   return sets;
 }
 
-const TranslationTaskOptions small{.stack = {.layers = 1, .heads = 2, .channels = 8},
-                                   .vocabulary = 60,
-                                   .batch_tokens = 256,
-                                   .epochs = 2,
-                                   .validations = 2,
-                                   .warmup = 2,
-                                   .beam = 1};
+const TranslationSizes small{.stack = {.layers = 1, .heads = 2, .channels = 8},
+                             .vocabulary = 60,
+                             .batch_tokens = 256,
+                             .epochs = 2,
+                             .validations = 2,
+                             .warmup = 2,
+                             .beam = 1};
+
+MatrixTask translation_task(const std::string& name, const TranslationSets& sets) {
+  return task_of(xu2019().task(name), translation_problem(sets, small));
+}
 
 }  // namespace
 
 TEST_CASE("a translation is judged by BLEU, and its states are chosen by the validation loss") {
   const Outcome outcome =
-      translation_task("de_en", few_pairs(), small).train({{"layer", 1e-2}, {1}, true});
+      translation_task("de_en", few_pairs()).train({{"layer", 1e-2}, {1}, true});
   CHECK(outcome.values.at("test") >= 0);
   CHECK(outcome.items.size() == 60);
   CHECK(outcome.values.contains("copied"));  // the second test set
@@ -74,15 +81,15 @@ TEST_CASE("shares of BLEU have its mean, and the interval of resampled sentences
 TEST_CASE("the nearest source of a pair that has been seen is its own") {
   TranslationSets sets = few_pairs();
   const double unseen =
-      translation_task("de_en", sets, small).baselines.at("nearest_source")().values.at("test");
+      translation_task("de_en", sets).baselines.at("nearest_source")().values.at("test");
   sets.tests.front().lines = sets.train;
-  const MatrixTask seen = translation_task("de_en", sets, small);
+  const MatrixTask seen = translation_task("de_en", sets);
   CHECK(seen.baselines.at("nearest_source")().values.at("test") == Approx(100));
   CHECK(unseen < 90);
   CHECK(seen.baselines.at("source_copied")().values.at("test") < 50);
 }
 
 TEST_CASE("from English to German the systems are those of table 2 and the detached variance") {
-  CHECK(translation_task("en_de", few_pairs(), small).systems ==
+  CHECK(translation_task("en_de", few_pairs()).systems ==
         std::vector<std::string>{"none", "layer_simple", "detach", "detach_variance"});
 }

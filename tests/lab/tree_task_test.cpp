@@ -1,13 +1,24 @@
-#include "lab/tree_task.h"
+#include "problems/parsing.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>
 
+#include "lab/matrix_task.h"
+#include "lab/paper_xu2019.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
+
+namespace {
+
+MatrixTask tree_task(const Treebank& bank, const ParserSizes& sizes) {
+  return task_of(xu2019().task("ud_ewt"), parser_problem(bank, sizes));
+}
+
+}  // namespace
 
 TEST_CASE("the items of sentences have the UAS as their mean, and what is learned raises it") {
   Treebank bank = draw_treebank(1);

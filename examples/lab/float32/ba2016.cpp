@@ -2,8 +2,6 @@
 // sentences, drawing, handwriting and reading digits, with tables 2 and 3 and figures 1 to 6 made
 // from the ledger alone.
 
-#include <filesystem>
-
 #include "lab/ba2016_claims.h"
 #include "lab/ba2016_report.h"
 #include "lab/digit_claims.h"

@@ -1,16 +1,19 @@
-#include "support/parsing_task.h"
+#include "problems/parsing.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
 
+#include "support/head_rules.h"
 #include "support/plain_text.h"
-#include "tapegrad/core/error.h"
-#include "tapegrad/ops/loss.h"
+#include "tapegrad/tapegrad.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+namespace tapegrad::TAPEGRAD_SCALAR::problems {
 namespace {
+
+using namespace support;
+using lab::Outcome;
 
 constexpr Index side_by_side = 256;      // sentences that are parsed at a time
 constexpr Index configurations = 1000;   // that are evaluated at a time
@@ -74,6 +77,61 @@ bool step(const TransitionParser& net, const ParserVocabulary& vocabulary,
     scores += classes.count();
   }
   return true;
+}
+
+// The scores of sentences, one by one.
+std::vector<ParsingScore> sentence_scores(const TransitionParser& net,
+                                          const ParserVocabulary& vocabulary,
+                                          const std::vector<NumberedSentence>& sentences) {
+  const std::vector<std::vector<Arc>> guesses = parse(net, vocabulary, sentences);
+  std::vector<ParsingScore> scores(sentences.size());
+  for (std::size_t i = 0; i < sentences.size(); ++i) scores[i].add(sentences[i], guesses[i]);
+  return scores;
+}
+
+AttachmentScore sum_of(const std::vector<ParsingScore>& scores,
+                       AttachmentScore ParsingScore::*part) {
+  AttachmentScore sum;
+  for (const ParsingScore& each : scores) {
+    sum.words += (each.*part).words;
+    sum.heads += (each.*part).heads;
+    sum.arcs += (each.*part).arcs;
+  }
+  return sum;
+}
+
+double oracle_loss(const TransitionParser& net, const OracleExamples& examples) {
+  constexpr Index rows = 4096;
+  RunningMean loss;
+  for (const auto& [features, transitions] : Batches(examples, rows))
+    loss.add(cross_entropy(net(features), transitions).item(), transitions.size());
+  return loss.value();
+}
+
+void enter_scores(Outcome& outcome, const std::vector<ParsingScore>& scores) {
+  const AttachmentScore words = sum_of(scores, &ParsingScore::without_punctuation);
+  const double mean_words = static_cast<double>(words.words) / static_cast<double>(scores.size());
+  for (const ParsingScore& each : scores)
+    outcome.items.push_back(100 * static_cast<double>(each.without_punctuation.heads) / mean_words);
+  outcome.values["test"] = 100 * words.uas();
+  outcome.values["test_las"] = 100 * words.las();
+  outcome.values["test_with_punctuation"] = 100 * sum_of(scores, &ParsingScore::all).uas();
+}
+
+// What a rule scores, sentence by sentence.
+Outcome ruled(const ParserData& data, const HeadRule& rule) {
+  std::vector<ParsingScore> scores(data.test.size());
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const DependencyTree& tree = data.bank.test[i];
+    std::vector<Arc> guesses;
+    for (Index word = 1; word <= static_cast<Index>(tree.size()); ++word)
+      guesses.push_back({rule(tree, word), 0});
+    scores[i].add(data.test[i], guesses);
+  }
+  Outcome outcome;
+  enter_scores(outcome, scores);
+  outcome.values.erase("test_las");  // it guesses no relations
+  return outcome;
 }
 
 }  // namespace
@@ -219,4 +277,80 @@ double mean_loss(Cluster& cluster, const TransitionParser& net, const OracleExam
   return sum / static_cast<double>(examples.count());
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+Treebank treebank(const Origin& origin) {
+  return origin.is_drawn() ? draw_treebank(origin.seed) : read_treebank(origin.directory);
+}
+
+ParserData::ParserData(const Treebank& trees)
+    : bank(trees),
+      vocabulary(bank.train),
+      train(oracle_examples(vocabulary, bank.train)),
+      validation_steps(oracle_examples(vocabulary, bank.validation)),
+      validation(numbered(vocabulary, bank.validation)),
+      test(numbered(vocabulary, bank.test)) {}
+
+ParserLearner::ParserLearner(const ParserData& data, const ParserOptions& options, Index batch_size,
+                             std::uint64_t seed, Random& random)
+    : data_(data),
+      net_(data.vocabulary.ids(), feature_count, data.vocabulary.classes().count(), random,
+           options),
+      batches_(data.train, batch_size, seed) {}
+
+Tensor ParserLearner::loss(Index step, const Shard& shard, Random& random) {
+  const auto& [features, transitions] = batches_.at(step);
+  return cross_entropy(net_(part(features, shard.begin, shard.end), training(random)),
+                       part(transitions, shard.begin, shard.end));
+}
+
+Validation ParserLearner::validate() {
+  const AttachmentScore found = sum_of(sentence_scores(net_, data_.vocabulary, data_.validation),
+                                       &ParsingScore::without_punctuation);
+  return {100 * found.uas(), oracle_loss(net_, data_.validation_steps)};
+}
+
+void ParserLearner::test(Outcome& outcome) {
+  enter_scores(outcome, sentence_scores(net_, data_.vocabulary, data_.test));
+}
+
+Problem parser_problem(const Treebank& bank, const ParserSizes& o) {
+  const auto data = std::make_shared<const ParserData>(bank);
+  const Index per_epoch = (data->train.count() + o.batch_size - 1) / o.batch_size;
+  return {.source = bank.source,
+          .data = bank.digest(),
+          .initial_values = "U(+-1/sqrt(inputs))\nembeddings N(0, 1)",
+          .sizes = {{"embedding", o.embedding},
+                    {"hidden", o.hidden},
+                    {"dropout", o.dropout},
+                    {"batch_size", o.batch_size},
+                    {"epochs", o.epochs}},
+          .optimizer = {},
+          .steps = o.epochs * per_epoch,
+          .stretch = per_epoch,
+          .rate = o.rate,
+          .seconds = o.seconds,
+          .learner =
+              [data, o](const lab::TaskTrial& trial, Random& random) {
+                return std::make_unique<ParserLearner>(
+                    *data,
+                    ParserOptions{.embedding = o.embedding,
+                                  .hidden = o.hidden,
+                                  .norm = NormSpec(trial.setting.norm),
+                                  .dropout = o.dropout},
+                    o.batch_size, trial.trial.seed, random);
+              },
+          .baselines = {{"next_word", [data] { return ruled(*data, next_word()); }},
+                        {"previous_word", [data] { return ruled(*data, previous_word()); }},
+                        {"commonest_distance",
+                         [data] { return ruled(*data, commonest_distance(data->bank.train)); }}}};
+}
+
+Problem parser_problem(const Origin& origin, Size size) {
+  Treebank bank = treebank(origin);
+  if (size == Size::report) return parser_problem(bank);
+  for (std::vector<DependencyTree>* part : {&bank.train, &bank.validation, &bank.test})
+    part->resize(50);
+  return parser_problem(
+      bank, {.embedding = 8, .hidden = 16, .batch_size = 128, .epochs = 2, .seconds = 0.2});
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::problems

@@ -4,14 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "problems/problem.h"
 #include "support/transitions.h"
 #include "support/treebank.h"
-#include "tapegrad/cluster/cluster.h"
 #include "tapegrad/models/parser.h"
+#include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/data/sentences.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::support {
+/// Dependencies between the words of sentences: the transition-based parser of Chen and Manning
+/// 2014, as in Xu et al. 2019, section 2.2.
+namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
 /// 18 words, their tags, and the labels of the arcs to the last 12 of them.
 constexpr Index feature_count = 48;
@@ -44,11 +47,11 @@ class ParserVocabulary {
   }
   /// The number of all ids.
   Index ids() const { return first_label() + relations_.count(); }
-  TransitionClasses classes() const { return {static_cast<Index>(relations().size())}; }
+  support::TransitionClasses classes() const { return {static_cast<Index>(relations().size())}; }
 
   NumberedSentence numbered(const DependencyTree& tree) const;
   /// Writes the ids of the features of a configuration to `row`.
-  void features(const Configuration& configuration, const NumberedSentence& sentence,
+  void features(const support::Configuration& configuration, const NumberedSentence& sentence,
                 std::span<Index> row) const;
 
  private:
@@ -91,4 +94,54 @@ ParsingScore score(Cluster& cluster, const TransitionParser& net,
 /// The mean cross entropy of the oracle's transitions, in nats.
 double mean_loss(Cluster& cluster, const TransitionParser& net, const OracleExamples& examples);
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::support
+/// A treebank of Universal Dependencies, or sentences that are drawn.
+support::Treebank treebank(const Origin& origin);
+
+/// What a parser learns from.
+struct ParserData {
+  support::Treebank bank;
+  ParserVocabulary vocabulary;
+  OracleExamples train, validation_steps;
+  std::vector<NumberedSentence> validation, test;
+
+  explicit ParserData(const support::Treebank& trees);
+};
+
+class ParserLearner : public Learner {
+ public:
+  ParserLearner(const ParserData& data, const ParserOptions& options, Index batch_size,
+                std::uint64_t seed, Random& random);
+
+  const TransitionParser& parser() const { return net_; }
+  Index per_epoch() const { return batches_.per_epoch(); }
+
+  Fields net() const override { return fields(net_); }
+  Index rows(Index step) override { return std::get<1>(batches_.at(step)).size(); }
+  Tensor loss(Index step, const Shard& shard, Random& random) override;
+  Validation validate() override;
+  void test(lab::Outcome& outcome) override;
+
+ private:
+  const ParserData& data_;
+  TransitionParser net_;
+  EpochBatches<OracleExamples> batches_;
+};
+
+/// The sizes of the paper's task, half as wide as there.
+struct ParserSizes {
+  Index embedding = 50;
+  Index hidden = 256;
+  double dropout = 0.2;
+  Index batch_size = 1024;
+  Index epochs = 6;
+  double rate = 1e-3;
+  double seconds = 120;
+};
+
+/// UD-EWT. The value "test" is the UAS without punctuation in percent, "test_with_punctuation" and
+/// "test_las" are others. Items are those of sentences, each its right heads divided by the mean
+/// number of words of a sentence, so that their mean is the UAS.
+Problem parser_problem(const support::Treebank& bank, const ParserSizes& sizes = {});
+Problem parser_problem(const Origin& origin, Size size);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::problems
