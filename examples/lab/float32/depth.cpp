@@ -115,27 +115,20 @@ std::string to_string(const Spread& spread) {
   return std::isfinite(spread.mean) ? spread.to_string() : "diverges";
 }
 
-/// Returns the loss of the batch.
-double update(const TransformerLm& net, Adam& adam, const TextBatch& batch, Random& random) {
-  const Tape tape;
-  const Tensor loss = cross_entropy(net(batch.inputs, training(random)), batch.targets);
-  adam.step(grad(loss, adam.parameters()));
-  return loss.item();
-}
-
 Outcome train(const DepthFlags& flags, const Column& column, const std::string& norm,
               const Corpus& corpus, const Trial& trial, Progress& progress) {
   Random random = trial.weights(), order = trial.batches();
   const TransformerLm net(corpus.text.characters.count(), random, flags.model(column, norm));
   if (column.init == "paper") initialize_like_paper(parameters(net.stack), random);
-  Adam adam(parameters(net), {.beta2 = 0.98});
-  const Schedule rate = warmup_inverse_sqrt(column.rate, flags.warmup);
+  Training updates(
+      {.schedule = "warmup", .learning_rate = column.rate, .warmup = flags.warmup, .beta2 = 0.98},
+      {}, fields(net), flags.last_step());
   Outcome outcome;
   for (Index step = 1; step <= flags.last_step(); ++step) {
-    adam.set_learning_rate(rate(adam.steps()));
-    const double loss =
-        update(net, adam, random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order),
-               random);
+    const TextBatch batch =
+        random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order);
+    const double loss = updates.step(
+        [&] { return cross_entropy(net(batch.inputs, training(random)), batch.targets); });
     outcome.curve.push_back({step, loss / std::log(2.0)});
     if (std::find(flags.steps.begin(), flags.steps.end(), step) != flags.steps.end())
       outcome.values[validation_after(step).value] =

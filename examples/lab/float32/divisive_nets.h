@@ -54,26 +54,29 @@ inline void note_smoothing(Outcome& outcome, const Fields& net, std::string (*na
 }
 
 inline Outcome train(const Variant& variant, const Learner& learner, Index steps) {
-  Adam optimizer(parameters(learner.net), {.learning_rate = learning_rate});
+  Training updates({.schedule = "constant", .learning_rate = learning_rate}, {}, learner.net,
+                   steps);
   Outcome outcome;
   double sum = 0, counted = 0;
   for (Index step = 0; step < steps; ++step) {
-    const bool last_quarter = step >= steps * 3 / 4;
     if (step == steps * 3 / 4) note_smoothing(outcome, learner.net, earlier_name);
-    const Tape tape;
-    Tensor penalty = zeros({});
-    Index place = 0;
-    const AroundNorms seen([&](const Norm& norm, const Tensor& x, const auto& apply) {
-      if (variant.l1 > 0) penalty = penalty + centered_l1(x, norm.fields_of(x.shape()).scale);
-      if (norm.spec.learned_smoothing)
-        outcome.values[deviation_name(++place)] = stddev(detach(x)).item();
-      return apply(x);
+    double plain = 0;  // the loss without the penalty
+    updates.step([&] {
+      Tensor penalty = zeros({});
+      Index place = 0;
+      const AroundNorms seen([&](const Norm& norm, const Tensor& x, const auto& apply) {
+        if (variant.l1 > 0) penalty = penalty + centered_l1(x, norm.fields_of(x.shape()).scale);
+        if (norm.spec.learned_smoothing)
+          outcome.values[deviation_name(++place)] = stddev(detach(x)).item();
+        return apply(x);
+      });
+      const Tensor loss = learner.loss();
+      plain = loss.item();
+      return loss + variant.l1 * penalty;
     });
-    const Tensor loss = learner.loss();
-    optimizer.step(grad(loss + variant.l1 * penalty, optimizer.parameters()));
-    outcome.curve.push_back({step + 1, loss.item()});
-    if (!last_quarter) continue;
-    sum += loss.item();
+    outcome.curve.push_back({step + 1, plain});
+    if (step < steps * 3 / 4) continue;
+    sum += plain;
     ++counted;
   }
   outcome.items = learner.held_out();

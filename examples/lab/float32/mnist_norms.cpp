@@ -37,25 +37,6 @@ struct MnistNormsFlags {
   }
 };
 
-/// A network in training.
-struct Trainer {
-  Random random;
-  Layer net;
-  Adam adam;
-
-  template <class Make>
-  Trainer(const Trial& trial, const Make& make)
-      : random(trial.weights()), net(make(random)), adam(parameters(net)) {}
-
-  /// Returns the loss of the batch.
-  double step(const Batch& batch) {
-    const Tape tape;
-    const Tensor loss = cross_entropy(net(batch.images, training(random)), batch.labels);
-    adam.step(grad(loss, adam.parameters()));
-    return loss.item();
-  }
-};
-
 double mean_loss(const std::vector<CurvePoint>& curve) {
   RunningMean mean;
   for (const CurvePoint& point : curve) mean.add(point.training);
@@ -120,18 +101,21 @@ class Laboratory {
   }
 
   Outcome train_cnn(const std::string& norm, Index epochs, const Trial& trial) {
-    Trainer trainer(trial, [&](Random& random) { return make_cnn(norm, random); });
+    Random random = trial.weights();
+    const Layer net = make_cnn(norm, random);
+    Training updates({.schedule = "constant"}, {}, fields(net), epochs * epoch_steps_);
     Outcome outcome;
     Index done = 0;
     for (Index epoch = 0; epoch < epochs; ++epoch) {
       Random shuffled = trial.batches().stream(static_cast<std::uint64_t>(epoch));
       for (const Batch& batch : Batches(cnn_images_, cnn_batch, shuffled)) {
-        const double loss = trainer.step(batch);
+        const double loss = updates.step(
+            [&] { return cross_entropy(net(batch.images, training(random)), batch.labels); });
         if (epoch == 0) outcome.curve.push_back({++done, loss});
         progress_.step(++done_, loss);
       }
     }
-    outcome.items = accuracy_percents(trainer.net, sets_.test);
+    outcome.items = accuracy_percents(net, sets_.test);
     outcome.values = {{first_epoch_loss.value, mean_loss(outcome.curve)},
                       {test_accuracy.value, mean_of_items(outcome)}};
     return outcome;
