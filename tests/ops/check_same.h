@@ -1,0 +1,42 @@
+#pragma once
+
+// Functions that are the same in value and gradient.
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <functional>
+#include <optional>
+
+#include "support/golden.h"
+#include "tapegrad/core/random.h"
+#include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/reduce.h"
+
+namespace tapegrad::testing {
+
+inline constexpr double precision = sizeof(real) == 8 ? 1e-9 : 3e-4;
+
+using F = std::function<Tensor(const Tensor&)>;
+
+inline Tensor gradient(const F& f, const Tensor& x, const Tensor& g) {
+  return vjp([&](const auto& in) { return f(in[0]); }, {x}, g)[0];
+}
+
+// Values and gradients of two functions agree, fused and composite alike.
+inline void check_same(const F& f, const F& g, const Tensor& x) {
+  const Tensor seed = Random(99).normal(f(x).shape());
+  for (const bool readable : {false, true}) {
+    std::optional<Composite> composite;
+    if (readable) composite.emplace();
+    INFO((readable ? "composite" : "fused"));
+    CHECK(relative_error(f(x), g(x)) < precision);
+    const Tensor expected = gradient(g, x, seed);
+    // The gradient of few values nearly cancels: rounding is relative to what cancels.
+    const double size = std::max(norm(seed).item(), norm(expected).item());
+    CHECK(norm(gradient(f, x, seed) - expected).item() / size < precision);
+  }
+}
+
+}  // namespace tapegrad::testing
