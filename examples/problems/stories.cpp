@@ -37,7 +37,7 @@ std::vector<std::vector<std::string>> sentences_of(const std::vector<std::string
 }
 
 // A baseline of the paper's task.
-constexpr const char* question_only = "question_only";
+constexpr const char* by_question = "question_only";
 
 AttentiveReaderOptions of_system(const std::string& system, const ReaderSizes& sizes,
                                  const StorySets& sets) {
@@ -324,12 +324,12 @@ Problem reader_problem(const StorySets& all, const ReaderSizes& o) {
                 const std::string& system = trial.setting.norm;
                 return std::make_unique<ReaderLearner>(
                     *sets, *vocabulary, of_system(system, o, *sets), o.batch_size, trial.trial.seed,
-                    random, system == question_only);
+                    random, system == by_question);
               },
           .baselines = {{"any_entity", rule(&StoryBaselines::uniform)},
                         {"last_entity", rule(&StoryBaselines::last)},
                         {"most_frequent_entity", rule(&StoryBaselines::most_frequent)}},
-          .trained_baselines = {question_only}};
+          .trained_baselines = {by_question}};
 }
 
 Problem reader_problem(const Origin& origin, Size size) {
