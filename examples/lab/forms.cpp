@@ -103,7 +103,7 @@ Spread FormCell::spread() const {
 }
 
 Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes& sizes,
-                   const support::ImageSets& sets, Index seeds) {
+                   const support::ImageSets& sets, const ComparisonFlags& seeds) {
   Outcome cell;
   const RateSearch search = search_rates(first_rate(setting), sizes.most_rates, [&](double rate) {
     return train_once(form, setting, sizes, sets, rate, choosing_seed, false)
@@ -111,10 +111,12 @@ Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes
   });
   for (const auto& [rate, error] : search.errors)
     cell.values[fmt::format("{}{:.6g}", before_rate, rate)] = error;
-  for (Index next = 1; next <= seeds; ++next)
-    cell.traces["test"].emplace_back(next, train_once(form, setting, sizes, sets, search.best(),
-                                                      static_cast<std::uint64_t>(next), true)
-                                               .values.at("test"));
+  for (Index i = 0; i < seeds.seeds; ++i) {
+    const std::uint64_t seed = seeds.seed + static_cast<std::uint64_t>(i);
+    cell.traces["test"].emplace_back(
+        static_cast<Index>(seed),
+        train_once(form, setting, sizes, sets, search.best(), seed, true).values.at("test"));
+  }
   cell.values["test_images"] = static_cast<double>(sets.test.count());
   return cell;
 }

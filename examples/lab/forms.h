@@ -59,10 +59,10 @@ struct FormCell {
   bool has_learned() const { return spread().mean < 50; }
 };
 
-/// Chooses a rate on the validation set with `choosing_seed`, then trains with seeds 1 to `seeds`.
+/// Chooses a rate on the validation set with `choosing_seed`, then trains with each of the seeds.
 /// The last state of each of those is tested.
 Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes& sizes,
-                   const support::ImageSets& sets, Index seeds);
+                   const support::ImageSets& sets, const ComparisonFlags& seeds);
 /// What `train_form` has returned, now or in a file. Throws DataError if parts are missing.
 FormCell form_cell(const Outcome& outcome);
 

@@ -19,7 +19,8 @@ def records(runs):
     for path in runs.rglob("*.json"):
         name = path.relative_to(runs)
         found[name], written[name] = json.loads(path.read_text()), path.stat().st_mtime_ns
-        found[name].pop("seconds")
+        for part in "seconds", "provenance":  # of the machine, and how many threads it gave
+            found[name].pop(part)
     return found, written
 
 

@@ -37,11 +37,12 @@ class Division(unittest.TestCase):
         return result.stdout, trained
 
     def records(self, runs):
-        """The finished trainings by name, without their times."""
+        """The finished trainings by name, without their times and machines."""
         found = {}
         for path in runs.rglob("seed_*.json"):
             record = json.loads(path.read_text())
-            record.pop("seconds")
+            for part in "seconds", "provenance":
+                record.pop(part)
             found[f"{path.parent.name} {path.stem.removeprefix('seed_')}"] = record
         return found
 

@@ -122,13 +122,15 @@ TEST_CASE("a form is trained, and its cell read from what is kept", "[lab][forms
   sets.test = support::first_images(sets.test, 60);
   const FormSizes sizes{.width = 8, .batch_size = 16, .steps = 4, .most_rates = 3};
   const Form& form = sixteen_forms().front();
-  const Outcome outcome = train_form(form, {"adam", "he", 1}, sizes, sets, 2);
+  const Outcome outcome = train_form(form, {"adam", "he", 1}, sizes, sets, {.seeds = 2});
   const FormCell found = form_cell(outcome);
   CHECK(found.search.errors.size() == 3);
   CHECK(found.errors.size() == 2);
   CHECK(found.images == 60);
-  CHECK(form_cell(train_form(form, {"adam", "he", 1}, sizes, sets, 2)).errors == found.errors);
-  CHECK_FALSE(form_cell(train_form(form, {"adam", "uniform", 1}, sizes, sets, 2)).errors ==
-              found.errors);
+  CHECK(form_cell(train_form(form, {"adam", "he", 1}, sizes, sets, {.seeds = 2})).errors ==
+        found.errors);
+  CHECK_FALSE(
+      form_cell(train_form(form, {"adam", "uniform", 1}, sizes, sets, {.seeds = 2})).errors ==
+      found.errors);
   CHECK_THROWS_AS(form_cell({}), DataError);
 }

@@ -20,8 +20,7 @@ struct FormFlags {
   std::string size = "smoke", data;
   std::vector<std::string> optimizers{"adam", "momentum"}, initials{"uniform", "he"};
   std::vector<Index> layers{2, 6, 12, 24};
-  Index seeds = 5;
-  int threads = tapegrad::threads();
+  ComparisonFlags comparison{.seeds = 5};
   bool from_ledger = false, quiet = false;
 
   void add_to(Flags& flags) {
@@ -34,10 +33,7 @@ struct FormFlags {
     flags.setting("--initials", initials, "Initial weights: U(+-1/sqrt(inputs)) or N(0, 2/inputs)")
         ->check(CLI::IsMember({"uniform", "he"}));
     flags.setting("--layers", layers, "Hidden layers of the perceptrons")->check(between(1, 1000));
-    flags.setting("--seeds", seeds, "Runs of each form at its learning rate")
-        ->check(between(1, 1000));
-    flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-        ->check(between(1, 1024));
+    comparison.add_to(flags, 1);
     flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
         ->envname("TAPEGRAD_MNIST");
     flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
@@ -47,6 +43,10 @@ struct FormFlags {
   void check(const Flags& given) const {
     if (from_ledger && !given.given("--runs"))
       throw CLI::ValidationError("--from-ledger", "needs --runs");
+    const auto& [seeds, seed, threads] = comparison;
+    if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
+      throw CLI::ValidationError(
+          "--seed", fmt::format("{} is the seed by which rates are chosen", choosing_seed));
   }
 
   FormSizes sizes() const {
@@ -64,7 +64,8 @@ struct FormFlags {
 };
 
 ImageSets make_sets(const FormFlags& flags) {
-  ImageSets sets = flags.data.empty() ? draw_image_sets(1) : read_image_sets(flags.data);
+  ImageSets sets =
+      flags.data.empty() ? draw_image_sets(flags.comparison.seed) : read_image_sets(flags.data);
   expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                     "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
   if (flags.size == "report") return sets;
@@ -89,8 +90,9 @@ FormColumn train_column(const FormSetting& setting, const FormFlags& flags, cons
           {"batch_size", sizes.batch_size},
           {"steps", sizes.steps},
           {"most_rates", sizes.most_rates},
-          {"seeds", flags.seeds}},
-         [&](const Trial&) { return train_form(form, setting, sizes, sets, flags.seeds); }});
+          {"seed", flags.comparison.seed},
+          {"seeds", flags.comparison.seeds}},
+         [&](const Trial&) { return train_form(form, setting, sizes, sets, flags.comparison); }});
   FormColumn column{setting};
   for (const Results& results : comparison.train(systems, [&](const Results& trained) {
          const FormCell cell = form_cell(trained.trainings.front());
@@ -184,7 +186,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     given.check(flags);
-    set_threads(given.threads);
+    set_threads(given.comparison.threads);
     Cluster cluster;
     report.begin(self.name, "Sixteen forms of layer normalization", command_line(argc, argv),
                  cluster.is_first());
@@ -197,7 +199,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
         "rates a factor 3 apart, until the best has a worse one on both sides or {} have been "
         "tried; then {} seeds are trained at that rate.",
         sizes.width, sizes.steps, sizes.batch_size, given.from_ledger ? "" : " of " + sets.source,
-        sizes.most_rates, given.seeds));
+        sizes.most_rates, given.comparison.seeds));
     measure_forms(report, {});
     const std::vector<FormColumn> columns = make_columns(given, sets, cluster, ledger);
     grids(report, given, columns);
