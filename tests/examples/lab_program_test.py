@@ -68,6 +68,8 @@ class Program(unittest.TestCase):
     def test_a_seed_that_chooses_settings_cannot_be_a_result(self):
         for flags in ("--seed", "99"), ("--seed", "97"):  # the second, of a task with five seeds
             self.assertIn("101 is the seed by which settings are chosen", run("xu2019", *flags, code=2).stderr)
+        for seed in "97", "101":  # of five
+            self.assertIn("101 is the seed by which rates are chosen", run("forms", "--seed", seed, code=2).stderr)
 
     def test_tasks_beside_the_tables_of_xu2019(self):
         with tempfile.TemporaryDirectory() as runs:
