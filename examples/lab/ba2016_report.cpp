@@ -20,7 +20,7 @@ std::string reached(const MatrixColumn& column, const std::string& system) {
   const PaperTask& task = column.task;
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return "not run";
-  const auto& [setting, results, missing, tried] = found->second;
+  const auto& [setting, results, missing, tried, interior] = found->second;
   const std::size_t trained = results.trainings.size();
   if (!missing.empty()) return fmt::format("{} of {} seeds", trained, trained + missing.size());
   return measured(task.metric, results, task.decimals) +

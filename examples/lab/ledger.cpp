@@ -275,6 +275,10 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
   return record.outcome;
 }
 
+FileLock Ledger::claim(const std::string& system, std::uint64_t seed) const {
+  return FileLock(path(system, seed) + ".lock");
+}
+
 Records Ledger::records() const {
   Records all;
   if (runs_.empty()) return all;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lab/file_lock.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/json.h"
 
@@ -98,6 +99,10 @@ class Ledger {
   /// be written, is damaged, or has another configuration or other data.
   Outcome outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
                   const std::function<Outcome()>& train) const;
+
+  /// Takes a training on: while one process holds it, others are not given it. Needs --runs.
+  /// Throws DataError if the folder of the training cannot be written.
+  FileLock claim(const std::string& system, std::uint64_t seed) const;
 
   /// All trainings of this experiment that have been kept. Throws DataError for a file that is
   /// damaged or has other data; if `begin` named none, other data than the first file.

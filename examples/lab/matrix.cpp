@@ -2,20 +2,35 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cmath>
+
+#include "tapegrad/core/error.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// Whether the name is that of a setting of this system: "ada:c=2@0.003" of "ada".
-bool is_setting_of(const std::string& system, const std::string& name) {
-  return name.find('@') != std::string::npos && name.substr(0, name.find_first_of(":@")) == system;
+// The setting with this name; nothing for the name of a baseline.
+std::optional<NormSetting> setting_named(std::string_view name) {
+  const std::size_t at = name.rfind('@');
+  if (at == std::string_view::npos) return {};
+  double rate = 0;
+  std::from_chars(name.data() + at + 1, name.data() + name.size(), rate);
+  return NormSetting{std::string(name.substr(0, at)), rate};
 }
 
-MatrixCell make_cell(const PaperTask& task, const std::string& system, const Records& records,
+// Of a validation: the less, the better.
+double error_of(const Metric& metric, const Outcome& outcome) {
+  return outcome.diverged() ? INFINITY : metric.advantage(0, metric.of(outcome));
+}
+
+MatrixCell make_cell(const std::string& system, const SettingSearch& search, const Records& records,
                      std::uint64_t first, Index count) {
-  MatrixCell cell{
-      .setting = best_setting(task, system, records), .results = {system}, .missing = {}};
-  for (const auto& [name, by_seed] : records)
-    cell.tried += is_setting_of(system, name) && by_seed.contains(choosing_seed) ? 1U : 0U;
+  MatrixCell cell{.setting = search.best().name(),
+                  .results = {system},
+                  .missing = {},
+                  .tried = search.tried(),
+                  .is_interior = search.is_interior()};
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
     const auto& trained = records.at(cell.setting);
     if (const auto found = trained.find(seed); found != trained.end())
@@ -37,26 +52,70 @@ std::string stated(const Json& configuration, const char* name) {
 
 std::string NormSetting::name() const { return fmt::format("{}@{:.3g}", norm, rate); }
 
-std::string NormSetting::system() const { return norm.substr(0, norm.find(':')); }
+NormSetting NormSetting::rounded(const std::string& norm, double rate) {
+  return *setting_named(NormSetting{norm, rate}.name());
+}
+
+SettingSearch::SettingSearch(const std::string& system) {
+  if (system != "ada")
+    rates[system];
+  else
+    for (const char* norm : {"ada:c=0.5", "ada:c=1", "ada:c=2"}) rates[norm];
+}
+
+SettingSearch::SettingSearch(const PaperTask& task, const std::string& system,
+                             const Records& records)
+    : SettingSearch(system) {
+  for (const auto& [name, by_seed] : records) {
+    const std::optional<NormSetting> setting = setting_named(name);
+    const auto tried = by_seed.find(choosing_seed);
+    if (!setting || tried == by_seed.end()) continue;
+    if (const auto norm = rates.find(setting->norm); norm != rates.end())
+      norm->second.add(setting->rate, error_of(task.validation(), tried->second.outcome));
+  }
+}
+
+std::size_t SettingSearch::tried() const {
+  std::size_t count = 0;
+  for (const auto& [norm, search] : rates) count += search.errors.size();
+  return count;
+}
+
+NormSetting SettingSearch::best() const {
+  std::optional<NormSetting> best;
+  double least = INFINITY;
+  for (const auto& [norm, search] : rates) {
+    if (search.errors.empty()) continue;
+    const NormSetting own{norm, search.best()};
+    const double error = search.errors.at(own.rate);
+    if (best && !(error < least)) continue;
+    best = own;
+    least = error;
+  }
+  expect<ArgumentError>(best.has_value(), "best: no setting of {} has been tried",
+                        rates.begin()->first);
+  return *best;
+}
+
+bool SettingSearch::is_interior() const { return rates.at(best().norm).is_interior(); }
+
+std::vector<NormSetting> SettingSearch::next(double first, std::size_t most) const {
+  std::vector<NormSetting> settings;
+  for (const auto& [norm, search] : rates)
+    for (const double rate : {first, 3 * first}) {
+      const NormSetting setting = NormSetting::rounded(norm, rate);
+      if (!search.errors.contains(setting.rate)) settings.push_back(setting);
+    }
+  if (!settings.empty()) return settings;
+  const std::string norm = best().norm;
+  if (const auto rate = rates.at(norm).next({}, most))
+    settings.push_back(NormSetting::rounded(norm, *rate));
+  return settings;
+}
 
 const Results* MatrixColumn::of(const std::string& system) const {
   const auto found = cells.find(system);
   return found != cells.end() && found->second.missing.empty() ? &found->second.results : nullptr;
-}
-
-std::string best_setting(const PaperTask& task, const std::string& system, const Records& records) {
-  const Metric metric = task.validation();
-  std::string best;
-  double value = metric.worst;
-  for (const auto& [name, by_seed] : records) {
-    const auto tried = by_seed.find(choosing_seed);
-    if (!is_setting_of(system, name) || tried == by_seed.end()) continue;
-    const double found = metric.of(tried->second.outcome);
-    if (!best.empty() && !(metric.advantage(found, value) > 0)) continue;
-    best = name;
-    value = found;
-  }
-  return best;
 }
 
 MatrixColumn make_column(const PaperTask& task, const Records& records, std::uint64_t first,
@@ -73,9 +132,9 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
     column.optimizer = stated(any.configuration, "optimizer");
     column.initial = stated(any.configuration, "initial values");
   }
-  for (const std::string& system : task.systems)
-    if (!best_setting(task, system, records).empty())
-      column.cells.emplace(system, make_cell(task, system, records, first, task.seeds(count)));
+  for (const std::string& system : task.all_systems())
+    if (const SettingSearch search(task, system, records); search.tried() > 0)
+      column.cells.emplace(system, make_cell(system, search, records, first, task.seeds(count)));
   if (const auto bar = column.baselines.find(task.bar); bar != column.baselines.end())
     column.task.metric.baseline = bar->second;
   return column;

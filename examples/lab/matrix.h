@@ -8,6 +8,7 @@
 
 #include "lab/ledger.h"
 #include "lab/paper.h"
+#include "lab/rate_search.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
@@ -16,10 +17,10 @@ struct NormSetting {
   std::string norm;  ///< for `NormSpec`: "ada:c=2"; or a system that the task knows
   double rate;
 
+  /// With the rate as the name has it, to three digits.
+  static NormSetting rounded(const std::string& norm, double rate);
   /// "ada:c=2@0.003": its folder in the ledger
   std::string name() const;
-  /// The system of the paper: "ada".
-  std::string system() const;
 };
 
 /// The seed with which settings are tried.
@@ -33,12 +34,34 @@ struct TaskTrial {
   std::function<void(Index step, double loss)> seen = {};  ///< called after each step
 };
 
+/// What a system has tried to find its best setting: learning rates of each of its norms. AdaNorm
+/// has three, with c of 0.5, 1 and 2; every other system is a norm itself.
+struct SettingSearch {
+  std::map<std::string, RateSearch> rates;  ///< by norm
+
+  /// Of a system of which nothing has been tried.
+  explicit SettingSearch(const std::string& system);
+  /// What records have, by the validation of `choosing_seed`.
+  SettingSearch(const PaperTask& task, const std::string& system, const Records& records);
+
+  std::size_t tried() const;
+  /// The setting of the least validation error. Throws ArgumentError if none has been tried.
+  NormSetting best() const;
+  /// Whether both a smaller and a greater rate are worse for the norm of the best setting.
+  bool is_interior() const;
+  /// The settings to try next: those of the rate `first` and its triple that have not been tried,
+  /// then, one at a time, rates further out for the best norm, until the best is interior or `most`
+  /// have been tried. None when the search is done.
+  std::vector<NormSetting> next(double first, std::size_t most) const;
+};
+
 /// The trainings of a system on a task, with the setting whose validation was the best.
 struct MatrixCell {
   std::string setting;
   Results results;                     ///< of the seeds that have been trained
   std::vector<std::uint64_t> missing;  ///< the other seeds
   std::size_t tried = 0;               ///< settings
+  bool is_interior = false;            ///< see `SettingSearch`
 };
 
 /// A task, and what the ledger has of it.
@@ -64,9 +87,5 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
 
 /// What the ledger has of all tasks of a paper. Throws what `Ledger::records` throws.
 Matrix read_matrix(const Paper& paper, Ledger& ledger, std::uint64_t first, Index count);
-
-/// Of these settings, as named in the records of one system, the one with the best validation; ""
-/// if none was tried.
-std::string best_setting(const PaperTask& task, const std::string& system, const Records& records);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

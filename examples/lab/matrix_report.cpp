@@ -50,7 +50,7 @@ std::string system_cell(const MatrixColumn& column, const std::string& system) {
   const std::string below = published(task, system);
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return nothing(column, below);
-  const auto& [setting, results, missing, tried] = found->second;
+  const auto& [setting, results, missing, tried, interior] = found->second;
   const std::size_t trained = results.trainings.size();
   if (!missing.empty())
     return fmt::format("{} of {} seeds\n{}", trained, trained + missing.size(), below);

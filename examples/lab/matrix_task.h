@@ -18,7 +18,7 @@ struct MatrixTask {
   /// All that trainings depend on but norm, rate and seed; "optimizer" and "initial values" are
   /// words for people.
   Json configuration;
-  double rate;     ///< the least learning rate to try; the other is three times as large
+  double rate;     ///< the first learning rate to try, see `SettingSearch`
   Index steps;     ///< of a training
   double seconds;  ///< that a training takes, about, before the first one has been timed
   /// Returns the values "validation" and, if tested, "test", with items if the task's metric is
@@ -30,10 +30,5 @@ struct MatrixTask {
 
 /// A problem, so that the systems of a task of a paper can be trained on it.
 MatrixTask task_of(const PaperTask& task, const problems::Problem& problem);
-
-/// The settings that these systems try, or all systems of the task if none are named: AdaNorm with
-/// c of 0.5, 1 and 2, each system with both learning rates.
-std::vector<NormSetting> settings_to_try(const MatrixTask& task,
-                                         const std::vector<std::string>& systems);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,6 +1,8 @@
 #include "lab/matrix_training.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/progress.h"
@@ -20,17 +22,16 @@ Json configuration_of(const MatrixTask& task, const NormSetting& setting) {
 MatrixTraining::MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options)
     : cluster_(cluster), ledger_(ledger), options_(options) {}
 
+void MatrixTraining::begin(const Paper& paper, const MatrixTask& task) {
+  ledger_.begin(fmt::format("{}/{}", paper.name, task.name), task.data);
+}
+
 Matrix MatrixTraining::train(const Paper& paper, const std::vector<MatrixTask>& tasks) {
-  const auto begin = [&](const MatrixTask& task) {
-    ledger_.begin(fmt::format("{}/{}", paper.name, task.name), task.data);
-  };
-  for (const MatrixTask& task : tasks) {
-    begin(task);
-    left_.expect(task.name, lacking(paper.task(task.name), task), task.seconds);
-  }
+  for (const MatrixTask& task : tasks)
+    left_.expect(task.name, std::ssize(missing(paper, task)) / cluster_.size(), task.seconds);
   std::map<std::string, Records> trained;
   for (const MatrixTask& task : tasks) {
-    begin(task);
+    begin(paper, task);
     trained[task.name] = train_column(paper.task(task.name), task);
   }
   Matrix matrix;
@@ -41,16 +42,22 @@ Matrix MatrixTraining::train(const Paper& paper, const std::vector<MatrixTask>& 
 }
 
 Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask& task) {
-  std::vector<System> tried, baselines, chosen;
-  const std::vector<NormSetting> settings = settings_to_try(task, options_.systems);
-  for (const NormSetting& setting : settings) tried.push_back(system_of(task, setting, false));
   ComparisonFlags once = options_.comparison;
   once.seeds = 1;
   once.seed = choosing_seed;
-  Records records = train_systems(task, once, tried);
-  for (const NormSetting& setting : settings)
-    if (best_setting(of_paper, setting.system(), records) == setting.name())
-      chosen.push_back(system_of(task, setting, true));
+  Records records;
+  for (;;) {
+    std::vector<System> next;
+    for (const std::string& system : systems_of(task))
+      for (const NormSetting& setting :
+           SettingSearch(of_paper, system, records).next(task.rate, options_.most_rates))
+        next.push_back(system_of(task, setting, false));
+    if (next.empty()) break;
+    records.merge(train_systems(task, once, next));
+  }
+  std::vector<System> chosen, baselines;
+  for (const std::string& system : systems_of(task))
+    chosen.push_back(system_of(task, SettingSearch(of_paper, system, records).best(), true));
   for (auto& [name, by_seed] : train_systems(task, flags_of(of_paper), chosen))
     records[name].merge(by_seed);
   for (const auto& baseline : task.baselines)
@@ -59,6 +66,56 @@ Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask
   once.seed = 1;
   records.merge(train_systems(task, once, baselines));
   return records;
+}
+
+std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const MatrixTask& task) {
+  begin(paper, task);
+  const PaperTask& of_paper = paper.task(task.name);
+  const ComparisonFlags flags = flags_of(of_paper);
+  const Records records = ledger_.records();
+  std::vector<MissingTraining> all;
+  for (const std::string& system : systems_of(task)) {
+    const SettingSearch search(of_paper, system, records);
+    std::vector<MissingTraining> own;
+    for (const NormSetting& setting : search.next(task.rate, options_.most_rates))
+      own.push_back({&task, setting, choosing_seed, false, search.tried()});
+    if (own.empty()) {
+      const NormSetting best = search.best();
+      const auto& trained = records.at(best.name());
+      for (Index i = 0; i < flags.seeds; ++i)
+        if (const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
+            !trained.contains(seed))
+          own.push_back({&task, best, seed, true, search.tried() + trained.size()});
+    }
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
+void MatrixTraining::train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks) {
+  for (;;) {
+    std::vector<MissingTraining> all;
+    for (const MatrixTask& task : tasks) {
+      const std::vector<MissingTraining> own = missing(paper, task);
+      left_.expect(task.name, std::ssize(own), task.seconds);
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    if (all.empty()) return;
+    std::ranges::stable_sort(all, {}, &MissingTraining::finished);
+    bool trained = false;
+    for (const auto& [task, setting, seed, tested, finished] : all) {
+      begin(paper, *task);
+      const FileLock claim = ledger_.claim(setting.name(), seed);
+      if (!claim.is_held() || ledger_.has(setting.name(), seed)) continue;
+      const System system = system_of(*task, setting, tested);
+      ledger_.outcome(system.name, seed, system.configuration,
+                      [&, seed = seed] { return system.train({seed}); });
+      trained = true;
+      break;
+    }
+    // Others are at all of it; what they find decides what is next.
+    if (!trained) std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
 }
 
 Records MatrixTraining::train_systems(const MatrixTask& task, const ComparisonFlags& flags,
@@ -94,26 +151,18 @@ Outcome MatrixTraining::train_one(const MatrixTask& task, const TaskTrial& trial
   return outcome;
 }
 
+std::vector<std::string> MatrixTraining::systems_of(const MatrixTask& task) const {
+  std::vector<std::string> systems;
+  std::ranges::copy_if(task.systems, std::back_inserter(systems), [&](const std::string& system) {
+    return options_.systems.empty() || std::ranges::count(options_.systems, system) > 0;
+  });
+  return systems;
+}
+
 ComparisonFlags MatrixTraining::flags_of(const PaperTask& of_paper) const {
   ComparisonFlags flags = options_.comparison;
   flags.seeds = of_paper.seeds(flags.seeds);
   return flags;
-}
-
-Index MatrixTraining::lacking(const PaperTask& of_paper, const MatrixTask& task) const {
-  const std::vector<NormSetting> settings = settings_to_try(task, options_.systems);
-  const ComparisonFlags flags = flags_of(of_paper);
-  Index count = 0, systems = 0, seeds = 0;
-  std::string last;
-  for (const NormSetting& setting : settings) {
-    count += ledger_.has(setting.name(), choosing_seed) ? 0 : 1;
-    systems += setting.system() != last ? 1 : 0;
-    last = setting.system();
-    for (Index i = 0; i < flags.seeds; ++i)
-      seeds += ledger_.has(setting.name(), flags.seed + static_cast<std::uint64_t>(i)) ? 1 : 0;
-  }
-  count += systems * flags.seeds - seeds;
-  return (count + cluster_.size() - 1) / cluster_.size();
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

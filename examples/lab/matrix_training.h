@@ -5,32 +5,52 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
+/// A training that the ledger lacks.
+struct MissingTraining {
+  const MatrixTask* task;
+  NormSetting setting;
+  std::uint64_t seed;
+  bool tested;           ///< whether the setting has been chosen, so that the test set is scored
+  std::size_t finished;  ///< how many trainings the ledger has of its system
+};
+
 /// Trains what the ledger lacks of the tasks of a paper.
 class MatrixTraining {
  public:
   struct Options {
     std::vector<std::string> systems = {};  ///< to train; empty: all of each task
     ComparisonFlags comparison;
+    std::size_t most_rates = 2;  ///< see `SettingSearch`
     bool quiet = false;
   };
   /// The ledger begins anew for each task. All must outlive this.
   MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options);
 
-  /// The columns of the tasks: the settings of all systems are tried, then the best of each is
-  /// trained with every seed, and the baselines are computed. After each training a line on
-  /// standard error says how long the others will take. Throws what `Comparison::train` throws.
+  /// The columns of the tasks: all systems try settings, then the best of each is trained with
+  /// every seed, and the baselines are computed. After each training a line on standard error says
+  /// how long the others will take. Throws what `Comparison::train` throws.
   ///   tasks: some of the paper's
   Matrix train(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
+  /// Trains what is missing, one training at a time, those of the least finished system first, and
+  /// leaves out what another process is at. Ends when nothing is missing. Throws what
+  /// `Ledger::claim` and `Ledger::outcome` throw. The ledger needs --runs.
+  void train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks);
+
+  /// What the ledger lacks and can be trained now: the rates that a system tries next, or the seeds
+  /// of its best setting. Systems in the order of the task.
+  std::vector<MissingTraining> missing(const Paper& paper, const MatrixTask& task);
+
  private:
+  void begin(const Paper& paper, const MatrixTask& task);
   Records train_column(const PaperTask& of_paper, const MatrixTask& task);
   /// The records of these systems, trained or from the ledger.
   Records train_systems(const MatrixTask& task, const ComparisonFlags& flags,
                         const std::vector<System>& systems);
   System system_of(const MatrixTask& task, const NormSetting& setting, bool tested);
   Outcome train_one(const MatrixTask& task, const TaskTrial& trial);
-  /// How many trainings of a task the ledger lacks.
-  Index lacking(const PaperTask& of_paper, const MatrixTask& task) const;
+  /// The systems of the task that are to be trained.
+  std::vector<std::string> systems_of(const MatrixTask& task) const;
   /// The flags with as many seeds as the task has.
   ComparisonFlags flags_of(const PaperTask& of_paper) const;
 

@@ -12,6 +12,12 @@ Metric PaperTask::validation() const {
       .value = "validation", .higher_is_better = metric.higher_is_better, .worst = metric.worst};
 }
 
+std::vector<std::string> PaperTask::all_systems() const {
+  std::vector<std::string> all = systems;
+  all.insert(all.end(), forms.begin(), forms.end());
+  return all;
+}
+
 double PaperTask::published_of(const std::string& system) const {
   const auto found = std::find(systems.begin(), systems.end(), system);
   return published.at(static_cast<std::size_t>(found - systems.begin()));

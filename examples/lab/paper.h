@@ -39,6 +39,7 @@ struct PaperTask {
   std::vector<double> published = {};  ///< of each system, if of all; infinite: it diverged
   std::vector<std::string> systems = paper_norms;
   std::vector<std::string> trained = {};  ///< those of them that are trained here; empty: all
+  std::vector<std::string> forms = {};    ///< norms that are trained beside them, see docs/forms.md
   std::string bar = {};         ///< the baseline that a system must beat to have learned the task
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss
   std::string absent = {};      ///< why there are no data
@@ -46,6 +47,8 @@ struct PaperTask {
   std::vector<OtherTest> other_tests = {};
   Index fewest_seeds = 1;  ///< with which each system is trained, even if fewer are asked for
 
+  /// Those of the paper, and the forms.
+  std::vector<std::string> all_systems() const;
   /// With how many seeds each system is trained if `asked` are asked for.
   Index seeds(Index asked) const { return std::max(asked, fewest_seeds); }
   /// The metric of the validation, by which settings are chosen.

@@ -35,7 +35,9 @@ Matrix PaperFlags::matrix(const Paper& paper, Cluster& cluster, Ledger& ledger,
                           const std::vector<MatrixTask>& tasks) const {
   if (from_ledger)
     return read_matrix(paper, ledger, training.comparison.seed, training.comparison.seeds);
-  return MatrixTraining(cluster, ledger, training).train(paper, tasks);
+  MatrixTraining::Options options = training;
+  options.most_rates = most_rates();
+  return MatrixTraining(cluster, ledger, options).train(paper, tasks);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -7,6 +7,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
+/// How many rates a norm may try at the size of reports, see `SettingSearch`.
+inline constexpr std::size_t rates_of_reports = 7;
+
 /// The flags of experiments that repeat what a paper measured.
 struct PaperFlags {
   std::string size = "smoke", only, data;
@@ -22,6 +25,7 @@ struct PaperFlags {
     return size == "smoke" ? problems::Size::smoke : problems::Size::report;
   }
   problems::Origin origin() const { return {data, training.comparison.seed}; }
+  std::size_t most_rates() const { return size == "smoke" ? 2 : rates_of_reports; }
   /// The number of the table or figure to show; 0: all.
   int number() const { return only.empty() ? 0 : only.back() - '0'; }
 

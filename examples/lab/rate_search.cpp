@@ -15,18 +15,23 @@ bool RateSearch::is_interior() const {
   return best() != errors.begin()->first && best() != errors.rbegin()->first;
 }
 
+void RateSearch::add(double rate, double error) {
+  errors[rate] = std::isnan(error) ? INFINITY : error;
+}
+
+std::optional<double> RateSearch::next(const std::vector<double>& first, std::size_t most) const {
+  for (const double rate : first)
+    if (!errors.contains(rate)) return rate;
+  if (is_interior() || errors.size() >= most) return {};
+  const double least = errors.begin()->first, greatest = errors.rbegin()->first;
+  return best() == least ? least / 3 : 3 * greatest;
+}
+
 RateSearch search_rates(double first, std::size_t most,
                         const std::function<double(double rate)>& error) {
   RateSearch search;
-  const auto attempt = [&](double rate) {
-    const double found = error(rate);
-    search.errors[rate] = std::isnan(found) ? INFINITY : found;
-  };
-  for (const double rate : {first / 3, first, 3 * first}) attempt(rate);
-  while (!search.is_interior() && search.errors.size() < most) {
-    const double least = search.errors.begin()->first, greatest = search.errors.rbegin()->first;
-    attempt(search.best() == least ? least / 3 : 3 * greatest);
-  }
+  while (const auto rate = search.next({first / 3, first, 3 * first}, most))
+    search.add(*rate, error(*rate));
   return search;
 }
 

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <map>
+#include <optional>
+#include <vector>
 
 #include "tapegrad/core/real.h"
 
@@ -15,10 +17,15 @@ struct RateSearch {
   double best() const;
   /// Whether a smaller and a greater rate are both worse. If not, the best may lie further out.
   bool is_interior() const;
+  /// Enters the error of a rate; a NaN counts as infinity.
+  void add(double rate, double error);
+  /// The rate to try next: of `first` the first one that has not been tried, then one further out
+  /// at the side where the best stands. None if it is interior or `most` have been tried.
+  std::optional<double> next(const std::vector<double>& first, std::size_t most) const;
 };
 
 /// Tries a third of the rate `first`, itself and its triple, then further ones at the side where
-/// the best stands, until it is interior or `most` have been tried. A NaN counts as infinity.
+/// the best stands, until it is interior or `most` have been tried.
 ///   error: the validation error of a run with a rate
 RateSearch search_rates(double first, std::size_t most,
                         const std::function<double(double rate)>& error);

@@ -5,22 +5,16 @@
 #include "lab/ba2016_claims.h"
 #include "lab/ba2016_report.h"
 #include "lab/digit_claims.h"
+#include "lab/float32/papers.h"
 #include "lab/float32/subjects.h"
 #include "lab/matrix_tables.h"
 #include "lab/paper_ba2016.h"
 #include "lab/paper_flags.h"
 #include "lab/registry.h"
-#include "problems/captions.h"
-#include "problems/digits.h"
-#include "problems/draw.h"
-#include "problems/handwriting.h"
-#include "problems/skip_thoughts.h"
-#include "problems/stories.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
-using namespace tapegrad::problems;
 
 namespace {
 
@@ -31,35 +25,24 @@ struct BaFlags : PaperFlags {
   }
 };
 
-Problem make_problem(const std::string& name, const Origin& origin, Size size) {
-  if (name == "retrieval") return retrieval_problem(origin, size);
-  if (name == "reader") return reader_problem(origin, size);
-  if (name == "skip_thoughts") return skip_thoughts_problem(origin, size);
-  if (name == "draw") return draw_problem(origin, size);
-  if (name == "mnist_128") return perceptron_problem(128, origin, size);
-  if (name == "mnist_4") return perceptron_problem(4, origin, size);
-  return handwriting_problem(name, origin, size);
-}
-
-MatrixTask make_task(const std::string& name, const BaFlags& flags) {
-  return task_of(ba2016().task(name), make_problem(name, flags.origin(), flags.problem_size()));
-}
-
 /// Those of the figure that was chosen, or of all figures.
-std::vector<MatrixTask> make_tasks(const BaFlags& flags) {
-  std::vector<MatrixTask> tasks;
+std::vector<std::string> tasks_of(const BaFlags& flags) {
+  std::vector<std::string> names;
   for (const FigureOfPaper& figure : ba2016_figures)
     if (flags.number() == 0 || flags.number() == figure.number)
-      for (const std::string& name : figure.tasks) tasks.push_back(make_task(name, flags));
-  return tasks;
+      names.insert(names.end(), figure.tasks.begin(), figure.tasks.end());
+  return names;
 }
 
 void introduce(Report& report, const BaFlags& flags, const std::vector<MatrixTask>& tasks) {
   report.paragraph(fmt::format(
       "Systems of one seed start from the same weights and see the same batches. Each system tries "
-      "two learning rates with seed {}; the one with the best validation is trained with {} seeds. "
-      "The state with the best validation is tested, once.",
-      choosing_seed, flags.training.comparison.seeds));
+      "learning rates a factor 3 apart with seed {}, until the best has a worse one on both sides "
+      "or "
+      "{} have been tried; the best is trained with {} seeds. The state with the best validation "
+      "is "
+      "tested, once.",
+      choosing_seed, flags.most_rates(), flags.training.comparison.seeds));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
@@ -91,7 +74,9 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "The experiments of Ba et al. 2016", command_line(argc, argv),
                  cluster.is_first());
     const std::vector<MatrixTask> tasks =
-        given.from_ledger ? std::vector<MatrixTask>() : make_tasks(given);
+        given.from_ledger
+            ? std::vector<MatrixTask>()
+            : make_tasks(ba2016(), tasks_of(given), given.origin(), given.problem_size());
     const Matrix matrix = given.matrix(ba2016(), cluster, ledger, tasks);
     introduce(report, given, tasks);
     report_ba2016(report, matrix, given.number(), given.from_ledger);
@@ -108,7 +93,8 @@ const registry::Entry entry({"ba2016", "Repeats the experiments of Ba et al. 201
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_ba2016(Report& report, const TrainingsOfBa& subject) {
-  std::vector<MatrixTask> tasks{make_task("retrieval", {}), make_task("draw", {})};
+  std::vector<MatrixTask> tasks =
+      make_tasks(ba2016(), {"retrieval", "draw"}, {}, problems::Size::smoke);
   for (MatrixTask& task : tasks)
     task.train = [name = task.name, train = task.train, &subject](const TaskTrial& trial) {
       Outcome outcome = train(trial);

@@ -1,21 +1,16 @@
 // What Xu et al. 2019 measured: seven systems of normalization on eight tasks, with tables 1 to 4
 // and figures 1 to 3 made from the ledger alone.
 
+#include "lab/float32/papers.h"
 #include "lab/float32/subjects.h"
 #include "lab/matrix_report.h"
 #include "lab/paper_flags.h"
 #include "lab/paper_xu2019.h"
 #include "lab/registry.h"
-#include "problems/digits.h"
-#include "problems/parsing.h"
-#include "problems/sentences.h"
-#include "problems/text.h"
-#include "problems/translation.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
-using namespace tapegrad::problems;
 
 namespace {
 
@@ -37,34 +32,20 @@ struct XuFlags : PaperFlags {
   }
 };
 
-Problem make_problem(const std::string& name, const Origin& origin, Size size) {
-  if (name.starts_with("enwik8")) return text_problem(origin, size, name == "enwik8_short");
-  if (name == "mnist") return conv_problem(origin, size);
-  if (name == "ud_ewt") return parser_problem(origin, size);
-  if (name == "rt_splits") return split_problem(origin, size);
-  if (name == "en_de" || name == "de_en") return translation_problem(name, origin, size);
-  return sentence_problem(name, origin, size);
-}
-
-std::vector<MatrixTask> make_tasks(const XuFlags& flags) {
-  std::vector<MatrixTask> tasks;
-  for (const std::string& name : flags.tasks)
-    tasks.push_back(
-        task_of(xu2019().task(name), make_problem(name, flags.origin(), flags.problem_size())));
-  return tasks;
-}
-
 void introduce(Report& report, const XuFlags& flags, const std::vector<MatrixTask>& tasks) {
   report.paragraph(fmt::format(
       "Seven systems are trained on each task; those of one seed start from the same weights and "
-      "see the same batches. Each system tries two learning rates, and AdaNorm three values of C, "
-      "with seed {}; the setting with the best validation is trained with {} seeds. The state with "
+      "see the same batches. Each system tries "
+      "learning rates a factor 3 apart, and AdaNorm three values of C, with seed {}, until the "
+      "best "
+      "has a worse rate on both sides or {} have been tried; the setting with the best validation "
+      "is trained with {} seeds. The state with "
       "the best validation is tested, once. A cell has the mean over seeds and their standard "
       "deviation, with the published figure beside it. A difference has half the width of its 95 % "
       "interval, over paired seeds and over test items, and the verdict on the published sign; + "
       "is better. Two tasks stand beside the tables: five splits of RT, a split for each seed, and "
       "a text that is short enough to be read several times.",
-      choosing_seed, flags.training.comparison.seeds));
+      choosing_seed, flags.most_rates(), flags.training.comparison.seeds));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
@@ -92,7 +73,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "The tables of Xu et al. 2019", command_line(argc, argv),
                  cluster.is_first());
     const std::vector<MatrixTask> tasks =
-        given.from_ledger ? std::vector<MatrixTask>() : make_tasks(given);
+        given.from_ledger ? std::vector<MatrixTask>()
+                          : make_tasks(xu2019(), given.tasks, given.origin(), given.problem_size());
     const Matrix matrix = given.matrix(xu2019(), cluster, ledger, tasks);
     introduce(report, given, tasks);
     report_matrix(report, matrix, given.number());
@@ -109,7 +91,7 @@ const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_matrix(Report& report, const TrainingsOfPaper& subject) {
-  MatrixTask task = task_of(xu2019().task("rt"), sentence_problem("rt", {}, Size::smoke));
+  MatrixTask task = make_tasks(xu2019(), {"rt"}, {}, problems::Size::smoke).front();
   task.train = [train = task.train, &subject](const TaskTrial& trial) {
     Outcome outcome = train(trial);
     if (trial.tested) subject.change(trial.setting.norm, outcome);

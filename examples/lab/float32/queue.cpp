@@ -1,0 +1,69 @@
+// Trains what the ledger lacks of the tables of Xu et al. 2019, one training after the other, for
+// as long as it is left to run. Any number of processes may share the work.
+
+#include <algorithm>
+
+#include "lab/float32/papers.h"
+#include "lab/matrix_training.h"
+#include "lab/paper_flags.h"
+#include "lab/paper_xu2019.h"
+#include "lab/registry.h"
+#include "tapegrad/train.h"
+#include "tapegrad/train/output.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+
+namespace {
+
+struct QueueFlags {
+  std::vector<std::string> tasks{"mnist", "ud_ewt", "rt", "sst5", "enwik8", "enwik8_short"};
+  std::string data;
+  bool list = false;
+  MatrixTraining::Options training{.comparison = {.seeds = least_seeds},
+                                   .most_rates = rates_of_reports};
+
+  void add_to(Flags& flags) {
+    flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece");
+    flags.setting("--systems", training.systems, "Systems to train; without it, all of each task");
+    flags.input("--data", data, "Folder with the data sets, a folder for each")->required();
+    flags.setting("--list", list, "Show what is missing, and train nothing");
+    training.comparison.add_to(flags, 1);
+    flags.setting("--quiet", training.quiet, "No progress on standard error");
+  }
+};
+
+void list_missing(MatrixTraining& training, const std::vector<MatrixTask>& tasks) {
+  for (const MatrixTask& task : tasks)
+    for (const MissingTraining& each : training.missing(xu2019(), task))
+      write_result(fmt::format("{} {} seed {}, {} trained\n", task.name, each.setting.name(),
+                               each.seed, each.finished));
+}
+
+int run(const registry::Experiment& self, int argc, char** argv) {
+  Flags flags(argv[0], self.summary);
+  QueueFlags given;
+  Ledger ledger;
+  given.add_to(flags);
+  ledger.add_to(flags);
+  return flags.run(argc, argv, [&] {
+    if (!flags.given("--runs"))
+      throw CLI::ValidationError("--runs", "is needed: it says where finished trainings are");
+    set_threads(given.training.comparison.threads);
+    Cluster cluster;
+    const std::vector<MatrixTask> tasks =
+        make_tasks(xu2019(), given.tasks, {given.data, given.training.comparison.seed},
+                   problems::Size::report);
+    MatrixTraining training(cluster, ledger, given.training);
+    if (given.list)
+      list_missing(training, tasks);
+    else
+      training.train_missing(xu2019(), tasks);
+    return 0;
+  });
+}
+
+const registry::Entry entry({"queue", "Trains what the ledger lacks of the tables, for hours.", run,
+                             true});
+
+}  // namespace
