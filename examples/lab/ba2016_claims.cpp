@@ -86,7 +86,7 @@ template <Judgement (*judge)(const Results& a, const Results& b)>
 Judgement beyond_frequencies(const Results& a, const Results& b) {
   Metric loss = by_curve;
   loss.baseline = Metric{.value = "frequencies"}.of(b.trainings.front());
-  const auto none = not_learned(loss, a, b);
+  const auto none = not_judged(loss, a, b);
   return none ? *none : judge(a, b);
 }
 
@@ -234,7 +234,7 @@ struct Rivals {
   template <class Judging>
   JudgedClaim claim(const std::string& source, const std::string& statement,
                     const std::string& quantity, const Judging& judging) const {
-    const auto none = not_learned(column->task.metric, *a, *b);
+    const auto none = not_judged(column->task.metric, *a, *b);
     return {
         source,
         fmt::format("{}: {} against {}: {}", column->task.title, a->system, b->system, statement),
@@ -294,7 +294,7 @@ void claim_small_batches(std::vector<JudgedClaim>& claims, const Matrix& matrix)
         source,
         "from batches of 128 to batches of 4, on equally many images, its test error rises less.",
         "% rise of the error", [&] {
-          const auto none = not_learned(large.column->task.metric, *large.a, *large.b);
+          const auto none = not_judged(large.column->task.metric, *large.a, *large.b);
           if (none) return *none;
           return better(rise, rises(error, *large.a, *small.a), rises(error, *large.b, *small.b));
         }));

@@ -20,7 +20,8 @@ std::string reached(const MatrixColumn& column, const std::string& system) {
   const PaperTask& task = column.task;
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return "not run";
-  const auto& [setting, results, missing, tried, interior] = found->second;
+  const Results& results = found->second.results;
+  const auto& missing = found->second.missing;
   const std::size_t trained = results.trainings.size();
   if (!missing.empty()) return fmt::format("{} of {} seeds", trained, trained + missing.size());
   return measured(task.metric, results, task.decimals) +

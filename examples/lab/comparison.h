@@ -53,6 +53,7 @@ struct Metric {
 struct Results {
   std::string system;
   std::vector<Outcome> trainings = {};
+  bool at_edge = false;  ///< whether a rate further out may be better: then nothing is judged
 
   std::vector<double> values(const Metric& metric) const;
   Spread spread(const Metric& metric) const { return Spread(values(metric)); }

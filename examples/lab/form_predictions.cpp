@@ -82,14 +82,15 @@ std::vector<std::string> forms_of_factor_one() {
   return names;
 }
 
-JudgedClaim judge(const std::string& statement, const std::vector<FormColumn>& columns,
-                  const Judge& of_column) {
+// Nothing if no column was trained of which the prediction speaks.
+std::optional<JudgedClaim> judge(const std::string& statement,
+                                 const std::vector<FormColumn>& columns, const Judge& of_column) {
   std::vector<std::pair<std::string, Judgement>> parts;
   for (const FormColumn& column : columns)
     if (const std::optional<Judgement> found = of_column(column))
       parts.emplace_back(column.setting.name(), *found);
-  if (parts.empty()) return {"", statement, "no cells", {{}, "no setting of it has been trained"}};
-  return {"", statement, fmt::format("in {} settings", parts.size()), all_of(parts)};
+  if (parts.empty()) return {};
+  return JudgedClaim{"", statement, fmt::format("in {} settings", parts.size()), all_of(parts)};
 }
 
 constexpr const char *no_norm = "x, 1, none", *layer_norm = "z, 1/s, both",
@@ -117,7 +118,7 @@ Advantage advantage(const FormCell& a, const FormCell& b) {
 std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns) {
   std::vector<JudgedClaim> claims;
   const auto predict = [&](const std::string& statement, const Judge& of_column) {
-    claims.push_back(judge(statement, columns, of_column));
+    if (const auto claim = judge(statement, columns, of_column)) claims.push_back(*claim);
   };
   const auto unless = [](bool silent, const auto& judgement) {
     return silent ? std::optional<Judgement>() : judgement();

@@ -79,7 +79,7 @@ struct FormColumn {
 Advantage advantage(const FormCell& a, const FormCell& b);
 
 /// What was predicted before any form was trained, judged by these columns: supported where it is
-/// in all columns that it speaks of, contradicted where it is in one.
+/// in all columns that it speaks of, contradicted where it is in one, left out where there is none.
 std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -24,14 +24,16 @@ double error_of(const Metric& metric, const Outcome& outcome) {
   return outcome.diverged() ? INFINITY : metric.advantage(0, metric.of(outcome));
 }
 
-MatrixCell make_cell(const std::string& system, const SettingSearch& search, const Records& records,
-                     std::uint64_t first, Index count) {
+MatrixCell make_cell(const PaperTask& task, const std::string& system, const SettingSearch& search,
+                     const Records& records, std::uint64_t first, Index count) {
   MatrixCell cell{.setting = search.best().name(),
                   .results = {system},
                   .missing = {},
                   .tried = search.tried(),
                   .is_interior = search.is_interior()};
-  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(count); ++seed) {
+  cell.results.at_edge = task.interior_rates && !cell.is_interior;
+  for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(task.seeds(count));
+       ++seed) {
     const auto& trained = records.at(cell.setting);
     if (const auto found = trained.find(seed); found != trained.end())
       cell.results.trainings.push_back(found->second.outcome);
@@ -134,7 +136,7 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
   }
   for (const std::string& system : task.all_systems())
     if (const SettingSearch search(task, system, records); search.tried() > 0)
-      column.cells.emplace(system, make_cell(system, search, records, first, task.seeds(count)));
+      column.cells.emplace(system, make_cell(task, system, search, records, first, count));
   if (const auto bar = column.baselines.find(task.bar); bar != column.baselines.end())
     column.task.metric.baseline = bar->second;
   return column;

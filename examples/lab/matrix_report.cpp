@@ -50,12 +50,15 @@ std::string system_cell(const MatrixColumn& column, const std::string& system) {
   const std::string below = published(task, system);
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return nothing(column, below);
-  const auto& [setting, results, missing, tried, interior] = found->second;
+  const Results& results = found->second.results;
+  const auto& missing = found->second.missing;
   const std::size_t trained = results.trainings.size();
   if (!missing.empty())
     return fmt::format("{} of {} seeds\n{}", trained, trained + missing.size(), below);
   return fmt::format("{}\n{}{}", measured(task.metric, results, task.decimals), below,
-                     has_learned(task.metric, results) ? "" : ": not learned");
+                     !has_learned(task.metric, results) ? ": not learned"
+                     : results.at_edge                  ? ": rate at an edge"
+                                                        : "");
 }
 
 // What is published of a difference, in words: "+1.5", or who diverged.
@@ -147,8 +150,8 @@ std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCo
   const Results *a = column.of(pair.a), *b = column.of(pair.b);
   if (a == nullptr || b == nullptr) return fmt::format("not run\n{}", of_paper);
   const Metric& metric = column.task.metric;
-  if (!has_learned(metric, *a) || !has_learned(metric, *b))
-    return fmt::format("not learned\n{}", of_paper);
+  if (const auto none = not_judged(metric, *a, *b))
+    return fmt::format("{}\n{}", mark(none->verdict), of_paper);
   const char here = sign(advantage(metric, *a, *b).mean);
   if (here == '0' || of_paper == '0') return fmt::format("{}\n{}", here, of_paper);
   ++count.compared;
@@ -281,7 +284,7 @@ void verdicts_on_figures(Report& report, const Matrix& matrix) {
     for (const MatrixColumn& column : matrix) {
       const Results *a = column.of(claim.a), *b = column.of(claim.b);
       if (column.task.name != claim.task || a == nullptr || b == nullptr) continue;
-      const auto none = not_learned(column.task.metric, *a, *b);
+      const auto none = not_judged(column.task.metric, *a, *b);
       report.judged({claim.source,
                      fmt::format("{}: {} against {}: it {}", column.task.title, claim.a, claim.b,
                                  claim.statement),

@@ -16,7 +16,7 @@ bool includes(const std::vector<std::string>& systems, const std::string& system
 std::vector<std::string> systems_of(const Matrix& matrix) {
   std::vector<std::string> systems;
   for (const MatrixColumn& column : matrix)
-    for (const std::string& system : column.task.systems)
+    for (const std::string& system : column.task.all_systems())
       if (!includes(systems, system)) systems.push_back(system);
   return systems;
 }
@@ -50,11 +50,10 @@ std::string measured(const Metric& metric, const Results& results, int decimals)
   return fmt::format("{} ({})", results.spread(metric).to_string(decimals), count);
 }
 
-const char* mark(const std::optional<Verdict>& verdict) {
-  if (!verdict) return "not learned";
-  return *verdict == Verdict::supported      ? "supported"
-         : *verdict == Verdict::contradicted ? "contradicted"
-                                             : "inconclusive";
+const char* mark(Verdict verdict) {
+  static constexpr const char* words[] = {"supported", "contradicted", "inconclusive",
+                                          "not learned", "rate at an edge"};
+  return words[static_cast<int>(verdict)];
 }
 
 void report_missing(Report& report, const Matrix& matrix) {
@@ -85,8 +84,9 @@ void report_settings(Report& report, const Matrix& matrix) {
     table.rows.push_back(matrix_row(system, matrix, [&](const MatrixColumn& column) {
       const auto found = column.cells.find(system);
       if (found == column.cells.end())
-        return std::string(includes(column.task.systems, system) ? "not run" : "");
-      return fmt::format("{}\nof {}", found->second.setting, found->second.tried);
+        return std::string(includes(column.task.all_systems(), system) ? "not run" : "");
+      return fmt::format("{}\nof {}{}", found->second.setting, found->second.tried,
+                         found->second.is_interior ? "" : ", at the edge");
     }));
   report.table(table);
 }

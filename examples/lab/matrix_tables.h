@@ -19,8 +19,8 @@ std::vector<std::string> matrix_header(const std::string& first, const Matrix& m
 /// "76.20 +- 0.20 (3)", mean, deviation and number of trainings, or how many of them diverged.
 std::string measured(const Metric& metric, const Results& results, int decimals);
 
-/// "supported", "contradicted", "inconclusive", or "not learned" without a verdict.
-const char* mark(const std::optional<Verdict>& verdict);
+/// "supported", "contradicted", "inconclusive", "not learned" or "rate at an edge".
+const char* mark(Verdict verdict);
 
 /// Names the seeds that cells lack.
 void report_missing(Report& report, const Matrix& matrix);

@@ -45,7 +45,8 @@ struct PaperTask {
   std::string absent = {};      ///< why there are no data
   std::vector<PaperClaim> claims = {};
   std::vector<OtherTest> other_tests = {};
-  Index fewest_seeds = 1;  ///< with which each system is trained, even if fewer are asked for
+  bool interior_rates = false;  ///< whether claims are judged at such rates alone: `SettingSearch`
+  Index fewest_seeds = 1;       ///< with which each system is trained, even if fewer are asked for
 
   /// Those of the paper, and the forms.
   std::vector<std::string> all_systems() const;

@@ -152,17 +152,14 @@ void print(const Table& table) {
 }
 
 // The words of a verdict, and its class on the page.
-std::pair<const char*, const char*> shown(const std::optional<Verdict>& verdict) {
-  if (!verdict) return {"not learned at this size", "unlearned"};
-  switch (*verdict) {
-    case Verdict::supported:
-      return {"supported", "holds"};
-    case Verdict::contradicted:
-      return {"contradicted", "fails"};
-    case Verdict::inconclusive:
-      break;
-  }
-  return {"inconclusive at this scale", "open"};
+std::pair<const char*, const char*> shown(Verdict verdict) {
+  static constexpr std::pair<const char*, const char*> all[] = {
+      {"supported", "holds"},
+      {"contradicted", "fails"},
+      {"inconclusive at this scale", "open"},
+      {"not learned at this size", "unlearned"},
+      {"not judged, its rate at an edge", "unlearned"}};
+  return all[static_cast<int>(verdict)];
 }
 
 // The pages of all experiments.
@@ -276,31 +273,45 @@ void Report::judged(const JudgedClaim& claim) {
   const std::string whose =
       source.empty() ? "asked here" : fmt::format("published in {}", escaped(source));
   const auto [words, look] = shown(judgement.verdict);
-  Verdicts& verdicts = source.empty() ? asked_here_ : published_;
-  ++(!judgement.verdict                           ? verdicts.not_learned
-     : judgement.verdict == Verdict::supported    ? verdicts.supported
-     : judgement.verdict == Verdict::contradicted ? verdicts.contradicted
-                                                  : verdicts.inconclusive);
-  write_result(fmt::format("\n{}, {}: {}\n  measured: {}; {}\n", whose, words, statement, measured,
-                           judgement.reason));
-  body_ += fmt::format(
-      "<div class=\"claim published {}\"><b>{}, {}</b>: {}<br>Measured: {}; {}</div>\n", look,
-      whose, words, escaped(statement), escaped(measured), escaped(judgement.reason));
+  ++(source.empty() ? asked_here_ : published_)[judgement.verdict];
+  std::string reason = judgement.reason;
+  if (judgement.p) {
+    levels_.push_back(*judgement.p);
+    reason += fmt::format(", p {:.2g}", *judgement.p);
+  }
+  write_result(
+      fmt::format("\n{}, {}: {}\n  measured: {}; {}\n", whose, words, statement, measured, reason));
+  body_ +=
+      fmt::format("<div class=\"claim published {}\"><b>{}, {}</b>: {}<br>Measured: {}; {}</div>\n",
+                  look, whose, words, escaped(statement), escaped(measured), escaped(reason));
 }
 
 std::string Report::headline() const {
   std::string judged;
   for (const auto& [whose, verdicts] :
        {std::pair{"published", published_}, {"asked here", asked_here_}}) {
-    const auto& [supported, contradicted, inconclusive, not_learned] = verdicts;
-    if (supported + contradicted + inconclusive + not_learned == 0) continue;
-    judged += fmt::format("; {}: {} supported, {} contradicted, {} inconclusive at this scale",
-                          whose, supported, contradicted, inconclusive);
-    if (not_learned > 0) judged += fmt::format(", {} not learned at this size", not_learned);
+    if (verdicts.empty()) continue;
+    judged += fmt::format("; {}:", whose);
+    const char* before = " ";
+    for (const auto& [verdict, count] : verdicts) {
+      judged += fmt::format("{}{} {}", before, count, shown(verdict).first);
+      before = ", ";
+    }
   }
   if (tolerances_.empty() && judged.empty()) return "Measurements without claims";
   return fmt::format("{} of {} claims hold{}", tolerances_.size() - failed_, tolerances_.size(),
                      judged);
+}
+
+std::string Report::discoveries() const {
+  const double threshold = discovery_threshold(levels_);
+  const auto count = [&](double most) {
+    return std::ranges::count_if(levels_, [&](double p) { return p <= most; });
+  };
+  return fmt::format(
+      "Of {} claims with a p, {} have one below 0.05. At a false discovery rate of 5 % (Benjamini "
+      "and Hochberg), {} remain: those with a p of {:.2g} or less",
+      levels_.size(), count(0.05), count(threshold), threshold);
 }
 
 std::string Report::footer() const {
@@ -308,6 +319,7 @@ std::string Report::footer() const {
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("<p>{}: {}</p>\n", name, escaped(value));
   };
+  if (!levels_.empty()) text += fmt::format("<p>{}.</p>\n", discoveries());
   line("Seeds", seeds_of(*flags_));
   line("Version", built_version());
   line("Machine", machine());
@@ -324,12 +336,7 @@ std::string Report::page() const {
 }
 
 int Report::finish() const {
-  int tested = 0;
-  for (const Verdicts& each : {published_, asked_here_})
-    tested += each.supported + each.contradicted + each.inconclusive;
-  if (tested > 0)
-    write_result(
-        fmt::format("\n{} claims judged; at 5 % each, one in 20 is a false alarm\n", tested));
+  if (!levels_.empty()) write_result(fmt::format("\n{}\n", discoveries()));
   write_result(fmt::format("\n{}\n", headline()));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {

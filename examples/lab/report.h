@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -80,10 +81,8 @@ class Report {
   std::string footer() const;
   std::string page() const;
 
-  // How many claims have which verdict.
-  struct Verdicts {
-    int supported = 0, contradicted = 0, inconclusive = 0, not_learned = 0;
-  };
+  /// How many of the verdicts remain among so many.
+  std::string discoveries() const;
 
   std::string directory_, name_, title_, command_, body_;
   const Flags* flags_ = nullptr;
@@ -91,7 +90,8 @@ class Report {
   std::vector<std::string> tolerances_;                     // of each claim
   std::size_t failed_ = 0;
   int tables_ = 0;
-  Verdicts published_, asked_here_;
+  std::map<Verdict, int> published_, asked_here_;  // how many claims have which verdict
+  std::vector<double> levels_;                     // the p of those that have one
 };
 
 /// The words of a command line.

@@ -55,15 +55,31 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
   return result;
 }
 
-Judgement judged(const Advantage& found, bool for_it, bool against_it) {
+// distance: from the mean to where the verdict would change
+Judgement judged(const Advantage& found, bool for_it, bool against_it, double distance) {
   if (found.seeds < least_seeds)
     return {Verdict::inconclusive,
             fmt::format("{:+.3g} (a verdict needs {} seeds)", found.mean, least_seeds)};
   return {for_it       ? Verdict::supported
           : against_it ? Verdict::contradicted
                        : Verdict::inconclusive,
-          fmt::format("{:+.3g} +- {:.2g} ({} seeds)", found.mean, found.half_width, found.seeds)};
+          fmt::format("{:+.3g} +- {:.2g} ({} seeds)", found.mean, found.half_width, found.seeds),
+          found.level(distance)};
 }
+
+// Where a function that falls from above `target` to below it takes that value, between 0 and high.
+template <class Falling>
+double crossing(double target, double high, const Falling& f) {
+  double low = 0;
+  for (int halving = 0; halving < 80; ++halving) {
+    const double middle = (low + high) / 2;
+    (f(middle) > target ? low : high) = middle;
+  }
+  return high;
+}
+
+// Two-sided, of the normal distribution.
+double normal_level(double z) { return std::erfc(z / std::numbers::sqrt2); }
 
 // By their steps.
 std::vector<std::pair<double, double>> validations(const Outcome& training) {
@@ -114,24 +130,40 @@ Advantage advantage(const Metric& metric, const Results& a, const Results& b) {
                                  [&](double each) { return each == by_seed.front(); });
     found.half_width = all ? 0 : INFINITY;
   } else if (found.seeds > 1) {
-    const double n = static_cast<double>(found.seeds);
-    const double h =
-        t_quantile(static_cast<Index>(found.seeds) - 1) * spread.deviation / std::sqrt(n);
-    found.half_width = std::hypot(h, bootstrap_half_width(item_advantages(metric, a, b)));
+    found.error = spread.deviation / std::sqrt(static_cast<double>(found.seeds));
+    found.items_width = bootstrap_half_width(item_advantages(metric, a, b));
+    found.half_width = std::hypot(t_quantile(static_cast<Index>(found.seeds) - 1) * found.error,
+                                  found.items_width);
   }
   return found;
+}
+
+double Advantage::level(double distance) const {
+  if (std::isinf(half_width) || !(distance > 0)) return 1;
+  const auto degrees = static_cast<Index>(seeds) - 1;
+  const double of_items = items_width / crossing(0.05, 10, normal_level);
+  // By Student's t, and the normal quantile of the same level.
+  const auto level_of = [&](double t) { return 1 - t_probability(t, degrees); };
+  return level_of(crossing(-distance, 1e6, [&](double t) {
+    return -std::hypot(t * error, crossing(level_of(t), 40, normal_level) * of_items);
+  }));
 }
 
 bool has_learned(const Metric& metric, const Results& results) {
   return !metric.baseline || metric.advantage(results.spread(metric).mean, *metric.baseline) > 0;
 }
 
-std::optional<Judgement> not_learned(const Metric& metric, const Results& a, const Results& b) {
+std::optional<Judgement> not_judged(const Metric& metric, const Results& a, const Results& b) {
   for (const Results& each : {a, b})
     if (!has_learned(metric, each))
-      return Judgement{{},
+      return Judgement{Verdict::not_learned,
                        fmt::format("{} has not learned at this size: {:.3g}; its baseline {:.3g}",
                                    each.system, each.spread(metric).mean, *metric.baseline)};
+  for (const Results& each : {a, b})
+    if (each.at_edge)
+      return Judgement{
+          Verdict::at_edge,
+          fmt::format("the rate of {} is at the edge of those that were tried", each.system)};
   return {};
 }
 
@@ -150,18 +182,19 @@ std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, cons
 }
 
 Judgement better(const Metric& metric, const Results& a, const Results& b) {
-  if (const auto none = not_learned(metric, a, b)) return *none;
+  if (const auto none = not_judged(metric, a, b)) return *none;
   const Advantage found = advantage(metric, a, b);
-  return judged(found, found.mean > found.half_width, found.mean < -found.half_width);
+  return judged(found, found.mean > found.half_width, found.mean < -found.half_width,
+                std::abs(found.mean));
 }
 
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin) {
-  if (const auto none = not_learned(metric, a, b)) return *none;
+  if (const auto none = not_judged(metric, a, b)) return *none;
   const Advantage found = advantage(metric, a, b);
   const double distance = std::abs(found.mean);
   const bool within = distance + found.half_width < margin;
   const bool beyond = distance - found.half_width > margin;
-  return judged(found, within, beyond);
+  return judged(found, within, beyond, std::abs(margin - distance));
 }
 
 std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, const Results& b,
@@ -182,7 +215,7 @@ double mean_ratio(const std::vector<TimesToBest>& times) {
 }
 
 Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock clock) {
-  if (const auto none = not_learned(metric, a, b)) return *none;
+  if (const auto none = not_judged(metric, a, b)) return *none;
   const std::vector<TimesToBest> times = times_to_best(metric, a, b, clock);
   const std::size_t seeds = times.size();
   std::vector<double> ratios;
@@ -203,7 +236,7 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
 
 Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b,
                            std::optional<Index> last) {
-  if (const auto none = not_learned(metric, a, b)) return *none;
+  if (const auto none = not_judged(metric, a, b)) return *none;
   const std::size_t seeds = advantages(metric, a, b).size();
   Index points = 0, ahead = 0, behind = 0;
   for (std::size_t seed = 0; seed < seeds; ++seed) {
@@ -239,12 +272,20 @@ Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts) {
   Judgement whole{Verdict::supported, ""};
   for (const auto& [name, part] : parts) {
     whole.reason += fmt::format("{}{} {}", whole.reason.empty() ? "" : ", ", name, part.reason);
-    if (!part.verdict || !whole.verdict)
-      whole.verdict = {};
-    else if (whole.verdict != Verdict::contradicted && part.verdict != Verdict::supported)
+    if (!is_judged(whole.verdict)) continue;
+    if (!is_judged(part.verdict) ||
+        (whole.verdict != Verdict::contradicted && part.verdict != Verdict::supported))
       whole.verdict = part.verdict;
   }
   return whole;
+}
+
+double discovery_threshold(std::vector<double> p) {
+  std::ranges::sort(p);
+  const auto count = static_cast<double>(p.size());
+  for (std::size_t k = p.size(); k > 0; --k)
+    if (p[k - 1] <= 0.05 * static_cast<double>(k) / count) return p[k - 1];
+  return 0;
 }
 
 double t_quantile(Index degrees) {

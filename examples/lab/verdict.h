@@ -11,12 +11,21 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// The verdict of trainings of another size on a claim.
-enum class Verdict { supported, contradicted, inconclusive };
+enum class Verdict {
+  supported,
+  contradicted,
+  inconclusive,
+  not_learned,  ///< a system has not learned its task, so there is nothing to judge
+  at_edge       ///< the rate of a system is the least or greatest tried: another may be better
+};
+/// Whether trainings have decided for or against the claim, or could have.
+inline bool is_judged(Verdict verdict) { return verdict <= Verdict::inconclusive; }
 
 /// A verdict and its reason.
 struct Judgement {
-  std::optional<Verdict> verdict;  ///< none if a system has not learned its task
+  Verdict verdict;
   std::string reason;
+  std::optional<double> p = {};  ///< at which level the claim is decided, see `Advantage::level`
 };
 
 /// With fewer seeds a claim is never more than inconclusive.
@@ -27,6 +36,12 @@ inline constexpr Index least_seeds = 3;
 struct Advantage {
   double mean, half_width;
   std::size_t seeds;
+  double error = 0;        ///< sd / sqrt(n) over seeds
+  double items_width = 0;  ///< w
+
+  /// The level at which the interval would be so wide on each side: 0.05 for `half_width`. With the
+  /// mean as the distance, the two-sided p of an advantage of 0.
+  double level(double distance) const;
 };
 /// How far `a` is ahead of `b`. Throws DataError for results that do not pair.
 Advantage advantage(const Metric& metric, const Results& a, const Results& b);
@@ -35,9 +50,9 @@ Advantage advantage(const Metric& metric, const Results& a, const Results& b);
 /// task.
 bool has_learned(const Metric& metric, const Results& results);
 
-/// The judgement on two systems of which one has not learned its task: no verdict. None if both
-/// have.
-std::optional<Judgement> not_learned(const Metric& metric, const Results& a, const Results& b);
+/// The judgement on two systems of which one has not learned its task or stands at the edge of its
+/// rates. None if they can be compared.
+std::optional<Judgement> not_judged(const Metric& metric, const Results& a, const Results& b);
 
 /// On how many test items `a` is ahead of `b`, and on how many behind, seed by seed: the discordant
 /// pairs of McNemar's test. Throws DataError for results that do not pair.
@@ -90,9 +105,13 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
 Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b,
                            std::optional<Index> last = {});
 
-/// A claim with several named parts: supported if all are, contradicted if one is, and without a
-/// verdict if one has none.
+/// A claim with several named parts: supported if all are, contradicted if one is, and not judged
+/// if one is not.
 Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);
+
+/// The greatest of these p that a false discovery rate of 5 % lets pass, 0 if none: the greatest
+/// p_(k) of m with p_(k) <= 0.05 k / m (Benjamini and Hochberg 1995, equation 1).
+double discovery_threshold(std::vector<double> p);
 
 /// The 0.975 quantile of Student's t distribution. degrees: of freedom, 1 or more
 double t_quantile(Index degrees);

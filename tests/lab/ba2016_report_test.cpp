@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "lab/ba2016_claims.h"
+#include "lab/matrix_tables.h"
 #include "lab/paper_ba2016.h"
 #include "support/golden_file.h"
 #include "tapegrad/core/error.h"
@@ -36,13 +37,6 @@ class Written : public testing::WrittenLedger {
   }
 };
 
-std::string words(const std::optional<Verdict>& verdict) {
-  if (!verdict) return "not learned";
-  return *verdict == Verdict::supported      ? "supported"
-         : *verdict == Verdict::contradicted ? "contradicted"
-                                             : "inconclusive";
-}
-
 }  // namespace
 
 TEST_CASE("a ledger of Ba et al. written by hand gives the tables that Python computes from it") {
@@ -61,7 +55,7 @@ TEST_CASE("verdicts on Ba et al. are those that Python computes") {
   for (std::size_t i = 0; i < claims.size(); ++i) {
     CHECK(claims[i].source == expected[i][0].get<std::string>());
     CHECK(claims[i].statement == expected[i][1].get<std::string>());
-    CHECK(words(claims[i].judgement.verdict) == expected[i][2].get<std::string>());
+    CHECK(mark(claims[i].judgement.verdict) == expected[i][2].get<std::string>());
   }
 }
 

@@ -27,7 +27,7 @@ std::vector<Results> systems(const Metric& metric, const Values& values) {
 
 std::vector<Verdict> verdicts(const std::vector<JudgedClaim>& claims) {
   std::vector<Verdict> verdicts;
-  for (const JudgedClaim& claim : claims) verdicts.push_back(claim.judgement.verdict.value());
+  for (const JudgedClaim& claim : claims) verdicts.push_back(claim.judgement.verdict);
   return verdicts;
 }
 

@@ -18,6 +18,7 @@ struct Toy {
   std::string name = "rt";
   std::vector<std::string> trained = {};
   std::size_t fails_at = 1000;
+  std::optional<double> best_rate = {};
 
   MatrixTask task() {
     return {.name = name,
@@ -41,6 +42,7 @@ struct Toy {
                                   trial.tested ? " tested" : ""));
     Outcome outcome{.curve = {{1, 2}, {2, 1, 1}},
                     .values = {{"validation", norm == "none" ? 1 - rate : rate}}};
+    if (best_rate) outcome.values["validation"] = 1 - std::abs(std::log(rate / *best_rate));
     if (norm == "ada:c=2") outcome.values["validation"] += 1;
     if (trial.tested) outcome.values["test"] = 60 + static_cast<double>(trial.trial.seed);
     return outcome;
@@ -138,4 +140,100 @@ TEST_CASE("a matrix that was interrupted anywhere is completed, and nothing is r
     CHECK(make_column(xu2019().task("rt"), ledger.records(), 5, 3).cells.at("none").missing ==
           std::vector<std::uint64_t>{7});
   }
+}
+
+TEST_CASE("rates are tried further out until a worse one is on both sides") {
+  Toy toy;
+  Ledger none;
+  const auto best = [&](std::size_t most) {
+    toy.trained.clear();
+    const Matrix matrix = train(toy, none,
+                                {.systems = {"none"},
+                                 .comparison = {.seeds = 1, .seed = 5},
+                                 .most_rates = most,
+                                 .quiet = true});
+    return rt(matrix).cells.at("none");
+  };
+  // The validation of none is 1 - |log(rate / 0.0111)|.
+  toy.best_rate = 0.0111;
+  const MatrixCell found = best(7);
+  CHECK(toy.trained == std::vector<std::string>{"none@0.1 101", "none@0.3 101", "none@0.0333 101",
+                                                "none@0.0111 101", "none@0.0037 101",
+                                                "none@0.0111 5 tested", "majority"});
+  CHECK(found.setting == "none@0.0111");
+  CHECK(found.is_interior);
+  CHECK_FALSE(found.results.at_edge);
+  const MatrixCell stopped = best(3);
+  CHECK(stopped.setting == "none@0.0333");
+  CHECK(stopped.tried == 3);
+  CHECK(stopped.results.at_edge);
+}
+
+TEST_CASE("AdaNorm tries further rates with its best factor alone") {
+  Toy toy;
+  Ledger none;
+  const Matrix matrix = train(
+      toy, none,
+      {.systems = {"ada"}, .comparison = {.seeds = 1, .seed = 5}, .most_rates = 7, .quiet = true});
+  CHECK(rt(matrix).cells.at("ada").tried == 11);  // six, and 0.9, 2.7, 8.1, 24.3 and 72.9
+  CHECK(rt(matrix).cells.at("ada").setting == "ada:c=2@72.9");
+}
+
+TEST_CASE("a form of a norm is a system of its own") {
+  const PaperTask& task = xu2019().task("mnist");
+  Records records;
+  const auto enter = [&](const std::string& name, double validation) {
+    records[name][choosing_seed] = {
+        Json::object(),
+        "toys",
+        "1",
+        {.curve = {{1, 2}, {2, 1, 1}}, .values = {{"validation", validation}}}};
+  };
+  enter("layer_simple@0.001", 90);
+  enter("layer_simple:forward=identity,factor=1@0.003", 99);
+  const MatrixColumn column = make_column(task, records, 1, 1);
+  CHECK(column.cells.at("layer_simple").setting == "layer_simple@0.001");
+  CHECK(column.cells.at("layer_simple:forward=identity,factor=1").setting ==
+        "layer_simple:forward=identity,factor=1@0.003");
+  CHECK(column.cells.size() == 2);
+}
+
+TEST_CASE("a queue trains what the whole matrix needs, the least finished system first") {
+  const MatrixTraining::Options options{
+      .systems = {"none", "ada"}, .comparison = {.seeds = 2, .seed = 5}, .quiet = true};
+  const Paper paper{"toys", xu2019().tasks};
+  Toy whole;
+  Ledger none;
+  train(whole, none);
+  const testing::Scratch folder;
+  Ledger ledger = ledger_in(folder.path);
+  Toy toy;
+  Cluster cluster;
+  const std::vector<MatrixTask> tasks{toy.task()};
+  MatrixTraining training(cluster, ledger, options);
+  CHECK(training.missing(paper, tasks[0]).size() == 8);
+  training.train_missing(paper, tasks);
+  CHECK(training.missing(paper, tasks[0]).empty());
+  std::vector<std::string> expected = whole.trained;
+  expected.pop_back();  // the baseline
+  std::ranges::sort(expected);
+  std::vector<std::string> sorted = toy.trained;
+  std::ranges::sort(sorted);
+  CHECK(sorted == expected);
+  CHECK(toy.trained[0] == "none@0.1 101");
+  CHECK(toy.trained[1] == "ada:c=0.5@0.1 101");  // none has one, ada nothing
+}
+
+TEST_CASE("what another process trains is left to it") {
+  const testing::Scratch folder;
+  Ledger ledger = ledger_in(folder.path);
+  ledger.begin("toys/rt", "");
+  {
+    const FileLock mine = ledger.claim("none@0.1", 101);
+    CHECK(mine.is_held());
+    CHECK_FALSE(ledger.claim("none@0.1", 101).is_held());
+    CHECK(ledger.claim("none@0.3", 101).is_held());
+  }
+  CHECK(ledger.claim("none@0.1", 101).is_held());
+  CHECK(ledger.records().empty());
 }

@@ -53,7 +53,8 @@ class Written {
 };
 
 const Judgement supported{Verdict::supported, "+1"}, contradicted{Verdict::contradicted, "-1"},
-    inconclusive{Verdict::inconclusive, "0"}, without_verdict{{}, "no better than a guess"};
+    inconclusive{Verdict::inconclusive, "0"},
+    unlearned{Verdict::not_learned, "no better than a guess"};
 
 }  // namespace
 
@@ -68,8 +69,8 @@ TEST_CASE("the headline counts claims, and judged ones by source and value") {
   });
   CHECK_THAT(written.page(),
              Contains("<p class=\"headline\">2 of 3 claims hold; published: 1 supported, 2 "
-                      "contradicted, 3 inconclusive at this scale; asked here: 1 supported, 0 "
-                      "contradicted, 1 inconclusive at this scale</p>"));
+                      "contradicted, 3 inconclusive at this scale; asked here: 1 supported, 1 "
+                      "inconclusive at this scale</p>"));
   CHECK_THAT(written.page(), Contains("<b>published in table 1, supported</b>: Toys fly."));
   CHECK_THAT(written.page(), Contains("<b>asked here, supported</b>: Toys sing."));
   CHECK(written.exit_code == 1);
@@ -87,13 +88,26 @@ TEST_CASE("a published claim never makes a program fail") {
 TEST_CASE("a headline names published claims only if there are some") {
   const Written none([](Report& report) { report.claim("Toys move.", "1", true); });
   CHECK_THAT(none.page(), Contains("<p class=\"headline\">1 of 1 claims hold</p>"));
-  const Written unlearned([](Report& report) {
-    report.judged({"table 1", "Toys fly.", "2", without_verdict});
+  const Written not_judged([](Report& report) {
+    report.judged({"table 1", "Toys fly.", "2", unlearned});
+    report.judged({"table 1", "Toys fly.", "2", {Verdict::at_edge, "the rate of toys"}});
   });
-  CHECK_THAT(unlearned.page(),
-             Contains("<p class=\"headline\">0 of 0 claims hold; published: 0 supported, "
-                      "0 contradicted, 0 inconclusive at this scale, 1 not "
-                      "learned at this size</p>"));
+  CHECK_THAT(not_judged.page(),
+             Contains("<p class=\"headline\">0 of 0 claims hold; published: 1 not learned at this "
+                      "size, 1 not judged, its rate at an edge</p>"));
+}
+
+TEST_CASE("a page says which verdicts remain among so many") {
+  const Written written([](Report& report) {
+    for (const double p : {0.04, 0.001, 0.02, 0.3})
+      report.judged({"table 1", "Toys fly.", "2", {Verdict::supported, "+1", p}});
+    report.judged({"table 1", "Toys sing.", "2", supported});
+  });
+  CHECK_THAT(written.page(), Contains("Measured: 2; +1, p 0.04<"));
+  CHECK_THAT(
+      written.page(),
+      Contains("Of 4 claims with a p, 3 have one below 0.05. At a false discovery rate of 5 % "
+               "(Benjamini and Hochberg), 2 remain: those with a p of 0.02 or less."));
 }
 
 TEST_CASE("texts keep their lines, and a page may claim nothing") {

@@ -238,21 +238,63 @@ TEST_CASE("a system that no more than matches a rule without a net gets no verdi
   const Results weak = results("weak", metric, {0.4, 0.5, 0.6});
   const Results good = results("good", metric, {0.8, 0.8, 0.8});
   const Judgement judgement = better(metric, good, weak);
-  CHECK_FALSE(judgement.verdict);
+  CHECK(judgement.verdict == Verdict::not_learned);
   CHECK(judgement.reason == "weak has not learned at this size: 0.5; its baseline 0.5");
-  CHECK_FALSE(equal(metric, weak, good, 1).verdict);
-  CHECK_FALSE(faster(metric, weak, good, Clock::updates).verdict);
+  CHECK(equal(metric, weak, good, 1).verdict == Verdict::not_learned);
+  CHECK(faster(metric, weak, good, Clock::updates).verdict == Verdict::not_learned);
   CHECK(better(metric, good, results("fair", metric, {0.6, 0.6, 0.6})).verdict ==
         Verdict::supported);
 }
 
 TEST_CASE("a claim of several parts") {
   const Judgement yes{Verdict::supported, "yes"}, no{Verdict::contradicted, "no"},
-      open{Verdict::inconclusive, "open"}, none{{}, "none"};
+      open{Verdict::inconclusive, "open"}, none{Verdict::not_learned, "none"};
   CHECK(all_of({{"a", yes}, {"b", yes}}).verdict == Verdict::supported);
   CHECK(all_of({{"a", yes}, {"b", open}}).verdict == Verdict::inconclusive);
   CHECK(all_of({{"a", no}, {"b", open}}).verdict == Verdict::contradicted);
   CHECK(all_of({{"a", open}, {"b", no}, {"c", yes}}).verdict == Verdict::contradicted);
-  CHECK_FALSE(all_of({{"a", no}, {"b", none}, {"c", yes}}).verdict);
+  CHECK(all_of({{"a", no}, {"b", none}, {"c", yes}}).verdict == Verdict::not_learned);
   CHECK(all_of({{"a", yes}, {"b", open}}).reason == "a yes, b open");
+}
+
+TEST_CASE("systems at the edge of their rates are not judged") {
+  Results edge = results("edge", by_loss, {1, 1, 1});
+  const Results other = results("other", by_loss, {2, 2, 2});
+  CHECK(better(by_loss, edge, other).verdict == Verdict::supported);
+  edge.at_edge = true;
+  for (const Judgement& judgement : {better(by_loss, edge, other), better(by_loss, other, edge),
+                                     equal(by_loss, edge, other, 1)}) {
+    CHECK(judgement.verdict == Verdict::at_edge);
+    CHECK(judgement.reason == "the rate of edge is at the edge of those that were tried");
+    CHECK_FALSE(judgement.p);
+  }
+}
+
+TEST_CASE("the level of a claim is where its interval ends at it") {
+  const Results a = results("a", by_loss, {1.0, 1.3, 1.1, 1.2}),
+                b = results("b", by_loss, {2, 2, 2, 2});
+  const Advantage found = advantage(by_loss, a, b);
+  CHECK(found.level(found.half_width) == Approx(0.05).epsilon(1e-6));
+  // With one degree of freedom t is Cauchy's: the level of d is 1 - 2 atan(d / e) / pi.
+  const Advantage two{0.3, 1, 2, 0.2, 0};
+  CHECK(two.level(0.3) == Approx(1 - 2 * std::atan(1.5) / M_PI).epsilon(1e-6));
+  // Items alone have the normal distribution: two standard errors are 0.0455.
+  const Advantage items{0.2, 1, 5, 0, 1.9599639845 * 0.1};
+  CHECK(items.level(0.2) == Approx(0.0455002639).epsilon(1e-5));
+  CHECK(items.level(0) == 1);
+  CHECK(Advantage{0.3, INFINITY, 3}.level(0.3) == 1);
+  CHECK(Advantage{0.3, 0, 3}.level(0.3) == Approx(0).margin(1e-12));
+  CHECK(*better(by_loss, a, b).p == Approx(found.level(found.mean)));
+  CHECK(*equal(by_loss, a, b, 1).p == Approx(found.level(1 - found.mean)));
+}
+
+TEST_CASE("discoveries are those of Benjamini and Hochberg's example") {
+  // Their 15 p, of which four are significant at 5 % (1995, section 4.1).
+  const std::vector<double> p{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                              0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  CHECK(discovery_threshold(p) == 0.0095);
+  CHECK(discovery_threshold({p.rbegin(), p.rend()}) == 0.0095);
+  CHECK(discovery_threshold({}) == 0);
+  CHECK(discovery_threshold({0.06, 0.9}) == 0);
+  CHECK(discovery_threshold({0.04, 0.05}) == 0.05);
 }
