@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,27 @@ extern const Metric held_out;
 
 /// The largest value of a trace; NaN if it has one.
 double largest(const Trace& trace);
+
+/// The largest value of a trace in the first tenth of its steps, at least one of which it has.
+double largest_of_first_tenth(const Trace& trace);
+
+/// Spearman's rank correlation; values that are equal share the mean of their ranks. 0 if all
+/// values of one are equal. Throws ArgumentError unless both have the same number of values, 2 or
+/// more.
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b);
+
+/// What a detached mean costs in a setting, and what drifts there.
+struct DriftCost {
+  double cost;                        ///< in percent of the loss with the mean attached
+  double ratio, weights;              ///< the largest of these traces of the detached training
+  double first_ratio, first_weights;  ///< the same in the first tenth of the steps
+};
+
+/// Predicted before any was trained, of the settings of each task: that rms(c) / rms(V) of the
+/// weights orders the costs better than |mu| / s does, and that it does so early. Supported if it
+/// is so in all tasks, contradicted if in none.
+std::vector<JudgedClaim> predictor_claims(
+    const std::map<std::string, std::vector<DriftCost>>& by_task);
 
 /// What mathematics says of the gradients of what feeds norms, in each of the settings.
 Claim common_mode_claim(const std::vector<ByNorm>& settings);

@@ -40,10 +40,11 @@ void DriftFlags::add_to(Flags& flags) {
   flags
       .input("--data", images, support::data_help("MNIST", "mnist/") + "; without it, draws digits")
       ->envname("TAPEGRAD_MNIST");
+  flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
   flags.setting("--quiet", quiet, "No progress on standard error");
 }
 
-void DriftFlags::check() const {
+void DriftFlags::check(const Flags& given) const {
   const auto refuse_unless = [](bool fits, const char* flag, const std::string& what) {
     if (!fits) throw CLI::ValidationError(flag, what);
   };
@@ -52,6 +53,7 @@ void DriftFlags::check() const {
                   fmt::format("{} is not a multiple of {}", count, DriftOptions{}.measures));
   for (const Index count : channels)
     refuse_unless(count % 4 == 0, "--channels", fmt::format("{} is not a multiple of 4", count));
+  refuse_unless(!from_ledger || given.given("--runs"), "--from-ledger", "needs --runs");
   refuse_unless(learns("text") == !text.empty(), "--text", "goes with the task text");
 }
 

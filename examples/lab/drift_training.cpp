@@ -71,6 +71,17 @@ double common_share(const LearningTask& task, const std::vector<Tensor>& gradien
   return std::sqrt(common / all);
 }
 
+// rms(c) / rms(V) of W = V + c 1^T, the largest one of all weights that feed norms.
+double common_weights(const LearningTask& task) {
+  double most = 0;
+  for (const NamedParameter& named : task.fields.parameters()) {
+    if (!task.feeds_norms(named.name) || named.parameter.shape().rank() < 2) continue;
+    const Tensor w = named.parameter, v = centered(w, Centering::outputs);
+    most = std::max<double>(most, std::sqrt(sum(square(w - v)).item() / sum(square(v)).item()));
+  }
+  return most;
+}
+
 double cosine(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return inner(a, b) / std::sqrt(inner(a, a) * inner(b, b));
 }
@@ -136,11 +147,15 @@ void measure(Outcome& outcome, Index step, const LearningTask& task,
   trace("size", std::sqrt(inner(gradients, gradients) /
                           inner(attached.at_parameters, attached.at_parameters)));
   trace("common", common_share(task, gradients));
+  trace("weights", common_weights(task));
   for (std::size_t i = 0; i < own.ratios.size(); ++i) {
-    trace(of_norm("ratio", i), own.ratios[i]);
-    trace(of_norm("deviation", i), own.deviations[i]);
-    trace(of_norm("cosine", i), cosine({own.at_inputs[i]}, {attached.at_inputs[i]}));
-    trace(of_norm("variance", i), var(own.at_inputs[i]).item());
+    const auto last = [&](const char* name, double value) {
+      outcome.traces[of_norm(name, i)] = {{step, value}};
+    };
+    last("ratio", own.ratios[i]);
+    last("deviation", own.deviations[i]);
+    last("cosine", cosine({own.at_inputs[i]}, {attached.at_inputs[i]}));
+    last("variance", var(own.at_inputs[i]).item());
   }
 }
 
@@ -178,6 +193,7 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
   set_remedy(*optimizer, task, options.remedy);
   const Schedule schedule = options.optimizer.make_schedule(options.steps);
   Outcome outcome;
+  RunningMean mean;
   for (Index step = 1; step <= options.steps; ++step) {
     const std::function<Tensor()> batch_loss = task.next();
     const auto [loss, gradients] = differentiated(options.remedy, batch_loss, all);
@@ -185,7 +201,12 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
       measure(outcome, step, task, batch_loss, gradients);
     optimizer->set_learning_rate(schedule(step - 1));
     optimizer->step(gradients);
-    outcome.curve.push_back({step, loss});
+    mean.add(loss);
+    if (step == 1) outcome.curve.push_back({step, loss});
+    if (step % std::max<Index>(1, options.steps / 50) == 0) {
+      outcome.curve.push_back({step, mean.value()});
+      mean = {};
+    }
     if (seen) seen(loss);
   }
   outcome.values["validation"] = task.validation();

@@ -51,11 +51,15 @@ struct DriftOptions {
 ///     cosine       of the gradient with the one that attached statistics give at the same weights
 ///     size         of the gradient, divided by the size of that one
 ///     common       size of the common mode in the gradients of what feeds norms, divided by theirs
+///     weights      rms(c) / rms(V) of the weight W = V + c 1^T that feeds a norm, c being the
+///     common
+///                  mode, where it is largest
 ///
-/// and, for each norm by `of_norm`, "ratio", "deviation" and, of the gradient with respect to the
+/// and, for each norm by `of_norm`, at the last of these steps alone, "ratio", "deviation" and, of the gradient with respect to the
 /// norm's input, "cosine" as above and "variance" over its elements. Those do not see remedies.
 ///
-/// Calls `seen` after each step.
+/// The curve has the loss of the first batch, then means over a fiftieth of the steps. Calls `seen`
+/// after each step.
 Outcome train_watched(const LearningTask& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen = {});
 

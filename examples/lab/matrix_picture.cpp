@@ -15,21 +15,21 @@ namespace {
 using support::Drawing;
 using support::Spot;
 
-struct Form {
+struct DetachedForm {
   const char* system;
   const char* title;
   const char* color;
 };
-constexpr Form detached_forms[] = {{"detach_mean", "mean detached", "blue"},
-                                   {"detach_variance", "scale detached", "orange"},
-                                   {"detach", "both detached", "red"}};
+constexpr DetachedForm detached_forms[] = {{"detach_mean", "mean detached", "blue"},
+                                           {"detach_variance", "scale detached", "orange"},
+                                           {"detach", "both detached", "red"}};
 
 // What a system costs against layer_simple, in percent of its value.
 struct Measured {
   double mean, half_width;
 };
 struct Cost {
-  Form form;
+  DetachedForm form;
   std::optional<Measured> measured;  ///< none if the system has not learned
   std::optional<double> published;   ///< none if a system diverged
   std::string words;                 ///< the same, measured in the unit of the task
@@ -52,7 +52,7 @@ Row costs_of(const MatrixColumn& column) {
   const Results* attached = column.of("layer_simple");
   if (attached == nullptr || !has_learned(task.metric, *attached)) return row;
   const double whole = attached->spread(task.metric).mean;
-  for (const Form& form : detached_forms) {
+  for (const DetachedForm& form : detached_forms) {
     const Results* detached = column.of(form.system);
     if (detached == nullptr) continue;
     Cost cost{form, {}, published_cost(task, form.system), "not learned"};

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "lab/detaching.h"
+#include "lab/forms.h"
 #include "lab/matrix_picture.h"
 #include "lab/matrix_tables.h"
 #include "lab/paper_xu2019.h"
@@ -138,11 +139,39 @@ void other_tests(Report& report, const Matrix& matrix) {
   report.table(table);
 }
 
+// The forms of docs/forms.md, on the tasks that train some beside the systems of the paper.
+void forms(Report& report, const Matrix& matrix) {
+  Matrix columns;
+  std::ranges::copy_if(matrix, std::back_inserter(columns),
+                       [](const MatrixColumn& column) { return !column.task.forms.empty(); });
+  Table table{"Forms of layer normalization", {"form"}, {}};
+  for (const MatrixColumn& column : columns)
+    table.columns.push_back(fmt::format("{}, {}", column.task.title, column.task.unit));
+  for (const Form& form : sixteen_forms()) {
+    if (std::ranges::none_of(columns, [&](const MatrixColumn& column) {
+          return column.cells.contains(form.norm());
+        }))
+      continue;
+    table.rows.push_back(matrix_row(form.name(), columns, [&](const MatrixColumn& column) {
+      const auto found = column.cells.find(form.norm());
+      if (found == column.cells.end()) return std::string("not run");
+      const auto& [setting, results, missing, tried, interior] = found->second;
+      const std::string rate =
+          setting.substr(setting.rfind('@')) + (interior ? "" : ", at the edge");
+      if (!missing.empty()) return fmt::format("{} seeds missing\n{}", missing.size(), rate);
+      return fmt::format("{}\n{}", measured(column.task.metric, results, column.task.decimals),
+                         rate);
+    }));
+  }
+  report.table(table);
+}
+
 char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
 
 // Signs that are measured and published, and how many of them agree.
 struct SignCount {
   Index compared = 0, recurring = 0;
+  std::vector<double> levels;  // p of each that was compared
 };
 
 std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCount& count) {
@@ -152,7 +181,9 @@ std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCo
   const Metric& metric = column.task.metric;
   if (const auto none = not_judged(metric, *a, *b))
     return fmt::format("{}\n{}", mark(none->verdict), of_paper);
-  const char here = sign(advantage(metric, *a, *b).mean);
+  const Advantage found = advantage(metric, *a, *b);
+  if (found.seeds >= least_seeds) count.levels.push_back(found.level(std::abs(found.mean)));
+  const char here = sign(found.mean);
   if (here == '0' || of_paper == '0') return fmt::format("{}\n{}", here, of_paper);
   ++count.compared;
   count.recurring += here == of_paper ? 1 : 0;
@@ -174,8 +205,9 @@ void sign_grid(Report& report, const Matrix& matrix) {
   report.paragraph(fmt::format(
       "Of {} published signs that were measured here, {} recur. If each had an even chance, as "
       "many "
-      "would recur with probability {:.2g}.",
-      count.compared, count.recurring, binomial_chance(count.recurring, count.compared)));
+      "would recur with probability {:.2g}. {}.",
+      count.compared, count.recurring, binomial_chance(count.recurring, count.compared),
+      discoveries("differences", count.levels)));
 }
 
 void figure(Report& report, const PaperFigure& of_paper, const MatrixColumn& column) {
@@ -333,6 +365,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   report_data(report, matrix);
   if (only != 0) return;
   other_tests(report, matrix);
+  forms(report, matrix);
   costs(report, matrix);
   sign_grid(report, columns);
   figures(report, matrix);

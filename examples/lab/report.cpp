@@ -303,23 +303,12 @@ std::string Report::headline() const {
                      judged);
 }
 
-std::string Report::discoveries() const {
-  const double threshold = discovery_threshold(levels_);
-  const auto count = [&](double most) {
-    return std::ranges::count_if(levels_, [&](double p) { return p <= most; });
-  };
-  return fmt::format(
-      "Of {} claims with a p, {} have one below 0.05. At a false discovery rate of 5 % (Benjamini "
-      "and Hochberg), {} remain: those with a p of {:.2g} or less",
-      levels_.size(), count(0.05), count(threshold), threshold);
-}
-
 std::string Report::footer() const {
   std::string text = fmt::format("<p>Made by <code>{}</code></p>\n", escaped(command_));
   const auto line = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format("<p>{}: {}</p>\n", name, escaped(value));
   };
-  if (!levels_.empty()) text += fmt::format("<p>{}.</p>\n", discoveries());
+  if (!levels_.empty()) text += fmt::format("<p>{}.</p>\n", discoveries("claims", levels_));
   line("Seeds", seeds_of(*flags_));
   line("Version", built_version());
   line("Machine", machine());
@@ -336,7 +325,7 @@ std::string Report::page() const {
 }
 
 int Report::finish() const {
-  if (!levels_.empty()) write_result(fmt::format("\n{}\n", discoveries()));
+  if (!levels_.empty()) write_result(fmt::format("\n{}\n", discoveries("claims", levels_)));
   write_result(fmt::format("\n{}\n", headline()));
   if (!directory_.empty()) {
     const auto write = [&](const std::string& file, const std::string& text) {

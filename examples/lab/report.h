@@ -81,9 +81,6 @@ class Report {
   std::string footer() const;
   std::string page() const;
 
-  /// How many of the verdicts remain among so many.
-  std::string discoveries() const;
-
   std::string directory_, name_, title_, command_, body_;
   const Flags* flags_ = nullptr;
   std::vector<std::pair<std::string, std::string>> files_;  // name and contents

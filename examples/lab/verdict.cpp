@@ -288,6 +288,20 @@ double discovery_threshold(std::vector<double> p) {
   return 0;
 }
 
+std::string discoveries(const std::string& what, const std::vector<double>& p) {
+  const double threshold = discovery_threshold(p);
+  const auto count = [&](double most) {
+    return std::ranges::count_if(p, [&](double each) { return each <= most; });
+  };
+  return fmt::format(
+      "Of {} {} with a p, {} have one below 0.05; at a false discovery rate of 5 % (Benjamini and "
+      "Hochberg), {}",
+      p.size(), what, count(0.05),
+      count(threshold) == 0 ? "none remains"
+                            : fmt::format("{} remain, those with a p of {:.2g} or less",
+                                          count(threshold), threshold));
+}
+
 double t_quantile(Index degrees) {
   expect(degrees >= 1, "t_quantile: needs at least one degree of freedom: {}", degrees);
   double low = 0, high = 13;  // above the quantile of one degree

@@ -113,6 +113,10 @@ Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);
 /// p_(k) of m with p_(k) <= 0.05 k / m (Benjamini and Hochberg 1995, equation 1).
 double discovery_threshold(std::vector<double> p);
 
+/// How many of these p are below 0.05, and how many remain with `discovery_threshold`, in words.
+///   what: "claims"
+std::string discoveries(const std::string& what, const std::vector<double>& p);
+
 /// The 0.975 quantile of Student's t distribution. degrees: of freedom, 1 or more
 double t_quantile(Index degrees);
 

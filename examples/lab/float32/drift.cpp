@@ -46,7 +46,7 @@ std::string loss(const Results& results) {
 /// Trains all settings. The bar counts their steps, in order.
 class Laboratory {
  public:
-  Laboratory(const DriftFlags& flags, const DriftData& data) : flags_(flags), data_(data) {
+  explicit Laboratory(const DriftFlags& flags) : flags_(flags) {
     for (const Condition& condition : flags.conditions())
       for (const double factor : flags.factors)
         for (const std::string& form : forms) settings_.push_back({condition, form, none, factor});
@@ -57,7 +57,7 @@ class Laboratory {
     }
   }
 
-  void train(const Comparison& comparison) {
+  void train(const Comparison& comparison, const DriftData& data) {
     const Index seeds = flags_.comparison.seeds;
     Index steps = 0;
     for (const Setting& setting : settings_) steps += seeds * setting.condition.steps;
@@ -70,7 +70,7 @@ class Laboratory {
                          .train = [&, before](const Trial& trial) {
                            Index done = before + trial.number % seeds * setting.condition.steps;
                            return lab::train(setting.condition, setting.norm, setting.remedy,
-                                             setting.rate(), data_, trial,
+                                             setting.rate(), data, trial,
                                              [&](double loss) { progress.step(++done, loss); });
                          }});
       before += seeds * setting.condition.steps;
@@ -80,6 +80,24 @@ class Laboratory {
           fmt::format("{}: {}, {:.0f} s", trained.system, loss(trained), progress.seconds()));
       found_[trained.system] = trained;
     });
+  }
+
+  /// Takes what the ledger has of the settings. Throws DataError if it lacks one of their
+  /// trainings.
+  void read(const Ledger& ledger) {
+    const Records records = ledger.records();
+    for (const Setting& setting : settings_) {
+      Results& results = found_[setting.name()];
+      results.system = setting.name();
+      for (Index i = 0; i < flags_.comparison.seeds; ++i) {
+        const std::uint64_t seed = flags_.comparison.seed + static_cast<std::uint64_t>(i);
+        const auto system = records.find(setting.name());
+        expect<DataError>(system != records.end() && system->second.contains(seed),
+                          "--from-ledger: --runs has no training of {} with seed {}",
+                          setting.name(), seed);
+        results.trainings.push_back(system->second.at(seed).outcome);
+      }
+    }
   }
 
   const Results& of(const Setting& setting) const { return found_.at(setting.name()); }
@@ -94,7 +112,6 @@ class Laboratory {
 
  private:
   const DriftFlags& flags_;
-  const DriftData& data_;
   std::vector<Setting> settings_;
   std::map<std::string, Results> found_;
 };
@@ -133,11 +150,11 @@ Table best_table(const Laboratory& laboratory, const DriftFlags& flags) {
 
 /// A line for each condition and learning rate: what a detached mean costs, and what drifts.
 Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
-  Table table{
-      "What a detached mean costs at each learning rate, and what drifts",
-      {"training", "rate", "layer_simple", "cost of detach_mean", "largest |mu| / s attached",
-       "and detached", "cosine with the attached gradient", "size beside it"},
-      {}};
+  Table table{"What a detached mean costs at each learning rate, and what drifts",
+              {"training", "rate", "layer_simple", "cost of detach_mean",
+               "largest |mu| / s attached", "and detached", "largest rms(c) / rms(V)",
+               "cosine with the attached gradient", "size beside it"},
+              {}};
   for (const Condition& condition : flags.conditions())
     for (const double factor : flags.factors) {
       const Setting attached{condition, "layer_simple", none, factor};
@@ -147,6 +164,7 @@ Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
                             diverges(a) ? "" : better(held_out, a, d).reason,
                             fmt::format("{:.2f}", over_seeds(a, "ratio", largest)),
                             fmt::format("{:.2f}", over_seeds(d, "ratio", largest)),
+                            fmt::format("{:.2f}", over_seeds(d, "weights", largest)),
                             fmt::format("{:.3f}", over_seeds(d, "cosine", average)),
                             fmt::format("{:.2f}", over_seeds(d, "size", average))});
     }
@@ -199,8 +217,7 @@ void figures(Report& report, const Laboratory& laboratory, const DriftFlags& fla
       false,
       "All forms compute the same values from the same weights; their gradients differ."};
   for (const std::string& form : forms) {
-    losses.series.push_back(
-        thinned(mean_training_curve(laboratory.of({flags.base(), form, none, factor}))));
+    losses.series.push_back(mean_training_curve(laboratory.of({flags.base(), form, none, factor})));
     losses.series.back().name = form;
   }
   report.figure("loss", losses);
@@ -283,6 +300,51 @@ void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) 
   report.table(table);
 }
 
+DriftCost drift_cost(const Results& attached, const Results& detached) {
+  const auto mean = [&](const char* trace, double (*number)(const Trace&)) {
+    return over_seeds(detached, trace, number);
+  };
+  return {
+      .cost = 100 * advantage(held_out, attached, detached).mean / attached.spread(held_out).mean,
+      .ratio = mean("ratio", largest),
+      .weights = mean("weights", largest),
+      .first_ratio = mean("ratio", largest_of_first_tenth),
+      .first_weights = mean("weights", largest_of_first_tenth)};
+}
+
+/// What predicts the cost of a detached mean: |mu| / s, or the common mode of weights.
+void predictors(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+  std::map<std::string, std::vector<DriftCost>> by_task;
+  for (const Condition& condition : flags.conditions())
+    for (const double factor : flags.factors) {
+      const Results& attached = laboratory.of({condition, "layer_simple", none, factor});
+      const Results& detached = laboratory.of({condition, "detach_mean", none, factor});
+      if (!diverges(attached) && !diverges(detached))
+        by_task[condition.task].push_back(drift_cost(attached, detached));
+    }
+  std::erase_if(by_task, [](const auto& task) { return task.second.size() < 3; });
+  if (by_task.empty()) return;
+  for (const bool of_weights : {false, true}) {
+    const char* name = of_weights ? "rms(c) / rms(V)" : "|mu| / s";
+    Diagram diagram{fmt::format("What {} in the first tenth says of the cost", name),
+                    fmt::format("largest {} in the first tenth of the steps", name),
+                    "cost, % of the loss",
+                    {},
+                    true,
+                    "Each mark is a setting, the mean over its seeds. Where a detached mean costs "
+                    "nothing or gains, there is no mark."};
+    for (const auto& [task, settings] : by_task) {
+      diagram.series.push_back({task, {}});
+      for (const DriftCost& each : settings)
+        diagram.series.back().points.emplace_back(
+            of_weights ? each.first_weights : each.first_ratio, each.cost);
+      std::ranges::sort(diagram.series.back().points);
+    }
+    report.figure(of_weights ? "early_weights" : "early_ratio", diagram);
+  }
+  for (const JudgedClaim& claim : predictor_claims(by_task)) report.judged(claim);
+}
+
 void verdicts(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   for (const Condition& condition : flags.conditions())
     report.judged(cheaper_mean_claim(condition.name(),
@@ -316,19 +378,25 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   report.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
-    drift.check();
+    drift.check(flags);
     set_threads(drift.comparison.threads);
     Cluster cluster;
     report.begin(self.name, "What drifts where the mean is detached", command_line(argc, argv),
                  cluster.is_first());
-    const DriftData data = drift.make_data();
-    ledger.begin(self.name, data.digest());
-    Laboratory laboratory(drift, data);
-    laboratory.train(Comparison(cluster, ledger, drift.comparison));
+    Laboratory laboratory(drift);
+    if (drift.from_ledger) {
+      ledger.begin(self.name, "");
+      laboratory.read(ledger);
+    } else {
+      const DriftData data = drift.make_data();
+      ledger.begin(self.name, data.digest());
+      laboratory.train(Comparison(cluster, ledger, drift.comparison), data);
+    }
     introduce(report, drift);
     report.table(best_table(laboratory, drift));
     report.table(cost_table(laboratory, drift));
     law(report, laboratory, drift);
+    predictors(report, laboratory, drift);
     report.table(remedy_table(laboratory, drift));
     figures(report, laboratory, drift);
     figures_of_norms(report, laboratory, drift);
