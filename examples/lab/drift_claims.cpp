@@ -28,8 +28,8 @@ double largest_of_first_tenth(const Trace& trace) {
 }
 
 double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  expect(a.size() == b.size() && a.size() >= 2, "rank_correlation: {} and {} values", a.size(),
-         b.size());
+  expect<ArgumentError>(a.size() == b.size() && a.size() >= 2, "rank_correlation: {} and {} values",
+                        a.size(), b.size());
   // Twice the rank of each value, less a constant.
   const auto ranks = [](const std::vector<double>& values) {
     std::vector<double> result;

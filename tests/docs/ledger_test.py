@@ -18,6 +18,7 @@ import tempfile
 
 import evidence
 import forms_ledger
+import tables_ledger
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
@@ -104,6 +105,7 @@ def main():
         reports = {name.name: Report(name.name, folder) for name in ledger.iterdir() if name.is_dir()}
 
         forms_ledger.check(ledger / "forms", reports["forms"])
+        tables_ledger.check(ledger / "xu2019", reports["xu2019"], {})
 
         def table(mark):
             if mark == "evidence":

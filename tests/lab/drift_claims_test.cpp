@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "results.h"
+#include "tapegrad/core/error.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
@@ -51,4 +52,43 @@ TEST_CASE("the published order of detached statistics is contradicted by the oth
 TEST_CASE("the largest value of a trace is its NaN if it has one") {
   CHECK(largest({{1, 0.5}, {2, 3}, {3, 1}}) == 3);
   CHECK(std::isnan(largest({{1, 0.5}, {2, NAN}, {3, 1}})));
+}
+
+TEST_CASE("the first tenth of a trace has its first value at least") {
+  CHECK(largest_of_first_tenth({{1, 2}, {10, 1}, {20, 3}, {100, 9}}) == 2);
+  CHECK(largest_of_first_tenth({{1, 2}, {10, 4}, {20, 3}, {100, 9}}) == 4);
+  CHECK(largest_of_first_tenth({{5, 2}, {20, 3}}) == 2);
+}
+
+TEST_CASE("rank correlations are those of average ranks, by Python's statistics.correlation") {
+  CHECK(rank_correlation({1, 2, 3}, {10, 20, 300}) == Approx(1));
+  CHECK(rank_correlation({1, 2, 3}, {3, 2, 1}) == Approx(-1));
+  CHECK(rank_correlation({1, 2, 2, 3}, {1, 3, 2, 4}) == Approx(0.9486832980505138));
+  CHECK(rank_correlation({3, 1, 4, 1, 5}, {2, 7, 1, 8, 2}) == Approx(-0.7894736842105263));
+  CHECK(rank_correlation({1, 1}, {1, 2}) == 0);
+  CHECK_THROWS_AS(rank_correlation({1, 2}, {1}), ArgumentError);
+  CHECK_THROWS_AS(rank_correlation({1}, {1}), ArgumentError);
+}
+
+TEST_CASE("a prediction of costs is supported by all tasks and contradicted by none of them") {
+  const auto verdicts = [](bool in_a, bool in_b) {
+    const auto settings = [](bool by_weights) {
+      std::vector<DriftCost> all;
+      for (const double x : {1.0, 2.0, 3.0, 4.0})
+        all.push_back({.cost = x,
+                       .ratio = by_weights ? -x : x,
+                       .weights = by_weights ? x : -x,
+                       .first_ratio = 0,
+                       .first_weights = by_weights ? x : -x});
+      return all;
+    };
+    std::vector<Verdict> found;
+    for (const JudgedClaim& claim :
+         predictor_claims({{"a", settings(in_a)}, {"b", settings(in_b)}}))
+      found.push_back(claim.judgement.verdict);
+    return found;
+  };
+  CHECK(verdicts(true, true) == std::vector(2, Verdict::supported));
+  CHECK(verdicts(true, false) == std::vector(2, Verdict::inconclusive));
+  CHECK(verdicts(false, false) == std::vector(2, Verdict::contradicted));
 }

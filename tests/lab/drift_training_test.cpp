@@ -92,13 +92,11 @@ TEST_CASE("every norm is looked at, from the input on") {
     CHECK(least(detached, of_norm("variance", norm)) > 0);
   }
   CHECK_FALSE(detached.traces.contains(of_norm("ratio", 2)));
-  const auto at = [&](const std::string& trace, std::size_t i) {
-    return detached.traces.at(trace).at(i).second;
-  };
-  for (std::size_t i = 0; i < detached.traces.at("ratio").size(); ++i) {
-    CHECK(at("ratio", i) == std::max(at("ratio of norm 1", i), at("ratio of norm 2", i)));
-    CHECK(at("deviation", i) == at("deviation of norm 2", i));
-  }
+  const auto last = [&](const std::string& trace) { return detached.traces.at(trace).back(); };
+  CHECK(last("ratio").second ==
+        std::max(last("ratio of norm 1").second, last("ratio of norm 2").second));
+  CHECK(last("deviation") == last("deviation of norm 2"));
+  CHECK(last("ratio of norm 1").first == 100);
 }
 
 TEST_CASE("attached statistics change the gradient of a detached norm, not its values") {
@@ -155,4 +153,34 @@ TEST_CASE("what feeds norms is all that it is made of") {
   CHECK(chosen("grammar", "post") == 2 * 2);
   CHECK(chosen("mnist", "pre") == 2 * 2);  // weights and biases
   CHECK(chosen("cnn", "pre") == 3 * 2);
+}
+
+TEST_CASE("the common mode of weights is that of the initial ones until the mean is detached") {
+  // The first layer has 8 inputs and 24 outputs, the second 24 and 24.
+  const LearningTask task = regression("layer_simple");
+  double initial = 0;
+  for (const char* name : {"layers.0.weight", "layers.3.weight"}) {
+    const std::vector<Parameter> found =
+        parameters(task.fields, [&](const std::string& each) { return each == name; });
+    REQUIRE(found.size() == 1);
+    double of_mode = 0, of_rest = 0;
+    for (Index i = 0; i < found[0].shape()[0]; ++i) {
+      double c = 0;
+      for (Index j = 0; j < 24; ++j)
+        c += found[0].value().values()[static_cast<std::size_t>(24 * i + j)] / 24;
+      for (Index j = 0; j < 24; ++j) {
+        of_mode += c * c;
+        of_rest += std::pow(found[0].value().values()[static_cast<std::size_t>(24 * i + j)] - c, 2);
+      }
+    }
+    initial = std::max(initial, std::sqrt(of_mode / of_rest));
+  }
+  const auto weights = [](const char* norm, Remedy remedy) {
+    return train_watched(regression(norm), options(remedy)).traces.at("weights");
+  };
+  DriftOptions still = options(Remedy::none);
+  still.optimizer.learning_rate = 0;
+  CHECK(train_watched(task, still).traces.at("weights").back().second == Approx(initial));
+  CHECK(weights("detach_mean", Remedy::none).back().second > 2 * initial);
+  CHECK(weights("detach_mean", Remedy::center).back().second < 1e-4);
 }

@@ -1,0 +1,170 @@
+"""Tables 1 to 4 of `lab xu2019`, computed from its ledger a second time: means, deviations, intervals, which rates stand
+at an edge, verdicts, and how many remain at a false discovery rate of 5 %."""
+
+import json
+import math
+import re
+import statistics
+
+from forms_ledger import T_975
+
+TASKS = {  # title: folder, whether more is better of the test and of the validation, baseline
+    "Multi30k En-De": ("en_de", True, False, "nearest_source"),
+    "Multi30k De-En": ("de_en", True, False, "nearest_source"),
+    "enwik8 prefix": ("enwik8", False, False, "bigram"),
+    "RT": ("rt", True, True, "majority"),
+    "SST-5": ("sst5", True, True, "majority"),
+    "MNIST": ("mnist", True, True, "majority"),
+    "UD-EWT": ("ud_ewt", True, True, 75),
+}
+FORMS = {"x, 1, none": "none", "x, 1, center": "detach_variance:forward=identity,factor=1",
+         "x, 1, scale": "detach_mean:forward=identity,factor=1", "x, 1, both": "layer_simple:forward=identity,factor=1",
+         "z, 1, none": "detach:factor=1", "z, 1/s, none": "detach", "z, 1/s, center": "detach_variance",
+         "z, 1/s, scale": "detach_mean", "z, 1/s, both": "layer_simple"}
+# The half-width over items is a bootstrap there and a normal interval here.
+ITEMS_TOLERANCE = 0.05
+
+
+class Cell:
+    """A system's trainings at its best setting."""
+
+    def __init__(self, folder, settings, higher_validation, seeds):
+        def error(setting):
+            value = settings[setting]["values"]["validation"]
+            return math.inf if value is None else -value if higher_validation else value
+
+        def rate(setting):
+            return float(setting.split("@")[1])
+
+        self.setting = min(settings, key=lambda setting: (error(setting), setting.split("@")[0], rate(setting)))
+        own = [other for other in settings if other.split("@")[0] == self.setting.split("@")[0]]
+        self.edge = rate(self.setting) in (min(map(rate, own)), max(map(rate, own)))
+        files = [folder / self.setting / f"seed_{seed}.json" for seed in range(1, seeds + 1)]
+        self.trainings = [json.loads(file.read_text()) for file in files if file.exists()]
+        self.complete = len(self.trainings) == seeds
+        self.values = [training["values"]["test"] for training in self.trainings]
+
+
+def settings_of(folder, system):
+    """Those that were tried, by name: a system's own, or AdaNorm's with three factors."""
+    pattern = re.compile(r"ada:c=[0-9.]+@.*" if system == "ada" else re.escape(system) + "@.*")
+    return {each.name: json.loads((each / "seed_101.json").read_text()) for each in folder.iterdir()
+            if pattern.fullmatch(each.name) and (each / "seed_101.json").exists()}
+
+
+class Column:
+    def __init__(self, ledger, title, seeds):
+        name, self.higher, self.higher_validation, baseline = TASKS[title]
+        self.folder, self.seeds, self.cells = ledger / name, seeds, {}
+        self.baseline = baseline if isinstance(baseline, int) else json.loads(
+            (self.folder / baseline / "seed_1.json").read_text())["values"]["test"]
+
+    def cell(self, system):
+        if system not in self.cells:
+            settings = settings_of(self.folder, system)
+            self.cells[system] = Cell(self.folder, settings, self.higher_validation, self.seeds) if settings else None
+        return self.cells[system]
+
+    def learned(self, cell):
+        mean = statistics.mean(cell.values)
+        return mean > self.baseline if self.higher else mean < self.baseline
+
+    def advantage(self, a, b):
+        """The mean, the standard error over seeds, and that over items."""
+        sign = 1 if self.higher else -1
+        differences = [sign * (x - y) for x, y in zip(a.values, b.values)]
+        items = [sign * statistics.fmean(x - y for x, y in zip(of_a, of_b)) for of_a, of_b in zip(
+            zip(*(training["items"] for training in a.trainings)), zip(*(training["items"] for training in b.trainings)))]
+        return (statistics.mean(differences), statistics.stdev(differences) / math.sqrt(len(differences)),
+                statistics.pstdev(items) / math.sqrt(len(items)))
+
+
+def two_sided(t, degrees):
+    """Of Student's distribution, by Simpson's rule."""
+    density = lambda x: (1 + x * x / degrees) ** (-(degrees + 1) / 2)
+    constant = math.gamma((degrees + 1) / 2) / math.sqrt(degrees * math.pi) / math.gamma(degrees / 2)
+    steps, width = 2000, t / 2000
+    total = density(0) + density(t) + sum((4 if i % 2 else 2) * density(i * width) for i in range(1, steps))
+    return 1 - 2 * constant * total * width / 3
+
+
+def level(mean, over_seeds, over_items, degrees):
+    """The level at which the interval ends at 0."""
+    normal, low, high = statistics.NormalDist(), 0.0, 1000.0
+    for _ in range(60):
+        t = (low + high) / 2
+        p = max(two_sided(t, degrees), 1e-15)
+        low, high = (low, t) if math.hypot(t * over_seeds, -normal.inv_cdf(p / 2) * over_items) > abs(mean) else (t, high)
+    return two_sided(high, degrees)
+
+
+def check_difference(column, text, a, b, levels):
+    measured, _, rest = text.partition(" / ")
+    published, _, verdict = rest.partition(": ")
+    if a is None or b is None or not (a.complete and b.complete):
+        assert measured in ("not run", "no data"), text
+        return
+    mean, over_seeds, over_items = column.advantage(a, b)
+    degrees = len(a.values) - 1
+    half = math.hypot(T_975[degrees] * over_seeds, 1.96 * over_items)
+    shown = [float(number) for number in measured.split(" +- ")]
+    last_digit = 10.0 ** -len(measured.split(".")[-1])
+    assert abs(shown[0] - mean) <= 0.51 * last_digit, (text, mean)
+    assert abs(shown[1] - half) <= ITEMS_TOLERANCE * half + last_digit, (text, half)
+    judged = column.learned(a) and column.learned(b) and not (a.edge or b.edge)
+    if judged:
+        levels.append(level(mean, over_seeds, over_items, degrees))
+    if not verdict:
+        return
+    if not judged:
+        expected = "rate at an edge" if column.learned(a) and column.learned(b) else "not learned"
+        assert verdict == expected, (text, expected)
+        return
+    ahead = mean if not published.startswith("-") else -mean
+    if "diverged" in published:
+        ahead = mean if published.startswith(("none", "detach")) else -mean
+    if abs(abs(ahead) - half) > ITEMS_TOLERANCE * half:  # elsewhere the bootstrap decides
+        assert verdict == ("inconclusive" if abs(ahead) < half else "supported" if ahead > 0 else "contradicted"), text
+
+
+def check(ledger, report, seeds):
+    """ledger: of xu2019   report: what `lab xu2019 --from-ledger` made of it   seeds: of each task, by folder"""
+    columns = {title: Column(ledger, title, seeds.get(TASKS[title][0], 3)) for title in TASKS}
+    levels, differences = [], 0
+    for number in 1, 2, 3, 4:
+        header, *rows = report.rows(f"table{number}")
+        for name, *cells in rows:
+            pair = name.split(" - ")
+            for title, text in zip(header[1:], cells):
+                if title not in columns or name in ("optimizer", "initial values", "unit"):
+                    continue
+                column = columns[title]
+                if len(pair) == 2:
+                    check_difference(column, text, *map(column.cell, pair), levels)
+                    differences += 1
+                elif (cell := column.cell(name)) and cell.complete:
+                    shown = re.match(r"([0-9.]+) \+- ([0-9.]+) \((\d+)\)", text)
+                    last_digit = 10.0 ** -len(shown[1].split(".")[-1])
+                    assert abs(float(shown[1]) - statistics.mean(cell.values)) <= 0.51 * last_digit, text
+                    assert abs(float(shown[2]) - statistics.stdev(cell.values)) <= 0.51 * last_digit, text
+                    assert int(shown[3]) == len(cell.values), text
+                    assert text.endswith("rate at an edge") == (cell.edge and column.learned(cell)), (name, title, text)
+    assert differences > 20
+    passing = [p for k, p in enumerate(sorted(levels), 1) if p <= 0.05 * k / len(levels)]
+    remain = sum(p <= passing[-1] for p in levels) if passing else 0
+    said = re.search(r"Of (\d+) differences with a p, (\d+) have one below 0.05; .*?(none remains|(\d+) remain)", report.text)
+    found = [int(said[1]), int(said[2]), int(said[4] or 0)]
+    assert found == [len(levels), sum(p <= 0.05 for p in levels), remain], (found, sorted(levels))
+    header, *rows = report.rows("table9")
+    assert header[0] == "form", header
+    for form, *cells in rows:
+        for title, text in zip(header[1:], cells):
+            column = columns[title.rpartition(", ")[0]]
+            cell = column.cell(FORMS[form])
+            if cell is None:
+                assert text == "not run", text
+                continue
+            rate = "@" + cell.setting.split("@")[1] + ", at the edge" * cell.edge
+            assert text.endswith(" / " + rate), (text, rate)
+            if cell.complete:
+                assert text.startswith(f"{statistics.mean(cell.values):.2f} +- {statistics.stdev(cell.values):.2f} ("), text
