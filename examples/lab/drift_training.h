@@ -55,8 +55,9 @@ struct DriftOptions {
 ///     common
 ///                  mode, where it is largest
 ///
-/// and, for each norm by `of_norm`, at the last of these steps alone, "ratio", "deviation" and, of the gradient with respect to the
-/// norm's input, "cosine" as above and "variance" over its elements. Those do not see remedies.
+/// and, for each norm by `of_norm`, at the last of these steps alone, "ratio", "deviation" and, of
+/// the gradient with respect to the norm's input, "cosine" as above and "variance" over its
+/// elements. Those do not see remedies.
 ///
 /// The curve has the loss of the first batch, then means over a fiftieth of the steps. Calls `seen`
 /// after each step.

@@ -45,7 +45,7 @@ Outcome train_once(const Form& form, const FormSetting& setting, const FormSizes
       {.net = fields(net),
        .optimizer = {.optimizer = setting.optimizer, .schedule = "constant", .learning_rate = rate},
        .steps = sizes.steps,
-       .stretch = sizes.steps,
+       .eval_interval = sizes.steps,
        .loss =
            [&](Index step) {
              const auto& [images, labels] = batches.at(step);

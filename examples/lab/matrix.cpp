@@ -137,8 +137,9 @@ MatrixColumn make_column(const PaperTask& task, const Records& records, std::uin
   for (const std::string& system : task.all_systems())
     if (const SettingSearch search(task, system, records); search.tried() > 0)
       column.cells.emplace(system, make_cell(task, system, search, records, first, count));
-  if (const auto bar = column.baselines.find(task.bar); bar != column.baselines.end())
-    column.task.metric.baseline = bar->second;
+  if (const auto baseline = column.baselines.find(task.baseline);
+      baseline != column.baselines.end())
+    column.task.metric.baseline = baseline->second;
   return column;
 }
 

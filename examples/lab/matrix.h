@@ -66,8 +66,8 @@ struct MatrixCell {
 
 /// A task, and what the ledger has of it.
 struct MatrixColumn {
-  PaperTask task;         ///< with the bar that systems must clear as the baseline of its metric
-  std::string data = {};  ///< a digest; empty if nothing has been trained
+  PaperTask task;                            ///< with its baseline as that of its metric
+  std::string data = {};                     ///< a digest; empty if nothing has been trained
   std::string optimizer = {}, initial = {};  ///< what was trained, in words: "Adam", initial values
   std::map<std::string, MatrixCell> cells = {};  ///< by system
   std::map<std::string, double> baselines = {};

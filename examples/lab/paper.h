@@ -40,7 +40,7 @@ struct PaperTask {
   std::vector<std::string> systems = paper_norms;
   std::vector<std::string> trained = {};  ///< those of them that are trained here; empty: all
   std::vector<std::string> forms = {};    ///< norms that are trained beside them, see docs/forms.md
-  std::string bar = {};         ///< the baseline that a system must beat to have learned the task
+  std::string baseline = {};    ///< the baseline that a system must beat to have learned the task
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss
   std::string absent = {};      ///< why there are no data
   std::vector<PaperClaim> claims = {};

@@ -28,7 +28,7 @@ PaperTask reader() {
           .decimals = 1,
           .systems = {"none", "layer", "layer_small_gain", "layer_everywhere", "batch",
                       "batch_everywhere"},
-          .bar = "most_frequent_entity"};
+          .baseline = "most_frequent_entity"};
 }
 
 PaperTask skip_thoughts() {
@@ -65,7 +65,7 @@ PaperTask handwriting(const std::string& name, const std::string& title) {
           .metric = {.value = "test", .of_items = true},
           .decimals = 3,
           .systems = {"none", "layer"},
-          .bar = "by_pen"};
+          .baseline = "by_pen"};
 }
 
 PaperTask digits(Index batch_size, const std::vector<std::string>& systems) {
@@ -77,7 +77,7 @@ PaperTask digits(Index batch_size, const std::vector<std::string>& systems) {
           .metric = {.value = "test", .worst = 100, .of_items = true},
           .decimals = 2,
           .systems = systems,
-          .bar = "linear_softmax"};
+          .baseline = "linear_softmax"};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ PaperTask translation(const std::string& name, const std::string& title,
           .decimals = 2,
           .published_decimals = 1,
           .published = published,
-          .bar = "nearest_source",
+          .baseline = "nearest_source",
           .chosen_by_loss = true,
           .other_tests = {{"test_2017_flickr", "the test set of 2017"}}};
 }
@@ -104,7 +104,7 @@ PaperTask text() {
           .decimals = 3,
           .published_decimals = 2,
           .published = {1.04, 1.07, 1.07, 1.12, 1.07, 1.10, 1.07},
-          .bar = "bigram",
+          .baseline = "bigram",
           .claims = deep_claims(0.02, {"none", "layer", "table 1"}),
           .other_tests = {{"test_long", "with a memory of 256 bytes"}}};
 }
@@ -134,7 +134,7 @@ PaperTask classification(const std::string& name, const std::string& title,
           .decimals = 2,
           .published_decimals = 2,
           .published = published,
-          .bar = "majority",
+          .baseline = "majority",
           .claims = claims};
 }
 

@@ -24,9 +24,9 @@ std::string in_words(const OptimizerFlags& o) {
 
 Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,
                        const std::function<void(Index step, double loss)>& seen) {
-  const Index stretch = training.stretch;
-  expect<ArgumentError>(stretch >= 1 && training.steps % stretch == 0,
-                        "train_selected: stretches of {} do not divide {} steps", stretch,
+  const Index eval_interval = training.eval_interval;
+  expect<ArgumentError>(eval_interval >= 1 && training.steps % eval_interval == 0,
+                        "train_selected: an interval of {} does not divide {} steps", eval_interval,
                         training.steps);
   Training updates(training.optimizer, {.keep_best = true}, training.net, training.steps);
   updates.watch_gradients(training.gradients);
@@ -39,7 +39,7 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
     mean.add(loss);
     if (step == 1) outcome.curve.push_back({step, loss});
     if (seen) seen(step, loss);
-    if (step % stretch != 0) continue;
+    if (step % eval_interval != 0) continue;
     const Validation found = training.validate();
     outcome.curve.push_back({step, mean.value(), found.loss});
     for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
@@ -68,7 +68,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
       {.net = learner->net(),
        .optimizer = optimizer,
        .steps = problem.steps,
-       .stretch = problem.stretch,
+       .eval_interval = problem.eval_interval,
        .loss =
            [&](Index step) {
              return learner->loss(step, {0, 0, learner->rows(step)}, random);

@@ -11,12 +11,12 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 using problems::Validation;
 
-/// A net in training. Of its states after each stretch the one with the best validation is tested.
+/// A net in training. Of its states after each interval the one with the best validation is tested.
 struct SelectedTraining {
   Fields net;
   OptimizerFlags optimizer;
   Index steps;
-  Index stretch;                           ///< steps between two validations; divides `steps`
+  Index eval_interval;                     ///< steps between two validations; divides `steps`
   std::function<Tensor(Index step)> loss;  ///< of a batch, in the unit of curves; from step 0
   std::function<Validation()> validate;
   std::function<void(Outcome&)> test;  ///< enters the value "test", and items
@@ -27,12 +27,12 @@ struct SelectedTraining {
 /// An optimizer for people: "Adam\nconstant rate\nclipped to 10".
 std::string in_words(const OptimizerFlags& optimizer);
 
-/// Trains. The curve has the loss of the first batch, then after each stretch its mean training
+/// Trains. The curve has the loss of the first batch, then after each interval its mean training
 /// loss and the validation loss; traces have what is traced then. Values: "validation", the best
 /// one; "training_loss" and "validation_loss" at the end; with `tested` those of `test`, in the
 /// best state.
 ///   metric: of validations   seen: called after each step
-/// Throws ArgumentError if the stretch does not divide the steps.
+/// Throws ArgumentError if the interval does not divide the steps.
 Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,
                        const std::function<void(Index step, double loss)>& seen);
 

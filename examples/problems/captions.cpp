@@ -270,10 +270,10 @@ Problem retrieval_problem(const CaptionSets& sets, const RetrievalSizes& o) {
                     {"hidden", o.hidden},
                     {"batch_size", o.batch_size},
                     {"steps", o.steps},
-                    {"stretch", o.stretch}},
+                    {"eval_interval", o.eval_interval}},
           .optimizer = {.schedule = "constant", .clip_each = 2},
           .steps = o.steps,
-          .stretch = o.stretch,
+          .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =
@@ -291,9 +291,12 @@ Problem retrieval_problem(const Origin& origin, Size size) {
   if (size == Size::report) return retrieval_problem(sets);
   sets.train.resize(60);
   for (std::vector<DescribedImage>* images : {&sets.validation, &sets.test}) images->resize(20);
-  return retrieval_problem(
-      sets,
-      {.words = 8, .hidden = 16, .batch_size = 20, .steps = 12, .stretch = 3, .seconds = 0.1});
+  return retrieval_problem(sets, {.words = 8,
+                                  .hidden = 16,
+                                  .batch_size = 20,
+                                  .steps = 12,
+                                  .eval_interval = 3,
+                                  .seconds = 0.1});
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::problems

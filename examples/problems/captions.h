@@ -128,7 +128,7 @@ struct RetrievalSizes {
   Index words = 64, hidden = 128;
   Index batch_size = 128;
   Index steps = 3000;
-  Index stretch = 150;
+  Index eval_interval = 150;
   double rate = 1e-3;
   double seconds = 126;
 };

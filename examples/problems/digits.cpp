@@ -123,7 +123,7 @@ Problem conv_problem(const ImageSets& all, const ConvSizes& o) {
                     {"tested", o.tested}},
           .optimizer = {.schedule = "constant"},
           .steps = o.epochs * per_epoch,
-          .stretch = per_epoch,
+          .eval_interval = per_epoch,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =
@@ -164,7 +164,7 @@ Problem perceptron_problem(const ImageSets& all, const PerceptronSizes& o) {
                     {"tested", o.tested}},
           .optimizer = {.schedule = "constant"},
           .steps = o.steps(),
-          .stretch = o.steps() / o.points,
+          .eval_interval = o.steps() / o.points,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =

@@ -139,11 +139,11 @@ Problem draw_problem(ImageSets sets, const DrawSizes& o) {
                     {"write", o.model.write},
                     {"batch_size", o.batch_size},
                     {"steps", o.steps},
-                    {"stretch", o.stretch},
+                    {"eval_interval", o.eval_interval},
                     {"watched", o.watched}},
           .optimizer = {.schedule = "constant", .clip_norm = 10},
           .steps = o.steps,
-          .stretch = o.stretch,
+          .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =
@@ -163,7 +163,7 @@ Problem draw_problem(const Origin& origin, Size size) {
                       {.model = {.glimpses = 2, .hidden = 8, .latent = 4, .read = 2, .write = 3},
                        .batch_size = 16,
                        .steps = 12,
-                       .stretch = 3,
+                       .eval_interval = 3,
                        .watched = 20,
                        .seconds = 0.1});
 }

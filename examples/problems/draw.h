@@ -56,7 +56,7 @@ struct DrawSizes {
   DrawOptions model = {};
   Index batch_size = 128;
   Index steps = 2340;
-  Index stretch = 117;
+  Index eval_interval = 117;
   Index watched = 2000;  ///< images of the validation; 0: all
   double rate = 1e-3;
   double seconds = 104;

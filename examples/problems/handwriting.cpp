@@ -178,10 +178,10 @@ Problem handwriting_problem(const HandwritingSets& sets, bool with_text,
                     {"moves", sets.lines.moves},
                     {"batch_size", o.batch_size},
                     {"steps", o.steps},
-                    {"stretch", o.stretch}},
+                    {"eval_interval", o.eval_interval}},
           .optimizer = {.schedule = "constant", .clip_norm = 10},
           .steps = o.steps,
-          .stretch = o.stretch,
+          .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =
@@ -212,7 +212,7 @@ Problem handwriting_problem(const std::string& task, const Origin& origin, Size 
       {.model = {.net = {.layers = 2, .hidden = 8, .components = 2}, .bumps = 2, .advance = 0.057},
        .batch_size = 4,
        .steps = 4,
-       .stretch = 1,
+       .eval_interval = 1,
        .seconds = 0.1});
 }
 

@@ -92,7 +92,7 @@ struct HandwritingSizes {
       .net = {.layers = 3, .hidden = 96, .components = 8}, .bumps = 5, .advance = 0.057};
   Index batch_size = 8;
   Index steps = 600;
-  Index stretch = 25;
+  Index eval_interval = 25;
   double rate = 1e-3;
   double seconds = 27;
 };

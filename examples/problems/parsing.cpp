@@ -325,7 +325,7 @@ Problem parser_problem(const Treebank& bank, const ParserSizes& o) {
                     {"epochs", o.epochs}},
           .optimizer = {},
           .steps = o.epochs * per_epoch,
-          .stretch = per_epoch,
+          .eval_interval = per_epoch,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =

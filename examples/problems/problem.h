@@ -59,9 +59,9 @@ struct Problem {
   Json sizes;                  ///< all else that trainings depend on but norm, rate and seed
   OptimizerFlags optimizer;    ///< but for its learning rate
   Index steps;
-  Index stretch;   ///< steps between two validations; divides `steps`
-  double rate;     ///< the least learning rate to try
-  double seconds;  ///< that a training takes, about
+  Index eval_interval;  ///< steps between two validations; divides `steps`
+  double rate;          ///< the least learning rate to try
+  double seconds;       ///< that a training takes, about
   /// A net of the trial's system, with initial values from `random`, of which dropout draws next.
   std::function<std::unique_ptr<Learner>(const lab::TaskTrial& trial, Random& random)> learner;
   std::map<std::string, std::function<lab::Outcome()>> baselines = {};  ///< with a value "test"

@@ -135,7 +135,7 @@ Problem sentence_problem(const SentenceSets& all, const SentenceSizes& o) {
                     {"epochs", o.epochs}},
           .optimizer = {.beta2 = 0.998},
           .steps = o.epochs * per_epoch,
-          .stretch = per_epoch,
+          .eval_interval = per_epoch,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =

@@ -146,7 +146,7 @@ class ProbedLearner : public SkipThoughtsLearner {
 
   Validation validate() override {
     Validation found = SkipThoughtsLearner::validate();
-    steps_ += data_.sizes.stretch;
+    steps_ += data_.sizes.eval_interval;
     if (trial_.tested && steps_ % data_.sizes.look == 0)
       found.traced = named("probed", probed(encoder()));
     return found;
@@ -321,11 +321,11 @@ Problem skip_thoughts_problem(const TripletSets& sets, const ProbeSets& probes,
                     {"hidden", o.hidden},
                     {"batch_size", o.batch_size},
                     {"steps", o.steps},
-                    {"stretch", o.stretch},
+                    {"eval_interval", o.eval_interval},
                     {"look", o.look}},
           .optimizer = {.schedule = "constant", .clip_norm = 5},
           .steps = o.steps,
-          .stretch = o.stretch,
+          .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =
@@ -350,7 +350,7 @@ Problem skip_thoughts_problem(const Origin& origin, Size size) {
                                 .hidden = 16,
                                 .batch_size = 16,
                                 .steps = 12,
-                                .stretch = 3,
+                                .eval_interval = 3,
                                 .look = 6,
                                 .seconds = 1});
 }

@@ -100,8 +100,8 @@ struct SkipThoughtsSizes {
   Index vocabulary = 4000, words = 100, hidden = 256;
   Index batch_size = 64;
   Index steps = 1200;
-  Index stretch = 100;
-  Index look = 400;  ///< steps between two looks by probes; a multiple of `stretch`
+  Index eval_interval = 100;
+  Index look = 400;  ///< steps between two looks by probes; a multiple of `eval_interval`
   double rate = 5e-4;
   double seconds = 280;
 };

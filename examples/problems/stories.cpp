@@ -313,10 +313,10 @@ Problem reader_problem(const StorySets& all, const ReaderSizes& o) {
                     {"dropout", o.dropout},
                     {"batch_size", o.batch_size},
                     {"steps", o.steps},
-                    {"stretch", o.stretch}},
+                    {"eval_interval", o.eval_interval}},
           .optimizer = {.schedule = "constant", .clip_norm = 10},
           .steps = o.steps,
-          .stretch = o.stretch,
+          .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
           .learner =
@@ -336,7 +336,7 @@ Problem reader_problem(const Origin& origin, Size size) {
   constexpr Index task_of_babi = 5;
   ReaderSizes sizes;
   if (size == Size::smoke)
-    sizes = {.hidden = 8, .batch_size = 16, .steps = 12, .stretch = 3, .seconds = 0.1};
+    sizes = {.hidden = 8, .batch_size = 16, .steps = 12, .eval_interval = 3, .seconds = 0.1};
   StorySets sets = origin.is_drawn() ? draw_story_sets(origin.seed)
                                      : read_story_sets(origin.directory, task_of_babi,
                                                        {.entities = sizes.entities});

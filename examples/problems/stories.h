@@ -133,7 +133,7 @@ struct ReaderSizes {
   double dropout = 0.5;
   Index batch_size = 64;
   Index steps = 1500;
-  Index stretch = 75;
+  Index eval_interval = 75;
   double rate = 3e-4;
   double seconds = 15;
 };

@@ -24,9 +24,9 @@ struct TextSizes {
   Index length = 64;  ///< of a segment, and of the memory in training
   Index rows = 16;    ///< texts read side by side
   Index steps = 1000;
-  Index stretch = 50;       ///< steps between two validations
-  Index watched = 20000;    ///< bytes of each validation
-  Index long_memory = 256;  ///< in a second evaluation
+  Index eval_interval = 50;  ///< steps between two validations
+  Index watched = 20000;     ///< bytes of each validation
+  Index long_memory = 256;   ///< in a second evaluation
   Index warmup = 100;
   double rate = 1e-3;
   double seconds = 240;

@@ -313,7 +313,7 @@ std::vector<double> bleu_shares(const std::vector<std::string>& translations,
 Problem translation_problem(const TranslationSets& sets, const TranslationSizes& o) {
   const auto data = std::make_shared<const TranslationData>(
       sets, learn_subwords(sets.train, o.vocabulary), o.batch_tokens);
-  const Index stretch = std::ssize(pair_batches(data->train, o.batch_tokens)) / o.validations;
+  const Index eval_interval = std::ssize(pair_batches(data->train, o.batch_tokens)) / o.validations;
   const auto tested = [data](const std::vector<std::string>& translations) {
     Outcome outcome;
     score(outcome, translations, *data);
@@ -342,8 +342,8 @@ Problem translation_problem(const TranslationSets& sets, const TranslationSizes&
                     .warmup = o.warmup,
                     .beta2 = 0.98,
                     .weight_decay = 1e-4},
-      .steps = o.epochs * o.validations * stretch,
-      .stretch = stretch,
+      .steps = o.epochs * o.validations * eval_interval,
+      .eval_interval = eval_interval,
       .rate = o.rate,
       .seconds = o.seconds,
       .learner =

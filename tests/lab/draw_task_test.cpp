@@ -28,7 +28,7 @@ MatrixTask small(Index steps) {
                    {.model = {.glimpses = 2, .hidden = 16, .latent = 4, .read = 2, .write = 5},
                     .batch_size = 20,
                     .steps = steps,
-                    .stretch = steps / 2,
+                    .eval_interval = steps / 2,
                     .watched = 30}));
 }
 

@@ -25,7 +25,7 @@ Outcome trained(const std::string& task, const HandwritingSets& sets, const std:
       .model = {.net = {.layers = 2, .hidden = 12, .components = 2}, .bumps = 2, .advance = 0.057},
       .batch_size = 4,
       .steps = 6,
-      .stretch = 3};
+      .eval_interval = 3};
   return task_of(ba2016().task(task), handwriting_problem(sets, task == "written_digits", small))
       .train({{system, 1e-2}, {1}, true});
 }

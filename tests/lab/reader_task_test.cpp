@@ -27,7 +27,8 @@ MatrixTask reader(const StorySets& sets, const ReaderSizes& sizes = {}) {
 }
 
 Outcome trained(const std::string& system) {
-  const ReaderSizes small{.hidden = 8, .dropout = 0, .batch_size = 20, .steps = 4, .stretch = 2};
+  const ReaderSizes small{
+      .hidden = 8, .dropout = 0, .batch_size = 20, .steps = 4, .eval_interval = 2};
   return reader(few_stories(), small).train({{system, 1e-2}, {1}, true});
 }
 
@@ -60,7 +61,7 @@ TEST_CASE("rules without a net err as often as their accuracies say") {
 
 TEST_CASE("a net that sees the question only does not see the words of passages") {
   const ReaderSizes small{
-      .hidden = 8, .dropout = 0, .batch_size = 20, .steps = 60, .stretch = 20, .rate = 1e-2};
+      .hidden = 8, .dropout = 0, .batch_size = 20, .steps = 60, .eval_interval = 20, .rate = 1e-2};
   StorySets sets = few_stories(), other = sets;
   for (std::vector<Story>* part : {&other.validation, &other.test})
     for (Story& story : *part)  // other words, the same entities

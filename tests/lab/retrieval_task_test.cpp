@@ -24,11 +24,12 @@ CaptionSets few_captions() {
 }
 
 MatrixTask small(Index steps) {
-  return task_of(
-      ba2016().task("retrieval"),
-      retrieval_problem(
-          few_captions(),
-          {.words = 8, .hidden = 16, .batch_size = 50, .steps = steps, .stretch = steps / 2}));
+  return task_of(ba2016().task("retrieval"),
+                 retrieval_problem(few_captions(), {.words = 8,
+                                                    .hidden = 16,
+                                                    .batch_size = 50,
+                                                    .steps = steps,
+                                                    .eval_interval = steps / 2}));
 }
 
 }  // namespace

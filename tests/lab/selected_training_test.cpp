@@ -28,7 +28,7 @@ struct Toy {
     return {.net = fields(point),
             .optimizer = {.optimizer = "sgd", .schedule = "constant", .learning_rate = 0.1},
             .steps = 2 * std::ssize(validations),
-            .stretch = 2,
+            .eval_interval = 2,
             .loss = [&](Index) { return sum(square(Tensor(point.x))); },
             .validate =
                 [&] {
@@ -52,7 +52,7 @@ TEST_CASE("the state with the best validation is tested, the first of equal ones
   }
 }
 
-TEST_CASE("a curve begins with the first batch and has a point for each stretch") {
+TEST_CASE("a curve begins with the first batch and has a point for each interval") {
   Toy toy{.validations = {1, 2}};
   std::vector<Index> seen;
   const Outcome outcome = train_selected(toy.training(), by_validation, false,
@@ -83,10 +83,10 @@ TEST_CASE("what is traced stands at the steps of validations, and gradients are 
   CHECK(norms[1] == Approx(7.98));  // the first step was 0.1 * 0.1 long
 }
 
-TEST_CASE("stretches must divide the steps") {
+TEST_CASE("the interval between validations must divide the steps") {
   Toy toy{.validations = {1}};
   SelectedTraining training = toy.training();
-  training.stretch = 3;
+  training.eval_interval = 3;
   CHECK_THROWS_AS(train_selected(training, by_validation, true, {}), ArgumentError);
 }
 

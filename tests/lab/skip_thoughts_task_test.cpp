@@ -27,7 +27,7 @@ Outcome trained(const std::string& system, Index steps, std::uint64_t seed = 1,
                                 .hidden = 12,
                                 .batch_size = 20,
                                 .steps = steps,
-                                .stretch = 1,
+                                .eval_interval = 1,
                                 .look = 2};
   return task_of(ba2016().task("skip_thoughts"),
                  skip_thoughts_problem(few_triplets(), draw_probe_sets(1), small))

@@ -49,7 +49,7 @@ const TextSizes small{.layers = 1,
                       .length = 8,
                       .rows = 2,
                       .steps = 4,
-                      .stretch = 2,
+                      .eval_interval = 2,
                       .watched = 100,
                       .long_memory = 16,
                       .warmup = 1};
@@ -83,7 +83,7 @@ TEST_CASE("in training, each segment has the memory of those before") {
     still.length = length;
     still.rows = 1;
     still.dropout = 0;
-    still.steps = still.stretch = steps;
+    still.steps = still.eval_interval = steps;
     std::vector<double> found;
     TaskTrial trial{{"layer", 1e-12}, {1}, false};
     trial.seen = [&](Index, double loss) { found.push_back(loss); };
@@ -103,7 +103,7 @@ TEST_CASE("the last twentieth of a text is for the test, with either memory") {
   CHECK(total(outcome.items) / static_cast<double>(outcome.items.size()) ==
         Approx(outcome.values.at("test")));
   CHECK(outcome.values.at("test_long") != outcome.values.at("test"));
-  CHECK(outcome.curve.size() == 3);  // the first batch, and two stretches
+  CHECK(outcome.curve.size() == 3);  // the first batch, and two intervals
   CHECK_FALSE(task.train({{"layer", 1e-2}, {1}, false}).values.contains("test"));
   CHECK(task.baselines.at("bigram")().values.at("test") <
         task.baselines.at("unigram")().values.at("test"));
@@ -112,7 +112,7 @@ TEST_CASE("the last twentieth of a text is for the test, with either memory") {
 TEST_CASE("a text that is learned costs less") {
   TextSizes longer = small;
   longer.steps = 60;
-  longer.stretch = 30;
+  longer.eval_interval = 30;
   const CharText text = drawn_text();
   const auto bits = [&](const TextSizes& options) {
     return text_task(text, options).train({{"layer_simple", 1e-2}, {1}, true}).values.at("test");
