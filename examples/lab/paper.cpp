@@ -23,6 +23,13 @@ double PaperTask::published_of(const std::string& system) const {
   return published.at(static_cast<std::size_t>(found - systems.begin()));
 }
 
+std::vector<std::string> names_of(const Paper& paper) {
+  std::vector<std::string> names;
+  for (const PaperTask& task : paper.tasks)
+    if (task.absent.empty()) names.push_back(task.name);
+  return names;
+}
+
 const PaperTask& Paper::task(const std::string& task) const {
   for (const PaperTask& each : tasks)
     if (each.name == task) return each;

@@ -66,5 +66,7 @@ struct Paper {
   /// Throws ArgumentError for an unknown name.
   const PaperTask& task(const std::string& task) const;
 };
+/// The names of its tasks that have data.
+std::vector<std::string> names_of(const Paper& paper);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

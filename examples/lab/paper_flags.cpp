@@ -36,7 +36,7 @@ Matrix PaperFlags::matrix(const Paper& paper, Cluster& cluster, Ledger& ledger,
   if (from_ledger)
     return read_matrix(paper, ledger, training.comparison.seed, training.comparison.seeds);
   MatrixTraining::Options options = training;
-  options.most_rates = most_rates();
+  options.most_rates = most_rates(size);
   return MatrixTraining(cluster, ledger, options).train(paper, tasks);
 }
 

@@ -7,8 +7,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// How many rates a norm may try at the size of reports, see `SettingSearch`.
-inline constexpr std::size_t rates_of_reports = 7;
+/// What --size says: smoke or report.
+inline problems::Size problem_size(const std::string& size) {
+  return size == "smoke" ? problems::Size::smoke : problems::Size::report;
+}
+/// How many rates a norm may try at that size, see `SettingSearch`.
+inline std::size_t most_rates(const std::string& size) { return size == "smoke" ? 2 : 7; }
 
 /// The flags of experiments that repeat what a paper measured.
 struct PaperFlags {
@@ -21,11 +25,7 @@ struct PaperFlags {
   /// Throws CLI::ValidationError for flags that conflict, for some task of the paper.
   void check(const Flags& given, const Paper& paper) const;
 
-  problems::Size problem_size() const {
-    return size == "smoke" ? problems::Size::smoke : problems::Size::report;
-  }
   problems::Origin origin() const { return {data, training.comparison.seed}; }
-  std::size_t most_rates() const { return size == "smoke" ? 2 : rates_of_reports; }
   /// The number of the table or figure to show; 0: all.
   int number() const { return only.empty() ? 0 : only.back() - '0'; }
 

@@ -5,12 +5,12 @@
 #include "lab/ba2016_claims.h"
 #include "lab/ba2016_report.h"
 #include "lab/digit_claims.h"
-#include "lab/float32/papers.h"
 #include "lab/float32/subjects.h"
 #include "lab/matrix_tables.h"
 #include "lab/paper_ba2016.h"
 #include "lab/paper_flags.h"
 #include "lab/registry.h"
+#include "problems/paper_tasks.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -42,7 +42,7 @@ void introduce(Report& report, const BaFlags& flags, const std::vector<MatrixTas
       "{} have been tried; the best is trained with {} seeds. The state with the best validation "
       "is "
       "tested, once.",
-      choosing_seed, flags.most_rates(), flags.training.comparison.seeds));
+      choosing_seed, most_rates(flags.size), flags.training.comparison.seeds));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
@@ -74,9 +74,9 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "The experiments of Ba et al. 2016", command_line(argc, argv),
                  cluster.is_first());
     const std::vector<MatrixTask> tasks =
-        given.from_ledger
-            ? std::vector<MatrixTask>()
-            : make_tasks(ba2016(), tasks_of(given), given.origin(), given.problem_size());
+        given.from_ledger ? std::vector<MatrixTask>()
+                          : problems::make_tasks(ba2016(), tasks_of(given), given.origin(),
+                                                 problem_size(given.size));
     const Matrix matrix = given.matrix(ba2016(), cluster, ledger, tasks);
     introduce(report, given, tasks);
     report_ba2016(report, matrix, given.number(), given.from_ledger);
@@ -94,7 +94,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_ba2016(Report& report, const TrainingsOfBa& subject) {
   std::vector<MatrixTask> tasks =
-      make_tasks(ba2016(), {"retrieval", "draw"}, {}, problems::Size::smoke);
+      problems::make_tasks(ba2016(), {"retrieval", "draw"}, {}, problems::Size::smoke);
   for (MatrixTask& task : tasks)
     task.train = [name = task.name, train = task.train, &subject](const TaskTrial& trial) {
       Outcome outcome = train(trial);

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
-#include "lab/float32/papers.h"
 #include "lab/matrix_training.h"
 #include "lab/paper_flags.h"
 #include "lab/paper_xu2019.h"
 #include "lab/registry.h"
+#include "problems/paper_tasks.h"
+#include "support/data_files.h"
 #include "tapegrad/train.h"
 #include "tapegrad/train/output.h"
 
@@ -18,16 +19,20 @@ namespace {
 
 struct QueueFlags {
   std::vector<std::string> tasks{"mnist", "ud_ewt", "rt", "sst5", "enwik8", "enwik8_short"};
-  std::string data;
+  std::string size = "report", data;
   bool list = false;
-  MatrixTraining::Options training{.comparison = {.seeds = least_seeds},
-                                   .most_rates = rates_of_reports};
+  MatrixTraining::Options training{.comparison = {.seeds = least_seeds}};
 
   void add_to(Flags& flags) {
-    flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece");
+    flags.setting("--size", size, "report: the nets of the tables; smoke: small ones")
+        ->check(CLI::IsMember({"smoke", "report"}));
+    flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece")
+        ->check(CLI::IsMember(names_of(xu2019())));
     flags.setting("--systems", training.systems, "Systems to train; without it, all of each task");
-    flags.input("--data", data, "Folder with the data sets, a folder for each")->required();
-    flags.setting("--list", list, "Show what is missing, and train nothing");
+    flags.input("--data", data,
+                support::data_help("the data sets", "a folder for each") +
+                    "; without it, the program draws its own");
+    flags.setting("--list", list, "Show what can be trained now, and train nothing");
     training.comparison.add_to(flags, 1);
     flags.setting("--quiet", training.quiet, "No progress on standard error");
   }
@@ -50,10 +55,11 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     if (!flags.given("--runs"))
       throw CLI::ValidationError("--runs", "is needed: it says where finished trainings are");
     set_threads(given.training.comparison.threads);
+    given.training.most_rates = most_rates(given.size);
     Cluster cluster;
     const std::vector<MatrixTask> tasks =
-        make_tasks(xu2019(), given.tasks, {given.data, given.training.comparison.seed},
-                   problems::Size::report);
+        problems::make_tasks(xu2019(), given.tasks, {given.data, given.training.comparison.seed},
+                             problem_size(given.size));
     MatrixTraining training(cluster, ledger, given.training);
     if (given.list)
       list_missing(training, tasks);

@@ -1,12 +1,12 @@
 // What Xu et al. 2019 measured: seven systems of normalization on eight tasks, with tables 1 to 4
 // and figures 1 to 3 made from the ledger alone.
 
-#include "lab/float32/papers.h"
 #include "lab/float32/subjects.h"
 #include "lab/matrix_report.h"
 #include "lab/paper_flags.h"
 #include "lab/paper_xu2019.h"
 #include "lab/registry.h"
+#include "problems/paper_tasks.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -21,8 +21,7 @@ struct XuFlags : PaperFlags {
   void add_to(Flags& flags) {
     PaperFlags::add_to(flags, "table", {"table1", "table2", "table3", "table4"});
     flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece")
-        ->check(CLI::IsMember({"enwik8", "rt", "sst5", "mnist", "ud_ewt", "rt_splits",
-                               "enwik8_short", "en_de", "de_en"}));
+        ->check(CLI::IsMember(names_of(xu2019())));
   }
 
   /// Reduces the systems to those of the table.
@@ -45,7 +44,7 @@ void introduce(Report& report, const XuFlags& flags, const std::vector<MatrixTas
       "interval, over paired seeds and over test items, and the verdict on the published sign; + "
       "is better. Two tasks stand beside the tables: five splits of RT, a split for each seed, and "
       "a text that is short enough to be read several times.",
-      choosing_seed, flags.most_rates(), flags.training.comparison.seeds));
+      choosing_seed, most_rates(flags.size), flags.training.comparison.seeds));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
@@ -73,8 +72,9 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "The tables of Xu et al. 2019", command_line(argc, argv),
                  cluster.is_first());
     const std::vector<MatrixTask> tasks =
-        given.from_ledger ? std::vector<MatrixTask>()
-                          : make_tasks(xu2019(), given.tasks, given.origin(), given.problem_size());
+        given.from_ledger
+            ? std::vector<MatrixTask>()
+            : problems::make_tasks(xu2019(), given.tasks, given.origin(), problem_size(given.size));
     const Matrix matrix = given.matrix(xu2019(), cluster, ledger, tasks);
     introduce(report, given, tasks);
     report_matrix(report, matrix, given.number());
@@ -91,7 +91,7 @@ const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_matrix(Report& report, const TrainingsOfPaper& subject) {
-  MatrixTask task = make_tasks(xu2019(), {"rt"}, {}, problems::Size::smoke).front();
+  MatrixTask task = problems::make_tasks(xu2019(), {"rt"}, {}, problems::Size::smoke).front();
   task.train = [train = task.train, &subject](const TaskTrial& trial) {
     Outcome outcome = train(trial);
     if (trial.tested) subject.change(trial.setting.norm, outcome);

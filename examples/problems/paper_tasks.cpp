@@ -1,4 +1,4 @@
-#include "lab/float32/papers.h"
+#include "problems/paper_tasks.h"
 
 #include "problems/captions.h"
 #include "problems/digits.h"
@@ -11,10 +11,8 @@
 #include "problems/text.h"
 #include "problems/translation.h"
 
-namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace tapegrad::TAPEGRAD_SCALAR::problems {
 namespace {
-
-using namespace problems;
 
 Problem make_problem(const std::string& task, const Origin& origin, Size size) {
   if (task.starts_with("enwik8")) return text_problem(origin, size, task == "enwik8_short");
@@ -34,12 +32,13 @@ Problem make_problem(const std::string& task, const Origin& origin, Size size) {
 
 }  // namespace
 
-std::vector<MatrixTask> make_tasks(const Paper& paper, const std::vector<std::string>& names,
-                                   const Origin& origin, Size size) {
-  std::vector<MatrixTask> tasks;
+std::vector<lab::MatrixTask> make_tasks(const lab::Paper& paper,
+                                        const std::vector<std::string>& names, const Origin& origin,
+                                        Size size) {
+  std::vector<lab::MatrixTask> tasks;
   for (const std::string& name : names)
     tasks.push_back(task_of(paper.task(name), make_problem(name, origin, size)));
   return tasks;
 }
 
-}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
+}  // namespace tapegrad::TAPEGRAD_SCALAR::problems

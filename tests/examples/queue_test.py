@@ -1,0 +1,53 @@
+"""`lab queue` as processes share it: queue_test.py LAB"""
+
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+lab = sys.argv[1]
+TASK = ["--size", "smoke", "--tasks", "rt", "--systems", "none", "ada", "--seeds", "2", "--threads", "1"]
+
+
+def queue(runs, *flags):
+    return [lab, "queue", *TASK, "--runs", str(runs), *flags]
+
+
+def values(runs):
+    """What each training came to, without the time that it took."""
+    return {str(file.relative_to(runs)): json.loads(file.read_text())["values"] for file in runs.rglob("seed_*.json")}
+
+
+def missing(runs):
+    return subprocess.run(queue(runs, "--list"), check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    alone, shared = pathlib.Path(folder, "alone"), pathlib.Path(folder, "shared")
+    listed = missing(alone)
+    assert len(listed) == 8 and listed[0] == "rt none@0.001 seed 101, 0 trained", listed
+    subprocess.run(queue(alone, "--quiet"), check=True)
+    assert len(values(alone)) == 12, values(alone)  # two rates, AdaNorm with three factors; two seeds of each system
+    assert missing(alone) == []
+
+    # Of three processes one is killed. What it was at is free again.
+    workers = [subprocess.Popen(queue(shared, "--quiet")) for _ in range(3)]
+    while not list(shared.rglob("seed_*.json*")):
+        time.sleep(0.01)
+    workers[0].send_signal(signal.SIGKILL)
+    assert [worker.wait() for worker in workers] == [-signal.SIGKILL, 0, 0]
+    assert values(shared) == values(alone)
+    assert missing(shared) == []
+    assert not list(shared.rglob("*.lock")), list(shared.rglob("*.lock"))
+
+    # The experiment finds all of it trained.
+    seen = subprocess.run([lab, "xu2019", "--tasks", "rt", "--seeds", "2", "--runs", str(shared), "--from-ledger"], check=True,
+                          capture_output=True, text=True).stdout
+    assert "Missing trainings" not in seen, seen
+
+    for flags, message in ((["--tasks", "en_vi"], "en_vi"), ([], "--runs: is needed")):
+        refused = subprocess.run([lab, "queue", *flags], capture_output=True, text=True)
+        assert refused.returncode == 2 and message in refused.stderr, refused
