@@ -4,16 +4,16 @@
 #include <algorithm>
 
 #include "lab/matrix_training.h"
-#include "lab/paper_flags.h"
 #include "lab/paper_xu2019.h"
 #include "lab/registry.h"
-#include "problems/paper_tasks.h"
+#include "problems/paper_experiment.h"
 #include "support/data_files.h"
 #include "tapegrad/train.h"
 #include "tapegrad/train/output.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 
 namespace {
 
@@ -58,8 +58,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     given.training.most_rates = most_rates(given.size);
     Cluster cluster;
     const std::vector<MatrixTask> tasks =
-        problems::make_tasks(xu2019(), given.tasks, {given.data, given.training.comparison.seed},
-                             problem_size(given.size));
+        make_tasks(xu2019(), given.tasks, {given.data, given.training.comparison.seed},
+                   problem_size(given.size));
     MatrixTraining training(cluster, ledger, given.training);
     if (given.list)
       list_missing(training, tasks);
