@@ -29,8 +29,8 @@ struct Diagram {
 };
 
 /// What an image is made for: a page 720 pixels wide; a phone, 360 wide; or a slide, 16:9. Pages
-/// and phones follow the reader's preference for light or dark. A slide is light, its letters are
-/// large, and as they are drawn as lines, no font is needed.
+/// and phones follow the reader's preference for light or dark. A slide is light and its
+/// letters are large.
 /// Example: `svg({{"Loss", "step", "nats", {{"training", {{0, 2}, {9, 1}}}}}}, Medium::slide)`
 enum class Medium { page, phone, slide };
 

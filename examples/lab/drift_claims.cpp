@@ -48,21 +48,23 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return sizes == 0 ? 0 : inner(of_a, of_b) / sizes;
 }
 
+double correlation(const std::vector<DriftCost>& settings, double DriftCost::*predictor) {
+  std::vector<double> costs, values;
+  for (const DriftCost& each : settings) {
+    costs.push_back(each.cost);
+    values.push_back(each.*predictor);
+  }
+  return rank_correlation(costs, values);
+}
+
 std::vector<JudgedClaim> predictor_claims(
     const std::map<std::string, std::vector<DriftCost>>& by_task) {
   std::string ordered, early;
   Index better = 0, soon = 0;
   for (const auto& [task, settings] : by_task) {
-    const auto correlation = [&](double DriftCost::*predictor) {
-      std::vector<double> costs, values;
-      for (const DriftCost& each : settings) {
-        costs.push_back(each.cost);
-        values.push_back(each.*predictor);
-      }
-      return rank_correlation(costs, values);
-    };
-    const double weights = correlation(&DriftCost::weights), ratio = correlation(&DriftCost::ratio),
-                 first = correlation(&DriftCost::first_weights);
+    const double weights = correlation(settings, &DriftCost::weights),
+                 ratio = correlation(settings, &DriftCost::ratio),
+                 first = correlation(settings, &DriftCost::first_weights);
     better += weights > ratio ? 1 : 0;
     soon += first >= 0.5 ? 1 : 0;
     ordered += fmt::format("{}{} {:.2f} against {:.2f}", ordered.empty() ? "" : ", ", task, weights,

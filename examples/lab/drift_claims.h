@@ -31,6 +31,9 @@ struct DriftCost {
   double first_ratio, first_weights;  ///< the same in the first tenth of the steps
 };
 
+/// The rank correlation of the costs of some settings with what is to predict them.
+double correlation(const std::vector<DriftCost>& settings, double DriftCost::*predictor);
+
 /// Predicted before any was trained, of the settings of each task: that rms(c) / rms(V) of the
 /// weights orders the costs better than |mu| / s does, and that it does so early. Supported if it
 /// is so in all tasks, contradicted if in none.

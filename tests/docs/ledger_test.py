@@ -31,7 +31,8 @@ ledger = root / "examples/lab/ledger"
 def markdown(rows):
     numbers = "---" if rows[0][-1] == "found here" else "---:"
     sides = [["---"] + [numbers] * (len(rows[0]) - 1)]
-    return "".join("| " + " | ".join(row) + " |\n" for row in rows[:1] + sides + rows[1:])
+    escaped = [[cell.replace("|", r"\|") for cell in row] for row in rows]
+    return "".join("| " + " | ".join(row) + " |\n" for row in escaped[:1] + sides + escaped[1:])
 
 
 def test_values(folder):

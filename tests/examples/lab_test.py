@@ -110,13 +110,11 @@ class Laboratory(unittest.TestCase):
             if NAME in ("depth", "mnist_norms"):
                 self.assertEqual(1 + 2 * len(deviations), len(header), drawing)
 
-    def test_slides_need_no_font(self):
+    def test_slides_are_wide_and_light(self):
         for slide in PAGES.glob("*.talk.svg"):
             drawing = xml.etree.ElementTree.parse(slide).getroot()
             self.assertEqual(int(drawing.get("width")) * 9, int(drawing.get("height")) * 16)
-            tags = {element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in drawing.iter()}
-            self.assertLessEqual(tags, {"svg", "style", "g", "desc", "rect", "path"}, slide)
-            self.assertNotIn("@", slide.read_text())  # no rules for dark rooms or of fonts
+            self.assertNotIn("@", slide.read_text())  # no rules for dark rooms
 
     def test_reproducible(self):
         self.assertEqual(run(*FLAGS).stdout, self.result.stdout)

@@ -7,7 +7,7 @@
 
 #include "support/find_all.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/train/internal/lettering.h"
+#include "tapegrad/train/internal/canvas.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -252,20 +252,14 @@ TEST_CASE("on a phone the legend breaks into lines that fit") {
   CHECK(lines < 9);
 }
 
-TEST_CASE("a slide is 16:9, light, and needs no font") {
+TEST_CASE("a slide is 16:9 and light") {
   const std::string image = drawn({rising}, Medium::slide);
-  CHECK_THAT(image, Contains("width=\"1280\" height=\"720\""));
-  CHECK_THAT(image, !Contains("<text") && !Contains("prefers-color-scheme"));
-  CHECK_THAT(image, Contains(detail::pen_strokes("rising")));
+  CHECK_THAT(image, Contains("width=\"1280\" height=\"720\"") && Contains(">rising</text>"));
+  CHECK_THAT(image, !Contains("prefers-color-scheme"));
 }
 
-TEST_CASE("every character has strokes of its own") {
-  std::set<std::string> strokes;
-  for (char c = ' '; c <= '~'; ++c) {
-    strokes.insert(detail::pen_strokes({c}));
-    CHECK(detail::text_width({c}, 13) > 1);
-  }
-  CHECK(strokes.size() == 94);  // I and l are the same
-  CHECK(detail::pen_strokes("\xc3\xa9") == detail::pen_strokes("\xce\xbc"));  // boxes, one for each
+TEST_CASE("the width of a text grows with its letters and its font") {
+  CHECK(detail::text_width("", 13) == 0);
   CHECK(detail::text_width("abc", 26) == Approx(2 * detail::text_width("abc", 13)));
+  CHECK(detail::text_width("\xc3\xa9\xce\xbc", 13) == Approx(detail::text_width("ab", 13)));
 }

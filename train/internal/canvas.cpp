@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
-
-#include "tapegrad/train/internal/lettering.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::detail {
 namespace {
@@ -18,9 +17,7 @@ constexpr Colors dark{"#58a6ff", "#f0883e", "#3fb950", "#bc8cff",
 
 constexpr const char* shapes = R"(
   text { font: 13px sans-serif }
-  .letters { fill: none; stroke-width: 1.7; stroke-linecap: round; stroke-linejoin: round }
   text.title { font-size: 15px; font-weight: bold }
-  .letters.title { stroke-width: 2.6 }
   .frame, .mark { fill: none }
   .mark { stroke-width: 1.5 }
   .curve { fill: none; stroke-width: 2; stroke-linejoin: round; stroke-linecap: round }
@@ -28,19 +25,19 @@ constexpr const char* shapes = R"(
 )";
 
 constexpr const char* light_parts = R"(  .back { fill: #ffffff }
-  text, .swatch { fill: #24292f } .letters { stroke: #24292f }
+  text, .swatch { fill: #24292f }
   .grid { stroke: #d8dee4 }
   .frame { stroke: #57606a }
   .cell { fill: #0550ae }
-  text.strong { fill: #ffffff } .letters.strong { stroke: #ffffff }
+  text.strong { fill: #ffffff }
 )";
 
 constexpr const char* dark_parts = R"(  .back { fill: #0d1117 }
-  text, .swatch { fill: #e6edf3 } .letters { stroke: #e6edf3 }
+  text, .swatch { fill: #e6edf3 }
   .grid { stroke: #30363d }
   .frame { stroke: #8b949e }
   .cell { fill: #79c0ff }
-  text.strong { fill: #0d1117 } .letters.strong { stroke: #0d1117 }
+  text.strong { fill: #0d1117 }
 )";
 
 std::string color_classes(const Colors& values) {
@@ -62,6 +59,13 @@ constexpr const char* anchor_names[] = {"start", "middle", "end"};
 
 }  // namespace
 
+double text_width(const std::string& text, double size) {
+  constexpr double of_letter = 0.56;  // in a sans-serif font, about
+  const auto letters = std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+  return of_letter * size * static_cast<double>(letters);
+}
+
 double Canvas::width() const {
   return medium_ == Medium::page ? 720 : medium_ == Medium::phone ? 360 : 640;
 }
@@ -72,20 +76,10 @@ double Canvas::text_width(const std::string& text) const {
 
 void Canvas::text(double x, double y, const std::string& text, Anchor anchor,
                   const std::string& classes, bool upright) {
-  const std::string turn = upright ? fmt::format(" rotate(-90)") : "";
-  if (medium_ != Medium::slide) {
-    body_ += fmt::format(
-        "<text class=\"{}\" text-anchor=\"{}\" transform=\"translate({:.1f} "
-        "{:.1f}){}\">{}</text>\n",
-        classes, anchor_names[static_cast<int>(anchor)], x, y, turn, escaped(text));
-    return;
-  }
-  const double size = classes == "title" ? title_size : font_size;
-  const double before = detail::text_width(text, size) * static_cast<int>(anchor) / 2;
   body_ += fmt::format(
-      "<path class=\"letters {}\" transform=\"translate({:.1f} {:.1f}){} translate({:.1f} 0) "
-      "scale({:.3f})\" d=\"{}\"/>\n",
-      classes, x, y, turn, -before, size * pen_unit, pen_strokes(text));
+      "<text class=\"{}\" text-anchor=\"{}\" transform=\"translate({:.1f} {:.1f}){}\">{}</text>\n",
+      classes, anchor_names[static_cast<int>(anchor)], x, y, upright ? " rotate(-90)" : "",
+      escaped(text));
 }
 
 double Canvas::paragraph(double x, double y, double width, const std::string& text, Anchor anchor,

@@ -19,6 +19,10 @@ inline bool is_drawable(double value) { return std::abs(value) < 1e100; }
 /// Where the place of a text lies in it.
 enum class Anchor { start, middle, end };
 
+/// About the width of a line of UTF-8 in a sans-serif font.
+///   size: of the font, in the unit of the result
+double text_width(const std::string& text, double size);
+
 /// An SVG image that is being drawn, in pixels from its upper left corner. Its style has a class
 /// for everything that plots consist of, in light and dark.
 class Canvas {

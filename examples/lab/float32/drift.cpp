@@ -151,9 +151,9 @@ Table best_table(const Laboratory& laboratory, const DriftFlags& flags) {
 /// A line for each condition and learning rate: what a detached mean costs, and what drifts.
 Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
   Table table{"What a detached mean costs at each learning rate, and what drifts",
-              {"training", "rate", "layer_simple", "cost of detach_mean",
-               "largest |mu| / s attached", "and detached", "largest rms(c) / rms(V)",
-               "cosine with the attached gradient", "size beside it"},
+              {"training", "rate", "layer_simple", "cost of detach_mean", "largest |mu|/s attached",
+               "and detached", "largest rms(c)/rms(V)", "cosine with the attached gradient",
+               "size beside it"},
               {}};
   for (const Condition& condition : flags.conditions())
     for (const double factor : flags.factors) {
@@ -278,7 +278,7 @@ void claims(Report& report, const Laboratory& laboratory, const DriftFlags& flag
 /// How often a detached mean costs something, where the largest |mu| / s is below 1 and elsewhere.
 void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   Table table{"Trainings in which a detached mean costs more than its interval over seeds",
-              {"largest |mu| / s", "trainings", "it costs", "it gains", "neither"},
+              {"largest |mu|/s", "trainings", "it costs", "it gains", "neither"},
               {{"below 1"}, {"1 and above"}}};
   int counts[2][3] = {};
   for (const Condition& condition : flags.conditions())
@@ -324,6 +324,17 @@ void predictors(Report& report, const Laboratory& laboratory, const DriftFlags& 
     }
   std::erase_if(by_task, [](const auto& task) { return task.second.size() < 3; });
   if (by_task.empty()) return;
+  Table table{"Rank correlation of the cost of a detached mean with what drifts",
+              {"task", "settings", "|mu|/s", "rms(c)/rms(V)", "|mu|/s, first tenth",
+               "rms(c)/rms(V), first tenth"},
+              {}};
+  for (const auto& [task, settings] : by_task) {
+    table.rows.push_back({task, fmt::format("{}", settings.size())});
+    for (const auto predictor : {&DriftCost::ratio, &DriftCost::weights, &DriftCost::first_ratio,
+                                 &DriftCost::first_weights})
+      table.rows.back().push_back(fmt::format("{:.2f}", correlation(settings, predictor)));
+  }
+  report.table(table);
   for (const bool of_weights : {false, true}) {
     const char* name = of_weights ? "rms(c) / rms(V)" : "|mu| / s";
     Diagram diagram{fmt::format("What {} in the first tenth says of the cost", name),
