@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "tapegrad/tapegrad.h"
@@ -28,7 +29,7 @@ void MatrixTraining::begin(const Paper& paper, const MatrixTask& task) {
 
 Matrix MatrixTraining::train(const Paper& paper, const std::vector<MatrixTask>& tasks) {
   for (const MatrixTask& task : tasks)
-    left_.expect(task.name, std::ssize(missing(paper, task)) / cluster_.size(), task.seconds);
+    left_.expect(task.name, left(paper, missing(paper, task)), task.seconds);
   std::map<std::string, Records> trained;
   for (const MatrixTask& task : tasks) {
     begin(paper, task);
@@ -78,14 +79,14 @@ std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const M
     const SettingSearch search(of_paper, system, records);
     std::vector<MissingTraining> own;
     for (const NormSetting& setting : search.next(task.rate, options_.most_rates))
-      own.push_back({&task, setting, choosing_seed, false, search.tried()});
+      own.push_back({&task, system, setting, choosing_seed, false, search.tried()});
     if (own.empty()) {
       const NormSetting best = search.best();
       const auto& trained = records.at(best.name());
       for (Index i = 0; i < flags.seeds; ++i)
         if (const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
             !trained.contains(seed))
-          own.push_back({&task, best, seed, true, search.tried() + trained.size()});
+          own.push_back({&task, system, best, seed, true, search.tried() + trained.size()});
     }
     all.insert(all.end(), own.begin(), own.end());
   }
@@ -97,19 +98,19 @@ void MatrixTraining::train_missing(const Paper& paper, const std::vector<MatrixT
     std::vector<MissingTraining> all;
     for (const MatrixTask& task : tasks) {
       const std::vector<MissingTraining> own = missing(paper, task);
-      left_.expect(task.name, std::ssize(own), task.seconds);
+      left_.expect(task.name, left(paper, own), task.seconds);
       all.insert(all.end(), own.begin(), own.end());
     }
     if (all.empty()) return;
     std::ranges::stable_sort(all, {}, &MissingTraining::finished);
     bool trained = false;
-    for (const auto& [task, setting, seed, tested, finished] : all) {
+    for (const auto& [task, system, setting, seed, tested, finished] : all) {
       begin(paper, *task);
       const FileLock claim = ledger_.claim(setting.name(), seed);
       if (!claim.is_held() || ledger_.has(setting.name(), seed)) continue;
-      const System system = system_of(*task, setting, tested);
-      ledger_.outcome(system.name, seed, system.configuration,
-                      [&, seed = seed] { return system.train({seed}); });
+      const System chosen = system_of(*task, setting, tested);
+      ledger_.outcome(chosen.name, seed, chosen.configuration,
+                      [&, seed = seed] { return chosen.train({seed}); });
       trained = true;
       break;
     }
@@ -149,6 +150,15 @@ Outcome MatrixTraining::train_one(const MatrixTask& task, const TaskTrial& trial
                             trial.setting.name(), trial.trial.seed, outcome.values.at("validation"),
                             progress.seconds(), left_.to_string()));
   return outcome;
+}
+
+Index MatrixTraining::left(const Paper& paper, const std::vector<MissingTraining>& missing) const {
+  std::set<std::string> searching;  // their seeds follow
+  for (const MissingTraining& each : missing)
+    if (!each.tested) searching.insert(each.system);
+  const Index seeds = missing.empty() ? 0 : flags_of(paper.task(missing.front().task->name)).seeds;
+  const Index count = std::ssize(missing) + std::ssize(searching) * seeds;
+  return (count + cluster_.size() - 1) / cluster_.size();
 }
 
 std::vector<std::string> MatrixTraining::systems_of(const MatrixTask& task) const {

@@ -8,6 +8,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// A training that the ledger lacks.
 struct MissingTraining {
   const MatrixTask* task;
+  std::string system;
   NormSetting setting;
   std::uint64_t seed;
   bool tested;           ///< whether the setting has been chosen, so that the test set is scored
@@ -49,6 +50,8 @@ class MatrixTraining {
                         const std::vector<System>& systems);
   System system_of(const MatrixTask& task, const NormSetting& setting, bool tested);
   Outcome train_one(const MatrixTask& task, const TaskTrial& trial);
+  /// About how many trainings of a task this process has left, given what is missing now.
+  Index left(const Paper& paper, const std::vector<MissingTraining>& missing) const;
   /// The systems of the task that are to be trained.
   std::vector<std::string> systems_of(const MatrixTask& task) const;
   /// The flags with as many seeds as the task has.
