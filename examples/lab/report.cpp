@@ -158,7 +158,7 @@ std::pair<const char*, const char*> shown(Verdict verdict) {
       {"contradicted", "fails"},
       {"inconclusive at this scale", "open"},
       {"not learned at this size", "unlearned"},
-      {"not judged, its rate at an edge", "unlearned"}};
+      {"at an edge of the rates", "unlearned"}};
   return all[static_cast<int>(verdict)];
 }
 

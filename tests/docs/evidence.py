@@ -33,8 +33,8 @@ EXPERIMENTS = {"Ba": "ba2016", "Xu": "xu2019"}
 
 def counted(verdicts):
     counts = collections.Counter(verdicts)
-    names = "supported", "contradicted", "inconclusive at this scale", "not learned at this size"
-    return ", ".join(f"{counts[name]} {name.partition(' at this ')[0]}" for name in names if counts[name]) or "not run"
+    names = "supported", "contradicted", "inconclusive at this scale", "not learned at this size", "at an edge of the rates"
+    return ", ".join(f"{counts[name]} {name.partition(' at this ')[0].partition(' of the ')[0]}" for name in names if counts[name]) or "not run"
 
 
 def found(row, reports):

@@ -36,13 +36,13 @@ def markdown(rows):
 
 
 def test_values(folder):
-    """By system and seed, in the setting of the system that was trained with other seeds than 101."""
+    """By system and seed, in the setting of the system that was trained with most seeds but 101: a rate that was chosen
+    among fewer may have some, too."""
     found = {}
-    for setting in folder.iterdir():
-        system = re.split("[:@]", setting.name)[0]
+    for setting in sorted(folder.iterdir()):
+        system = re.sub("^ada:.*", "ada", setting.name.partition("@")[0])  # a form such as layer:factor=1 is none of them
         values = {int(file.stem[5:]): json.loads(file.read_text())["values"]["test"] for file in setting.glob("seed_?.json")}
-        if system in SYSTEMS and values:
-            assert system not in found, setting
+        if system in SYSTEMS and len(values) > len(found.get(system, {})):
             found[system] = values
     return found
 
@@ -88,7 +88,8 @@ class Report:
     def verdicts_of_differences(self, what):
         """Those of the signs of published differences in a table."""
         cells = [cell for row in self.rows(what) if " - " in row[0] for cell in row[1:]]
-        in_full = {"inconclusive": "inconclusive at this scale", "not learned": "not learned at this size"}
+        in_full = {"inconclusive": "inconclusive at this scale", "not learned": "not learned at this size",
+                   "rate at an edge": "at an edge of the rates"}
         verdicts = [cell.rpartition(": ")[2] for cell in cells if ": " in cell]
         return [in_full.get(verdict, verdict) for verdict in verdicts]
 

@@ -94,7 +94,7 @@ TEST_CASE("a headline names published claims only if there are some") {
   });
   CHECK_THAT(not_judged.page(),
              Contains("<p class=\"headline\">0 of 0 claims hold; published: 1 not learned at this "
-                      "size, 1 not judged, its rate at an edge</p>"));
+                      "size, 1 at an edge of the rates</p>"));
 }
 
 TEST_CASE("a page says which verdicts remain among so many") {
