@@ -84,7 +84,7 @@ std::vector<JudgedClaim> predictor_claims(
        "better than |mu| / s does.",
        "rank correlations with the cost: " + ordered, judged(better)},
       {"",
-       "Its largest value in the first tenth of the steps has a rank correlation of 0.5 or more "
+       "The largest rms(c) / rms(V) in the first tenth of the steps has a rank correlation of 0.5 or more "
        "with the cost.",
        early, judged(soon)}};
 }

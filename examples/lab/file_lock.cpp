@@ -18,9 +18,15 @@ FileLock::FileLock(const std::filesystem::path& path) : path_(path) {
   file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   expect<DataError>(file_ >= 0, "{}: {}", path.string(), std::strerror(errno));
   struct stat status {};
+  const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+  if (!locked && errno != EWOULDBLOCK) {
+    const int reason = errno;
+    ::close(file_);
+    throw DataError(fmt::format("{}: it cannot be locked: {}; choose --runs on another file system",
+                                path.string(), std::strerror(reason)));
+  }
   // Whoever held it may have removed the file after it was opened here.
-  held_ =
-      ::flock(file_, LOCK_EX | LOCK_NB) == 0 && ::fstat(file_, &status) == 0 && status.st_nlink > 0;
+  held_ = locked && ::fstat(file_, &status) == 0 && status.st_nlink > 0;
 }
 
 FileLock::~FileLock() {

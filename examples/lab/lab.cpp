@@ -31,7 +31,7 @@ std::string usage() {
       "With mpirun, the processes divide the trainings among them, in: {}.\n\n"
       "{}\n\n"
       "Experiments:\n",
-      names(true), lab::three_values);
+      names(true), lab::on_verdicts);
   for (const auto& [name, experiment] : registry::experiments())
     text += fmt::format("  {:12}  {}\n", name, experiment.summary);
   return text;

@@ -206,6 +206,13 @@ Record read_record(const std::string& path) {
   return record;
 }
 
+void expect_same_configuration(const Record& record, const Json& configuration) {
+  expect<DataError>(record.configuration == configuration,
+                    "{}: it was trained with another configuration: {}; choose another --runs, or "
+                    "remove it",
+                    record.outcome.file, difference(record.configuration, configuration));
+}
+
 // JSON has no infinities; CBOR has.
 std::string to_bytes(const Outcome& outcome) {
   Json all = json(outcome);
@@ -258,10 +265,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
   const std::string path = this->path(system, seed);
   if (has(system, seed)) {
     const Record found = read_record(path);
-    expect<DataError>(found.configuration == configuration,
-                      "{}: it was trained with another configuration: {}; choose another --runs, "
-                      "or remove it",
-                      path, difference(found.configuration, configuration));
+    expect_same_configuration(found, configuration);
     expect_data(path, found, data_);
     return found.outcome;
   }

@@ -73,6 +73,10 @@ std::string to_string(const Record& record);
 /// Throws DataError, naming the file and the part that is damaged.
 Record read_record(const std::string& path);
 
+/// Throws DataError, naming the record's file and the first part that differs, unless it was
+/// trained with this configuration.
+void expect_same_configuration(const Record& record, const Json& configuration);
+
 /// An outcome as bytes for another process, non-finite numbers included.
 std::string to_bytes(const Outcome& outcome);
 /// The outcome in what `to_bytes` has returned.

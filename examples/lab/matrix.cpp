@@ -10,15 +10,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// The setting with this name; nothing for the name of a baseline.
-std::optional<NormSetting> setting_named(std::string_view name) {
-  const std::size_t at = name.rfind('@');
-  if (at == std::string_view::npos) return {};
-  double rate = 0;
-  std::from_chars(name.data() + at + 1, name.data() + name.size(), rate);
-  return NormSetting{std::string(name.substr(0, at)), rate};
-}
-
 // Of a validation: the less, the better.
 double error_of(const Metric& metric, const Outcome& outcome) {
   return outcome.diverged() ? INFINITY : metric.advantage(0, metric.of(outcome));
@@ -54,8 +45,16 @@ std::string stated(const Json& configuration, const char* name) {
 
 std::string NormSetting::name() const { return fmt::format("{}@{:.3g}", norm, rate); }
 
+std::optional<NormSetting> NormSetting::named(std::string_view name) {
+  const std::size_t at = name.rfind('@');
+  if (at == std::string_view::npos) return {};
+  double rate = 0;
+  std::from_chars(name.data() + at + 1, name.data() + name.size(), rate);
+  return NormSetting{std::string(name.substr(0, at)), rate};
+}
+
 NormSetting NormSetting::rounded(const std::string& norm, double rate) {
-  return *setting_named(NormSetting{norm, rate}.name());
+  return *named(NormSetting{norm, rate}.name());
 }
 
 SettingSearch::SettingSearch(const std::string& system) {
@@ -69,7 +68,7 @@ SettingSearch::SettingSearch(const PaperTask& task, const std::string& system,
                              const Records& records)
     : SettingSearch(system) {
   for (const auto& [name, by_seed] : records) {
-    const std::optional<NormSetting> setting = setting_named(name);
+    const std::optional<NormSetting> setting = NormSetting::named(name);
     const auto tried = by_seed.find(choosing_seed);
     if (!setting || tried == by_seed.end()) continue;
     if (const auto norm = rates.find(setting->norm); norm != rates.end())

@@ -3,7 +3,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/ledger.h"
@@ -17,6 +19,8 @@ struct NormSetting {
   std::string norm;  ///< for `NormSpec`: "ada:c=2"; or a system that the task knows
   double rate;
 
+  /// The setting with this name; none for the name of a baseline.
+  static std::optional<NormSetting> named(std::string_view name);
   /// With the rate as the name has it, to three digits.
   static NormSetting rounded(const std::string& norm, double rate);
   /// "ada:c=2@0.003": its folder in the ledger

@@ -171,7 +171,7 @@ char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
 // Signs that are measured and published, and how many of them agree.
 struct SignCount {
   Index compared = 0, recurring = 0;
-  std::vector<double> levels;  // p of each that was compared
+  std::vector<double> levels;  // p of each that was judged
 };
 
 std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCount& count) {

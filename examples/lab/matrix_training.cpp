@@ -18,6 +18,14 @@ Json configuration_of(const MatrixTask& task, const NormSetting& setting) {
   return configuration;
 }
 
+// Throws DataError if a training of the task has another configuration than it would have now.
+void expect_configurations(const MatrixTask& task, const Records& records) {
+  for (const auto& [name, by_seed] : records)
+    if (const std::optional<NormSetting> setting = NormSetting::named(name))
+      for (const auto& [seed, record] : by_seed)
+        expect_same_configuration(record, configuration_of(task, *setting));
+}
+
 }  // namespace
 
 MatrixTraining::MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options)
@@ -74,6 +82,7 @@ std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const M
   const PaperTask& of_paper = paper.task(task.name);
   const ComparisonFlags flags = flags_of(of_paper);
   const Records records = ledger_.records();
+  expect_configurations(task, records);
   std::vector<MissingTraining> all;
   for (const std::string& system : systems_of(task)) {
     const SettingSearch search(of_paper, system, records);
@@ -86,7 +95,7 @@ std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const M
       for (Index i = 0; i < flags.seeds; ++i)
         if (const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
             !trained.contains(seed))
-          own.push_back({&task, system, best, seed, true, search.tried() + trained.size()});
+          own.push_back({&task, system, best, seed, true, search.tried() + trained.size() - 1});
     }
     all.insert(all.end(), own.begin(), own.end());
   }
@@ -94,6 +103,12 @@ std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const M
 }
 
 void MatrixTraining::train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks) {
+  for (const MatrixTask& task : tasks) {
+    begin(paper, task);
+    for (const auto& [name, compute] : task.baselines)
+      if (const FileLock claim = ledger_.claim(name, 1); claim.is_held())
+        ledger_.outcome(name, 1, task.configuration, compute);
+  }
   for (;;) {
     std::vector<MissingTraining> all;
     for (const MatrixTask& task : tasks) {

@@ -33,13 +33,14 @@ class MatrixTraining {
   ///   tasks: some of the paper's
   Matrix train(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
-  /// Trains what is missing, one training at a time, those of the least finished system first, and
-  /// leaves out what another process is at. Ends when nothing is missing. Throws what
-  /// `Ledger::claim` and `Ledger::outcome` throw. The ledger needs --runs.
+  /// Computes the baselines and trains what is missing, one training at a time, those of the least
+  /// finished system first. Leaves out what another process is at. Ends when nothing is missing.
+  /// Throws what `Ledger::claim` and `Ledger::outcome` throw. The ledger needs --runs.
   void train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
   /// What the ledger lacks and can be trained now: the rates that a system tries next, or the seeds
-  /// of its best setting. Systems in the order of the task.
+  /// of its best setting. Systems in the order of the task. Throws what `Ledger::records` throws,
+  /// and DataError if the ledger has trainings of another configuration.
   std::vector<MissingTraining> missing(const Paper& paper, const MatrixTask& task);
 
  private:

@@ -30,6 +30,14 @@ std::vector<std::string> names_of(const Paper& paper) {
   return names;
 }
 
+std::vector<std::string> systems_of(const Paper& paper) {
+  std::vector<std::string> systems;
+  for (const PaperTask& task : paper.tasks)
+    for (const std::string& system : task.all_systems())
+      if (std::ranges::count(systems, system) == 0) systems.push_back(system);
+  return systems;
+}
+
 const PaperTask& Paper::task(const std::string& task) const {
   for (const PaperTask& each : tasks)
     if (each.name == task) return each;

@@ -68,5 +68,7 @@ struct Paper {
 };
 /// The names of its tasks that have data.
 std::vector<std::string> names_of(const Paper& paper);
+/// The systems of all its tasks.
+std::vector<std::string> systems_of(const Paper& paper);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

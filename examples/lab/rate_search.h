@@ -15,7 +15,8 @@ struct RateSearch {
 
   /// The rate of the least error, the smallest one where several are equal.
   double best() const;
-  /// Whether a smaller and a greater rate are both worse. If not, the best may lie further out.
+  /// Whether a smaller rate is worse and a greater one no better. If not, the best may lie further
+  /// out.
   bool is_interior() const;
   /// Enters the error of a rate; a NaN counts as infinity.
   void add(double rate, double error);

@@ -175,7 +175,7 @@ std::vector<std::string> pages_in(const std::string& directory) {
 void Report::add_to(Flags& flags) {
   flags.output("--report", directory_, "Directory for a page with tables, figures and verdicts",
                {.files = pages_in});
-  flags.footer(three_values);
+  flags.footer(on_verdicts);
   flags_ = &flags;
 }
 
@@ -315,7 +315,7 @@ std::string Report::footer() const {
   text += "<p>Tolerances of the claims:</p>\n<ol>\n";
   for (const std::string& tolerance : tolerances_)
     text += fmt::format("<li>{}</li>\n", tolerance.empty() ? "none" : escaped(tolerance));
-  return text + fmt::format("</ol>\n<p>{}</p>\n", three_values);
+  return text + fmt::format("</ol>\n<p>{}</p>\n", on_verdicts);
 }
 
 std::string Report::page() const {

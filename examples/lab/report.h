@@ -13,13 +13,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// What users are told of verdicts.
-inline constexpr const char* three_values =
+inline constexpr const char* on_verdicts =
     "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
-    "trainings never makes it fail, nor does what is asked here alone. It has one of three "
-    "values:\n"
-    "supported or contradicted, if paired seeds decide it (by a 95 % interval, unless the claim "
-    "says\n"
-    "otherwise), and else inconclusive at this scale.";
+    "trainings never makes it fail, nor does what is asked here alone. That is supported or\n"
+    "contradicted, if paired seeds decide it (by a 95 % interval, unless the claim says "
+    "otherwise),\n"
+    "and else inconclusive at this scale. It is not judged if a system has not learned its task "
+    "or,\n"
+    "for Xu et al., if its rate stands at an edge of those that were tried.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
 /// the page shows it below in grey; elsewhere line breaks become " / ".

@@ -113,7 +113,7 @@ Judgement all_of(const std::vector<std::pair<std::string, Judgement>>& parts);
 /// p_(k) of m with p_(k) <= 0.05 k / m (Benjamini and Hochberg 1995, equation 1).
 double discovery_threshold(std::vector<double> p);
 
-/// How many of these p are below 0.05, and how many remain with `discovery_threshold`, in words.
+/// How many of these p are 0.05 or less, and how many remain with `discovery_threshold`, in words.
 ///   what: "claims"
 std::string discoveries(const std::string& what, const std::vector<double>& p);
 

@@ -61,31 +61,23 @@ void add(Flags& flags, PaperFlags& given, const PaperExperiment& experiment) {
   flags.setting("--quiet", given.training.quiet, "No progress on standard error");
 }
 
-// Throws CLI::ValidationError for flags that conflict, for some task of the paper.
-void check(const PaperFlags& flags, const Flags& given, const lab::Paper& paper) {
-  const auto& [seeds, seed, threads] = flags.training.comparison;
-  for (const lab::PaperTask& task : paper.tasks)
-    if (seed <= lab::choosing_seed &&
-        lab::choosing_seed < seed + static_cast<std::uint64_t>(task.seeds(seeds)))
-      throw CLI::ValidationError(
-          "--seed", fmt::format("{} is the seed by which settings are chosen", lab::choosing_seed));
-  if (flags.from_ledger && !given.given("--runs"))
-    throw CLI::ValidationError("--from-ledger", "needs --runs");
-}
-
 void introduce(lab::Report& report, const PaperExperiment& experiment, const PaperFlags& flags,
                const std::vector<MatrixTask>& tasks) {
   report.paragraph(fmt::format(
       "{}Systems of one seed start from the same weights and see the same batches. Each tries "
-      "learning rates a factor 3 apart with seed {}, until the best has a worse one on both sides "
-      "or {} have been tried; the setting with the best validation is trained with {} seeds. The "
-      "state with the best validation is tested, once.",
-      experiment.introduction, lab::choosing_seed, most_rates(flags.size),
+      "learning rates a factor 3 apart with seed {}{}; the setting with the best validation is "
+      "trained with {} seeds. The state with the best validation is tested, once.",
+      experiment.introduction, lab::choosing_seed,
+      flags.from_ledger ? ""
+                        : fmt::format(", until the best has a worse one on both sides or {} have "
+                                      "been tried",
+                                      most_rates(flags.size)),
       flags.training.comparison.seeds));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
   if (!data.empty()) report.paragraph(fmt::format("Data of {}.", data));
+  if (!flags.data.empty() && !experiment.of_data.empty()) report.paragraph(experiment.of_data);
 }
 
 }  // namespace
@@ -98,6 +90,15 @@ std::vector<MatrixTask> make_tasks(const lab::Paper& paper, const std::vector<st
   return tasks;
 }
 
+void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison) {
+  const auto& [seeds, seed, threads] = comparison;
+  for (const lab::PaperTask& task : paper.tasks)
+    if (seed <= lab::choosing_seed &&
+        lab::choosing_seed < seed + static_cast<std::uint64_t>(task.seeds(seeds)))
+      throw CLI::ValidationError(
+          "--seed", fmt::format("{} is the seed by which settings are chosen", lab::choosing_seed));
+}
+
 int PaperExperiment::run(const registry::Experiment& self, int argc, char** argv) const {
   Flags flags(argv[0], self.summary);
   PaperFlags given;
@@ -107,9 +108,11 @@ int PaperExperiment::run(const registry::Experiment& self, int argc, char** argv
   page.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
-    check(given, flags, paper);
-    choose(given);
     const lab::ComparisonFlags& comparison = given.training.comparison;
+    check_seeds(paper, comparison);
+    if (given.from_ledger && !flags.given("--runs"))
+      throw CLI::ValidationError("--from-ledger", "needs --runs");
+    choose(given);
     set_threads(comparison.threads);
     given.training.most_rates = most_rates(given.size);
     Cluster cluster;

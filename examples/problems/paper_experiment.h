@@ -23,6 +23,9 @@ std::vector<lab::MatrixTask> make_tasks(const lab::Paper& paper,
                                         const std::vector<std::string>& names, const Origin& origin,
                                         Size size);
 
+/// Throws CLI::ValidationError if the seeds include the one by which settings are chosen.
+void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison);
+
 /// What users of such an experiment choose.
 struct PaperFlags {
   std::string size = "smoke", only, data;
@@ -38,6 +41,7 @@ struct PaperExperiment {
   const lab::Paper& paper;
   std::string title;         ///< of its page
   std::string introduction;  ///< what is particular to it, before what all of them do
+  std::string of_data;       ///< said with --data alone
   std::string part;          ///< what --only names: "table" or "figure"
   int parts;                 ///< how many there are
   /// Reduces tasks or systems to those of the table or figure that was chosen.

@@ -27,7 +27,7 @@ class Program(unittest.TestCase):
     def test_help_names_the_experiments_for_several_processes(self):
         self.assertIn("divide the trainings among them, in: ba2016, depth, divisive, drift, forms, mnist_norms, xu2019.\n", run("--help").stdout)
 
-    def test_help_explains_the_three_values_of_a_published_claim(self):
+    def test_help_explains_the_on_verdicts_of_a_published_claim(self):
         for words in (), ("depth",):
             text = run(*words, "--help").stdout
             for value in "supported", "contradicted", "inconclusive at this":

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
     listed = missing(alone)
     assert len(listed) == 8 and listed[0] == "rt none@0.001 seed 101, 0 trained", listed
     subprocess.run(queue(alone, "--quiet"), check=True)
-    assert len(values(alone)) == 12, values(alone)  # two rates, AdaNorm with three factors; two seeds of each system
+    assert len(values(alone)) == 14, values(alone)  # tries, two seeds of each system, and two baselines
     assert missing(alone) == []
 
     # Of three processes one is killed. What it was at is free again.

@@ -206,7 +206,7 @@ def discoveries():
     below = sum(p <= 0.05 for p in levels)
     remain = sum(p <= passing[-1] for p in levels) if passing else 0
     remaining = f"{remain} remain, those with a p of {passing[-1]:.2g} or less" if passing else "none remains"
-    return (f"Of {len(levels)} differences with a p, {below} have one below 0.05; at a false discovery rate of 5 % "
+    return (f"Of {len(levels)} differences with a p, {below} have one of 0.05 or less; at a false discovery rate of 5 % "
             f"(Benjamini and Hochberg), {remaining}.")
 
 

@@ -215,13 +215,26 @@ TEST_CASE("a queue trains what the whole matrix needs, the least finished system
   training.train_missing(paper, tasks);
   CHECK(training.missing(paper, tasks[0]).empty());
   std::vector<std::string> expected = whole.trained;
-  expected.pop_back();  // the baseline
   std::ranges::sort(expected);
   std::vector<std::string> sorted = toy.trained;
   std::ranges::sort(sorted);
   CHECK(sorted == expected);
-  CHECK(toy.trained[0] == "none@0.1 101");
-  CHECK(toy.trained[1] == "ada:c=0.5@0.1 101");  // none has one, ada nothing
+  CHECK(toy.trained[0] == "majority");
+  CHECK(toy.trained[1] == "none@0.1 101");
+  CHECK(toy.trained[2] == "ada:c=0.5@0.1 101");  // none has one, ada nothing
+}
+
+TEST_CASE("a queue refuses trainings of another configuration") {
+  const testing::Scratch folder;
+  Ledger ledger = ledger_in(folder.path);
+  Toy toy;
+  train(toy, ledger);
+  MatrixTask other = toy.task();
+  other.configuration["steps"] = 2;
+  Cluster cluster;
+  MatrixTraining training(cluster, ledger, two_systems);
+  CHECK_THROWS_WITH(training.missing({"toys", xu2019().tasks}, other),
+                    Catch::Contains("another configuration: steps nothing, not 2"));
 }
 
 TEST_CASE("what another process trains is left to it") {

@@ -106,7 +106,7 @@ TEST_CASE("a page says which verdicts remain among so many") {
   CHECK_THAT(written.page(), Contains("Measured: 2; +1, p 0.04<"));
   CHECK_THAT(
       written.page(),
-      Contains("Of 4 claims with a p, 3 have one below 0.05; at a false discovery rate of 5 % "
+      Contains("Of 4 claims with a p, 3 have one of 0.05 or less; at a false discovery rate of 5 % "
                "(Benjamini and Hochberg), 2 remain, those with a p of 0.02 or less."));
 }
 

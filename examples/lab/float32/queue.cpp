@@ -18,7 +18,8 @@ using namespace tapegrad::problems;
 namespace {
 
 struct QueueFlags {
-  std::vector<std::string> tasks{"mnist", "ud_ewt", "rt", "sst5", "enwik8", "enwik8_short"};
+  std::vector<std::string> tasks{"mnist",  "ud_ewt",       "rt",       "sst5",
+                                 "enwik8", "enwik8_short", "rt_splits"};
   std::string size = "report", data;
   bool list = false;
   MatrixTraining::Options training{.comparison = {.seeds = least_seeds}};
@@ -28,7 +29,8 @@ struct QueueFlags {
         ->check(CLI::IsMember({"smoke", "report"}));
     flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece")
         ->check(CLI::IsMember(names_of(xu2019())));
-    flags.setting("--systems", training.systems, "Systems to train; without it, all of each task");
+    flags.setting("--systems", training.systems, "Systems to train; without it, all of each task")
+        ->check(CLI::IsMember(systems_of(xu2019())));
     flags.input("--data", data,
                 support::data_help("the data sets", "a folder for each") +
                     "; without it, the program draws its own");
@@ -54,6 +56,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     if (!flags.given("--runs"))
       throw CLI::ValidationError("--runs", "is needed: it says where finished trainings are");
+    check_seeds(xu2019(), given.training.comparison);
     set_threads(given.training.comparison.threads);
     given.training.most_rates = most_rates(given.size);
     Cluster cluster;
