@@ -4,6 +4,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
     forms verdicts     the predictions of docs/forms.md, and what became of them
+    xu2019 forms       the same for the tasks of the tables
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
@@ -73,6 +74,13 @@ def by_task(table):
         [f"{name}<br>{unit}"] + [cell(row[column + 1]) for row in shown] for column, (name, unit) in enumerate(tasks)]
 
 
+def in_forms(claim):
+    """A claim with norms as forms: z, 1/s, both for layer_simple."""
+    forms = {norm: form for form, norm in tables_ledger.FORMS.items()}
+    names = "|".join(re.escape(norm) for norm in sorted(forms, key=len, reverse=True))
+    return re.sub(rf"\b({names})(?=[ .])", lambda norm: f"({forms[norm[1]]})", claim)
+
+
 class Report:
     """What the laboratory makes of an experiment's ledger."""
 
@@ -115,6 +123,10 @@ def main():
             if mark == "forms verdicts":
                 return markdown([["prediction", "found here"]] + [
                     [claim, verdict] for _, verdict, claim, _ in reports["forms"].judged()])
+            if mark == "xu2019 forms":
+                return markdown([["prediction", "measured", "found here"]] + [
+                    [in_forms(claim), measured.rpartition("; ")[2].replace("+-", "±"), verdict]
+                    for source, verdict, claim, measured in reports["xu2019"].judged() if ":f" in claim])
             experiment, _, what = mark.partition(" ")
             return markdown(reports[experiment].table(what) if what else seeds_of(mark))
 

@@ -79,12 +79,12 @@ class Laboratory(unittest.TestCase):
         self.assertIn(f'<p class="headline">{headline}</p>', text)
         self.assertEqual(text.count('class="claim holds"'), int(claims[1]))
         self.assertIn(f"Made by <code>lab {NAME}", text)
-        judged = re.findall(r"; (?:published|asked here): (\d+) supported, (\d+) contradicted, (\d+) inconclusive at this scale",
-                            headline)
-        looks = [text.count(f'class="claim published {look}"') for look in ("holds", "fails", "open")]
-        self.assertEqual(looks, [sum(int(each[i]) for each in judged) for i in range(3)])
-        if judged:
-            self.assertIn(f"\n{sum(looks)} claims judged; at 5 % each", self.result.stdout)
+        for look, words in (("holds", "supported"), ("fails", "contradicted"), ("open", "inconclusive at this scale"),
+                            ("unlearned", "(?:not learned at this size|at an edge of the rates)")):
+            self.assertEqual(text.count(f'class="claim published {look}"'), sum(map(int, re.findall(rf"(\d+) {words}", headline))))
+        with_p = len(re.findall(r"^  measured: .*, p [-e0-9.]+$", self.result.stdout, re.M))
+        if with_p:
+            self.assertIn(f"\nOf {with_p} claims with a p, ", self.result.stdout)
         self.assertRegex(text, r"<p>Seeds: \d+")
         self.assertRegex(text, r"<p>Version: tapegrad \d+\.\d+\.\d+")
         self.assertRegex(text, r"<p>Machine: .*\d+ processors, \w+</p>")
