@@ -78,15 +78,15 @@ std::vector<JudgedClaim> predictor_claims(
                                                   : Verdict::inconclusive,
                      reason};
   };
-  return {
-      {"",
-       "The common mode of the weights, rms(c) / rms(V), orders the costs of a detached mean "
-       "better than |mu| / s does.",
-       "rank correlations with the cost: " + ordered, judged(better)},
-      {"",
-       "The largest rms(c) / rms(V) in the first tenth of the steps has a rank correlation of 0.5 or more "
-       "with the cost.",
-       early, judged(soon)}};
+  return {{"",
+           "The common mode of the weights, rms(c) / rms(V), orders the costs of a detached mean "
+           "better than |mu| / s does.",
+           "rank correlations with the cost: " + ordered, judged(better)},
+          {"",
+           "The largest rms(c) / rms(V) in the first tenth of the steps has a rank correlation of "
+           "0.5 or more "
+           "with the cost.",
+           early, judged(soon)}};
 }
 
 Claim common_mode_claim(const std::vector<ByNorm>& settings) {

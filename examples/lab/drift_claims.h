@@ -36,8 +36,8 @@ double correlation(const std::vector<DriftCost>& settings, double DriftCost::*pr
 
 /// Predicted before any was trained, of the settings of each task: that rms(c) / rms(V) of the
 /// weights orders the costs better than |mu| / s does, and that in the first tenth of the steps it
-/// has a rank correlation of 0.5 or more with them. Supported if it is so in all tasks, contradicted
-/// if in none.
+/// has a rank correlation of 0.5 or more with them. Supported if it is so in all tasks,
+/// contradicted if in none.
 std::vector<JudgedClaim> predictor_claims(
     const std::map<std::string, std::vector<DriftCost>>& by_task);
 

@@ -294,7 +294,8 @@ std::string discoveries(const std::string& what, const std::vector<double>& p) {
     return std::ranges::count_if(p, [&](double each) { return each <= most; });
   };
   return fmt::format(
-      "Of {} {} with a p, {} have one of 0.05 or less; at a false discovery rate of 5 % (Benjamini and "
+      "Of {} {} with a p, {} have one of 0.05 or less; at a false discovery rate of 5 % (Benjamini "
+      "and "
       "Hochberg), {}",
       p.size(), what, count(0.05),
       count(threshold) == 0 ? "none remains"
