@@ -84,8 +84,7 @@ std::vector<JudgedClaim> predictor_claims(
            "rank correlations with the cost: " + ordered, judged(better)},
           {"",
            "The largest rms(c) / rms(V) in the first tenth of the steps has a rank correlation of "
-           "0.5 or more "
-           "with the cost.",
+           "0.5 or more with the cost.",
            early, judged(soon)}};
 }
 

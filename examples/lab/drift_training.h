@@ -51,9 +51,8 @@ struct DriftOptions {
 ///     cosine       of the gradient with the one that attached statistics give at the same weights
 ///     size         of the gradient, divided by the size of that one
 ///     common       size of the common mode in the gradients of what feeds norms, divided by theirs
-///     weights      rms(c) / rms(V) of the weight W = V + c 1^T that feeds a norm, c being the
-///     common
-///                  mode, where it is largest
+///     weights      rms(c) / rms(V) of W = V + c 1^T with the common mode c, at the weight that
+///                  feeds a norm and has the largest one
 ///
 /// and, for each norm by `of_norm`, at the last of these steps alone, "ratio", "deviation" and, of
 /// the gradient with respect to the norm's input, "cosine" as above and "variance" over its

@@ -10,8 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// process ends, however it ends.
 class FileLock {
  public:
-  /// Tries to take it. Its folder is made. Throws DataError if the file cannot be made
-  /// or locked.
+  /// Tries to take it. Its folder is made. Throws DataError if the file cannot be made or
+  /// locked.
   explicit FileLock(const std::filesystem::path& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -51,7 +51,7 @@ struct SettingSearch {
   std::size_t tried() const;
   /// The setting of the least validation error. Throws ArgumentError if none has been tried.
   NormSetting best() const;
-  /// Whether both a smaller and a greater rate are worse for the norm of the best setting.
+  /// `RateSearch::is_interior` of the norm of the best setting.
   bool is_interior() const;
   /// The settings to try next: those of the rate `first` and its triple that have not been tried,
   /// then, one at a time, rates further out for the best norm, until the best is interior or `most`

@@ -115,7 +115,7 @@ def main():
         reports = {name.name: Report(name.name, folder) for name in ledger.iterdir() if name.is_dir()}
 
         forms_ledger.check(ledger / "forms", reports["forms"])
-        tables_ledger.check(ledger / "xu2019", reports["xu2019"], {})
+        tables_ledger.check(ledger / "xu2019", reports["xu2019"])
 
         def table(mark):
             if mark == "evidence":

@@ -21,6 +21,7 @@ FORMS = {"x, 1, none": "none", "x, 1, center": "detach_variance:forward=identity
          "x, 1, scale": "detach_mean:forward=identity,factor=1", "x, 1, both": "layer_simple:forward=identity,factor=1",
          "z, 1, none": "detach:factor=1", "z, 1/s, none": "detach", "z, 1/s, center": "detach_variance",
          "z, 1/s, scale": "detach_mean", "z, 1/s, both": "layer_simple"}
+SEEDS = 3
 # The half-width over items is a bootstrap there and a normal interval here.
 ITEMS_TOLERANCE = 0.05
 
@@ -28,7 +29,7 @@ ITEMS_TOLERANCE = 0.05
 class Cell:
     """A system's trainings at its best setting."""
 
-    def __init__(self, folder, settings, higher_validation, seeds):
+    def __init__(self, folder, settings, higher_validation):
         def error(setting):
             value = settings[setting]["values"]["validation"]
             return math.inf if value is None else -value if higher_validation else value
@@ -39,9 +40,9 @@ class Cell:
         self.setting = min(settings, key=lambda setting: (error(setting), setting.split("@")[0], rate(setting)))
         own = [other for other in settings if other.split("@")[0] == self.setting.split("@")[0]]
         self.edge = rate(self.setting) in (min(map(rate, own)), max(map(rate, own)))
-        files = [folder / self.setting / f"seed_{seed}.json" for seed in range(1, seeds + 1)]
+        files = [folder / self.setting / f"seed_{seed}.json" for seed in range(1, SEEDS + 1)]
         self.trainings = [json.loads(file.read_text()) for file in files if file.exists()]
-        self.complete = len(self.trainings) == seeds
+        self.complete = len(self.trainings) == SEEDS
         self.values = [training["values"]["test"] for training in self.trainings]
 
 
@@ -53,16 +54,16 @@ def settings_of(folder, system):
 
 
 class Column:
-    def __init__(self, ledger, title, seeds):
+    def __init__(self, ledger, title):
         name, self.higher, self.higher_validation, baseline = TASKS[title]
-        self.folder, self.seeds, self.cells = ledger / name, seeds, {}
+        self.folder, self.cells = ledger / name, {}
         self.baseline = baseline if isinstance(baseline, int) else json.loads(
             (self.folder / baseline / "seed_1.json").read_text())["values"]["test"]
 
     def cell(self, system):
         if system not in self.cells:
             settings = settings_of(self.folder, system)
-            self.cells[system] = Cell(self.folder, settings, self.higher_validation, self.seeds) if settings else None
+            self.cells[system] = Cell(self.folder, settings, self.higher_validation) if settings else None
         return self.cells[system]
 
     def learned(self, cell):
@@ -129,9 +130,9 @@ def check_difference(column, text, first, a, b, levels):
         assert verdict == ("inconclusive" if abs(ahead) < half else "supported" if ahead > 0 else "contradicted"), text
 
 
-def check(ledger, report, seeds):
-    """ledger: of xu2019   report: what `lab xu2019 --from-ledger` made of it   seeds: of each task, by folder"""
-    columns = {title: Column(ledger, title, seeds.get(TASKS[title][0], 3)) for title in TASKS}
+def check(ledger, report):
+    """ledger: of xu2019   report: what `lab xu2019 --from-ledger` made of it"""
+    columns = {title: Column(ledger, title) for title in TASKS}
     levels, differences = [], 0
     for number in 1, 2, 3, 4:
         header, *rows = report.rows(f"table{number}")

@@ -1,8 +1,6 @@
 // Trains what the ledger lacks of the tables of Xu et al. 2019, one training after the other, for
 // as long as it is left to run. Any number of processes may share the work.
 
-#include <algorithm>
-
 #include "lab/matrix_training.h"
 #include "lab/paper_xu2019.h"
 #include "lab/registry.h"

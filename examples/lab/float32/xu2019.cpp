@@ -27,10 +27,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
           "enough to be read several times. ",
       .of_data =
           "For comparison with enwik8, xz -9e packs the first 3,800,000 bytes into 1,077,992 and "
-          "all "
-          "4,000,000 into 1,129,688: 2.07 bits for each byte of the test part (head -c 3800000 | "
-          "xz -9e | "
-          "wc -c).",
+          "all 4,000,000 into 1,129,688: 2.07 bits for each byte of the test part (head -c 3800000 "
+          "| xz -9e | wc -c).",
       .part = "table",
       .parts = static_cast<int>(paper_tables.size()),
       .choose =
