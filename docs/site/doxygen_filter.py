@@ -56,10 +56,12 @@ def without_private(text):
 
 
 def folder_group(path):
-    """The group of a folder: for nn/layers, layers. All of core is one."""
+    """The group of a folder: for nn/layers and what lies below it, layers. All of core is one."""
     if path.parts[0] == "core":
         return "core"
-    return "modules" if path.parent.name == "nn" else path.parent.name
+    if path.parts[0] == "nn":
+        return "modules" if path.parent.name == "nn" else path.parts[1]
+    return path.parent.name
 
 
 def group(path, text, body):

@@ -1,10 +1,15 @@
-"""One offline site of README.md, docs/, the reference and the laboratory: site.py [FOLDER] [--lab PAGES]
+"""One offline site of README.md, docs/, course/, the reference and the laboratory:
+site.py [FOLDER] [--lab PAGES] [--engine LIVE_JS] [--without-answers]
 
-FOLDER is build/site unless given. PAGES is a folder with the pages of `./dev lab --report PAGES`. Needs doxygen
+FOLDER is build/site unless given. PAGES is a folder with the pages of `./dev lab --report PAGES`. The answers to the
+questions and exercises of a lesson have a page of their own, which is left out with --without-answers. A picture under a
+comment "live: NAME" computes with LIVE_JS, which docs/live builds; without it the picture stands alone. Needs doxygen
 and cmark-gfm."""
 
 import argparse
 import html
+import itertools
+import json
 import os
 import pathlib
 import re
@@ -13,6 +18,7 @@ import subprocess
 
 from reference import JUMP, ROOT, SITE, write_reference
 
+LIVE = ROOT / "docs/live"
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link href="{root}style.css" rel="stylesheet"></head>
@@ -52,8 +58,8 @@ def highlighted(code):
 
 
 class Site:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, with_answers=True, engine=None):
+        self.folder, self.with_answers, self.engine = folder, with_answers, engine
         self.sources = set()  # files and folders that pages refer to
         course = (ROOT / "docs/README.md").read_text()
         link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
@@ -70,6 +76,7 @@ class Site:
 
         return (f'<nav class="site" id="site"><p><b>{entry("tapegrad", "index.html")}</b></p>'
                 f'<b>{entry("The course", "docs/index.html")}</b><ol>{items(self.lessons)}</ol>'
+                f'<p>{entry("Build your own tape", "course/index.html")}</p>'
                 f'<b>Pages</b><ul>{items(self.pages)}</ul><b>{entry("Reference", "reference/index.html")}</b>'
                 f'<b>{entry("The laboratory", "lab/index.html")}</b></nav>')
 
@@ -98,9 +105,45 @@ class Site:
         body = re.sub(r'(href|src)="([^"]*)"', lambda a: f'{a[1]}="{self.link(source, page, a[2])}"', body)
         body = re.sub(r'(<code class="language-cpp">)(.*?)(</code>)', lambda c: c[1] + highlighted(c[2]) + c[3], body,
                       flags=re.S)
+        body = self.live(page, self.without_answers(page, body))
         body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
+        body = re.sub(r"<p>(<img [^>]*>)</p>", r'<p class="figure">\1</p>', body)
         title = html.unescape(re.sub(r"<[^>]*>", "", re.search(r"<h1[^>]*>(.*?)</h1>", body)[1]))
         self.write(page, title, body)
+
+    def without_answers(self, page, body):
+        """The page with links in place of its answers, which go to a page of their own."""
+        own, listed, exercises = page.with_name(f"{page.stem}_answers.html"), [], itertools.count(1)
+
+        def taken_out(found):
+            """Below the questions stands Answers, below each exercise Answer."""
+            word, answer = found.groups()
+            number = next(exercises) if word == "Answer" else None
+            anchor, heading = (number, f"Exercise {number}") if number else ("questions", "Five questions")
+            listed.append(f'<h2 id="{anchor}">{heading}</h2>{answer}')
+            return f'<p><a href="{own.name}#{anchor}">{word}</a></p>' if self.with_answers else ""
+
+        body = re.sub(r"<details><summary>(Answers?)</summary>(.*?)</details>", taken_out, body, flags=re.S)
+        if listed and self.with_answers:
+            title = re.sub(r"<[^>]*>", "", re.search(r"<h1[^>]*>(.*?)</h1>", body)[1])
+            self.write(own, f"{title}: answers",
+                       f'<h1>{title}: answers</h1><p><a href="{page.name}">The lesson</a></p>{"".join(listed)}')
+        return body
+
+    def live(self, page, body):
+        """The page, in which pictures under a comment "live: NAME" compute."""
+        if not self.engine:
+            return body
+        size = f"{(self.folder / 'live.js').stat().st_size / 1e6:.1f} MB"
+        computing, count = re.subn(r"<!-- live: (\w+) -->\s*(<p><img.*?</p>)", rf'<div data-live="\1" data-size="{size}">\2</div>', body,
+                                   flags=re.S)
+        return f'{computing}<script src="{relative("live.js", page)}"></script>' if count else body
+
+    def write_engine(self):
+        """What these pages load: the engine, the page that steps through a tape, and what shows them."""
+        viewer = json.dumps((ROOT / "core/viewing/viewer.html").read_text())
+        (self.folder / "live.js").write_text(f"{self.engine.read_text()}\nconst viewer_page = {viewer};\n"
+                                             f"{(LIVE / 'lessons.js').read_text()}")
 
     def write_source(self, path):
         """A page of a file; of a folder, a page that lists its files, which get pages too."""
@@ -127,9 +170,14 @@ class Site:
 
     def write_all(self, lab):
         shutil.copytree(ROOT / "docs/pictures", self.folder / "docs/pictures", dirs_exist_ok=True)
-        shutil.copy(SITE / "style.css", self.folder)
-        for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "bench/NOTES.md"]:
+        (self.folder / "style.css").write_text((SITE / "style.css").read_text() + (LIVE / "live.css").read_text())
+        if self.engine:
+            self.write_engine()
+        for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "course").rglob("*.md"),
+                       ROOT / "bench/NOTES.md"]:
             self.write_markdown(source.relative_to(ROOT))
+        for picture in (ROOT / "course").rglob("*.svg"):
+            shutil.copy(picture, self.folder / picture.parent.relative_to(ROOT))
         for path in sorted(self.sources):
             self.write_source(path)
         write_reference(self.folder / "reference", self.navigation(pathlib.Path("reference/index.html")))
@@ -140,8 +188,10 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=pathlib.Path, nargs="?", default=ROOT / "build/site")
     parser.add_argument("--lab", type=pathlib.Path)
+    parser.add_argument("--engine", type=pathlib.Path, help="what docs/live builds for browsers")
+    parser.add_argument("--without-answers", action="store_true", help="a copy for students")
     arguments = parser.parse_args()
     if arguments.lab and not (arguments.lab / "index.html").exists():
         parser.error(f"{arguments.lab} has no index.html; ./dev lab --report {arguments.lab} writes it")
-    Site(arguments.folder).write_all(arguments.lab)
+    Site(arguments.folder, not arguments.without_answers, arguments.engine).write_all(arguments.lab)
     print(arguments.folder / "index.html")

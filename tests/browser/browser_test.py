@@ -14,7 +14,7 @@ from selenium.webdriver.common.keys import Keys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "examples"))
 from lab_scales import FLAGS
-from pages import DESKTOP, NARROW, PHONE, WIDE, browser, emulate
+from pages import DESKTOP, NARROW, PHONE, WIDE, BrowserTest
 
 # The pairs of texts in a drawing that lie on each other. Those of a form for another width have no size.
 OVERLAPS = """
@@ -29,7 +29,7 @@ return [...document.querySelectorAll("figure svg")].flatMap(drawing => {
 PAGES, LAB = map(pathlib.Path, (sys.argv.pop(1), sys.argv.pop(1)))
 
 
-class Pages(unittest.TestCase):
+class Pages(BrowserTest):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
@@ -39,8 +39,7 @@ class Pages(unittest.TestCase):
             shutil.copy(PAGES / program / f"{program}.html", cls.path)
         subprocess.run([LAB, "tape_tour", "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
         cls.compare_runs()
-        cls.driver = browser()
-        cls.addClassCleanup(cls.driver.quit)
+        super().setUpClass()
 
     @classmethod
     def compare_runs(cls):
@@ -53,8 +52,7 @@ class Pages(unittest.TestCase):
         subprocess.run([LAB, "gradients", "--runs", *logs, "--report", cls.path], check=True, stdout=subprocess.DEVNULL)
 
     def open(self, page, width):
-        emulate(self.driver, width)
-        self.driver.get((self.path / page).as_uri())
+        self.show(self.path / page, width)
 
     def problems(self):
         """The problems of the open page."""
@@ -129,6 +127,15 @@ class Pages(unittest.TestCase):
         for words in ("%0 x: watch, shape (1, 3)", "tape_tour.cpp:", "watch(Tensor({1, 3}, {1, 2, 6}))",
                       "by %3, sub:", "by %8, sub:"):
             self.assertIn(words, details)
+
+    def test_viewer_explains_the_gradient_of_a_leaf(self):
+        self.open("tape_layer_norm.html", DESKTOP)
+        self.press(Keys.END)
+        self.driver.find_elements(By.CSS_SELECTOR, "[data-node='0']")[0].click()
+        self.driver.find_elements(By.CSS_SELECTOR, ".details summary")[0].click()
+        self.assertIn("The gradient of %0 x has the root mean square", self.text(".details pre")[0])
+        self.press(Keys.HOME)
+        self.assertTrue(self.driver.find_elements(By.CSS_SELECTOR, ".details details[open]"))
 
     def test_viewer_shows_the_four_forms_of_layer_normalization(self):
         self.open("tape_layer_norm.html", WIDE)

@@ -1,4 +1,6 @@
-"""A browser without a screen, and the widths of its window."""
+"""Tests of pages in a browser without a screen, and the widths of its window."""
+
+import unittest
 
 from selenium import webdriver
 
@@ -13,7 +15,16 @@ def browser():
     return webdriver.Chrome(options=options)
 
 
-def emulate(driver, width):
-    """Gives the window a width. Chromium has no narrower window than 500 pixels, so a phone is emulated."""
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
-                           {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+class BrowserTest(unittest.TestCase):
+    """Tests that share one browser."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.driver = browser()
+        cls.addClassCleanup(cls.driver.quit)
+
+    def show(self, page, width=DESKTOP, height=900):
+        """Opens a file. Chromium has no narrower window than 500 pixels, so a phone is emulated."""
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600})
+        self.driver.get(page.as_uri())

@@ -1,15 +1,17 @@
-"""The site of ./dev site: site_test.py SITE. Needs what browser_test.py needs."""
+"""The site of ./dev site, with the deck of ./dev slides in it: site_test.py SITE. Needs what browser_test.py needs."""
 
 import html.parser
+import importlib.util
 import pathlib
 import sys
 import tempfile
 import unittest
 import urllib.parse
 
-from pages import DESKTOP, PHONE, browser, emulate
+from pages import DESKTOP, PHONE, BrowserTest
 
 SITE = pathlib.Path(sys.argv.pop(1)).resolve()
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "docs/site"
 
 
 class Links(html.parser.HTMLParser):
@@ -43,15 +45,9 @@ def dead_links(site):
     return dead
 
 
-class Site(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.driver = browser()
-        cls.addClassCleanup(cls.driver.quit)
-
+class Site(BrowserTest):
     def open(self, page, width=DESKTOP):
-        emulate(self.driver, width)
-        self.driver.get((SITE / page).as_uri())
+        self.show(SITE / page, width)
 
     def test_no_link_is_dead(self):
         self.assertEqual(dead_links(SITE), [])
@@ -64,8 +60,24 @@ class Site(unittest.TestCase):
                                              "<img src='missing.svg'><a href='https://example.org'></a>")
             self.assertEqual(sorted(dead_links(site)), ["index.html: missing.svg", "index.html: other.html#nowhere"])
 
+    def test_a_copy_for_students_has_no_answers(self):
+        sys.path.append(str(TOOLS))
+        found = importlib.util.spec_from_file_location("site_writer", TOOLS / "site.py")
+        writer = importlib.util.module_from_spec(found)
+        found.loader.exec_module(writer)
+        body = "".join(f"<h1>Toys</h1><details><summary>{word}</summary>42</details>" for word in ("Answers", "Answer"))
+        with tempfile.TemporaryDirectory() as folder:
+            for with_answers in True, False:
+                written = writer.Site(pathlib.Path(folder), with_answers).without_answers(pathlib.Path("toys.html"), body)
+                self.assertNotIn("42", written)
+                self.assertEqual(pathlib.Path(folder, "toys_answers.html").exists(), with_answers)
+                for anchor in "questions", "1":
+                    self.assertEqual(f"toys_answers.html#{anchor}" in written, with_answers)
+                pathlib.Path(folder, "toys_answers.html").unlink(missing_ok=True)
+
     def test_pages_fit_and_fetch_nothing(self):
         pages = [page.relative_to(SITE) for folder in (SITE, SITE / "docs", SITE / "lab") for page in folder.glob("*.html")]
+        pages += [page.relative_to(SITE) for page in (SITE / "course").rglob("*.html")]
         pages += ["reference/index.html", "reference/modules.html", "reference/group__ops__conv.html"]
         for page in pages:
             for width in (DESKTOP, PHONE):
@@ -77,12 +89,47 @@ class Site(unittest.TestCase):
                     self.assertFalse(self.driver.execute_script(
                         "return document.documentElement.scrollWidth > window.innerWidth"), "wider than the window")
 
+    def test_a_phone_shows_labels_of_figures_and_whole_words_of_code(self):
+        self.open("docs/layer_norm.html", PHONE)
+        widths = self.driver.execute_script(
+            "return [...document.querySelectorAll('.figure img')].map(e => e.offsetWidth)")
+        self.assertTrue(widths and min(widths) > 600, widths)
+        self.open("docs/glossary.html", PHONE)
+        lines = self.driver.execute_script(
+            "return [...document.querySelectorAll('td code')].filter(e => !/\\W/.test(e.textContent))"
+            ".map(e => e.getClientRects().length)")
+        self.assertEqual(set(lines), {1})
+
     def test_the_navigation_leads_through_the_site(self):
         self.open("index.html")
-        for words, title in [("The course", "The course"), ("Layer normalization", "Layer normalization"),
+        for words, title in [("The course", "The course"), ("Build your own tape", "Build your own tape"), ("Layer normalization", "Layer normalization"),
                              ("Reference", "Reference"), ("The laboratory", "laboratory"), ("tapegrad", "tapegrad")]:
             self.driver.find_element("link text", words).click()
             self.assertIn(title, self.driver.title)
+
+    def test_no_slide_is_cut_off(self):
+        self.show(SITE / "slides.html", DESKTOP, 720)
+        count = self.driver.execute_script("return document.querySelectorAll('section').length")
+        self.assertEqual(count, 13)
+        for number in range(1, count + 1):
+            with self.subTest(slide=number):
+                cut_off = self.driver.execute_script("""
+                    const slide = document.querySelectorAll('section')[arguments[0] - 1];
+                    const room = slide.getBoundingClientRect();
+                    return [...slide.querySelectorAll('*')].filter(e => {
+                      const box = e.getBoundingClientRect();
+                      return box.right > room.right || box.bottom > room.bottom ||
+                        e.clientWidth && e.scrollWidth > e.clientWidth + 1
+                    }).map(e => e.outerHTML.slice(0, 80))""", number)
+                self.assertEqual(cut_off, [])
+
+    def test_every_header_belongs_to_a_topic(self):
+        self.open("reference/modules.html")
+        outside = self.driver.execute_script(
+            "return [...document.querySelectorAll('.directory tr')].filter(row => row.id.split('_').length == 3)"
+            ".map(row => row.querySelector('a').textContent).filter(name => name.endsWith('.h'))")
+        self.assertEqual(outside, [])
+        self.assertIn("nn/metrics/bleu.h", self.driver.find_element("tag name", "main").get_attribute("textContent"))
 
     def test_the_reference_finds_a_name(self):
         self.open("reference/index.html")
