@@ -241,7 +241,17 @@ Tensor detach(const Tensor& x, Place place) {
 
 Tensor named(const Tensor& x, const std::string& name) {
   Tape* tape = Tape::active();
-  if (tape != nullptr && tape->holds(x)) tape->set_label(x.node(), name);
+  if (tape == nullptr) return x;
+  if (tape->holds(x))
+    tape->set_label(x.node(), name);
+  else if (tape->options().keep_values)
+    tape->keep_constant({name, x, {}});
+  return x;
+}
+
+Indices named(const Indices& x, const std::string& name) {
+  if (Tape* tape = Tape::active(); tape != nullptr && tape->options().keep_values)
+    tape->keep_constant({name, {}, x});
   return x;
 }
 

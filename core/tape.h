@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "tapegrad/core/indices.h"
 #include "tapegrad/core/internal/rule.h"
 #include "tapegrad/core/parameter.h"
 #include "tapegrad/core/place.h"
@@ -24,6 +25,14 @@ struct Flow {
   std::int32_t from, to;  ///< nodes; from is -1 for the seed and for assembled parts
   std::int32_t size;      ///< of the tape at that moment
   Tensor added, total;    ///< the addend, and the gradient of `to` after it
+};
+
+/// A constant that `named` has named: a tensor or indices.
+/// Example: `for (const NamedConstant& one : tape.constants()) fmt::print("{}\n", one.name)`
+struct NamedConstant {
+  std::string name;
+  Tensor tensor;
+  Indices indices;
 };
 
 /// Example: `const Tape tape({.check_finite = true})`
@@ -74,6 +83,8 @@ class Tape {
   const Parameter* parameter(std::int32_t index) const;
   /// The name that `named` gave a node, or that of its parameter, or "".
   const std::string& label(std::int32_t index) const;
+  /// The constants that `named` has named, in order, on a tape with `keep_values`: the batch, say.
+  const std::vector<NamedConstant>& constants() const { return constants_; }
   /// The bytes of all distinct buffers that the rules and nodes of this tape keep alive.
   std::size_t bytes() const;
 
@@ -117,6 +128,7 @@ class Tape {
   int begin_sweep() { return ++sweeps_; }
   void keep_flow(const Flow& flow);
   void set_label(std::int32_t index, const std::string& name) { labels_[index] = name; }
+  void keep_constant(const NamedConstant& constant) { constants_.push_back(constant); }
   /// Remembers which node's value x is, for `constant`.
   void keep_detached(const Tensor& x);
   /// The entry among a node's inputs of a tensor that this tape does not hold: -1, or, on a tape
@@ -168,7 +180,8 @@ class Tape {
     Parameter parameter;
   };
   std::unordered_map<const void*, Leaf> leaves_;
-  std::unordered_map<std::int32_t, std::string> labels_;    // of nodes, by `named`
+  std::unordered_map<std::int32_t, std::string> labels_;  // of nodes, by `named`
+  std::vector<NamedConstant> constants_;
   std::unordered_map<const real*, std::int32_t> detached_;  // nodes, by the values they share
   int sweeps_ = 0;
   std::vector<Flow> flows_;
@@ -206,9 +219,12 @@ Tensor watch(const Tensor& x, Place = Place::here());
 Tensor detach(const Tensor& x, Place = Place::here());
 
 /// x, whose node on the active tape has this name from now on: in print, in exports, in the viewer
-/// and in error messages. Does nothing else; without a tape, and for a constant, nothing at all.
+/// and in error messages. A tape with `keep_values` keeps a constant with its name. Does nothing
+/// else, and nothing at all without a tape.
 /// Example: `const Tensor mu = named(mean(x), "mu")`
 Tensor named(const Tensor& x, const std::string& name);
+/// Example: `named(labels, "labels")`
+Indices named(const Indices& x, const std::string& name);
 
 /// The tape as a numbered program, one line per node: number, name, operation, inputs, shape,
 /// place.

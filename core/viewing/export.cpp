@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "core/viewing/viewer_page.h"
 #include "tapegrad/core/files/file.h"
+#include "tapegrad/core/viewing/explain.h"
+#include "tapegrad/core/viewing/internal/recorded.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -65,41 +66,11 @@ Json described(const Tensor& tensor) {
   return result;
 }
 
-// The source lines that a tape refers to; none for a file that cannot be read.
-class Sources {
- public:
-  std::string line(const Place& place) {
-    const auto [entry, is_new] = files_.try_emplace(place.file);
-    if (is_new) {
-      std::ifstream file(place.file);
-      for (std::string text; std::getline(file, text);) entry->second.push_back(text);
-    }
-    const auto index = static_cast<std::size_t>(place.line) - 1;
-    if (place.line < 1 || index >= entry->second.size()) return "";
-    const std::string& text = entry->second[index];
-    return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
-  }
-
- private:
-  std::map<std::string, std::vector<std::string>> files_;
-};
-
-// For each node, the sweep that recorded it, or 0. A sweep recorded what came between two of its
-// additions.
-std::vector<int> recording_sweeps(const Tape& tape) {
-  std::vector<int> sweeps(static_cast<std::size_t>(tape.size()));
-  const Flow* before = nullptr;
-  for (const Flow& flow : tape.flows()) {
-    if (before != nullptr && before->sweep == flow.sweep)
-      std::fill(sweeps.begin() + before->size, sweeps.begin() + flow.size, flow.sweep);
-    before = &flow;
-  }
-  return sweeps;
-}
-
 Json nodes_of(const Tape& tape) {
   Sources sources;
   const std::vector<int> sweeps = recording_sweeps(tape);
+  const auto why =
+      tape.flows().empty() ? std::map<std::int32_t, std::string>() : explain_leaves(tape);
   Json nodes = Json::array();
   for (std::int32_t i = 0; i < tape.size(); ++i) {
     const Node& node = tape.node(i);
@@ -111,6 +82,7 @@ Json nodes_of(const Tape& tape) {
                      {"place", node.place.line > 0 ? to_string(node.place) : ""},
                      {"source", sources.line(node.place)},
                      {"value", described(tape.value(i))}});
+    if (const auto found = why.find(i); found != why.end()) nodes.back()["why"] = found->second;
   }
   return nodes;
 }

@@ -266,6 +266,27 @@ TEST_CASE("a name marks the node of a tensor and adds none", "[tape]") {
   CHECK(tape.label(y.node()) == "z");
 }
 
+TEST_CASE("a tape that keeps values keeps named constants", "[tape]") {
+  const Indices labels({2}, {1, 0});
+  for (const bool keep_values : {false, true}) {
+    const Tape tape({.keep_values = keep_values});
+    const Tensor images = named(ones({2, 3}), "images");
+    CHECK(named(labels, "labels").data() == labels.data());
+    named(watch(images), "node");
+    {
+      const NoGrad off;
+      named(images, "unseen");
+    }
+    REQUIRE(tape.constants().size() == (keep_values ? 2 : 0));
+    if (!keep_values) continue;
+    CHECK(tape.constants()[0].name == "images");
+    CHECK(tape.constants()[0].tensor.data() == images.data());
+    CHECK(tape.constants()[1].name == "labels");
+    CHECK(tape.constants()[1].indices.data() == labels.data());
+    CHECK(!tape.constants()[1].tensor.defined());
+  }
+}
+
 TEST_CASE("names end with the nodes that recompute forgets", "[tape]") {
   const Tape tape;
   const Tensor x = watch(ones({2}));

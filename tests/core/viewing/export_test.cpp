@@ -10,6 +10,7 @@
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/files/file.h"
+#include "tapegrad/core/viewing/explain.h"
 #include "tapegrad/core/viewing/export.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -36,6 +37,7 @@ TEST_CASE("a tape as JSON: nodes, values and gradients as they accumulate", "[ex
   grad(loss, x);
   const Json found = Json::parse(as_json(tape));
   CHECK(found.at("format") == "tapegrad tape 1");
+  CHECK(found.at("nodes")[0].at("why") == explain(tape, x));
 
   const Json& nodes = found.at("nodes");
   REQUIRE(nodes.size() == 5);
