@@ -55,11 +55,12 @@ void expect_finite(const std::string& where, const std::string& name, const Tens
   throw E(fmt::format("{}: tensor {} has a value that is not finite: {}", where, name, *found));
 }
 
-// Looks up entries of a file, and reports those that are missing or do not fit.
+// Looks up entries of a file, and reports those that are missing or do not fit: by an error, or in
+// a list.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path)
-      : name_(path.string()), file_(load_tensors(path)) {
+  explicit Reader(const std::filesystem::path& path, Unfit* unfit = nullptr)
+      : name_(path.string()), file_(load_tensors(path)), unfit_(unfit) {
     const auto format = file_.metadata.find(format_key);
     expect<DataError>(is_checkpoint(file_),
                       "load_checkpoint: {}: save_checkpoint did not write it: its format is {}; "
@@ -75,9 +76,15 @@ class Reader {
     return found;
   }
 
-  const Tensor& tensor(const std::string& name, const Shape& shape) {
-    used_.insert(name);
+  // In place of a tensor that has the value `now`.
+  const Tensor& tensor(const std::string& name, const Tensor& now) {
+    const Shape& shape = now.shape();
     const auto found = file_.tensors.find(name);
+    if (unfit_ != nullptr && (found == file_.tensors.end() || found->second.shape() != shape)) {
+      unfit_->missing.push_back(name);
+      return now;
+    }
+    used_.insert(name);
     if (const auto unread = file_.unread.find(name); unread != file_.unread.end())
       throw DataError(
           fmt::format("load_checkpoint: {}: tensor {} {}", name_, name, unread->second));
@@ -90,23 +97,33 @@ class Reader {
     return found->second;
   }
 
-  // Throws DataError if a tensor was not requested, unless its name begins with one of `ignored`.
+  // Reports tensors that were not requested, unless their name begins with one of `ignored`.
   void expect_nothing_left(const std::vector<std::string_view>& ignored) const {
     const auto is_ignored = [&](const std::string& name) {
       return std::any_of(ignored.begin(), ignored.end(),
                          [&](std::string_view prefix) { return name.starts_with(prefix); });
     };
     const auto expect_used = [&](const auto& tensors) {
-      for (const auto& [name, tensor] : tensors)
+      for (const auto& [name, tensor] : tensors) {
+        const bool is_used = used_.count(name) > 0 || is_ignored(name);
+        if (unfit_ != nullptr && !is_used) unfit_->unused.push_back(name);
         expect<DataError>(
-            used_.count(name) > 0 || is_ignored(name),
+            is_used || unfit_ != nullptr,
             "load_checkpoint: {} has an unexpected tensor {}: it belongs to another net "
             "or optimizer",
             name_, beginning(name));
+      }
     };
     expect_used(file_.tensors);
     expect_used(file_.indices);
     expect_used(file_.unread);
+  }
+
+  // Whether to read an entry: in a list, those that are missing are reported here.
+  bool has(const std::string& key) {
+    const bool found = unfit_ == nullptr || file_.metadata.contains(key);
+    if (!found) unfit_->missing.push_back(key);
+    return found;
   }
 
   template <class Number>
@@ -125,6 +142,7 @@ class Reader {
  private:
   std::string name_;
   TensorFile file_;
+  Unfit* unfit_;
   std::set<std::string> used_;
 };
 
@@ -148,7 +166,7 @@ OptimizerState optimizer_state(Reader& reader, const std::string& path, const Op
     state.moments.push_back({moments.name, {}});
     for (std::size_t i = 0; i < names.size(); ++i)
       state.moments.back().values.push_back(
-          reader.tensor(moment_name(moments, names[i]), optimizer.parameters()[i].shape()));
+          reader.tensor(moment_name(moments, names[i]), moments.values[i]));
   }
   return state;
 }
@@ -203,25 +221,32 @@ struct Loaded {
   std::map<std::string, std::string> notes;
 };
 
-Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-  Reader reader(path);
+Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint,
+            Unfit* unfit = nullptr) {
+  Reader reader(path, unfit);
   Loaded loaded;
   each_slot(checkpoint, [&](std::string_view prefix, const std::string& name, const auto& slot) {
-    loaded.values.push_back(reader.tensor(fmt::format("{}{}", prefix, name), slot.value().shape()));
+    loaded.values.push_back(reader.tensor(fmt::format("{}{}", prefix, name), slot.value()));
   });
   if (const NetState* best = checkpoint.best) {
     expect_state_of(checkpoint.net, *best);
     each_slot(checkpoint.net, "", [&](std::string_view, const std::string& name, const auto& slot) {
-      loaded.best.push_back(reader.tensor(name, slot.value().shape()));
+      loaded.best.push_back(reader.tensor(name, slot.value()));
     });
   }
-  if (const Optimizer* optimizer = checkpoint.optimizer)
+  if (const Optimizer* optimizer = checkpoint.optimizer) {
+    const std::size_t missing = unfit == nullptr ? 0 : unfit->missing.size();
     loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
+    const std::size_t moments = optimizer->moments().size() * optimizer->parameters().size();
+    if (unfit != nullptr && moments > 0 && unfit->missing.size() == missing + moments)
+      loaded.optimizer.steps = 0;
+  }
   if (const Ema* ema = checkpoint.ema)
     for (const std::string& name : names_of("ema", *ema, checkpoint.net))
       loaded.averages.push_back(
-          reader.tensor(average_name(name), ema->values()[loaded.averages.size()].shape()));
-  if (checkpoint.plateau != nullptr) loaded.plateau = plateau_state(reader, path.string());
+          reader.tensor(average_name(name), ema->values()[loaded.averages.size()]));
+  if (checkpoint.plateau != nullptr && reader.has("plateau.rate"))
+    loaded.plateau = plateau_state(reader, path.string());
   std::vector<std::string_view> ignored;
   if (checkpoint.optimizer == nullptr) ignored.push_back(optimizer_prefix);
   if (checkpoint.ema == nullptr) ignored.push_back(ema_prefix);
@@ -231,11 +256,29 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint) {
     ignored.push_back(carried_prefix);
   reader.expect_nothing_left(ignored);
   for (const auto& [name, random] : checkpoint.random)
-    loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
-                           reader.number<std::uint64_t>("random." + name + ".position")};
+    if (reader.has("random." + name + ".seed"))
+      loaded.random[name] = {reader.number<std::uint64_t>("random." + name + ".seed"),
+                             reader.number<std::uint64_t>("random." + name + ".position")};
   loaded.notes = reader.notes();
   loaded.notes.insert(checkpoint.notes.begin(), checkpoint.notes.end());
   return loaded;
+}
+
+// Gives the checkpoint's owners what was loaded.
+void restore(Loaded loaded, Checkpoint& checkpoint) {
+  // The optimizer first: it allocates memory, and the rest does not.
+  if (Optimizer* optimizer = checkpoint.optimizer) {
+    optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
+    optimizer->set_learning_rate(loaded.optimizer.rate);
+  }
+  if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
+  if (checkpoint.best != nullptr) checkpoint.best->restore(std::move(loaded.best));
+  if (loaded.plateau) checkpoint.plateau->restore(*loaded.plateau);
+  auto value = loaded.values.begin();
+  each_slot(checkpoint,
+            [&](std::string_view, const std::string&, auto slot) { slot.set(*value++); });
+  for (const auto& [name, state] : loaded.random) checkpoint.random.at(name)->restore(state);
+  checkpoint.notes = std::move(loaded.notes);
 }
 
 }  // namespace
@@ -290,20 +333,13 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 }
 
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint) {
-  Loaded loaded = load(path, checkpoint);
-  // The optimizer first: it allocates memory, and the rest does not.
-  if (Optimizer* optimizer = checkpoint.optimizer) {
-    optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
-    optimizer->set_learning_rate(loaded.optimizer.rate);
-  }
-  if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
-  if (checkpoint.best != nullptr) checkpoint.best->restore(std::move(loaded.best));
-  if (checkpoint.plateau != nullptr) checkpoint.plateau->restore(*loaded.plateau);
-  auto value = loaded.values.begin();
-  each_slot(checkpoint,
-            [&](std::string_view, const std::string&, auto slot) { slot.set(*value++); });
-  for (const auto& [name, random] : checkpoint.random) random->restore(loaded.random.at(name));
-  checkpoint.notes = std::move(loaded.notes);
+  restore(load(path, checkpoint), checkpoint);
+}
+
+Unfit load_fitting(const std::filesystem::path& path, Checkpoint& checkpoint) {
+  Unfit unfit;
+  restore(load(path, checkpoint, &unfit), checkpoint);
+  return unfit;
 }
 
 std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path) {

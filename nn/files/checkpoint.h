@@ -47,6 +47,20 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 /// Example: `Checkpoint saved{.net = fields(net)}; load_checkpoint("saved.checkpoint", saved)`
 void load_checkpoint(const std::filesystem::path& path, Checkpoint& checkpoint);
 
+/// What `load_fitting` could not restore, by its name in the file.
+/// Example: `const Unfit unfit; unfit.missing.empty()`
+struct Unfit {
+  std::vector<std::string>
+      missing;                      ///< not in the file, or of another shape: they stay as they are
+  std::vector<std::string> unused;  ///< in the file, but of no use here
+};
+
+/// Restores what fits, as into another net or with another optimizer; what does not stays as it is.
+/// An optimizer with moments of which the file has none begins at its step 0. Throws DataError for
+/// other and for damaged files; nothing has changed then.
+/// Example: `Checkpoint s{.net = fields(net)}; load_fitting("saved.checkpoint", s).missing`
+Unfit load_fitting(const std::filesystem::path& path, Checkpoint& checkpoint);
+
 /// Only the notes, without a net. Throws DataError for other files, as `load_checkpoint` does.
 /// Example: `checkpoint_notes("saved.checkpoint").at("epoch")`
 std::map<std::string, std::string> checkpoint_notes(const std::filesystem::path& path);

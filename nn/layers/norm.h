@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,10 +13,66 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Example: `if (NormSpec("rms").kind == NormKind::rms) fmt::print("no mean\n")`
-enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive, whiten };
+struct Norm;
 
-/// Describes a normalization: its kind and options. It can be made from text such as "layer",
+/// The axis that holds the channels. `features` is (..., C) with at most three axes. With four
+/// axes, say `second` for images (N, C, H, W) and `last` for (..., C). Signals (N, C, L) are also
+/// `second`.
+/// Example: `Norm("group:groups=3", 3, Channels::second)(images)`
+enum class Channels { features, last, second };
+
+/// What all normalizations have.
+/// Example: `const NormSettings of_rms{.statistics = {.epsilon = 1e-6}, .bias = false}`
+struct NormSettings {
+  NormOptions statistics = {};
+  bool affine = true;
+  bool bias = true;  ///< in addition to the gain
+  double gain = 1;   ///< its initial value
+  bool learned_smoothing = false;
+  bool normalized_weights = false;
+};
+
+/// A normalization: what it needs and computes, and the options that it alone has. Layers ask it
+/// instead of knowing them all. Each is a struct in a file of nn/layers/norms/; a program uses one
+/// of its own as `spec.method = std::make_shared<Mine>()`. The defaults are those of normalization
+/// over all of an image, or over the channels of a position.
+/// Example: `if (!NormSpec("rms").method->mixes_samples) fmt::print("rows stay apart\n")`
+struct NormMethod {
+  /// Set options by their names; throw ArgumentError for impossible values.
+  using Setter = std::function<void(std::string_view key, std::string_view value)>;
+  using Setters = std::map<std::string, Setter, std::less<>>;
+
+  std::string name, noun = name + " normalization";  ///< in messages
+  /// The names in texts, and the settings they stand for.
+  std::vector<std::pair<std::string, NormSettings>> presets{{name, {}}};
+  bool normalizes = true;                ///< "none" and "weight" leave activations unchanged
+  bool needs_positions = false;          ///< those of images or signals
+  bool mixes_samples = false;            ///< in training, its statistics are those of the batch
+  bool takes_forms = false;              ///< forward=identity and factor=1: it is `normalize` alone
+  const char* unlike_pytorch = nullptr;  ///< "a norm that ...", of which PyTorch has none
+
+  explicit NormMethod(std::string called) : name(std::move(called)) {}
+  virtual ~NormMethod() = default;
+  /// The axes it normalizes over: of images (N, C, H, W) for `Channels::second`, or of (..., C).
+  virtual NormFields fields(const Shape& shape, Channels where) const;
+  /// The normalization, before gain and bias; it may update the buffers of `norm`, for this step of
+  /// a sequence.   x: (N, C, H, W) or (..., C)   returns: x's shape
+  virtual Tensor compute(const Tensor& x, const Norm& norm, Index step, Mode mode) const;
+  /// Whether it is `layer_norm` or `rms_norm` on (..., C), which fused layers compute.
+  virtual bool is_of_rows() const { return false; }
+  /// Into how many equal groups it cuts the channels.
+  virtual Index parts() const { return 1; }
+  /// For how many steps of a sequence it can have separate buffers.
+  virtual Index steps() const { return 0; }
+  /// Its buffers at first, for this shape of the gain, or for (steps, C).
+  virtual std::vector<NamedBuffer> buffers(const Shape& /*shape*/) const { return {}; }
+  /// Throws ArgumentError for options that it cannot have, by themselves or with these.
+  virtual void expect_possible(const NormOptions& /*statistics*/) const {}
+  /// The options that it alone has; they refer to it.
+  virtual Setters setters() { return {}; }
+};
+
+/// Describes a normalization: its method and options. It can be made from text such as "layer",
 /// "ada:c=1,k=0.1" or "layer:place=out,unbiased=1":
 ///
 ///   none
@@ -45,24 +102,10 @@ enum class NormKind { none, layer, ada, rms, batch, instance, group, divisive, w
 /// learn_s=1, unbiased=1, affine (gain and bias), gain (its initial value), weight=1 (weight
 /// normalization too).
 /// Example: `Norm(NormSpec("ada:c=1,k=0.1"), 6)(x)`
-struct NormSpec {
-  NormKind kind = NormKind::none;
-  NormOptions statistics = {};
-  bool affine = true;
-  bool bias = true;  ///< in addition to the gain
-  double gain = 1;   ///< its initial value
-  bool learned_smoothing = false;
-  bool over_channels = false;  ///< layer on images: over the channels of each position
-  AdaOptions ada = {};
-  double share = 1;
-  double momentum = 0.1;
-  Index steps = 100;
-  Index groups = 2;
-  Index radius = 0;      ///< 0: the default for vectors or images
-  Index iterations = 5;  ///< of whiten
-  bool normalized_weights = false;
+struct NormSpec : NormSettings {
+  std::shared_ptr<const NormMethod> method;
 
-  NormSpec() = default;
+  NormSpec() : NormSpec("none") {}
   /// Throws ArgumentError for unknown names and options, listing the known ones, and for values out
   /// of range.
   NormSpec(std::string_view text);
@@ -76,13 +119,7 @@ struct NormSpec {
 /// Example: `for (const std::string& name : norm_names()) fmt::print("{}\n", name)`
 std::vector<std::string> norm_names();
 
-/// The axis that holds the channels. `features` is (..., C) with at most three axes. With four
-/// axes, say `second` for images (N, C, H, W) and `last` for (..., C). Signals (N, C, L) are also
-/// `second`.
-/// Example: `Norm("group:groups=3", 3, Channels::second)(images)`
-enum class Channels { features, last, second };
-
-/// A normalization at one place of a network, with its parameters and running averages.
+/// A normalization at one place of a network, with its parameters and buffers.
 ///   x: (..., C), or (N, C, H, W) or (N, C, L)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
 /// Throws ArgumentError for instance normalization of features, for options out of range, for
 /// channels below 1, and for groups that do not divide the channels; ShapeError for other channels
@@ -91,8 +128,7 @@ enum class Channels { features, last, second };
 struct Norm {
   NormSpec spec;
   Parameter gain, bias, smoothing;
-  Buffer running_mean, running_variance;
-  Buffer running_whitening;  ///< the whitening matrices, (groups, C / groups, C / groups)
+  std::vector<NamedBuffer> buffers;  ///< running averages: "running_mean", "running_variance"
 
   Norm(const NormSpec& spec, Index channels, Channels where = Channels::features);
   /// A norm with separate running averages for each step of a sequence (Cooijmans et al. 2017).
@@ -111,7 +147,10 @@ struct Norm {
   void pytorch(PyTorchState& state) const;
 
   /// The axes it normalizes over, for a tensor of this shape.
-  NormFields fields_of(const Shape& shape) const;
+  NormFields fields_of(const Shape& shape) const { return spec.method->fields(shape, where_); }
+  /// The smoothing term, learned or constant.
+  Tensor epsilon() const;
+  Channels where() const { return where_; }
   /// Equal for copies of this norm, which share its parameters, and for nothing else.
   const void* identity() const { return identity_.get(); }
 
@@ -119,9 +158,6 @@ struct Norm {
   Channels where_;
   Index channels_;
   std::shared_ptr<const int> identity_ = std::make_shared<const int>();
-  Tensor epsilon() const;
-  Tensor batch(const Tensor& x, Index step, Mode mode) const;
-  Tensor whiten(const Tensor& x, Mode mode) const;
 };
 
 /// While in scope, wraps every normalization on this thread, including `none`, in a function: for

@@ -15,26 +15,28 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-const char* name_of(NormWiring wiring) {
+const char* name_of(CellNormPlacement placement) {
   constexpr const char* names[] = {"paper", "cell", "sum", "per_gate"};
-  return names[static_cast<int>(wiring)];
+  return names[static_cast<int>(placement)];
 }
 
 void expect_options(const Cell& cell, const RecurrentOptions& options) {
+  const NormMethod& method = *options.norm.method;
+  expect<ArgumentError>(!method.needs_positions,
+                        "recurrent: {} does not fit a {}: its features have no positions",
+                        method.noun, cell.name);
+  expect<ArgumentError>(!method.mixes_samples || method.steps() > 0,
+                        "recurrent: {} does not fit a {}: it has no statistics for each step",
+                        method.noun, cell.name);
   expect<ArgumentError>(
-      options.norm.kind != NormKind::instance,
-      "recurrent: instance normalization does not fit a {}: its features have no positions",
+      cell.has_c || options.placement == CellNormPlacement::paper,
+      "recurrent: the placements cell, sum and per_gate belong to the lstm, not to a {}",
       cell.name);
-  expect<ArgumentError>(
-      options.norm.kind != NormKind::whiten,
-      "recurrent: whitening does not fit a {}: it has no statistics for each step", cell.name);
-  expect<ArgumentError>(
-      cell.has_c || options.wiring == NormWiring::paper,
-      "recurrent: the wirings cell, sum and per_gate belong to the lstm, not to a {}", cell.name);
-  expect<ArgumentError>(cell.norms != CellNorms::none || options.norm.kind == NormKind::none,
+  expect<ArgumentError>(cell.norms != CellNorms::none || !method.normalizes,
                         "recurrent: a {} cannot normalize its products", cell.name);
-  expect<ArgumentError>(options.norm.kind != NormKind::none || options.wiring == NormWiring::paper,
-                        "recurrent: the wiring needs a normalization: {}", name_of(options.wiring));
+  expect<ArgumentError>(method.normalizes || options.placement == CellNormPlacement::paper,
+                        "recurrent: the placement needs a normalization: {}",
+                        name_of(options.placement));
   expect_positive("recurrent", "layers", options.layers);
   expect_share("recurrent", "dropout", options.dropout);
   expect<ArgumentError>(!options.variational || options.dropout > 0,
@@ -43,21 +45,21 @@ void expect_options(const Cell& cell, const RecurrentOptions& options) {
 
 // The options of a single layer; the others concern the whole stack.
 RecurrentOptions of_one_layer(const RecurrentOptions& o) {
-  return {.norm = o.norm, .wiring = o.wiring, .learned_state = o.learned_state};
+  return {.norm = o.norm, .placement = o.placement, .learned_state = o.learned_state};
 }
 
 PartNorms make_parts(NormSpec spec, const std::vector<Index>& sizes) {
   // Batch normalization needs no bias besides the layer's (Cooijmans et al. 2017, eq. 8).
-  if (spec.kind == NormKind::batch) spec.bias = false;
+  if (spec.method->mixes_samples) spec.bias = false;
   PartNorms norms{{}, sizes};
-  if (spec.kind == NormKind::none) return norms;
+  if (!spec.method->normalizes) return norms;
   for (const Index size : sizes) norms.parts.push_back(Norm::of_steps(spec, size));
   return norms;
 }
 
 // The parts of a product that are normalized jointly.
-std::vector<Index> joint_parts(const Cell& cell, Index hidden, NormWiring wiring) {
-  if (wiring == NormWiring::per_gate) return std::vector<Index>(cell.gates, hidden);
+std::vector<Index> joint_parts(const Cell& cell, Index hidden, CellNormPlacement placement) {
+  if (placement == CellNormPlacement::per_gate) return std::vector<Index>(cell.gates, hidden);
   const Index gated = cell.gated_blocks;
   if (gated > 0) return {(cell.gates - gated) * hidden, gated * hidden};
   return {cell.gates * hidden};
@@ -75,9 +77,8 @@ Tensor joined(const std::vector<Norm>& parts, Parameter Norm::*which) {
 RowNormalization row_normalization(const std::vector<Norm>& parts,
                                    const std::vector<Index>& sizes) {
   if (parts.empty()) return {};
-  const NormSpec& spec = parts[0].spec;
-  return {.statistics = spec.statistics,
-          .centered = spec.kind == NormKind::layer,
+  return {.statistics = parts[0].spec.statistics,
+          .centered = parts[0].fields_of({sizes[0]}).center.has_value(),
           .parts = sizes,
           .gain = joined(parts, &Norm::gain),
           .bias = joined(parts, &Norm::bias)};
@@ -154,11 +155,12 @@ RecurrentLayer::RecurrentLayer(const Cell& c, Index in, Index hidden, Random& ra
     input.gain.set(norm(input.weight.value(), 0));
     weight_gain = Parameter(norm(weight.value(), 0));
   }
-  const bool normalized = o.norm.kind != NormKind::none;
-  const std::vector<Index> parts = joint_parts(cell, hidden, o.wiring);
-  if (normalized && cell.norms == CellNorms::of_products && o.wiring == NormWiring::paper)
+  const bool normalized = o.norm.method->normalizes;
+  const std::vector<Index> parts = joint_parts(cell, hidden, o.placement);
+  if (normalized && cell.norms == CellNorms::of_products && o.placement == CellNormPlacement::paper)
     input_norm = make_parts(o.norm, parts);
-  if (normalized && o.wiring != NormWiring::cell) product_norm = make_parts(o.norm, parts);
+  if (normalized && o.placement != CellNormPlacement::cell)
+    product_norm = make_parts(o.norm, parts);
   if (normalized && cell.has_c) cell_norm = Norm::of_steps(o.norm, hidden);
   if (cell.gated_blocks > 0 && !normalized)
     candidate_bias = Parameter(zeros({cell.gated_blocks * hidden}));
@@ -176,10 +178,9 @@ RecurrentState RecurrentLayer::first(Index batch) const {
 
 bool RecurrentLayer::fused() const {
   const NormSpec& norm = options.norm;
-  if (norm.kind == NormKind::none) return true;
+  if (!norm.method->normalizes) return true;
   if (AroundNorms::active()) return false;
-  const bool rows = norm.kind == NormKind::layer || (norm.kind == NormKind::rms && norm.share == 1);
-  return rows && !norm.learned_smoothing;
+  return norm.method->is_of_rows() && !norm.learned_smoothing;
 }
 
 Tensor RecurrentLayer::recurrent_weight() const { return used_weight(weight, weight_gain, 0); }
@@ -188,7 +189,7 @@ Tensor RecurrentLayer::projected(const Tensor& x, const Indices& lengths, Mode m
   if (input_norm.parts.empty()) return input(x);
   const Tensor product = matmul(x, used_weight(input.weight, input.gain, 0));
   if (fused()) return product;  // `recurrent` normalizes its rows
-  if (options.norm.kind != NormKind::batch) return input_norm(product, 0, mode) + input.bias;
+  if (!options.norm.method->mixes_samples) return input_norm(product, 0, mode) + input.bias;
   std::vector<Tensor> steps;  // each with its own statistics
   for (Index t = 0; t < x.shape()[0]; ++t)
     steps.push_back(of_running_rows(select(product, t), lengths, t,
@@ -302,7 +303,7 @@ Recurrent::Result Recurrent::operator()(const Tensor& x, const std::vector<Recur
 }
 
 void RecurrentLayer::pytorch(PyTorchState& state, const std::string& suffix) const {
-  if (options.norm.kind != NormKind::none || options.norm.normalized_weights)
+  if (options.norm.method->normalizes || options.norm.normalized_weights)
     state.no_counterpart("a normalized recurrent layer");
   if (!cell.in_pytorch) state.no_counterpart(fmt::format("a {}", cell.name));
   if (first_h.defined()) state.no_counterpart("a learned first state");

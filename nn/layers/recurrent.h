@@ -15,8 +15,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///   cell       LSTM: only c before it enters h (eq. 29-31, DRAW)
 ///   sum        LSTM: the sum of both products, and c
 ///   per_gate   LSTM: each gate's block of the sum separately, and c
-/// Example: `Recurrent(Cell::lstm, 6, 8, random, {.norm = "rms", .wiring = NormWiring::sum})`
-enum class NormWiring { paper, cell, sum, per_gate };
+/// Example: `RecurrentOptions{.norm = "rms", .placement = CellNormPlacement::sum}`
+enum class CellNormPlacement { paper, cell, sum, per_gate };
 
 struct RecurrentOptions {
   Index layers = 1;
@@ -24,7 +24,7 @@ struct RecurrentOptions {
   double dropout = 0;        ///< of the outputs of each layer but the last
   bool variational = false;  ///< one mask for all steps of a sequence (Gal and Ghahramani 2016)
   NormSpec norm = {};
-  NormWiring wiring = NormWiring::paper;
+  CellNormPlacement placement = CellNormPlacement::paper;
   bool learned_state = false;  ///< the initial state is a parameter rather than 0
 };
 
@@ -54,7 +54,7 @@ struct RecurrentLayer {
   Parameter first_h, first_c;
 
   /// Throws ArgumentError for sizes below 1, for options that only a `Recurrent` of several layers
-  /// uses, for a wiring without a normalization, and, naming the pair, for a wiring or
+  /// uses, for a placement without a normalization, and, naming the pair, for a placement or
   /// normalization that the cell does not support.
   RecurrentLayer(const Cell& cell, Index in, Index hidden, Random& random,
                  const RecurrentOptions& options = {});

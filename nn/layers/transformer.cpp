@@ -44,14 +44,10 @@ NormSpec TransformerOptions::norm_here() const {
 }
 
 void expect_transformer_norm(const NormSpec& norm) {
-  const char* mixing = norm.kind == NormKind::batch      ? "batch"
-                       : norm.kind == NormKind::instance ? "instance"
-                       : norm.kind == NormKind::whiten   ? "whiten"
-                                                         : nullptr;
-  expect<ArgumentError>(mixing == nullptr,
+  expect<ArgumentError>(!norm.method->mixes_samples && !norm.method->needs_positions,
                         "transformer: {} normalization does not fit: its statistics mix positions "
                         "and sequences that must not see each other",
-                        mixing == nullptr ? "" : mixing);
+                        norm.method->name);
 }
 
 FeedForward::FeedForward(Random& random, const TransformerOptions& o)

@@ -42,8 +42,8 @@ struct TransformerOptions {
   /// The options of the blocks' attention to their own sequence.
   AttentionLayerOptions attention() const;
 };
-/// Throws ArgumentError for a norm unfit for a Transformer: batch and instance normalization would
-/// mix positions that must not see each other.
+/// Throws ArgumentError for a norm unfit for a Transformer: one that mixes samples or needs images
+/// would mix positions that must not see each other.
 /// Example: `expect_transformer_norm("rms")`
 void expect_transformer_norm(const NormSpec& norm);
 

@@ -107,6 +107,18 @@ nested = b"[" * 250 + b"]" * 250
 write("safetensors", "empty", safetensors({}))
 write("safetensors", "two", tensors({"a": ("F32", [2], f32(1, 2)), "b": ("I8", [1, 1], b"\x05")},
                                     {"format": "pt"}))
+
+vector = ("F32", [2], f32(1, 2))
+write("trace", "two", tensors(
+    {"value/000000.w": vector, "gradient/000000.w": vector, "value/000001.h": ("F32", [2], f32(1, 4))},
+    {"format": "tapegrad trace 1", "framework": "tapegrad", "precision": "float32", "instruction_set": "avx2",
+     "000000.operation": "parameter", "000001.operation": "square", "000001.inputs": "0 -1", "000001.place": "a.cpp:1"}))
+write("trace", "inputs", tensors(
+    {"value/000000.a": vector, "value/000007.a": vector},
+    {"format": "tapegrad trace 1", "000000.inputs": "7 0 -2 -9", "000007.inputs": "0 -2 7 -9 99999999999999999999 x"}))
+write("trace", "gradient_alone", tensors({"gradient/1.": ("F32", [1, 2], f32(1, 2)), "value/000001.": vector},
+                                         {"format": "tapegrad trace 1", "000001.operation": "parameter"}))
+
 write("safetensors", "no_elements", tensors({"a": ("F32", [0, 3], b"")}))
 write("safetensors", "all_types", tensors({kind: (kind, [1], bytes(size))
                                            for kind, size in types.items()}))

@@ -64,6 +64,47 @@ TEST_CASE("a resumed run is bitwise the one that never stopped", "[files]") {
   CHECK(bytes_in(folder / "resumed") == bytes_in(folder / "whole"));
 }
 
+TEST_CASE("another net takes what fits of a checkpoint", "[files]") {
+  const Scratch folder;
+  Run run;
+  run.train(3);
+  save_checkpoint(folder / "saved", run.checkpoint);
+  {
+    Run same;
+    const Unfit unfit = load_fitting(folder / "saved", same.checkpoint);
+    CHECK((unfit.missing.empty() && unfit.unused.empty()));
+    same.train(2);
+    save_checkpoint(folder / "same", same.checkpoint);
+    Run whole;
+    whole.train(5);
+    save_checkpoint(folder / "whole", whole.checkpoint);
+    CHECK(bytes_in(folder / "same") == bytes_in(folder / "whole"));
+  }
+  Random random(5), other(6);
+  const Mlp net({4, 8, 5}, random);  // without norms, for five classes
+  Sgd sgd(parameters(net), {.momentum = 0.9});
+  Plateau plateau(0.1);
+  Checkpoint into{.net = fields(net),
+                  .optimizer = &sgd,
+                  .random = {{"training", &other}, {"other", &random}},
+                  .plateau = &plateau};
+  const Tensor last = parameters(net)[2].value();
+  const auto [missing, unused] = load_fitting(folder / "saved", into);
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const std::string first = fields(net).parameters()[0].name;
+  CHECK(has(missing, fields(net).parameters()[2].name));
+  CHECK(!has(missing, first));
+  CHECK((has(missing, "random.other.seed") && has(missing, "plateau.rate")));
+  CHECK(has(unused, "optimizer.mean." + first));
+  CHECK(parameters(net)[0].value().values()[0] == parameters(run.net)[0].value().values()[0]);
+  CHECK(parameters(net)[2].value().data() == last.data());
+  CHECK(other.state() == run.random.state());
+  CHECK(sgd.steps() == 0);  // none of its moments is in the file
+  CHECK(plateau.learning_rate() == 0.1);
+}
+
 TEST_CASE("an optimizer of some parameters is saved under their names", "[files]") {
   const Scratch folder;
   Random random(1);

@@ -6,8 +6,10 @@
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/files/file.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
+#include "tapegrad/models/transformer.h"
 #include "tapegrad/nn/layers/recurrent.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
@@ -22,42 +24,29 @@ namespace {
 
 constexpr double precision = sizeof(real) == 8 ? 1e-9 : 1e-4;
 
-// The property that makes each normalization what it is, of features (N, C) before gain and bias.
-void check_features(const NormSpec& spec, const Tensor& x, const Tensor& y) {
-  const Tensor zero = zeros({1});
-  switch (spec.kind) {
-    case NormKind::none:
-      CHECK(relative_error(y, x) == 0);
-      break;
-    case NormKind::layer:
-      CHECK(norm(mean(y, -1)).item() < precision);
-      CHECK(relative_error(mean(square(y), -1), ones({x.shape()[0]})) < 1e-3);
-      break;
-    case NormKind::ada:
-      CHECK(relative_error(mean(y, -1), full({x.shape()[0]}, -spec.ada.factor * spec.ada.slope)) <
-            1e-3);
-      break;
-    case NormKind::rms:
-      CHECK(relative_error(mean(square(y), -1), ones({x.shape()[0]})) < 1e-3);
-      CHECK(norm(mean(y, -1)).item() > 0.1);
-      break;
-    case NormKind::whiten:
-      CHECK(norm(mean(y, 0)).item() < precision * 10);
-      break;
-    case NormKind::batch:
-      CHECK(norm(mean(y, 0)).item() < precision);
-      CHECK(relative_error(mean(square(y), 0), ones({x.shape()[1]})) < 1e-3);
-      break;
-    case NormKind::group:
-      CHECK(norm(mean(reshape(y, {-1, x.shape()[1] / spec.groups}), -1)).item() < precision);
-      break;
-    case NormKind::divisive:
-      CHECK(relative_error(y, normalize(x, both({.window = {-1}, .radius = 8}))) == 0);
-      break;
-    case NormKind::instance:
-      FAIL("features have no positions");
-  }
+// The property that makes a normalization what it is, of features (N, C) before gain and bias.
+void check_features(const NormMethod& method, const Tensor& x, const Tensor& y) {
+  const auto is = [&](const char* name) { return method.name == name; };
+  const Tensor means = mean(y, -1), squares = mean(square(y), -1);
+  if (!method.normalizes) CHECK(relative_error(y, x) == 0);
+  if (is("layer")) CHECK(norm(means).item() < precision);
+  if (is("layer") || is("rms")) CHECK(relative_error(squares, ones(squares.shape())) < 1e-3);
+  if (is("rms")) CHECK(norm(means).item() > 0.1);
+  if (is("ada")) CHECK(relative_error(means, full(means.shape(), -0.1)) < 1e-3);  // -c k
+  if (method.mixes_samples) CHECK(norm(mean(y, 0)).item() < precision * 10);
+  if (is("batch")) CHECK(relative_error(mean(square(y), 0), ones({x.shape()[1]})) < 1e-3);
+  if (is("group")) CHECK(norm(mean(reshape(y, {-1, x.shape()[1] / 2}), -1)).item() < precision);
+  if (is("divisive"))
+    CHECK(relative_error(y, normalize(x, both({.window = {-1}, .radius = 8}))) == 0);
 }
+
+// Divides each row by its largest magnitude.
+struct Largest : NormMethod {
+  Largest() : NormMethod("largest") {}
+  Tensor compute(const Tensor& x, const Norm& norm, Index, Mode) const override {
+    return x / (max(abs(x), -1, Keep::yes) + norm.epsilon());
+  }
+};
 
 }  // namespace
 
@@ -66,8 +55,8 @@ TEST_CASE("a normalization is made from its name", "[nn][norm]") {
   Random random(2);
   for (const std::string& name : norm_names()) {
     const NormSpec spec(name);
-    if (spec.kind == NormKind::instance) continue;
-    DYNAMIC_SECTION(name) { check_features(spec, x, Norm(spec, 24)(x, training(random))); }
+    if (spec.method->needs_positions) continue;
+    DYNAMIC_SECTION(name) { check_features(*spec.method, x, Norm(spec, 24)(x, training(random))); }
   }
 }
 
@@ -125,7 +114,7 @@ TEST_CASE("each option has an effect", "[nn][norm]") {
 
   const Norm slow("batch:momentum=0.01", 12);
   slow(x, training(random));
-  CHECK(relative_error(slow.running_mean.value(), 0.01 * mean(x, 0)) < precision);
+  CHECK(relative_error(slow.buffers[0].buffer.value(), 0.01 * mean(x, 0)) < precision);
 }
 
 TEST_CASE("a learned smoothing term is learnt", "[nn][norm]") {
@@ -143,11 +132,12 @@ TEST_CASE("batch normalization uses its running averages in evaluation", "[nn][n
   norm(x, training(random));
   const Tensor mean_now = mean(x, {0, 2, 3}),
                var_now = var(x, {0, 2, 3}, Keep::no, Variance::unbiased);
-  CHECK(relative_error(reshape(norm.running_mean, {3}), 0.1 * mean_now) < precision);
-  CHECK(relative_error(reshape(norm.running_variance, {3}), 0.9 + 0.1 * var_now) < precision);
+  CHECK(relative_error(reshape(norm.buffers[0].buffer, {3}), 0.1 * mean_now) < precision);
+  CHECK(relative_error(reshape(norm.buffers[1].buffer, {3}), 0.9 + 0.1 * var_now) < precision);
   const Tensor y = norm(x);
   CHECK(relative_error(norm(slice(x, 0, 2, 3)), slice(y, 0, 2, 3)) == 0);  // batch-independent
-  CHECK(relative_error(reshape(norm.running_mean, {3}), 0.1 * mean_now) < precision);  // unchanged
+  CHECK(relative_error(reshape(norm.buffers[0].buffer, {3}), 0.1 * mean_now) <
+        precision);  // unchanged
   // one case: no deviation, no NaN
   const Norm features("batch", 5);
   const Tensor single = features(random.normal({1, 5}), training(random));
@@ -164,17 +154,19 @@ TEST_CASE("networks take every normalization that fits them", "[nn][norm]") {
       const ConvNet conv(random, {.norm = spec});
       const Tensor before = conv.first(images);
       const Tensor after = conv.first_norm(before, training(random));
-      if (spec.kind == NormKind::instance)
-        CHECK(tapegrad::norm(mean(after, {2, 3})).item() < precision * 10);
-      if (spec.kind == NormKind::batch)
-        CHECK(tapegrad::norm(mean(after, {0, 2, 3})).item() < precision * 10);
-      if (spec.kind == NormKind::layer)
-        CHECK(tapegrad::norm(mean(after, {1, 2, 3})).item() < precision * 10);
-      if (spec.kind == NormKind::group)
+      const std::string& method = spec.method->name;
+      if (method == "instance") CHECK(tapegrad::norm(mean(after, {2, 3})).item() < precision * 10);
+      if (method == "batch") CHECK(tapegrad::norm(mean(after, {0, 2, 3})).item() < precision * 10);
+      if (method == "layer") CHECK(tapegrad::norm(mean(after, {1, 2, 3})).item() < precision * 10);
+      if (method == "group")
         CHECK(tapegrad::norm(mean(reshape(after, {4, -1}), 1)).item() < precision * 10);
+      if (method == "divisive") {
+        const NormField field{.axes = {1}, .window = {2, 3}, .radius = 2};
+        CHECK(relative_error(after, normalize(before, both(field))) == 0);
+      }
       CHECK(range(conv(images, training(random))).non_finite == 0);
-      if (spec.kind == NormKind::instance) {
-        CHECK_THROWS_WITH(Mlp({784, 8, 10}, random, {.norm = spec}), Contains("instance"));
+      if (spec.method->needs_positions) {
+        CHECK_THROWS_WITH(Mlp({784, 8, 10}, random, {.norm = spec}), Contains(name));
         return;
       }
       const Mlp mlp({784, 8, 10}, random, {.norm = spec});
@@ -220,6 +212,46 @@ TEST_CASE("norms that do not exist are refused by name", "[nn][norm]") {
   CHECK_THROWS_WITH(NormSpec("layer:learn_s=1,place=out"), Contains("inside"));
   CHECK_THROWS_WITH(Norm("group:groups=5", 12), Contains("5 groups") && Contains("12"));
   CHECK_THROWS_WITH(Norm("instance", 4), Contains("images"));
+}
+
+TEST_CASE("a program's own normalization goes wherever others go", "[nn][norm]") {
+  Random random(9);
+  const Tensor x = random.normal({4, 3, 8});
+  NormSpec spec;
+  spec.method = std::make_shared<Largest>();
+  CHECK(relative_error(max(abs(Norm(spec, 8)(x)), -1), ones({4, 3})) < 1e-3);
+  const RecurrentLayer layer(Cell::lstm, 8, 5, random, {.norm = spec});
+  CHECK(layer.cell_norm->spec.method == spec.method);
+  CHECK(range(layer(x).outputs).non_finite == 0);
+  const TransformerOptions options{.layers = 1, .heads = 2, .channels = 8, .norm = spec};
+  const TransformerStack stack(random, options);
+  CHECK(relative_error(max(abs(stack(x)), -1), ones({4, 3})) < 1e-3);  // its last norm
+
+  const auto mixing = std::make_shared<Largest>();
+  mixing->mixes_samples = true;
+  spec.method = mixing;
+  CHECK_THROWS_WITH(expect_transformer_norm(spec), Contains("largest normalization"));
+  CHECK_THROWS_WITH(RecurrentLayer(Cell::gru, 2, 3, random, {.norm = spec}),
+                    Contains("largest normalization") && Contains("statistics for each step"));
+}
+
+TEST_CASE("the fuzzer's dictionary has every name and every option of norms", "[nn][norm]") {
+  const std::string words = read_text("tests/attack/dictionaries/norm.dict");
+  for (const std::string& name : norm_names()) {
+    CHECK_THAT(words, Contains('"' + name + '"'));
+    const std::string refusal = [&] {
+      try {
+        NormSpec(name + ":?");
+      } catch (const ArgumentError& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    }();
+    std::stringstream options(refusal.substr(refusal.find("available: ") + 11));
+    for (std::string option; std::getline(options, option, ',');)
+      if (option != " ")
+        CHECK_THAT(words, Contains(option.substr(option.find_first_not_of(' ')) + '='));
+  }
 }
 
 TEST_CASE("normalization layers agree with PyTorch", "[nn][norm]") {
@@ -320,102 +352,4 @@ TEST_CASE("the norms of a recurrent layer are seen at each step", "[nn][norm]") 
   });
   CHECK(relative_error(layer(x).outputs, plain) < precision);
   CHECK(uses == 1 + 7 + 7);  // of all inputs at once, of h W_h and of c
-}
-
-TEST_CASE("four axes may be images, and it has to be said", "[norm]") {
-  const Tensor image = Random(4).normal({2, 6, 6, 6});  // as wide as it has channels
-  for (const char* name : {"layer", "batch", "group", "rms", "ada", "divisive"}) {
-    CHECK_THROWS_WITH(Norm(name, 6)(image),
-                      Contains("(2, 6, 6, 6)") && Contains("Channels::second"));
-    CHECK_NOTHROW(Norm(name, 6, Channels::second)(image));
-    CHECK_NOTHROW(Norm(name, 6, Channels::last)(image));
-  }
-  const Norm last("batch", 6, Channels::last), second("batch", 6, Channels::second);
-  Random random(5);
-  CHECK(max(abs(last(image, training(random)) - second(image, training(random)))).item() > 0.1);
-}
-
-TEST_CASE("a signal is normalized as an image one element wide", "[norm]") {
-  Random random(6);
-  const Tensor signal = random.normal({3, 4, 7});
-  for (const std::string& name : norm_names()) {
-    const Norm norm(name, 4, Channels::second), twin = clone(norm);
-    for (const Mode mode : {training(random), Mode()}) {
-      const Tensor y = norm(signal, mode);
-      const Tensor image = twin(reshape(signal, {3, 4, 7, 1}), mode);
-      CHECK(max(abs(reshape(y, image.shape()) - image)).item() == 0);
-    }
-  }
-  CHECK_THROWS_WITH(Norm("batch", 4, Channels::second)(ones({3, 4})), Contains("(3, 4)"));
-}
-
-TEST_CASE("every normalization refuses other channels than its own", "[norm]") {
-  for (const std::string& name : norm_names()) {
-    if (NormSpec(name).kind == NormKind::none) continue;
-    INFO(name);
-    for (const Index other : {0, 1, 2, 6}) {
-      CHECK_THROWS_AS(Norm(name, 4, Channels::second)(ones({2, other, 3, 3})), ShapeError);
-      CHECK_THROWS_AS(Norm(name, 4, Channels::second)(ones({2, other, 3})), ShapeError);
-      if (NormSpec(name).kind == NormKind::instance) continue;
-      CHECK_THROWS_AS(Norm(name, 4)(ones({2, other})), ShapeError);
-      CHECK_THROWS_AS(Norm(name, 4)(ones({0, other})), ShapeError);
-    }
-  }
-  CHECK_THROWS_WITH(Norm("layer_simple", 3)(ones({4, 6})),
-                    Contains("3 channels, on axis 1: (4, 6)"));
-}
-
-TEST_CASE("every normalization of every small batch keeps its shape or refuses it", "[norm]") {
-  Random random(8);
-  for (const std::string& name : norm_names())
-    for (int bits = 0; bits < 16; ++bits) {
-      const auto extent = [&](int bit) { return Index{bits >> bit & 1}; };
-      const Shape image{extent(0), extent(1), extent(2), extent(3)};
-      for (const Shape& shape : {image.without(3).without(2), image.without(3), image}) {
-        const Channels where = shape.rank() == 2 ? Channels::features : Channels::second;
-        INFO(name << " of " << shape);
-        bool refused = false;
-        for (const Mode mode : {training(random), Mode()}) try {
-            const Norm norm(name, extent(1), where);
-            const Tape tape;
-            const Tensor x = watch(ones(shape)), y = norm(x, mode);
-            CHECK(y.shape() == shape);
-            for (const Tensor& each : {y, grad(sum(y), x)})
-              CHECK(std::ranges::all_of(each.values(), [](real v) { return std::isfinite(v); }));
-          } catch (const Error&) {
-            refused = true;
-          }
-        const NormKind kind = NormSpec(name).kind;
-        const bool lacks_positions = kind == NormKind::instance && shape.rank() == 2;
-        CHECK(refused == (extent(1) == 0 || kind == NormKind::group || lacks_positions));
-      }
-    }
-}
-
-TEST_CASE("a batch of nothing leaves running averages unchanged", "[norm]") {
-  Random random(7);
-  for (const std::string name : {"batch", "whiten:groups=1", "whiten:groups=1,unbiased=1"})
-    for (const bool images : {false, true}) {
-      const Norm norm(name, 3, images ? Channels::second : Channels::features);
-      const auto averages = [&] {
-        std::vector<real> all;
-        for (const Buffer& each :
-             {norm.running_mean, norm.running_variance, norm.running_whitening})
-          for (const real value : each.value().values()) all.push_back(value);
-        return all;
-      };
-      const std::vector<real> before = averages();
-      const std::vector<Shape> empty = images ? std::vector<Shape>{{0, 3, 2, 2}, {2, 3, 0, 2}}
-                                              : std::vector<Shape>{{0, 3}, {2, 0, 3}};
-      for (const Shape& shape : empty)
-        for (const Mode mode : {training(random), Mode()}) {
-          const Tape tape;
-          const Tensor x = watch(zeros(shape)), y = norm(x, mode);
-          CHECK(y.shape() == shape);
-          CHECK(grad(sum(y), x).shape() == shape);
-          CHECK(averages() == before);
-        }
-      norm(images ? ones({1, 3, 1, 1}) : ones({1, 3}), training(random));  // one row
-      for (const real value : averages()) CHECK(std::isfinite(value));
-    }
 }

@@ -51,7 +51,7 @@ TEST_CASE("statistics of a batch are over the sequences that still run", "[recur
   const RecurrentLayer layer(Cell::lstm, 3, 4, random, {.norm = "batch:momentum=1"});
   const Tensor x = random.normal({4, 4, 3});
   layer(x, {}, lengths, training(random));
-  const Tensor means = layer.input_norm.parts[0].running_mean;
+  const Tensor means = layer.input_norm.parts[0].buffers[0].buffer;
   const Tensor product = matmul(x, layer.input.weight.value());
   for (Index t = 0; t < 4; ++t) {
     Tensor expected = zeros({16});
@@ -70,7 +70,7 @@ TEST_CASE("steps at which no sequence runs leave running averages alone", "[recu
   const RecurrentLayer layer(Cell::gru, 3, 4, random, {.norm = "batch"});
   const Tensor x = random.normal({3, 2, 3});
   layer(x, {}, Indices({2}, {1, 2}), training(random));
-  const Tensor means = layer.input_norm.parts[0].running_mean;
+  const Tensor means = layer.input_norm.parts[0].buffers[0].buffer;
   CHECK(max(abs(select(means, 1))).item() > 0);
   CHECK(max(abs(select(means, 2))).item() == 0);
 }

@@ -1,4 +1,4 @@
-#include "tapegrad/nn/layers/whiten.h"
+#include "tapegrad/nn/layers/norms/whiten.h"
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -78,12 +78,12 @@ TEST_CASE("whitening uses its running averages in evaluation", "[nn][norm]") {
   CHECK(relative_error(norm(x), x) == 0);  // before any training, the identity
   norm(x, training(random));
   const Tensor mu = mean(x, 0);
-  CHECK(relative_error(norm.running_mean, 0.25 * mu) < precision);
+  CHECK(relative_error(norm.buffers[0].buffer, 0.25 * mu) < precision);
   const auto matrix = [&](Index begin) {
     const Tensor sigma = covariance(slice(x, 1, begin, begin + 2)) + 0.01 * eye(2);
     return 0.75 * eye(2) + 0.25 * inverse_root(sigma, 5);
   };
-  CHECK(relative_error(norm.running_whitening, stack({matrix(0), matrix(2)})) < precision);
+  CHECK(relative_error(norm.buffers[1].buffer, stack({matrix(0), matrix(2)})) < precision);
   const Tensor second = matmul(slice(x - 0.25 * mu, 1, 2, 4), matrix(2));
   CHECK(relative_error(slice(norm(x), 1, 2, 4), second) < precision);
 }
@@ -95,9 +95,9 @@ TEST_CASE("a recomputed whitening updates its averages once", "[nn][norm]") {
   const Tensor x = watch(features(20, 4));
   const Tensor y =
       recompute(Function([&](const auto& in) { return norm(in[0], training(random)); }), {x});
-  const Tensor before = norm.running_whitening;
+  const Tensor before = norm.buffers[1].buffer;
   grad(sum(square(y)), x);
-  CHECK(relative_error(norm.running_whitening, before) == 0);
+  CHECK(relative_error(norm.buffers[1].buffer, before) == 0);
 }
 
 TEST_CASE("first and second derivatives of whitening", "[nn][norm]") {

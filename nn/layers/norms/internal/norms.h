@@ -1,0 +1,74 @@
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/ops/elementwise.h"
+
+/// The list of all normalizations, and what their files share.
+namespace tapegrad::TAPEGRAD_SCALAR::norms {
+
+/// Makes a normalization with its default options.
+using Make = std::unique_ptr<NormMethod>();
+/// A new one is a file that defines this function, and its name in these two lines.
+Make none, layer, ada, rms, batch, instance, group, divisive, whiten, weight;
+inline constexpr Make* makers[]{none,     layer, ada,      rms,    batch,
+                                instance, group, divisive, whiten, weight};
+
+/// first, first + 1, ..., rank - 1
+inline std::vector<int> axes_from(int first, int rank) {
+  std::vector<int> axes;
+  for (int axis = first; axis < rank; ++axis) axes.push_back(axis);
+  return axes;
+}
+/// All axes of an image, or the channels of a position.
+inline std::vector<int> axes_of_sample(const Shape& shape, Channels where) {
+  return where == Channels::second ? axes_from(1, shape.rank()) : std::vector{-1};
+}
+
+/// Statistics of the batch in training, otherwise running averages of these.
+struct Averaging : NormMethod {
+  double momentum = 0.1;
+
+  explicit Averaging(std::string called) : NormMethod(std::move(called)) { mixes_samples = true; }
+  NormFields fields(const Shape& shape, Channels where) const override {
+    std::vector<int> axes = axes_from(0, shape.rank());
+    axes.erase(where == Channels::second ? axes.begin() + 1 : axes.end() - 1);
+    return both({.axes = axes});
+  }
+  void expect_possible(const NormOptions&) const override {
+    expect<ArgumentError>(momentum >= 0 && momentum <= 1, "norm: momentum must lie in [0, 1]: {}",
+                          momentum);
+  }
+  Tensor next_average(const Tensor& before, const Tensor& found) const {
+    return (1 - momentum) * before + momentum * found.view(before.shape());
+  }
+};
+
+/// Read options: finite numbers, and whole numbers of at least 1. Throw ArgumentError for others.
+double number(std::string_view key, std::string_view value);
+Index count(std::string_view key, std::string_view value);
+
+template <class T, class Read>
+NormMethod::Setter set(T& target, Read read) {
+  return [&target, read](auto key, auto value) { target = read(key, value); };
+}
+/// An option with a few values, by their words.
+template <class T>
+NormMethod::Setter choice(T& target,
+                          std::vector<std::pair<const char*, std::type_identity_t<T>>> words) {
+  return [&target, words](std::string_view key, std::string_view value) {
+    std::string known;
+    for (const auto& [word, meaning] : words) {
+      if (value == word) return void(target = meaning);
+      known += (known.empty() ? "" : " or ") + std::string(word);
+    }
+    fail<ArgumentError>("norm: {}={}: must be {}", key, beginning(value), known);
+  };
+}
+inline NormMethod::Setter flag(bool& target) { return choice(target, {{"0", false}, {"1", true}}); }
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::norms

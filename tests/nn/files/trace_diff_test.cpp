@@ -1,0 +1,356 @@
+#include "tapegrad/nn/files/trace_diff.h"
+
+#include <catch2/catch.hpp>
+
+#include "nn/files/trace_nets.h"
+#include "support/scratch.h"
+#include "tapegrad/tapegrad.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+namespace {
+
+struct PortingError {
+  PortedNet net;
+  const char* fault;
+  const char* first;  // the name of what differs first; "gradient of x": of its gradient
+  const char* guess;  // words of the guess; nullptr: none is expected
+};
+
+const PortingError errors[] = {
+    // ---- Layer normalization ----
+    {norm_net, "mean over the batch", "sum", "sum along axis 0"},
+    {norm_net, "mean of all", "sum", "the sum of"},
+    {norm_net, "mean not subtracted", "centered", " plus mu"},
+    {norm_net, "unbiased variance", "variance", "unbiased variance"},
+    {norm_net, "sum of squares", "variance", "a sum over 6"},
+    {norm_net, "deviation by absolute values", "square", "abs of centered"},
+    {norm_net, "larger epsilon", "add", "epsilon 0.001 rather than 1e-05"},
+    {norm_net, "no epsilon", "add", "epsilon 0 rather than 1e-05"},
+    {norm_net, "epsilon outside", "add", "outside of the root"},
+    {norm_net, "epsilon twice", "s", "epsilon 1e-05 rather than 0"},
+    {norm_net, "no root", "s", "square of A"},
+    {norm_net, "detached mean", "gradient of mu", "detach"},
+    {norm_net, "detached deviation", "gradient of s", "detach"},
+    {norm_net, "divided by the variance", "y", " times s"},
+    {norm_net, "multiplied", "y", nullptr},
+    {norm_net, "gain missing", "out", nullptr},
+    {norm_net, "gain around zero", "mul", " plus y"},
+    {norm_net, "bias missing", "out", " plus bias"},
+    {norm_net, "bias subtracted", "out", "opposite sign of bias"},
+    {norm_net, "bias before gain", "mul", nullptr},
+    // ---- A perceptron ----
+    {mlp_net, "weight stored transposed", "w1", "transposed"},
+    {mlp_net, "weight used transposed", "matmul", "transposed"},
+    {mlp_net, "bias missing", "h", " plus b1"},
+    {mlp_net, "relu for tanh", "a", "relu of h"},
+    {mlp_net, "sigmoid for tanh", "a", "sigmoid of h"},
+    {mlp_net, "no activation", "a", "A is tanh of h"},
+    {mlp_net, "activation after the last layer", "logits", "tanh of"},
+    {mlp_net, "softmax twice", "logits", "softmax along axis 1"},
+    {mlp_net, "temperature", "logits", "divided by 0.70"},
+    {mlp_net, "softmax over the batch", "log_p", "log_softmax along axis 0"},
+    {mlp_net, "base 2", "log_p", "base 2"},
+    {mlp_net, "labels off by one", "take", nullptr},
+    {mlp_net, "opposite sign", "losses", "opposite sign"},
+    {mlp_net, "sum of losses", "data_loss", "a sum over 5"},
+    {mlp_net, "label smoothing", "data_loss", nullptr},
+    {mlp_net, "frozen layer", "gradient of penalty", "detach"},
+    {mlp_net, "detached hidden", "gradient of a", "detach"},
+    {mlp_net, "decay without a half", "penalty", "factor of 2"},
+    {mlp_net, "penalty missing", "loss", " plus penalty"},
+    // ---- Activations ----
+    {activation_net, "gelu by tanh", "a", "tanh approximation of h"},
+    {activation_net, "silu", "a", "silu of h"},
+    {activation_net, "relu", "a", "relu of h"},
+    {activation_net, "leaky relu", "a", "slope 0.01"},
+    {activation_net, "leaky relu of slope 0.2", "a", "slope 0.2"},
+    {activation_net, "elu", "a", "elu of h"},
+    {activation_net, "softplus", "a", "softplus of h"},
+    {activation_net, "absolute", "a", "abs of h"},
+    // ---- Attention ----
+    {attention_net, "embedding not scaled", "embedded", "1/sqrt(6)"},
+    {attention_net, "positions from 1", "positions", "off by one"},
+    {attention_net, "positions interleaved", "positions", "interleaves"},
+    {attention_net, "cosine first", "positions", "in the order 1 0"},
+    {attention_net, "no positions", "x_in", " plus positions"},
+    {attention_net, "no bias of q", "q", " plus bq"},
+    {attention_net, "v from k", "v", "B is k"},
+    {attention_net, "heads interleaved", "reshape", nullptr},
+    {attention_net, "q and k swapped", "scores", "transposed"},
+    {attention_net, "no scale", "scaled", "1/sqrt(3) is missing"},
+    {attention_net, "scale by all channels", "scaled", "1/sqrt(2)"},
+    {attention_net, "scale the other way", "scaled", "3 times"},
+    {attention_net, "no mask", "masked", "mask is missing in B"},
+    {attention_net, "mask one off", "masked", "off by one"},
+    {attention_net, "mask after softmax", "masked", "softmax along axis 2 of scaled"},
+    {attention_net, "softmax over the queries", "weights", "softmax along axis 1"},
+    {attention_net, "dropout at test time", "dropped", "dropout of rate 0.25"},
+    {attention_net, "dropout without a scale", "dropped", "dropout without"},
+    {attention_net, "heads not merged", "merged", "a transpose is missing"},
+    {attention_net, "no output projection", "out", "B is merged"},
+    {attention_net, "no residual", "sum", " plus x_in"},
+    // ---- LSTM ----
+    {lstm_net, "sequence reversed", "xs", "reversed along axis 0"},
+    {lstm_net, "weights of another gate order", "w", "in the order 0 2 1 3"},
+    {lstm_net, "h not carried", "product", "zero"},
+    {lstm_net, "bias twice", "gates", " plus b"},
+    {lstm_net, "gates read in another order", "f_in", "B is g_in"},
+    {lstm_net, "forget bias", "f_in", "constant 1"},
+    {lstm_net, "tanh for i", "i", "tanh of"},
+    {lstm_net, "forgets the other way", "f", "1 - x"},
+    {lstm_net, "no tanh of g", "g", "A is tanh of g_in"},
+    {lstm_net, "no sigmoid of o", "o", "B is"},
+    {lstm_net, "detached state", "gradient of c", nullptr},
+    {lstm_net, "c not carried", "c", " plus kept"},
+    {lstm_net, "coupled gates", "mul", nullptr},
+    {lstm_net, "no tanh of c", "tanh_c", "A is tanh of c"},
+    {lstm_net, "o missing", "h", " times o"},
+    {lstm_net, "c for h", "read", "B is c"},
+    {lstm_net, "sum over steps", "loss", "a sum over 4"},
+    // ---- GRU ----
+    {gru_net, "weights with z first", "w", "in the order 1 0 2"},
+    {gru_net, "reset before the product", "gated", nullptr},
+    {gru_net, "no reset", "gated", " times r"},
+    {gru_net, "reset of all", "n_in", nullptr},
+    {gru_net, "sigmoid for n", "n", "sigmoid of n_in"},
+    {gru_net, "z the other way", "mul", nullptr},
+    {gru_net, "no update gate", "h", "tanh of n_in"},
+    // ---- Convolution and batch normalization ----
+    {conv_net, "pixels to 255", "x", "constant factor"},
+    {conv_net, "blue first", "x", "reversed along axis 1"},
+    {conv_net, "height and width swapped", "x", "transposed"},
+    {conv_net, "kernel turned", "kernel", "reversed along axes 2 and 3"},
+    {conv_net, "no padding", "y", nullptr},
+    {conv_net, "stride 2", "y", nullptr},
+    {conv_net, "statistics of each pixel", "sum", "along axis 0"},
+    {conv_net, "statistics of each image", "sum", nullptr},
+    {conv_net, "running statistics", "mu", "10 times"},
+    {conv_net, "unbiased variance", "variance", "unbiased variance"},
+    {conv_net, "running variance biased", "running_var", "the biased variance of n = 72"},
+    {conv_net, "momentum the other way", "running_mean", "constant factor"},
+    {conv_net, "another epsilon", "add", "epsilon 0.001 rather than 1e-05"},
+    {conv_net, "no relu", "a", "A is relu of normal"},
+    {conv_net, "average pooling", "pooled", nullptr},
+    {conv_net, "channels last", "flat", "interleaves"},
+    // ---- Embedding and tied weights ----
+    {embedding_net, "tokens from 1", "embedding", nullptr},
+    {embedding_net, "padding not zero", "rows", "hides"},
+    {embedding_net, "mean with padding", "pooled", "the mean along axis 1 of rows"},
+    {embedding_net, "sum of words", "pooled", "B is A times"},
+    {embedding_net, "maximum of words", "pooled", "the maximum along axis 1 of rows"},
+    {embedding_net, "last word", "pooled", nullptr},
+    {embedding_net, "tied weights cut", "gradient of table", "tied weights"},
+    {embedding_net, "tied weights detached", "gradient of table", "tied weights"},
+    {embedding_net, "gradient twice", "gradient of table", nullptr},
+    // ---- Losses ----
+    {loss_net, "error reversed", "error", "opposite sign"},
+    {loss_net, "half of the square", "squared", "factor of 2"},
+    {loss_net, "absolute error", "squared", "abs of error"},
+    {loss_net, "clipped error", "squared", "clipped to"},
+    {loss_net, "logarithm of the deviation", "sigma", "exp of log_variance"},
+    {loss_net, "constant of the density", "nll", "constant 0.918939"},
+    {loss_net, "no class weights", "weighted", " times class_weight"},
+    {loss_net, "padding counts", "counted", "hides"},
+    {loss_net, "mean over channels", "rows", "a mean over 3"},
+    {loss_net, "mean of what counts", "loss", nullptr},
+    {loss_net, "logarithm of the mean", "sum", nullptr},
+    {loss_net, "greatest row", "loss", "the maximum along axis 0 of rows"},
+};
+
+std::string first_of(const TraceDiff& diff) {
+  return (diff.first_is_gradient ? "gradient of " : "") + diff.first;
+}
+
+}  // namespace
+
+TEST_CASE("what is ported wrongly differs first, and the guess says how") {
+  int guessed = 0;
+  for (const PortingError& error : errors) {
+    INFO(error.fault);
+    const TraceDiff diff = compare_traces(ported(error.net, ""), ported(error.net, error.fault));
+    INFO(diff.report);
+    CHECK_FALSE(diff.equal());
+    CHECK(first_of(diff) == error.first);
+    CHECK_THAT(diff.report, Contains("differ first at " + diff.first));
+    if (error.guess == nullptr) continue;
+    CHECK_THAT(diff.guess, Contains(error.guess));
+    ++guessed;
+  }
+  CHECK(std::size(errors) == 129);
+  CHECK(guessed == 109);
+}
+
+TEST_CASE("steps without an error are equal") {
+  for (const PortedNet net : {norm_net, mlp_net, activation_net, attention_net, lstm_net, gru_net,
+                              conv_net, embedding_net, loss_net}) {
+    const TraceDiff diff = compare_traces(ported(net, ""), ported(net, ""), {.tolerance = 0});
+    INFO(diff.report);
+    CHECK(diff.equal());
+    CHECK(diff.pairs > 5);
+    CHECK(diff.first == "");
+  }
+}
+
+namespace {
+
+// A step of a net on normal numbers, fused or as its definitions.
+template <class Net, class Loss>
+Trace step_of(const Net& net, const Loss& loss, bool composite) {
+  const Composite readable(composite);
+  const Tape tape({.keep_values = true});
+  grad(loss(net), parameters(net));
+  return trace(tape, fields(net));
+}
+
+template <class Net, class Loss>
+void check_composite(const Net& net, const Loss& loss) {
+  const Trace fused = step_of(net, loss, false), readable = step_of(net, loss, true);
+  CHECK(readable.values.size() > fused.values.size());
+  const TraceDiff diff = compare_traces(fused, readable), back = compare_traces(readable, fused);
+  INFO(diff.report << back.report);
+  CHECK(diff.equal());
+  CHECK(back.equal());
+  CHECK(diff.pairs >= std::ssize(fused.values) - 3);
+  CHECK(diff.rounding > 0);
+  CHECK(diff.rounding < 16);
+}
+
+// A trace of values of one shape each, without inputs.
+Trace made(const std::vector<TracedValue>& values) {
+  return {.values = values, .framework = "tapegrad", .precision = "float32", .instruction_set = ""};
+}
+
+}  // namespace
+
+TEST_CASE("fused operations agree with their definitions") {
+  Random random(1);
+  const Tensor x = random.normal({16, 12});
+  check_composite(Mlp({12, 24, 24, 3}, random, {.norm = "layer"}), [&](const Mlp& net) {
+    return cross_entropy(net(x), Indices({16}, std::vector<Index>(16, 1)));
+  });
+  const Tensor xs = random.normal({6, 4, 5});
+  for (const Cell& cell : {Cell::lstm, Cell::gru})
+    check_composite(Recurrent(cell, 5, 8, random, {.layers = 2}),
+                    [&](const Recurrent& net) { return mean(square(net(xs).outputs)); });
+}
+
+TEST_CASE("the tolerance says what is rounding") {
+  for (const char* fault : {"unbiased variance", "epsilon outside"}) {
+    const Trace right = ported(norm_net, ""), wrong = ported(norm_net, fault);
+    CHECK_FALSE(compare_traces(right, wrong).equal());
+    CHECK(compare_traces(right, wrong, {.tolerance = 1e30}).equal());
+  }
+  const Trace a = made({{.name = "x", .operation = "exp", .value = Tensor({2}, {1, 1e-3})}}),
+              b = made({{.name = "x", .operation = "exp", .value = Tensor({2}, {1, 1e-3 + 3e-7})}});
+  const double apart = compare_traces(a, b).rounding;  // in ULPs of 1
+  CHECK(apart == Approx(3e-7 / 1.1920929e-7).epsilon(1e-3));
+  CHECK(compare_traces(a, b, {.tolerance = apart}).equal());
+  CHECK_FALSE(compare_traces(a, b, {.tolerance = apart / 2}).equal());
+  CHECK_THROWS_AS(compare_traces(a, b, {.tolerance = -1}), ArgumentError);
+}
+
+TEST_CASE("values that are not finite differ from those that are") {
+  const auto of = [](double value) {
+    return made({{.name = "x", .operation = "exp", .value = Tensor({2}, {1, real(value)})}});
+  };
+  for (const double value : {double(NAN), double(INFINITY), -double(INFINITY)}) {
+    CHECK(compare_traces(of(value), of(value)).equal());
+    CHECK_FALSE(compare_traces(of(value), of(1)).equal());
+    CHECK_FALSE(compare_traces(of(1), of(value)).equal());
+  }
+  CHECK_FALSE(compare_traces(of(INFINITY), of(-INFINITY)).equal());
+}
+
+TEST_CASE("traces with nothing in common differ") {
+  const Trace a = made({{.name = "exp", .operation = "exp", .value = ones({2})}}),
+              b = made({{.name = "log", .operation = "log", .value = ones({3})}});
+  CHECK(compare_traces(a, b).pairs == 0);
+  CHECK_FALSE(compare_traces(a, b).equal());
+  CHECK_FALSE(compare_traces({}, {}).equal());
+}
+
+TEST_CASE("a parameter that one trace alone has is a difference") {
+  const TracedValue w{.name = "w", .operation = "parameter", .value = ones({2})},
+      v{.name = "v", .operation = "parameter", .value = zeros({3})};
+  const TraceDiff diff = compare_traces(made({w}), made({w, v}));
+  CHECK(diff.alone == 1);
+  CHECK_FALSE(diff.equal());
+  CHECK_THAT(diff.report, Contains("Only in B: v (parameter)."));
+}
+
+TEST_CASE("parameters of other names and layouts are found by their values") {
+  Random random(4);
+  const Tensor w = random.normal({3, 3}), u = random.normal({2, 3}), g = random.normal({3, 3});
+  const Trace a = made({{.name = "a.w", .operation = "parameter", .value = w, .gradient = g},
+                        {.name = "u", .operation = "parameter", .value = u, .gradient = u}});
+  Trace b = made(
+      {{.name = "0.weight",
+        .operation = "parameter",
+        .value = transpose(w),
+        .gradient = transpose(g)},
+       {.name = "u", .operation = "parameter", .value = transpose(u), .gradient = transpose(u)}});
+  CHECK(compare_traces(a, b).values == 1);  // u, of one name, has another layout in one framework
+  b.framework = "pytorch";
+  CHECK(compare_traces(a, b).equal());
+  b.values[0].gradient = g;
+  CHECK(compare_traces(a, b).gradients == 1);
+}
+
+TEST_CASE("an operation more does not disturb the others") {
+  const auto chain = [](bool more) {
+    const Tape tape({.keep_values = true});
+    Tensor x = watch(linspace(0.1, 1, 5));
+    for (int i = 0; i < 4; ++i) {
+      x = tanh(x * 1.5);
+      if (more && i == 2) x = x * 1.25;
+    }
+    return trace(tape, {});
+  };
+  const TraceDiff diff = compare_traces(chain(false), chain(true));
+  CHECK(diff.pairs == 9);
+  CHECK(diff.values == 2);  // those after it
+  CHECK_THAT(diff.report, Contains("Only in B: mul."));
+}
+
+TEST_CASE("a report names both lines, inputs and what follows") {
+  const TraceDiff diff = compare_traces(ported(norm_net, ""), ported(norm_net, "gain around zero"));
+  for (const char* words :
+       {"The values differ first at mul:", "  A  trace_nets.cpp:", ": out = y * gain + bias;",
+        ": out = y * (1.0 + gain) + bias;", "y (div) agrees (0 ULPs)",
+        "This looks like: B is A plus y", "What follows from it: "})
+    CHECK_THAT(diff.report, Contains(words));
+}
+
+TEST_CASE("long traces that differ throughout are aligned at their ends alone") {
+  const auto chain = [](real first, std::size_t length) {
+    std::vector<TracedValue> values{{.name = "exp", .operation = "exp", .value = ones({2})}};
+    for (std::size_t i = 0; i < length; ++i)
+      values.push_back(
+          {.name = "mul", .operation = "mul", .value = Tensor({1}, {first + real(i)})});
+    return made(values);
+  };
+  CHECK(compare_traces(chain(1, 100), chain(1000, 90)).pairs == 91);
+  CHECK(compare_traces(chain(1, 4000), chain(1e6, 4000)).pairs == 1);
+}
+
+TEST_CASE("named values may be computed in another order") {
+  const auto branches = [](bool swapped) {
+    const Tape tape({.keep_values = true});
+    const Tensor x = named(watch(linspace(0.1, 1, 5)), "x");
+    Tensor q, k;
+    const auto make_q = [&] { q = named(tanh(x * 2.0) + 1.0, "q"); };
+    const auto make_k = [&] { k = named(exp(x * 3.0) + 2.0, "k"); };
+    if (swapped) make_k();
+    make_q();
+    if (!swapped) make_k();
+    named(q * k, "scores");
+    return trace(tape, {});
+  };
+  const TraceDiff diff = compare_traces(branches(false), branches(true));
+  INFO(diff.report);
+  CHECK(diff.equal());
+  CHECK(diff.pairs >= 6);
+}
