@@ -185,21 +185,26 @@ std::map<std::string, std::string> Flags::shared_values() const {
   return result;
 }
 
-void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file) {
+void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file,
+                  Changes allowed) {
   const auto program = saved.find(program_note);
   expect<DataError>(program != saved.end() && program->second == app_.get_name(),
                     "{}: it is not a checkpoint of {}{}", file, app_.get_name(),
                     program == saved.end() ? "" : " but of " + beginning(program->second));
   for (const Entry& entry : entries_) {
-    if (!entry.training) continue;
     const auto found = saved.find(entry.name.substr(2));
+    const bool adopts_input = allowed == Changes::all && entry.names_file && !entry.output &&
+                              !given(entry.name) && found != saved.end();
+    if (!entry.training && !adopts_input) continue;
     expect<DataError>(found != saved.end(), "{}: it has no value for {}", file, entry.name);
+    const std::string now = entry.get().dump();
+    if (now == found->second) continue;
     if (given(entry.name)) {
-      const std::string now = entry.get().dump();
-      if (now == found->second) continue;
       const std::optional<Index> before = whole_number<Index>(found->second);
-      if (entry.may_grow && before && entry.get().get<Index>() > *before) {
-        extension_ = fmt::format("{} {} instead of {}", entry.name, now, *before);
+      const bool grows = entry.may_grow && before && entry.get().get<Index>() > *before;
+      if (grows || allowed == Changes::all) {
+        changes_[entry.name] =
+            fmt::format("{} {} instead of {}", entry.name, now, beginning(found->second));
         continue;
       }
       throw CLI::ValidationError(

@@ -107,14 +107,19 @@ class Flags {
   /// What several processes of one training have in common, as text: every flag but those of files,
   /// whose names may differ between machines, and for these, whether they were given.
   std::map<std::string, std::string> shared_values() const;
+  /// Whether a flag may have another value here than in the training that `adopt` continues:
+  /// greater lengths alone, or all. With all, inputs that were not given are adopted, too.
+  enum class Changes { length, all };
   /// Sets flags that the user did not give to the values in `saved`, which were read from `file`.
-  /// Throws CLI::ValidationError, naming the flag, if the user gave another value, unless it is a
-  /// greater length; DataError for a value that the command line would refuse, and for the
-  /// checkpoint of another program.
-  void adopt(const std::map<std::string, std::string>& saved, const std::string& file);
-  /// In words, by how much the length given exceeds the one that `adopt` found: "--epochs 10
-  /// instead of 5". Empty if it does not.
-  const std::string& extension() const { return extension_; }
+  /// Throws CLI::ValidationError, naming the flag, if the user gave another value that may not
+  /// differ; DataError for a value that the command line would refuse, and for the checkpoint of
+  /// another program.
+  void adopt(const std::map<std::string, std::string>& saved, const std::string& file,
+             Changes allowed = Changes::length);
+  /// The flags given with other values than those that `adopt` found, and both in words:
+  /// "--epochs",
+  /// "--epochs 10 instead of 5".
+  const std::map<std::string, std::string>& changes() const { return changes_; }
   bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
   /// Registers a `check` of all flags, to run before the program begins. It should throw
   /// CLI::ValidationError for flags that conflict.
@@ -217,7 +222,7 @@ class Flags {
   CLI::App app_;
   std::vector<Entry> entries_;
   std::vector<std::function<void()>> checks_;
-  std::string extension_;
+  std::map<std::string, std::string> changes_;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -10,7 +10,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 void add_norm_flag(Flags& flags, std::string& norm, const std::string& help) {
   const auto readable = [](const std::string& text) {
     try {
-      NormSpec{text};
+      const NormSpec read(text);
       return std::string();
     } catch (const Error& error) {
       return std::string(error.what());

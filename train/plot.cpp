@@ -289,6 +289,10 @@ double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium m
                                    frame.floor, frame.right));
   double end = canvas.paragraph((frame.left + frame.right) / 2, frame.floor + 40,
                                 frame.right - frame.left, diagram.x_label + scale, Anchor::middle);
+  if (const auto mark = diagram.x_mark; mark && frame.x_axis.at(*mark) <= 1)
+    canvas.path("frame",
+                fmt::format("M{:.1f} {:.1f}V{:.1f}", frame.across(*mark), frame.top, frame.floor),
+                " stroke-dasharray=\"4 4\"");
   draw_curves(canvas, frame, looks);
   if (medium == Medium::phone)
     end = draw_legend(canvas, frame, looks, Canvas::margin, end, text_width);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,9 @@ struct Diagram {
   std::string x_label;
   std::string y_label;
   std::vector<Series> series;
-  bool logarithmic = false;  ///< both axes; marks every point
-  std::string caption = {};  ///< says what to see
+  bool logarithmic = false;           ///< both axes; marks every point
+  std::string caption = {};           ///< says what to see
+  std::optional<double> x_mark = {};  ///< of a vertical line
 };
 
 /// What an image is made for: a page 720 pixels wide; a phone, 360 wide; or a slide, 16:9. Pages
@@ -37,11 +39,11 @@ enum class Medium { page, phone, slide };
 /// The diagrams as one SVG image, one below the other, with ticks and legends. A name has the same
 /// color, dashes and marks in all diagrams; a legend lists the curves from the highest to the
 /// lowest at their ends. Behind a curve with deviations lies the band y +- deviation. Two strokes
-/// cut an axis that does not reach 0, and the label names a logarithmic one. A caption becomes the
-/// description. Omits points that are not finite, or beyond 1e100, and what axes do not reach: x <
-/// 0, and on logarithmic ones what is not above 1e-100. Omits the band at points whose deviation is
-/// not finite, negative or beyond 1e100. Throws ArgumentError if a curve has a deviation for some
-/// of its points only.
+/// cut an axis that does not reach 0, and the label names a logarithmic one. A dashed line stands
+/// at a mark that the axis reaches. A caption becomes the description. Omits points that are not
+/// finite, or beyond 1e100, and what axes do not reach: x < 0, and on logarithmic ones what is not
+/// above 1e-100. Omits the band at points whose deviation is not finite, negative or beyond 1e100.
+/// Throws ArgumentError if a curve has a deviation for some of its points only.
 /// Example: `svg({{"Loss", "step", "nats", {{.name = "training", .points = {{0, 2}, {9, 1}}}}}})`
 std::string svg(const std::vector<Diagram>& diagrams, Medium medium = Medium::page);
 

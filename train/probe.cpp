@@ -29,6 +29,7 @@ struct Statistics {
 };
 
 Statistics statistics(const Tensor& x, const Norm& norm) {
+  const NoGrad off;  // they are not of the step
   const NormField field = norm.fields_of(x.shape()).scale;
   std::vector<int> inside = field.axes;
   inside.insert(inside.end(), field.window.begin(), field.window.end());

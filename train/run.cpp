@@ -21,6 +21,7 @@ constexpr const char* epoch_loss_note = "epoch_loss";
 constexpr const char* row_loss_note = "row_loss";
 constexpr const char* extended_note = "extended_at";
 constexpr const char* best_note = "best_validation";
+constexpr const char* optimizer_note = "optimizer_began";
 
 constexpr const char* non_finite_advice =
     "lower --lr, limit gradients with --clip-norm, or find the operation with --check-nan";
@@ -96,6 +97,7 @@ std::map<std::string, std::string> RunState::notes() const {
                                            {epoch_loss_note, note_text(epoch_loss)},
                                            {row_loss_note, note_text(row_loss)}};
   if (extended_at) notes[extended_note] = std::to_string(*extended_at);
+  if (optimizer_began > 0) notes[optimizer_note] = std::to_string(optimizer_began);
   const Json value = best.value ? Json(*best.value) : Json();
   if (best.value || best.failed > 0)
     notes[best_note] = Json::array({value, best.step, best.failed}).dump();
@@ -116,6 +118,11 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
       const bool counts = 0 <= at && at <= state.steps && state.steps - at < settled_after(steps);
       return counts ? std::optional(at) : std::nullopt;
     });
+  if (notes.contains(optimizer_note))
+    state.optimizer_began = parsed_note(notes, optimizer_note, resume, [&](const Json& note) {
+      const Index at = note.is_number_unsigned() ? note.get<Index>() : -1;
+      return 0 <= at && at <= state.steps ? std::optional(at) : std::nullopt;
+    });
   if (notes.contains(best_note))
     state.best = parsed_note(notes, best_note, resume,
                              [&](const Json& note) { return parse_best(note, state.steps); });
@@ -131,42 +138,74 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
   state.epoch_loss = mean_over(epoch_loss_note, of_epoch);
   state.row_loss = mean_over(row_loss_note, state.steps % steps.per_row());
   if (!extended) return state;
-  return {.steps = state.steps, .extended_at = state.steps, .best = state.best};
+  return {.steps = state.steps,
+          .extended_at = state.steps,
+          .optimizer_began = state.optimizer_began,
+          .best = state.best};
 }
 
 Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
          const RunState& state, const Cluster* cluster)
     : steps_(steps),
       state_(state),
+      last_step_(flags.rewind > 0 ? flags.rewind : steps.total),
       keeps_best_(flags.keep_best),
       patience_(flags.patience),
       alone_(cluster == nullptr || cluster->size() == 1),
       writes_(alone_ || cluster->is_first()),
       first_step_(state.steps),
       save_path_(writes_ ? flags.save : ""),
-      log_(writes_ ? flags.log_dir : "", configuration, state.steps, flags.tensorboard),
+      log_directory_(writes_ ? flags.log_dir : ""),
+      keep_every_(flags.keep_every),
+      log_(flags.rewind > 0 ? "" : log_directory_, configuration, state.steps, flags.tensorboard,
+           flags.original),
       save_every_(parse_save_interval(flags.save_every).value_or(SaveInterval())),
       saved_step_(already_saved(flags, state.steps)),
       tried_step_(state.steps),
-      progress_(steps.total, state.steps, flags.quiet || !writes_),
-      interrupt_(flags.quiet || !writes_) {}
+      progress_(last_step_, state.steps, flags.quiet || !writes_),
+      interrupt_(flags.quiet || !writes_) {
+  // Probes may change the last bits of the step for which they are wanted.
+  if (flags.rewind > 0)
+    replay_.emplace(flags.log_dir, state.steps, flags.probe ? last_step_ - 1 : last_step_);
+}
 
 void Run::saves(std::function<void()> write) { saves_.push_back(std::move(write)); }
 
 void Run::saves_checkpoint(std::function<Checkpoint()> make) {
+  make_checkpoint_ = std::move(make);
   if (save_path_.empty()) return;
   expect_writable(save_path_);
-  saves([this, make = std::move(make)] {
-    Checkpoint checkpoint = make();
-    for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
-    checkpoint.notes["instruction_set"] = instruction_set();
-    try {
-      save_checkpoint(save_path_, checkpoint);
-    } catch (const NonFiniteError& error) {
-      throw NonFiniteError(fmt::format("step {}: {}; nothing was written; {}", state_.steps,
-                                       error.what(), non_finite_advice));
-    }
-  });
+  saves([this] { write_checkpoint(save_path_); });
+}
+
+void Run::write_checkpoint(const std::string& path) const {
+  Checkpoint checkpoint = make_checkpoint_();
+  for (const auto& [name, text] : state_.notes()) checkpoint.notes[name] = text;
+  checkpoint.notes["instruction_set"] = instruction_set();
+  try {
+    save_checkpoint(path, checkpoint);
+  } catch (const NonFiniteError& error) {
+    throw NonFiniteError(fmt::format("step {}: {}; nothing was written; {}", state_.steps,
+                                     error.what(), non_finite_advice));
+  }
+}
+
+void Run::keep() {
+  before_saves_();
+  if (log_directory_.empty()) return;
+  log([this] { log_.start(); });
+  make_directory(step_directory(log_directory_, state_.steps));
+  write_checkpoint(kept_checkpoint(log_directory_, state_.steps));
+}
+
+void Run::keep_if_due() {
+  if (keep_every_ == 0 || state_.steps % keep_every_ != 0) return;
+  try {
+    keep();
+  } catch (const DataError& error) {
+    progress_.warning(
+        fmt::format("cannot keep step {}: {}; continuing", state_.steps, error.what()));
+  }
 }
 
 void Run::log(const std::function<void()>& write) {
@@ -194,6 +233,11 @@ void Run::save() {
   }
 }
 
+void Run::log_row(const Json& row) {
+  if (replay_) replay_->compare(row);
+  log([&] { log_.row(row); });
+}
+
 RunSignals Run::signals() const {
   const bool due = progress_.seconds() - tried_seconds_ >= save_every_.seconds;
   return {.stop = interrupt_.requested(), .save = writes_ && due};
@@ -201,13 +245,15 @@ RunSignals Run::signals() const {
 
 void Run::step(const StepResult& result, const RunSignals& wanted) {
   const auto& [loss, learning_rate, gradient_norm] = result;
-  expect<NonFiniteError>(std::isfinite(loss), "step {}: the loss is {}; {}", state_.steps + 1, loss,
-                         non_finite_advice);
+  const bool is_examined = replay_ && state_.steps + 1 == last_step_;
+  expect<NonFiniteError>(std::isfinite(loss) || is_examined, "step {}: the loss is {}; {}",
+                         state_.steps + 1, loss, non_finite_advice);
   if (state_.steps == first_step_) log([this] { log_.start(); });
   if (step_of_epoch() == 0) state_.epoch_loss = {};
   ++state_.steps;
   if (state_.extended_at && state_.steps - *state_.extended_at >= settled_after(steps_))
     state_.extended_at.reset();
+  last_ = result;
   state_.epoch_loss.add(loss);
   state_.row_loss.add(loss);
   progress_.step(state_.steps, loss);
@@ -217,12 +263,14 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
              {"learning_rate", learning_rate},
              {"train_loss", state_.row_loss.value()}};
     if (gradient_norm) row["gradient_norm"] = *gradient_norm;
-    log([&] { log_.row(row); });
+    log_row(row);
     state_.row_loss = {};
   }
   stopped_ = wanted.stop;
   const bool due = wanted.save || state_.steps - tried_step_ >= save_every_.steps;
-  if (due && step_of_epoch() != 0) save();  // at the end of an epoch, the report comes first
+  if (step_of_epoch() == 0) return;  // at the end of an epoch, the report comes first
+  if (due) save();
+  keep_if_due();
 }
 
 bool Run::judge(const Json& metrics, const Measure& measure) {
@@ -243,13 +291,14 @@ std::string Run::count(Index steps) const {
 void Run::report(const Json& metrics) {
   Json row{{"step", state_.steps}, {"seconds", seconds()}};
   row.update(metrics);
-  log([&] { log_.row(row); });
+  log_row(row);
   std::string text =
       fmt::format("{}: training loss {:.4f}", count(state_.steps), state_.epoch_loss.value());
   for (const auto& [name, value] : metrics.items())
     text += fmt::format(", {} {:.4f}", in_words(name), value.get<double>());
   progress_.line(fmt::format("{}, {:.1f} s", text, seconds()));
   save();
+  keep_if_due();
 }
 
 Json Run::tell_best(const Measure& measure) {

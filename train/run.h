@@ -10,6 +10,7 @@
 #include "tapegrad/nn/files/checkpoint.h"
 #include "tapegrad/nn/metrics.h"
 #include "tapegrad/train/interrupt.h"
+#include "tapegrad/train/past_run.h"
 #include "tapegrad/train/progress.h"
 #include "tapegrad/train/run_flags.h"
 #include "tapegrad/train/run_log.h"
@@ -60,9 +61,10 @@ struct RunState {
   Index steps = 0;
   RunningMean epoch_loss = {};  ///< of the current epoch, or at its end, of the last
   RunningMean row_loss = {};    ///< since the last row of the log
-  /// The step at which the run was extended, while a mean begins there.
+  /// The step at which the run was extended or forked, while a mean begins there.
   std::optional<Index> extended_at = {};
-  BestValidation best = {};  ///< with --keep-best or --patience
+  Index optimizer_began = 0;  ///< the step of a fork with another optimizer
+  BestValidation best = {};   ///< with --keep-best or --patience
 
   std::map<std::string, std::string> notes() const;
 };
@@ -104,15 +106,21 @@ class Run {
   void before_saves(std::function<void()> prepare) { before_saves_ = std::move(prepare); }
   /// Registers `write` to run after each report, by --save-every and at the end.
   void saves(std::function<void()> write);
-  /// Registers the checkpoint that `make` returns, if --save is given, and adds the state of the
-  /// run to its notes. Throws DataError now, before the training, if the file cannot be written.
+  /// Registers the checkpoint that `make` returns, for --save and --keep-every; the state of the
+  /// run is added to its notes. Throws DataError now, before the training, if the file of --save
+  /// cannot be written.
   void saves_checkpoint(std::function<Checkpoint()> make);
+  /// Keeps the checkpoint in --log-dir under the current step. Throws DataError if it cannot be
+  /// written.
+  void keep();
 
   /// What this process wants after its current step.
   RunSignals signals() const;
-  /// Whether the next step ends a row of the log. The row has the norm of the gradients of this
-  /// step.
-  bool next_ends_row() const { return (state_.steps + 1) % steps_.per_row() == 0; }
+  /// Whether the norm of the gradients of the next step is wanted: if it ends a row of the log, or
+  /// the run.
+  bool next_needs_norm() const {
+    return (state_.steps + 1) % steps_.per_row() == 0 || state_.steps + 1 == last_step_;
+  }
   /// Call after every optimizer step. wanted: by any process. Throws NonFiniteError for a loss that
   /// is not finite.
   void step(const StepResult& result, const RunSignals& wanted);
@@ -136,10 +144,13 @@ class Run {
   Index epoch() const { return state_.steps / steps_.per_epoch; }
   Index step_of_epoch() const { return state_.steps % steps_.per_epoch; }
   Index steps_done() const { return state_.steps; }
+  const StepResult& last() const { return last_; }
+  /// With --rewind, how far the rows equal those of the log; with --probe, before the last step.
+  const Replay& replay() const { return *replay_; }
   /// The mean training loss of the current epoch, or at its end, of the last.
   double epoch_loss() const { return state_.epoch_loss.value(); }
   /// Whether all steps are done, --patience is exhausted or a signal asked to stop.
-  bool over() const { return state_.steps == steps_.total || out_of_patience() || interrupted(); }
+  bool over() const { return state_.steps == last_step_ || out_of_patience() || interrupted(); }
   bool out_of_patience() const { return patience_ > 0 && state_.best.failed >= patience_; }
   bool interrupted() const { return alone_ ? interrupt_.requested() : stopped_; }
   /// The time spent training. A resumed run continues from the last row of the log.
@@ -152,23 +163,32 @@ class Run {
   // "epoch 3/20" or "step 300/2000"
   std::string count(Index steps) const;
   void log(const std::function<void()>& write);
+  void log_row(const Json& row);
+  void keep_if_due();
   void save();
+  void write_checkpoint(const std::string& path) const;
   // At the end of the run: does `writes`, and what the last attempt did not write. Throws
   // DataError.
   void write_rest(Writes writes);
 
   RunSteps steps_;
   RunState state_;
+  Index last_step_;  // of all, or that of --rewind
+  StepResult last_{};
   bool keeps_best_;
   Index patience_;
   bool alone_, writes_;   // whether this is the only process, or the one that writes
   bool stopped_ = false;  // because a process wants it
   Index first_step_;
-  std::string save_path_;  // of the process that writes
+  std::string save_path_;      // of the process that writes
+  std::string log_directory_;  // of the process that writes; that of the run that --rewind repeats
+  Index keep_every_;
   RunLog log_;
+  std::optional<Replay> replay_;
   std::string log_failure_;  // of the last attempt to log
   SaveInterval save_every_;
   std::function<void()> before_saves_ = [] {};
+  std::function<Checkpoint()> make_checkpoint_;
   Writes saves_;
   Index saved_step_;  // at the last save
   Index tried_step_;  // at the last attempt to save

@@ -24,15 +24,16 @@ struct SaveInterval {
 std::optional<SaveInterval> parse_save_interval(std::string text);
 
 /// The flags of every training program. Of them, only --shards, --precision, --patience and
-/// --keep-best affect its result.
+/// --keep-best affect its result, and --fork, which begins with the state of another run.
 /// Example: `RunFlags own; Flags program("copy", "Copies."); own.add_to(program)`
 struct RunFlags {
-  Index shards = 0;    ///< 0: as many as there are processes
-  Index patience = 0;  ///< validations; 0: any number
+  Index shards = 0;                            ///< 0: as many as there are processes
+  Index patience = 0;                          ///< validations; 0: any number
+  Index keep_every = 0, rewind = 0, fork = 0;  ///< steps; 0: not wanted
   bool keep_best = false;
   std::string precision = "float";
   int threads = tapegrad::threads();
-  std::string log_dir = {}, save = {}, save_every = {}, resume = {};
+  std::string log_dir = {}, original = {}, save = {}, save_every = {}, resume = {};
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false, tensorboard = false;
 
@@ -78,12 +79,36 @@ struct RunFlags {
                      : "must be a number of steps, or of minutes as in 5m: " + text;
         });
     flags.input("--resume", resume, "Checkpoint to resume from");
+    flags
+        .setting("--keep-every", keep_every,
+                 "Keep the state in --log-dir after every so many steps, for --rewind and --fork")
+        ->needs("--log-dir")
+        ->check(positive());
+    flags
+        .setting(
+            "--rewind", rewind,
+            "Compute this step of the run in --log-dir again, with its flags, and write its "
+            "tape, batch, values, gradients and, with --probe, records to step_N there; reports "
+            "whether the losses on the way equal those of the log")
+        ->needs("--log-dir")
+        ->check(positive())
+        ->excludes("--save", "--resume", "--keep-every", "--tensorboard");
+    CLI::Option* of = flags.input("--original", original, "Log directory of the run to --fork");
+    of->needs(
+        flags
+            .setting("--fork", fork,
+                     "Continue the run in --original after this step, with the flags given here in "
+                     "place of its own, and log to --log-dir")
+            ->needs("--log-dir", "--original")
+            ->check(positive())
+            ->excludes("--rewind", "--resume"));
     flags.setting("--quiet", quiet, "No progress on standard error");
-    flags.setting("--dry-run", dry_run, "Print what would be trained, and exit");
+    flags.setting("--dry-run", dry_run, "Print what would be trained, and exit")
+        ->excludes("--rewind", "--fork");
     flags
         .setting("--overfit-batch", overfit_batch,
                  "Train on a single batch until it is learned: finds mistakes in a model")
-        ->excludes("--save", "--resume", "--patience", "--keep-best");
+        ->excludes("--save", "--resume", "--patience", "--keep-best", "--rewind", "--fork");
     flags.setting("--check-nan", check_nan,
                   "Stop at the operation that produces the first NaN or infinity (slower)");
     flags

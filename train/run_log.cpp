@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <span>
 #include <sstream>
@@ -25,7 +26,9 @@ namespace {
 
 constexpr const char* table_file = "metrics.csv";
 constexpr const char* curves_file = "curves.svg";
-constexpr const char* seed_prefix = "seed_";
+constexpr const char* fork_file = "fork.svg";
+constexpr const char *seed_prefix = "seed_", *step_prefix = "step_";
+constexpr const char* checkpoint_file = "state.checkpoint";
 // The entry of a configuration that tells a log from files of others.
 constexpr const char* mark = "tapegrad";
 
@@ -89,12 +92,39 @@ Diagram diagram(const std::vector<Json>& rows, const std::string& title, const s
   return result;
 }
 
-std::string curves(const std::vector<Json>& rows) {
+std::vector<Diagram> curves(const std::vector<Json>& rows) {
   std::vector<Diagram> diagrams;
   for (const Diagram& each : {diagram(rows, "Loss", "nats", "_loss"),
                               diagram(rows, "Accuracy", "fraction correct", "_accuracy")})
     if (!each.series.empty()) diagrams.push_back(each);
-  return svg(diagrams);
+  return diagrams;
+}
+
+// The curves of a fork, from where it begins, beside those of the run that it forks. Of one that
+// diverged, what would hide the rest is left out.
+std::vector<Diagram> curves_of_fork(const std::vector<Json>& rows,
+                                    const std::vector<Json>& original, Index step) {
+  std::vector<Json> own = rows;
+  std::erase_if(own, [&](const Json& row) { return row["step"] < step; });
+  std::vector<Diagram> diagrams = curves(original);
+  const std::vector<Diagram> of_fork = curves(own);
+  for (Diagram& each : diagrams) {
+    for (Series& series : each.series) {
+      series.name += ", original";
+      if (series.points.empty()) continue;
+      const double limit = 10 * std::max(1.0, std::abs(series.points.front().second));
+      std::erase_if(series.points, [&](const auto& point) { return point.second > limit; });
+    }
+    for (const Diagram& other : of_fork)
+      if (other.title == each.title)
+        each.series.insert(each.series.end(), other.series.begin(), other.series.end());
+    each.x_mark = static_cast<double>(step);
+    each.caption = fmt::format(
+        "Before and after the fork at step {}. Above ten times its beginning, the "
+        "original is not shown.",
+        step);
+  }
+  return diagrams;
 }
 
 std::string text_if_exists(const std::string& path) {
@@ -114,25 +144,37 @@ void remove_log(const std::string& directory) {
   for (const std::string& file : log_files(directory)) remove_file(file);
 }
 
-// The directories of single seeds. Links are none: they may lead anywhere.
-std::vector<std::string> seeds_in(const std::string& directory) {
-  std::vector<std::string> seeds;
+// The directories with a number after `prefix`, by it. Links are none: they may lead anywhere.
+std::map<std::uint64_t, std::string> numbered_in(const std::string& directory, const char* prefix) {
+  std::map<std::uint64_t, std::string> found;
   std::error_code failure;  // ignored: a directory that cannot be read has none for us
   for (std::filesystem::directory_iterator entry(directory, failure), end; !failure && entry != end;
        entry.increment(failure)) {
     const std::string name = entry->path().filename().string();
-    if (!name.starts_with(seed_prefix) || entry->is_symlink(failure)) continue;
-    if (whole_number<std::uint64_t>(name.substr(std::strlen(seed_prefix))))
-      seeds.push_back(entry->path().string());
+    if (!name.starts_with(prefix) || entry->is_symlink(failure)) continue;
+    if (const auto number = whole_number<std::uint64_t>(name.substr(std::strlen(prefix))))
+      found[*number] = entry->path().string();
   }
-  return seeds;
+  return found;
 }
 
 void remove_seeds(const std::string& directory) {
   std::error_code failure;
-  for (const std::string& seed : seeds_in(directory)) {
+  for (const auto& [number, seed] : numbered_in(directory, seed_prefix)) {
     remove_log(seed);
     std::filesystem::remove(seed, failure);  // fails if something else is there
+  }
+}
+
+// Removes what is kept of the steps after `last`.
+void remove_steps(const std::string& directory, Index last) {
+  std::error_code failure;
+  for (const auto& [number, step] : numbered_in(directory, step_prefix)) {
+    if (number <= static_cast<std::uint64_t>(last)) continue;
+    for (const char* file :
+         {checkpoint_file, tape_file, trace_file, batch_file, probe_norms_file, probe_weights_file})
+      remove_file(fmt::format("{}/{}", step, file));
+    std::filesystem::remove(step, failure);  // fails if something else is there
   }
 }
 
@@ -231,10 +273,29 @@ std::vector<std::string> log_files(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory, failure))
     if (is_event_file(entry.path())) files.push_back(entry.path().string());
   // Last the one that tells that they are a run's, so that it is the last to be removed.
-  for (const char* file : {table_file, rows_file, curves_file, probe_norms_file, probe_weights_file,
-                           summary_file, config_file})
+  for (const char* file : {table_file, rows_file, curves_file, fork_file, probe_norms_file,
+                           probe_weights_file, summary_file, config_file})
     files.push_back(fmt::format("{}/{}", directory, file));
   return files;
+}
+
+std::string step_directory(const std::string& directory, Index step) {
+  return fmt::format("{}/{}{}", directory, step_prefix, step);
+}
+
+std::string kept_checkpoint(const std::string& directory, Index step) {
+  return fmt::format("{}/{}", step_directory(directory, step), checkpoint_file);
+}
+
+std::vector<Index> kept_steps(const std::string& directory) {
+  std::vector<Index> steps;
+  std::error_code failure;  // ignored: a file that cannot be reached is none for us
+  for (const auto& [number, path] : numbered_in(directory, step_prefix)) {
+    const auto step = static_cast<Index>(number);
+    if (step > 0 && std::filesystem::exists(kept_checkpoint(directory, step), failure))
+      steps.push_back(step);
+  }
+  return steps;
 }
 
 std::string seed_directory(const std::string& directory, std::uint64_t seed) {
@@ -247,20 +308,25 @@ double peak_memory() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-RunLog::RunLog(std::string directory, const Json& configuration, Index steps_done, bool tensorboard)
+RunLog::RunLog(std::string directory, const Json& configuration, Index steps_done, bool tensorboard,
+               const std::string& original)
     : directory_(std::move(directory)),
       configuration_(marked(configuration)),
-      resumes_(steps_done > 0) {
+      resumes_(steps_done > 0 && original.empty()),
+      steps_before_(steps_done) {
   if (directory_.empty()) return;
   make_directory(directory_);
   for (const std::string& file : log_files(directory_)) expect_writable(file);
   expect_own_log(directory_);
-  for (const std::string& seed : seeds_in(directory_)) expect_own_log(seed);
+  for (const auto& [number, seed] : numbered_in(directory_, seed_prefix)) expect_own_log(seed);
   if (resumes_) {
     rows_ = logged_rows(directory_, steps_done);
     expect_no_more_rows(path(table_file), path(rows_file), steps_done);
-    if (!rows_.empty()) seconds_before_ = seconds_of(rows_.back());
+  } else if (!original.empty()) {
+    rows_ = logged_rows(original, steps_done);
+    original_rows_ = logged_rows(original);
   }
+  if (!rows_.empty()) seconds_before_ = seconds_of(rows_.back());
   began_ = seconds_since_1970() - seconds_before_;
   if (tensorboard) events_.emplace(directory_);
 }
@@ -269,9 +335,11 @@ void RunLog::start() {
   if (started_ || directory_.empty()) return;
   if (resumes_) {
     remove_file(path(summary_file));
+    remove_steps(directory_, steps_before_);
   } else {
     remove_log(directory_);
     remove_seeds(directory_);
+    remove_steps(directory_, 0);
   }
   make_directory(directory_);
   write(path(config_file), configuration_);
@@ -290,7 +358,9 @@ void RunLog::write_rows() {
   // First the file that a resuming run reads.
   write(path(rows_file), json_lines(rows_));
   write(path(table_file), csv(rows_));
-  write(path(curves_file), curves(rows_));
+  write(path(curves_file), svg(curves(rows_)));
+  if (!original_rows_.empty())
+    write(path(fork_file), svg(curves_of_fork(rows_, original_rows_, steps_before_)));
   if (events_) write_events();
 }
 

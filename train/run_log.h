@@ -23,6 +23,11 @@ constexpr const char* summary_file = "summary.json";
 /// The files of --probe, in the same directory.
 constexpr const char* probe_norms_file = "probe_norms.csv";
 constexpr const char* probe_weights_file = "probe_weights.csv";
+/// What --rewind writes of a step, besides those: its tape as a page, its values and gradients, and
+/// its batch.
+constexpr const char* tape_file = "tape.html";
+constexpr const char* trace_file = "trace.safetensors";
+constexpr const char* batch_file = "batch.safetensors";
 
 /// All files that a run may leave in a directory, and the event files that runs have left there.
 /// Example: `for (const std::string& file : log_files("log")) fmt::print("{}\n", file)`
@@ -34,6 +39,16 @@ std::vector<std::string> log_files(const std::string& directory);
 /// Example: `for (const Json& row : logged_rows("log")) fmt::print("{}\n", row["step"].dump())`
 std::vector<Json> logged_rows(const std::string& directory,
                               Index last_step = std::numeric_limits<Index>::max());
+
+/// The directory of what is kept of a step, and the checkpoint of --keep-every in it: the state
+/// after that step.
+/// Example: `step_directory("log", 1200)`
+std::string step_directory(const std::string& directory, Index step);
+/// Example: `kept_checkpoint("log", 1200)`
+std::string kept_checkpoint(const std::string& directory, Index step);
+/// The steps of which a directory has a checkpoint, ascending.
+/// Example: `for (const Index step : kept_steps("log")) fmt::print("{}\n", step)`
+std::vector<Index> kept_steps(const std::string& directory);
 
 /// The directory for the run with one of several seeds.
 /// Example: `seed_directory("log", 3)`
@@ -50,8 +65,10 @@ class RunLog {
   /// directory cannot be created, if one of its files cannot be written or is not regular, and for
   /// rows that `logged_rows` refuses.
   ///   tensorboard: whether to write an event file
+  ///   original: the log directory of the run that this one forks; "": none. Its rows up to
+  ///     `steps_done` come first, and fork.svg shows its curves beside those of this run.
   RunLog(std::string directory, const Json& configuration, Index steps_done,
-         bool tensorboard = false);
+         bool tensorboard = false, const std::string& original = "");
 
   /// Writes the configuration, and removes files of an earlier run that this one does not continue.
   /// Later calls do nothing; the first write to the log also starts it. Throws DataError.
@@ -77,8 +94,10 @@ class RunLog {
   std::string directory_;
   std::string configuration_;
   bool resumes_;
+  Index steps_before_;
   bool started_ = false;
   std::vector<Json> rows_;
+  std::vector<Json> original_rows_;  // of the run that this one forks
   double seconds_before_ = 0;
   double began_ = 0;  // when the training would have begun, had it never stopped; since 1970
   std::optional<EventFile> events_;

@@ -1,6 +1,9 @@
 #include "tapegrad/train/trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "tapegrad/core/machine/instruction_set.h"
@@ -14,6 +17,12 @@ namespace {
 
 // A program that prints its results may have nothing to return.
 Json object_of(const Json& metrics) { return metrics.is_null() ? Json::object() : metrics; }
+
+// Those of the checkpoint with which to go back; none at the start.
+std::map<std::string, std::string> notes_of(const PastRun& past) {
+  return past.checkpoint().empty() ? std::map<std::string, std::string>()
+                                   : checkpoint_notes(past.checkpoint());
+}
 
 // The random numbers of a shard in a step.
 Random random_of(std::uint64_t seed, Index step, const Shard& shard) {
@@ -38,7 +47,7 @@ class Steps {
   double take(Index step, Run& run) {
     RunSignals wanted = run.signals();
     const auto of_shard = [&](const Shard& shard) { return loss(step, shard); };
-    updates_.measure_gradient_norm(run.next_ends_row());
+    updates_.measure_gradient_norm(run.next_needs_norm());
     const double value = cluster_.shards() == 1
                              ? on_whole(step)
                              : updates_.step(cluster_, task_.loss.rows(step), of_shard, wanted);
@@ -107,16 +116,18 @@ void train_epochs(const Task& task, Run& run, Steps& steps, Training& updates) {
 
 Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
     : flags_(flags),
-      resumed_(notes_to_resume(run.resume, flags)),
+      past_(PastRun::of(run, flags)),
+      resumed_(past_ ? notes_of(*past_) : notes_to_resume(run.resume, flags)),
       cluster_(std::make_unique<Cluster>(ClusterOptions{.shards = run.shards})),
       optimizer_(optimizer) {
   run.shards = cluster_->shards();
-  expect_same_on_all(run.resume);
+  expect_same_on_all(past_ ? past_->checkpoint() : run.resume);
   if (!cluster_->is_first()) {
     run.log_dir.clear();
     silence_results();
   }
   run_ = run;
+  if (past_) run_.resume = past_->checkpoint();
   optimizer_.check(flags);
   set_threads(run_.threads);
   if (threads() < run_.threads)
@@ -126,7 +137,7 @@ Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
 
 void Trainer::uses_data(const std::string& source, const std::string& digest) {
   const std::string note = data_.empty() ? "data" : fmt::format("data.{}", data_.size());
-  expect_same_data(resumed_, note, run_.resume, source, digest);
+  if (!past_) expect_same_data(resumed_, note, run_.resume, source, digest);
   data_[note] = digest;
 }
 
@@ -142,16 +153,20 @@ Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
   return saved;
 }
 
-void Trainer::resume(const Task& task, Training& updates, const RunState& state) const {
+void Trainer::resume(const Task& task, Training& updates, RunState& state) const {
   const Index steps_done = state.steps;
   if (task.prepare) task.prepare(steps_done);
   if (state.best.value) updates.keep();  // the file has values for it
   Checkpoint into = checkpoint(task, updates);
-  load_checkpoint(run_.resume, into);
-  updates.resume(run_.resume, steps_done);
-  if (flags_.extension().empty() || !cluster_->is_first()) return;
+  if (run_.fork > 0)
+    begin_fork(into, updates, state);
+  else
+    load_checkpoint(run_.resume, into);
+  updates.resume(run_.resume, steps_done, state.optimizer_began,
+                 past_ ? past_->directory() : run_.log_dir);
+  if (past_ || flags_.changes().empty() || !cluster_->is_first()) return;
   write_diagnostic(fmt::format(
-      "{}: extended: {}{}\n", run_.resume, flags_.extension(),
+      "{}: extended: {}{}\n", run_.resume, flags_.changes().begin()->second,
       optimizer_.depends_on_length()
           ? fmt::format("; its {} steps had the learning rates of --schedule {} for the shorter "
                         "training, the others have those for the longer",
@@ -159,17 +174,64 @@ void Trainer::resume(const Task& task, Training& updates, const RunState& state)
           : ""));
 }
 
-// Before any of them acts upon a flag, or upon the checkpoint.
-void Trainer::expect_same_on_all(const std::string& resume) const {
+void Trainer::begin_fork(Checkpoint& into, Training& updates, RunState& state) const {
+  if (flags_.changes().contains("--keep-best"))
+    throw CLI::ValidationError("--keep-best", "a fork keeps it as it was");
+  if (flags_.changes().contains("--seed")) into.random.clear();  // their new beginnings stay
+  const Unfit unfit = load_fitting(run_.resume, into);
+  state.optimizer_began = state.steps - updates.optimizer().steps();
+  if (!cluster_->is_first()) return;
+  const std::vector<std::string> changes = past_->differences(flags_, data_);
+  write_diagnostic(fmt::format(
+      "{}: forked after step {}: {}\n", past_->directory(), run_.fork,
+      changes.empty() ? "with nothing changed" : fmt::to_string(fmt::join(changes, ", "))));
+  for (const auto& [what, names] :
+       {std::pair{"begin anew, since it has none that fit", unfit.missing},
+        {"are left behind", unfit.unused}})
+    if (!names.empty())
+      write_diagnostic(fmt::format("these {}: {}\n", what, fmt::join(names, ", ")));
+}
+
+int Trainer::report_rewound(Run& run, const Training& updates) const {
+  expect<Error>(run.steps_done() == run_.rewind, "--rewind: --patience ended the run after step {}",
+                run.steps_done());
+  updates.write_probe();
+  const auto& [loss, rate, norm] = run.last();
+  const Replay& replay = run.replay();
+  write_result(fmt::format("step {}: loss {:.6g}, learning rate {:.4g}, norm of gradients {:.4g}\n",
+                           run_.rewind, loss, rate, std::abs(norm.value_or(NAN))));
+  write_result(fmt::format("computed again from {}: {} rows of the log are equal to the bit\n",
+                           resumes() ? run_.resume : "the start", replay.equal()));
+  if (replay.difference().empty()) {
+    const bool has_other_bits = run_.probe && !past_->probed();
+    if (std::isfinite(loss) && !has_other_bits) run.keep();
+  } else {
+    const std::vector<std::string> changes = past_->differences(flags_, data_);
+    write_result(fmt::format("the first difference: {}\nwhat has changed: {}\n",
+                             replay.difference(),
+                             changes.empty() ? "no flag, no data, neither version nor instruction "
+                                               "set; so a build, or a source that is not seeded"
+                                             : fmt::to_string(fmt::join(changes, ", "))));
+  }
+  const std::string probes =
+      run_.probe ? fmt::format(", {}, {}", probe_norms_file, probe_weights_file) : "";
+  write_result(fmt::format("{}: {}, {}, {}{}\n", step_directory(run_.log_dir, run_.rewind),
+                           tape_file, trace_file, batch_file, probes));
+  return replay.difference().empty() ? 0 : 1;
+}
+
+// Before any of them acts upon a flag, or upon the checkpoint with which the training begins.
+void Trainer::expect_same_on_all(const std::string& begins_with) const {
   if (cluster_->size() == 1) return;
   cluster_->expect_same("version", TAPEGRAD_VERSION);
   cluster_->expect_same("instruction set, see TAPEGRAD_TARGET,", instruction_set());
   Digest checkpoint;
-  if (!resume.empty()) {
-    const FileBytes file = read_file(resume);
+  if (!begins_with.empty()) {
+    const FileBytes file = read_file(begins_with);
     checkpoint.add(file.bytes().data(), file.bytes().size());
   }
-  cluster_->expect_same("the checkpoint of --resume", checkpoint.to_string());
+  cluster_->expect_same(past_ ? "the state to go back to" : "the checkpoint of --resume",
+                        checkpoint.to_string());
   for (const auto& [flag, value] : flags_.shared_values()) cluster_->expect_same(flag, value);
 }
 
@@ -180,10 +242,14 @@ void Trainer::expect_trainable(const Task& task) const {
        {std::pair{"--patience", run_.patience > 0}, {"--keep-best", run_.keep_best}})
     if (given && !task.evaluate)
       throw CLI::ValidationError(flag, "this program does not validate while it trains");
+  if (run_.rewind > task.steps.total || run_.fork > task.steps.total)
+    throw CLI::ValidationError(run_.rewind > 0 ? "--rewind" : "--fork",
+                               fmt::format("the run has {} steps", task.steps.total));
   if (cluster_->shards() == 1) return;
   const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--shards", why); };
   if (!task.loss.has_parts()) refuse("this program computes the loss of whole batches only");
   if (run_.probe) refuse("--probe records whole batches only");
+  if (run_.rewind > 0) refuse("--rewind examines whole batches only");
   if (const Index rows = task.loss.rows(0); rows < cluster_->shards())
     refuse(fmt::format("{} are more than the {} rows of a batch", cluster_->shards(), rows));
   cluster_->expect_same("data", Json(data_).dump());
@@ -192,12 +258,17 @@ void Trainer::expect_trainable(const Task& task) const {
 int Trainer::train(const Task& task) const {
   expect_trainable(task);
   const PrecisionScope products(run_.products());
-  Training updates(optimizer_, run_, task.net, task.steps.total);
+  RunFlags of_steps = run_;
+  if (run_.rewind > 0) {
+    of_steps.log_dir = step_directory(run_.log_dir, run_.rewind);
+    of_steps.probe = past_->probed();
+  }
+  Training updates(optimizer_, of_steps, task.net, task.steps.total);
   updates.after_updates(task.project);
   if (task.carried) updates.carries(task.carried);
-  const RunState state =
-      resumed_state(resumed_, run_.resume, task.steps, !flags_.extension().empty());
+  RunState state = resumed_state(resumed_, run_.resume, task.steps, !flags_.changes().empty());
   if (resumes()) resume(task, updates, state);
+  if (run_.rewind > 0) updates.examine(run_.rewind, run_.probe);
   cluster_->broadcast(task.net);
   write_result(task.description);
   Steps steps(task, updates, *cluster_, run_.dry_run || !run_.save.empty());
@@ -206,10 +277,11 @@ int Trainer::train(const Task& task) const {
     return 0;
   }
 
-  Run run(run_, flags_.values(), task.steps, state, cluster_.get());
+  Run run(run_, configuration_of(flags_, data_), task.steps, state, cluster_.get());
   if (task.gather) run.before_saves(task.gather);
-  run.saves([&] { updates.write_probe(); });
+  if (run_.rewind == 0) run.saves([&] { updates.write_probe(); });
   run.saves_checkpoint([&] { return checkpoint(task, updates); });
+  if (run_.fork > 0 && run_.keep_every > 0) run.keep();
   if (run_.overfit_batch)
     overfit(run, [&] { return steps.take(0, run); });
   else
@@ -219,6 +291,7 @@ int Trainer::train(const Task& task) const {
     run.stop();
     return exit_interrupted;
   }
+  if (run_.rewind > 0) return report_rewound(run, updates);
   Json results{{"parameters", parameter_count(task.net)}};
   results.update(run.tell_best(task.measure));
   if (task.finish) results.update(object_of(updates.at_best([&] { return task.finish(run); })));

@@ -90,8 +90,9 @@ struct Task {
 
 /// Implements the flags common to all training programs: --resume restores the flags of a
 /// checkpoint, --dry-run and --overfit-batch test a training beforehand, --log-dir, --save and
-/// Ctrl-C act during it. Started by mpirun or srun, the processes train together: each takes its
-/// share of the shards of a batch, and the first prints, logs and saves.
+/// Ctrl-C act during it, --rewind and --fork go back to one of its steps. Started by mpirun or
+/// srun, the processes train together: each takes its share of the shards of a batch, and the first
+/// prints, logs and saves.
 /// Example: `Trainer trainer(flags); trainer.resumes()`
 class Trainer {
  public:
@@ -101,6 +102,8 @@ class Trainer {
   Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer);
   explicit Trainer(TrainingFlags& flags) : Trainer(flags, flags.run_flags, flags.optimizer) {}
 
+  /// Whether it continues from a checkpoint: that of --resume, or one that --rewind and --fork
+  /// need.
   bool resumes() const { return !run_.resume.empty(); }
   /// The parsed note of the checkpoint to resume; see `parsed_note`.
   template <class Parse>
@@ -118,18 +121,24 @@ class Trainer {
   void log_to(const std::string& directory) { run_.log_dir = directory; }
 
   /// Trains. With --keep-best, the net then has its best weights. Returns the exit code of the
-  /// program: `exit_interrupted` after Ctrl-C, otherwise 0. Throws DataError for files that cannot
+  /// program: `exit_interrupted` after Ctrl-C, 1 if --rewind did not find the losses of the log,
+  /// otherwise 0. Throws DataError for files that cannot
   /// be read or written, NonFiniteError for a loss that is not finite, and for such weights before
   /// they would replace a checkpoint.
   int train(const Task& task) const;
 
  private:
-  void expect_same_on_all(const std::string& resume) const;
+  void expect_same_on_all(const std::string& begins_with) const;
   void expect_trainable(const Task& task) const;
-  void resume(const Task& task, Training& updates, const RunState& state) const;
+  void resume(const Task& task, Training& updates, RunState& state) const;
+  // Begins a fork with what fits of its checkpoint; reports the rest.
+  void begin_fork(Checkpoint& into, Training& updates, RunState& state) const;
+  // Prints what --rewind has found. Returns the exit code of the program.
+  int report_rewound(Run& run, const Training& updates) const;
   Checkpoint checkpoint(const Task& task, Training& updates) const;
 
   const Flags& flags_;
+  std::optional<PastRun> past_;                 // of --rewind and --fork
   std::map<std::string, std::string> resumed_;  // notes of the resumed checkpoint
   std::unique_ptr<Cluster> cluster_;
   RunFlags run_;

@@ -2,8 +2,13 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
+#include <map>
 #include <utility>
 
+#include "tapegrad/core/files/file.h"
+#include "tapegrad/core/viewing/export.h"
+#include "tapegrad/nn/files/safetensors.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 
@@ -63,9 +68,34 @@ void Training::inspect(const Tensor& loss) {
                     fmt::join(names, ", ")));
 }
 
+void Training::explain_zeros(const Tape& tape, const std::vector<Parameter>& parameters) const {
+  const std::map<std::int32_t, std::string> why = explain_leaves(tape);
+  struct Reason {
+    std::string text;
+    std::vector<std::string> others = {};  // for which it holds, too
+  };
+  std::map<std::string, Reason> reasons;  // by what follows the line with the name
+  for (const Parameter& parameter : parameters) {
+    const std::int32_t node = tape.find(parameter);
+    if (node < 0) continue;
+    const Tensor gradient = tape.gradient(node);
+    const double norm = gradient.defined() ? global_norm({gradient}) : 0;
+    if (norm != 0 && std::isfinite(norm)) continue;
+    const std::string& text = why.at(node);
+    const std::size_t line = text.find('\n') + 1;
+    const auto [reason, is_new] =
+        reasons.try_emplace(line < text.size() ? text.substr(line) : text, Reason{text});
+    if (!is_new) reason->second.others.push_back(parameter.name());
+  }
+  for (const auto& [key, reason] : reasons) {
+    write_diagnostic(reason.text);
+    if (!reason.others.empty())
+      write_diagnostic(fmt::format("The same holds for {}.\n", fmt::join(reason.others, ", ")));
+  }
+}
+
 void Training::schedule() {
-  optimizer_->set_learning_rate(plateau_ ? plateau_->learning_rate()
-                                         : schedule_(optimizer_->steps()));
+  optimizer_->set_learning_rate(plateau_ ? plateau_->learning_rate() : schedule_(steps_done()));
 }
 
 void Training::update(std::vector<Tensor> gradients) {
@@ -78,16 +108,25 @@ void Training::update(std::vector<Tensor> gradients) {
 double Training::step(const std::function<Tensor()>& forward) {
   std::optional<Profile::Scope> measured;
   if (profile_) measured.emplace(*profile_);
-  const Tape tape({.check_finite = check_nan_});
+  const bool examines = examined_ && steps_done() + 1 == examined_->step;
+  if (examines && examined_->probes) probe_ = std::make_unique<Probe>(net_);
+  const Tape tape({.keep_values = dry_run_ || examines, .check_finite = check_nan_});
   std::optional<AroundNorms> seen;
   if (probe_) seen.emplace(probe_->around());
   const Tensor loss = forward();
   inspect(loss);
-  if (dry_run_) return loss.item();
+  if (dry_run_) {
+    if (!tape.holds(loss)) return loss.item();
+    const std::vector<Parameter> used = tape.parameters();
+    grad(loss, used);
+    explain_zeros(tape, used);
+    return loss.item();
+  }
   schedule();
   std::vector<Tensor> gradients = grad(loss, optimizer_->parameters());
+  if (examines) write_examined(tape);
   if (probe_)
-    probe_->around_update(optimizer_->steps() + 1, optimizer_->parameters(), gradients,
+    probe_->around_update(steps_done() + 1, optimizer_->parameters(), gradients,
                           [&] { update(gradients); });
   else
     update(std::move(gradients));
@@ -129,11 +168,33 @@ Json Training::at_best(const std::function<Json()>& finish) {
   return best_ ? with(*best_, finish) : averaged(finish);
 }
 
-void Training::resume(const std::string& resume, Index steps_done) {
-  expect<DataError>(optimizer_->steps() == steps_done,
-                    "{}: it is damaged: the run has {} steps, its optimizer {}", resume, steps_done,
-                    optimizer_->steps());
-  if (probe_) probe_->resume(directory_, steps_done);
+void Training::resume(const std::string& resume, Index steps_done, Index began,
+                      const std::string& log) {
+  expect<DataError>(optimizer_->steps() == steps_done - began,
+                    "{}: it is damaged: the run has {} steps, its optimizer {}", resume,
+                    steps_done - began, optimizer_->steps());
+  began_ = began;
+  if (probe_) probe_->resume(log, steps_done);
+}
+
+void Training::examine(Index step, bool probes) { examined_ = {step, probes}; }
+
+void Training::write_examined(const Tape& tape) const {
+  explain_zeros(tape, optimizer_->parameters());
+  make_directory(directory_);
+  write_viewer(tape, fmt::format("{}/{}", directory_, tape_file));
+  write_trace(tape, net_, fmt::format("{}/{}", directory_, trace_file));
+  TensorFile batch;
+  for (const NamedConstant& one : tape.constants()) {
+    std::string name = one.name;
+    for (int i = 1; batch.tensors.contains(name) || batch.indices.contains(name); ++i)
+      name = fmt::format("{}.{}", one.name, i);
+    if (one.tensor.defined())
+      batch.tensors[name] = one.tensor;
+    else
+      batch.indices[name] = one.indices;
+  }
+  save_tensors(fmt::format("{}/{}", directory_, batch_file), batch);
 }
 
 void Training::write_probe() const {

@@ -26,8 +26,8 @@ class Training {
 
   /// Takes one step on the loss that `forward` computes; returns its value. The first step reports
   /// on standard error the net's parameters that the loss does not depend on, and parameters in the
-  /// loss that are not among the net's fields. With --dry-run, a step changes nothing, and throws
-  /// Error for the latter.
+  /// loss that are not among the net's fields. With --dry-run, a step changes nothing, also
+  /// reports why gradients of parameters are zero, and throws Error for the latter.
   double step(const std::function<Tensor()>& forward);
   /// Takes one step on a batch of so many rows, together with the other processes of the cluster;
   /// returns the value of the loss.
@@ -62,7 +62,14 @@ class Training {
   const Probe* probe() const { return probe_.get(); }
   /// Keeps the probe records of the run in the checkpoint `resume`. Throws DataError unless the
   /// optimizer has done as many steps as that run.
-  void resume(const std::string& resume, Index steps_done);
+  ///   began: the step at which the optimizer began, in a fork with another one
+  ///   log: the directory of that run's log
+  void resume(const std::string& resume, Index steps_done, Index began, const std::string& log);
+  /// Examines a step of the run: writes its tape, its trace and its batch to --log-dir (see
+  /// `tape_file` and its siblings), and reports on standard error why gradients of parameters are
+  /// zero or not finite.
+  ///   probes: whether `write_probe` then writes the records of this step alone
+  void examine(Index step, bool probes);
   /// Writes the records of --probe so far, if it is given.
   void write_probe() const;
   /// Prints where the time of the steps went, if --profile is given.
@@ -72,6 +79,11 @@ class Training {
   // At the first loss: reports parameters that are not listed and those of the net that the loss
   // does not depend on.
   void inspect(const Tensor& loss);
+  // Writes what `examine` says of a step, but the probe's records.
+  void write_examined(const Tape& tape) const;
+  // Reports why gradients are zero or not finite, if some are, after a sweep for them.
+  void explain_zeros(const Tape& tape, const std::vector<Parameter>& parameters) const;
+  Index steps_done() const { return began_ + optimizer_->steps(); }
   // Sets the learning rate of the next update.
   void schedule();
   void update(std::vector<Tensor> gradients);
@@ -80,6 +92,12 @@ class Training {
   Fields net_, listed_;
   bool check_nan_, dry_run_, keeps_best_;
   std::string directory_;
+  Index began_ = 0;
+  struct Examined {
+    Index step;
+    bool probes;
+  };
+  std::optional<Examined> examined_;
   std::unique_ptr<Optimizer> optimizer_;
   std::function<void()> project_;
   std::function<void(const std::vector<Tensor>& gradients)> watch_;

@@ -205,6 +205,24 @@ TEST_CASE("two strokes cut an axis that does not reach 0") {
   CHECK(below[0] < 80);
 }
 
+TEST_CASE("labels of huge values have exponents") {
+  const std::vector<std::string> labels = texts(drawn({{"a", {{0, 0}, {1, 4e23}}}}));
+  CHECK(std::find(labels.begin(), labels.end(), "2e+23") != labels.end());
+  for (const std::string& label : labels) CHECK(label.size() < 12);
+}
+
+TEST_CASE("a dashed line stands at a mark that the axis reaches") {
+  const auto lines = [](std::optional<double> mark) {
+    Diagram diagram{"t", "x", "y", {rising}};
+    diagram.x_mark = mark;
+    return find_all(svg({diagram}), "dasharray=\"4 4\" d=\"M([0-9.]+) ");
+  };
+  CHECK(lines({}).empty());
+  CHECK(lines(100).empty());
+  REQUIRE(lines(2).size() == 1);
+  CHECK(std::stod(lines(2)[0]) < std::stod(lines(4).at(0)));
+}
+
 TEST_CASE("a caption is the description of its diagram") {
   const Diagram plain{"t", "x", "y", {rising}};
   CHECK_THAT(svg({plain}), !Contains("<desc>"));

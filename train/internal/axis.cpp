@@ -22,10 +22,14 @@ Axis linear_axis(double least, double greatest) {
   const double first = std::floor(least / step) * step;
   const double last = std::max(std::ceil(greatest / step) * step, first + step);
   const int decimals = std::max(0, -static_cast<int>(std::floor(std::log10(step) + 1e-9)));
+  constexpr double most_digits = 1e7;
+  const bool exponents = std::max(std::abs(first), std::abs(last)) >= most_digits;
   Axis axis;
-  for (int i = 0; i <= std::lround((last - first) / step); ++i)
+  for (int i = 0; i <= std::lround((last - first) / step); ++i) {
+    const double value = first + i * step + 0.0;
     axis.ticks.push_back(
-        {first + i * step, fmt::format("{:.{}f}", first + i * step + 0.0, decimals)});
+        {value, exponents ? fmt::format("{:g}", value) : fmt::format("{:.{}f}", value, decimals)});
+  }
   return axis;
 }
 
