@@ -51,13 +51,29 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// The kernels of one step, the second: the first may do more.
-std::vector<Profile::Kernel> kernels_of(const std::function<void()>& step) {
+// Of one step, the second: the first may do more.
+Profile profile_of(const std::function<void()>& step) {
   step();
   Profile profile;
   const Profile::Scope measured(profile);
   step();
-  return profile.kernels();
+  return profile;
+}
+
+// How often a step starts an operation or the rules of one.
+Index starts(const Profile& profile) {
+  Index calls = -profile.scopes();  // their rests have an entry, too
+  for (const Profile::Entry& entry : profile.entries()) calls += entry.calls;
+  return calls;
+}
+
+// What a start costs where next to nothing is computed.
+double milliseconds_of_start() {
+  const std::vector<bench::BenchRow> rows = bench::rows();
+  const auto overhead = std::find_if(rows.begin(), rows.end(),
+                                     [](const auto& row) { return row.name == "overhead"; });
+  const std::function<void()> step = overhead->prepare();
+  return measure(step).low / static_cast<double>(starts(profile_of(step)));
 }
 
 void print_limits(const bench::Limits& limits) {
@@ -101,19 +117,22 @@ struct BenchFlags {
 
 // Prints one line of the table; returns the same as an object.
 nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limits& limits,
-                                   int threads) {
+                                   double start, int threads) {
   const std::function<void()> step = row.prepare();
-  const double limit = 1e3 * bench::least_seconds(limits, kernels_of(step));
+  const Profile profile = profile_of(step);
+  const double starting = start * static_cast<double>(starts(profile));
+  const double limit = starting + 1e3 * bench::least_seconds(limits, profile.kernels());
   const Timing timing = measure(step);
-  fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>7.2f}x {:>8.0f}\n", row.name,
-             timing.median, timing.low, timing.high, limit, timing.median / limit,
-             peak_megabytes());
+  fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>6.0f}% {:>7.2f}x {:>8.0f}\n", row.name,
+             timing.median, timing.low, timing.high, limit, 100 * starting / limit,
+             timing.median / limit, peak_megabytes());
   nlohmann::ordered_json line{{"row", row.name},
                               {"implementation", "tapegrad"},
                               {"version", TAPEGRAD_VERSION},
                               {"threads", threads},
                               {"ms", timing.median},
                               {"limit_ms", limit},
+                              {"starting_ms", starting},
                               {"peak_rss_mb", peak_megabytes()}};
   if (row.operations > 0) {
     line["us_per_op"] = timing.median * 1000 / row.operations;
@@ -129,10 +148,12 @@ void print_products() {
 }
 
 void measure_rows(const BenchFlags& flags, const bench::Limits& limits, std::ofstream& json) {
-  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8}\n", "row", "ms", "p10", "p90", "limit ms",
-             "of limit", "peak MB");
+  const double start = milliseconds_of_start();
+  fmt::print("starting an operation or its rules: {:.3f} us\n", 1e3 * start);
+  fmt::print("{:<28} {:>9} {:>9} {:>9} {:>9} {:>7} {:>8} {:>8}\n", "row", "ms", "p10", "p90",
+             "limit ms", "starts", "of limit", "peak MB");
   for (const auto& row : flags.chosen()) {
-    const nlohmann::ordered_json line = measure_row(row, limits, flags.threads);
+    const nlohmann::ordered_json line = measure_row(row, limits, start, flags.threads);
     if (json.is_open()) json << line.dump() << '\n';
   }
 }

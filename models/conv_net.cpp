@@ -4,7 +4,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-ConvNet::ConvNet(Random& random, ConvNetOptions options)
+ConvNet::ConvNet(Random& random, const ConvNetOptions& options)
     : first(1, 20, 5, random, {.weight_norm = options.norm.normalized_weights}),
       first_norm(options.norm, 20, Channels::second),
       second(20, 50, 5, random, {.weight_norm = options.norm.normalized_weights}),

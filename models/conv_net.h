@@ -28,7 +28,7 @@ struct ConvNet {
   Dropout dropout;
   Linear output;
 
-  explicit ConvNet(Random& random, ConvNetOptions options = {});
+  explicit ConvNet(Random& random, const ConvNetOptions& options = {});
   Tensor operator()(const Tensor& x, Mode mode = {}) const;
   void visit(Fields& field) const {
     field("first", first);

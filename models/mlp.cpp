@@ -18,7 +18,7 @@ Mlp::Mlp(const std::vector<Index>& sizes, Random& random, const MlpOptions& opti
     layers.push_back(
         Linear(sizes[i], sizes[i + 1], random, {.weight_norm = options.norm.normalized_weights}));
     if (i + 2 == sizes.size()) break;
-    if (options.norm.kind != NormKind::none) layers.push_back(Norm(options.norm, sizes[i + 1]));
+    if (options.norm.method->normalizes) layers.push_back(Norm(options.norm, sizes[i + 1]));
     layers.push_back(options.activation);
     if (options.dropout > 0) layers.push_back(Dropout{options.dropout});
   }

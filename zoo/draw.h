@@ -13,7 +13,7 @@ struct DrawOptions {
   Index latent = 20;                ///< variables drawn in a step
   Index read = 3;                   ///< filters along each side of a window, N
   Index write = 5;                  ///< the same for writing
-  RecurrentOptions recurrent = {};  ///< of both LSTMs: norm and wiring
+  RecurrentOptions recurrent = {};  ///< of both LSTMs: norm and placement
 };
 
 /// DRAW, a variational autoencoder that reads and writes images one glimpse after the other (Gregor
@@ -26,8 +26,8 @@ struct DrawOptions {
 ///     h^d_t = LSTM_d(z_t)
 ///     c_t = c_{t-1} + write(h^d_t)                    a patch and its window, linear in h^d_t
 ///
-/// c_T are the logits of Bernoulli pixels. With the wiring `NormWiring::cell` the LSTMs are those
-/// of Ba et al. 2016, eq. 29-31.
+/// c_T are the logits of Bernoulli pixels. With the placement `CellNormPlacement::cell` the LSTMs
+/// are those of Ba et al. 2016, eq. 29-31.
 /// Example: `Draw(8, 8, random, {.glimpses = 2, .hidden = 6})(random.uniform({2, 8, 8}), random)`
 struct Draw {
   Index height, width;

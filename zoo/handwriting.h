@@ -10,7 +10,7 @@ struct HandwritingOptions {
   Index layers = 3;
   Index hidden = 96;                ///< units of each LSTM
   Index components = 8;             ///< of the mixture, M
-  RecurrentOptions recurrent = {};  ///< of each LSTM: norm and wiring
+  RecurrentOptions recurrent = {};  ///< of each LSTM: norm and placement
 };
 
 /// The move before each, which a net reads to predict the next. The first is preceded by (0, 0, 1),

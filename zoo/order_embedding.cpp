@@ -25,7 +25,7 @@ OrderEmbedding::OrderEmbedding(Index vocabulary, Index feature_count, Random& ra
     : words(vocabulary, options.words, random),
       features(feature_count, options.hidden, random),
       symmetric(options.symmetric) {
-  expect<ArgumentError>(!options.bag_of_words || options.norm.kind == NormKind::none,
+  expect<ArgumentError>(!options.bag_of_words || !options.norm.method->normalizes,
                         "OrderEmbedding: a bag of words has no GRU to normalize");
   words.weight.set(random.uniform(words.weight.shape(), -0.1, 0.1));
   features.weight.set(xavier_uniform(features.weight.shape(), random));

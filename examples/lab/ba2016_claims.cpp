@@ -30,9 +30,18 @@ Judgement reached_sooner(const Results& a, const Results& b) {
 
 const Judge sooner{"updates to the best validation of the baseline", reached_sooner};
 
-Judgement lower_at_end(const Results& a, const Results& b) { return better(by_curve, a, b); }
+// The same trainings with the best of their curves in place of the last validation.
+Results by_best(Results results) {
+  for (Outcome& training : results.trainings)
+    training.values[by_curve.value] = best_of_curve(by_curve, training);
+  return results;
+}
 
-const Judge ends_lower{"last validations", lower_at_end};
+Judgement lower_at_best(const Results& a, const Results& b) {
+  return better(by_curve, by_best(a), by_best(b));
+}
+
+const Judge reaches_lower{"best validations, means of three in a row", lower_at_best};
 
 // The same trainings with their training losses in place of the validations.
 Results by_training(Results results) {
@@ -91,7 +100,7 @@ Judgement beyond_frequencies(const Results& a, const Results& b) {
 }
 
 const Judge words_sooner{sooner.quantity, beyond_frequencies<reached_sooner>};
-const Judge words_lower{ends_lower.quantity, beyond_frequencies<lower_at_end>};
+const Judge words_lower{reaches_lower.quantity, beyond_frequencies<lower_at_best>};
 
 // When probes look at a net: before its training, while it learns for the first time, in its best
 // state.
@@ -165,16 +174,16 @@ const std::vector<TaskClaim> task_claims{
     {"table 2", "retrieval", "none", "symmetric", "its R@1 of images is higher.",
      &more_found_first},
     {"section 6.2", "reader", "layer", "none", reaches, &sooner},
-    {"section 6.2", "reader", "layer", "none", "it ends with a lower validation error.",
-     &ends_lower},
-    {"section 6.2", "reader", "layer", "batch", "it ends with a lower validation error.",
-     &ends_lower},
-    {"section 6.2", "reader", "layer", "batch_everywhere", "it ends with a lower validation error.",
-     &ends_lower},
-    {"section 6.2", "reader", "layer", "layer_small_gain", "it ends with a lower validation error.",
-     &ends_lower},
-    {"", "skip_thoughts", "layer", "none",
-     "it ends with a lower validation loss, in nats per word.", &words_lower},
+    {"section 6.2", "reader", "layer", "none", "its best validation error is lower.",
+     &reaches_lower},
+    {"section 6.2", "reader", "layer", "batch", "its best validation error is lower.",
+     &reaches_lower},
+    {"section 6.2", "reader", "layer", "batch_everywhere", "its best validation error is lower.",
+     &reaches_lower},
+    {"section 6.2", "reader", "layer", "layer_small_gain", "its best validation error is lower.",
+     &reaches_lower},
+    {"", "skip_thoughts", "layer", "none", "its best validation loss is lower, in nats per word.",
+     &words_lower},
     {"", "skip_thoughts", "layer", "none", reaches, &words_sooner},
     {"section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
      &more_found_at_end},

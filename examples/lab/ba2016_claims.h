@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "lab/claim.h"
 #include "lab/matrix.h"
+#include "lab/verdict.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/claim.h"
+#include "lab/verdict.h"
 
 /// What detached statistics cost networks in many settings, and what Xu et al. 2019 say of it.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {

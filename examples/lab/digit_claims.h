@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/claim.h"
+#include "lab/verdict.h"
 #include "tapegrad/core/indices.h"
 
 /// What Ba et al. 2016 say about convolutional networks that read digits, and the floor under

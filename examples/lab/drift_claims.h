@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/claim.h"
 #include "lab/detaching.h"
+#include "lab/verdict.h"
 
 /// What drift claims of trainings that `train_watched` has made.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {

@@ -9,6 +9,7 @@
 #include "lab/drift_training.h"
 #include "support/char_text.h"
 #include "support/image_sets.h"
+#include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
@@ -68,6 +69,23 @@ struct DriftData {
   std::optional<support::ImageSets> images = {};  ///< for the tasks mnist and cnn
 
   std::string digest() const;
+};
+
+/// What users of drift choose.
+struct DriftFlags : ConditionLists {
+  std::vector<double> factors{1.0 / 3, 1, 3};  ///< of the usual learning rate
+  ComparisonFlags comparison{.seeds = 5};
+  std::string text, images;
+  bool from_ledger = false, quiet = false;
+
+  void add_to(Flags& flags);
+  /// Throws CLI::ValidationError for values that do not fit.
+  void check(const Flags& given) const;
+
+  bool learns(const std::string& task) const;
+  bool reads_images() const { return learns("mnist") || learns("cnn"); }
+  /// Draws or reads what the tasks need. Throws DataError.
+  DriftData make_data() const;
 };
 
 /// The task of a condition, with a norm. Batches have 16 rows of characters, or 32 images. It is

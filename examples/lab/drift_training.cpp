@@ -12,18 +12,6 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-struct Moments {
-  Tensor mu, s;
-};
-
-// Of all that a norm normalizes together.
-Moments moments(const Norm& norm, const Tensor& x) {
-  const NormField field = norm.fields_of(x.shape()).scale;
-  const Tensor mu = mean(x, Axes(field.axes), Keep::yes);
-  const Tensor v = mean(square(x - mu), Axes(field.axes), Keep::yes);
-  return {mu, sqrt(v + norm.spec.statistics.epsilon)};
-}
-
 // The norms in one forward pass, from the input on, and the gradients of the loss.
 struct Sight {
   std::vector<double> ratios, deviations;        // |mu| / s and s, their means over rows
@@ -86,41 +74,6 @@ double cosine(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return inner(a, b) / std::sqrt(inner(a, a) * inner(b, b));
 }
 
-Tensor penalized(const std::function<Tensor()>& loss) {
-  constexpr double strength = 0.01;
-  Tensor penalty = zeros({});
-  const AroundNorms around([&](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
-    const auto [mu, s] = moments(norm, x);
-    penalty = penalty + strength * mean(square(mu / detach(s)));
-    return apply(x);
-  });
-  const Tensor plain = loss();
-  return plain + penalty;
-}
-
-Tensor clipped(const std::function<Tensor()>& loss) {
-  const AroundNorms around([](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
-    const auto [mu, s] = moments(norm, x);
-    return apply(x - (mu - detach(mu)) * detach(greater(abs(mu), s)));
-  });
-  return loss();
-}
-
-Tensor remedied(Remedy remedy, const std::function<Tensor()>& loss) {
-  if (remedy == Remedy::penalty) return penalized(loss);
-  if (remedy == Remedy::clip) return clipped(loss);
-  return loss();
-}
-
-void set_remedy(Optimizer& optimizer, const LearningTask& task, Remedy remedy) {
-  if (remedy != Remedy::project && remedy != Remedy::center) return;
-  const std::vector<Parameter> chosen = parameters(task.fields, task.feeds_norms);
-  if (remedy == Remedy::project)
-    optimizer.set_group(chosen, {.center_gradients = Centering::outputs});
-  else
-    optimizer.set_group(chosen, {.center_weights = Centering::outputs});
-}
-
 struct LossAndGradients {
   double loss;
   std::vector<Tensor> gradients;
@@ -161,18 +114,6 @@ void measure(Outcome& outcome, Index step, const LearningTask& task,
 
 }  // namespace
 
-Remedy remedy_of(const std::string& name) {
-  static const std::map<std::string, Remedy> known{{"none", Remedy::none},
-                                                   {"project", Remedy::project},
-                                                   {"center", Remedy::center},
-                                                   {"penalty", Remedy::penalty},
-                                                   {"clip", Remedy::clip}};
-  const auto found = known.find(name);
-  expect<ArgumentError>(found != known.end(),
-                        "unknown remedy {}; available: none, project, center, penalty, clip", name);
-  return found->second;
-}
-
 Tensor with_attached_statistics(const Norm& norm, const Tensor& x,
                                 const AroundNorms::Apply& apply) {
   const NormOptions& found = norm.spec.statistics;
@@ -190,7 +131,7 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen) {
   const std::vector<Parameter> all = parameters(task.fields);
   const std::unique_ptr<Optimizer> optimizer = options.optimizer.make_optimizer(all);
-  set_remedy(*optimizer, task, options.remedy);
+  set_remedy(*optimizer, task.fields, task.feeds_norms, options.remedy);
   const Schedule schedule = options.optimizer.make_schedule(options.steps);
   Outcome outcome;
   RunningMean mean;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lab/ledger.h"
+#include "lab/remedy.h"
 #include "tapegrad/nn/fields.h"
 #include "tapegrad/nn/layers/norm.h"
 #include "tapegrad/train/optimizer_flags.h"
@@ -14,26 +15,12 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// A network, what it learns from and how it is judged.
 struct LearningTask {
   Fields fields;
-  /// Whether the outputs of a parameter ("blocks.0.feed_forward.down.weight") go into a norm by
-  /// sums alone. Its common mode, the mean over outputs, then changes nothing but the mean of what
-  /// the norm reads.
-  std::function<bool(const std::string& parameter)> feeds_norms;
+  FeedsNorms feeds_norms;
   /// Draws a batch. What it returns computes its loss, as often as it is called.
   std::function<std::function<Tensor()>()> next;
   /// On data to choose the learning rate by, and on other data.
   std::function<double()> validation, test;
 };
-
-/// What may stand in for the gradient of a detached mean.
-///
-///     project    takes the common mode out of the gradients of all that feeds norms
-///     center     takes it out of their weights, after each step
-///     penalty    adds 0.01 mean(mu^2 / s^2) of each norm to the loss, with s constant
-///     clip       lets the mean's gradient through where |mu| > s
-enum class Remedy { none, project, center, penalty, clip };
-
-/// Throws ArgumentError for other names.
-Remedy remedy_of(const std::string& name);
 
 /// How to train.
 struct DriftOptions {

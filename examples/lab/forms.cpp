@@ -12,22 +12,33 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-Layer make_net(const Form& form, const FormSetting& setting, const FormSizes& sizes,
-               Random& random) {
-  std::vector<Index> extents(static_cast<std::size_t>(setting.layers) + 2, sizes.width);
-  extents.front() = 28 * 28;
-  extents.back() = 10;
-  const Mlp net(extents, random, {.norm = form.norm()});
-  if (setting.initial == "he")
-    for (Parameter parameter : parameters(net))
-      parameter.set(parameter.shape().rank() == 2 ? kaiming_normal(parameter.shape(), random)
-                                                  : zeros(parameter.shape()));
-  return net;
-}
-
 double percent_wrong(const Layer& net, const ImageSet& set) {
   return 100 * mean_of_items({.items = support::misclassified(net, set)});
 }
+
+// Its validation and its test are errors in percent.
+class FormLearner : public problems::Learner {
+ public:
+  FormLearner(const support::ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
+      : sets_(sets), net_(std::move(net)), batches_(sets.train, batch_size, seed) {}
+
+  Fields net() const override { return fields(net_); }
+  Index rows(Index step) override { return batches_.at(step).labels.size(); }
+  Tensor loss(Index step, const Shard&, Random&) override {
+    const auto& [images, labels] = batches_.at(step);
+    return cross_entropy(net_(images), labels);
+  }
+  problems::Validation validate() override {
+    const double error = percent_wrong(net_, sets_.validation);
+    return {error, error};
+  }
+  void test(Outcome& outcome) override { outcome.values["test"] = percent_wrong(net_, sets_.test); }
+
+ private:
+  const support::ImageSets& sets_;
+  Layer net_;
+  EpochBatches<ImageSet> batches_;
+};
 
 // The learning rate with which the search begins.
 double first_rate(const FormSetting& setting) { return setting.optimizer == "adam" ? 0.001 : 0.01; }
@@ -35,30 +46,18 @@ double first_rate(const FormSetting& setting) { return setting.optimizer == "ada
 // The name of a validation error among the values of an outcome.
 constexpr std::string_view before_rate = "validation at the rate ";
 
-// Values "validation" and, if tested, "test": errors in percent, infinite if the loss diverged.
-Outcome train_once(const Form& form, const FormSetting& setting, const FormSizes& sizes,
+// The error in percent: on the validation set or, if tested, on the test set.
+double error_after(const Form& form, const FormSetting& setting, const FormSizes& sizes,
                    const support::ImageSets& sets, double rate, std::uint64_t seed, bool tested) {
-  Random random(seed);
-  const Layer net = make_net(form, setting, sizes, random);
-  EpochBatches batches(sets.train, sizes.batch_size, seed);
-  Outcome outcome = train_selected(
-      {.net = fields(net),
-       .optimizer = {.optimizer = setting.optimizer, .schedule = "constant", .learning_rate = rate},
-       .steps = sizes.steps,
-       .eval_interval = sizes.steps,
-       .loss =
-           [&](Index step) {
-             const auto& [images, labels] = batches.at(step);
-             return cross_entropy(net(images), labels);
-           },
-       .validate =
-           [&] {
-             const double error = percent_wrong(net, sets.validation);
-             return Validation{error, error};
-           },
-       .test = [&](Outcome& found) { found.values["test"] = percent_wrong(net, sets.test); }},
-      {.value = "validation"}, tested, {});
-  return outcome;
+  problems::Problem problem{};
+  problem.optimizer = {.optimizer = setting.optimizer, .schedule = "constant"};
+  problem.steps = problem.eval_interval = sizes.steps;
+  problem.learner = [&](const TaskTrial&, Random& random) {
+    return std::make_unique<FormLearner>(sets, make_form_net(form.norm(), setting, sizes, random),
+                                         sizes.batch_size, seed);
+  };
+  return train_selected(problem, {.value = "validation"}, {{form.norm(), rate}, {seed}, tested})
+      .values.at(tested ? "test" : "validation");
 }
 
 }  // namespace
@@ -96,6 +95,19 @@ std::string FormSetting::name() const {
   return fmt::format("{}_{}_{}", optimizer, initial, layers);
 }
 
+Layer make_form_net(const std::string& norm, const FormSetting& setting, const FormSizes& sizes,
+                    Random& random) {
+  std::vector<Index> extents(static_cast<std::size_t>(setting.layers) + 2, sizes.width);
+  extents.front() = 28 * 28;
+  extents.back() = 10;
+  const Mlp net(extents, random, {.norm = norm});
+  if (setting.initial == "he")
+    for (Parameter parameter : parameters(net))
+      parameter.set(parameter.shape().rank() == 2 ? kaiming_normal(parameter.shape(), random)
+                                                  : zeros(parameter.shape()));
+  return net;
+}
+
 Spread FormCell::spread() const {
   std::vector<double> values;
   for (const auto& [seed, error] : errors) values.push_back(error);
@@ -106,8 +118,7 @@ Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes
                    const support::ImageSets& sets, const ComparisonFlags& seeds) {
   Outcome cell;
   const RateSearch search = search_rates(first_rate(setting), sizes.most_rates, [&](double rate) {
-    return train_once(form, setting, sizes, sets, rate, choosing_seed, false)
-        .values.at("validation");
+    return error_after(form, setting, sizes, sets, rate, choosing_seed, false);
   });
   for (const auto& [rate, error] : search.errors)
     cell.values[fmt::format("{}{:.6g}", before_rate, rate)] = error;
@@ -115,7 +126,7 @@ Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes
     const std::uint64_t seed = seeds.seed + static_cast<std::uint64_t>(i);
     cell.traces["test"].emplace_back(
         static_cast<Index>(seed),
-        train_once(form, setting, sizes, sets, search.best(), seed, true).values.at("test"));
+        error_after(form, setting, sizes, sets, search.best(), seed, true));
   }
   cell.values["test_images"] = static_cast<double>(sets.test.count());
   return cell;

@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "lab/claim.h"
 #include "lab/comparison.h"
 #include "lab/rate_search.h"
+#include "lab/verdict.h"
 #include "support/image_sets.h"
+#include "tapegrad/nn/layers/layer.h"
 
 /// The sixteen forms of layer normalization, and a perceptron in which each is trained.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -47,6 +48,11 @@ struct FormSizes {
   Index steps = 300;
   std::size_t most_rates = 7;
 };
+
+/// The perceptron of a setting, with this norm before each ReLU. The same numbers give all norms
+/// the same weights.
+Layer make_form_net(const std::string& norm, const FormSetting& setting, const FormSizes& sizes,
+                    Random& random);
 
 /// A form in a setting: how its learning rate was chosen, and its test errors in percent, by seed.
 struct FormCell {

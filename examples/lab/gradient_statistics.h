@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/claim.h"
+#include "lab/verdict.h"
 #include "tapegrad/train/plot.h"
 #include "tapegrad/train/probe.h"
 

@@ -11,6 +11,7 @@
 #include "lab/matrix_picture.h"
 #include "lab/matrix_tables.h"
 #include "lab/paper_xu2019.h"
+#include "lab/remedy.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -139,31 +140,54 @@ void other_tests(Report& report, const Matrix& matrix) {
   report.table(table);
 }
 
-// The forms of docs/forms.md, on the tasks that train some beside the systems of the paper.
-void forms(Report& report, const Matrix& matrix) {
+// A system as a row of a table: its test metric on each task, and the rate that was chosen.
+std::string tested_cell(const MatrixColumn& column, const std::string& system) {
+  const auto found = column.cells.find(system);
+  if (found == column.cells.end()) return "not run";
+  const auto& [setting, results, missing, tried, interior] = found->second;
+  const std::string rate = setting.substr(setting.rfind('@')) + (interior ? "" : ", at the edge");
+  if (!missing.empty()) return fmt::format("{} seeds missing\n{}", missing.size(), rate);
+  return fmt::format("{}\n{}", measured(column.task.metric, results, column.task.decimals), rate);
+}
+
+// The tasks that train some systems beside those of the paper.
+//   added: which ones   rows: the systems to show, by the names to show them with
+void beside_the_paper(Report& report, const Matrix& matrix, const std::string& title,
+                      const std::string& first, std::vector<std::string> PaperTask::*added,
+                      const std::vector<std::pair<std::string, std::string>>& rows) {
   Matrix columns;
   std::ranges::copy_if(matrix, std::back_inserter(columns),
-                       [](const MatrixColumn& column) { return !column.task.forms.empty(); });
-  Table table{"Forms of layer normalization", {"form"}, {}};
+                       [&](const MatrixColumn& column) { return !(column.task.*added).empty(); });
+  Table table{title, {first}, {}};
   for (const MatrixColumn& column : columns)
     table.columns.push_back(fmt::format("{}, {}", column.task.title, column.task.unit));
-  for (const Form& form : sixteen_forms()) {
-    if (std::ranges::none_of(columns, [&](const MatrixColumn& column) {
-          return column.cells.contains(form.norm());
+  for (const auto& [name, system] : rows)
+    if (std::ranges::any_of(columns, [&, key = system](const MatrixColumn& column) {
+          return column.cells.contains(key);
         }))
-      continue;
-    table.rows.push_back(matrix_row(form.name(), columns, [&](const MatrixColumn& column) {
-      const auto found = column.cells.find(form.norm());
-      if (found == column.cells.end()) return std::string("not run");
-      const auto& [setting, results, missing, tried, interior] = found->second;
-      const std::string rate =
-          setting.substr(setting.rfind('@')) + (interior ? "" : ", at the edge");
-      if (!missing.empty()) return fmt::format("{} seeds missing\n{}", missing.size(), rate);
-      return fmt::format("{}\n{}", measured(column.task.metric, results, column.task.decimals),
-                         rate);
-    }));
-  }
+      table.rows.push_back(matrix_row(name, columns, [&, key = system](const MatrixColumn& column) {
+        return tested_cell(column, key);
+      }));
   report.table(table);
+}
+
+// See docs/forms.md.
+void forms(Report& report, const Matrix& matrix) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const Form& form : sixteen_forms()) rows.emplace_back(form.name(), form.norm());
+  beside_the_paper(report, matrix, "Forms of layer normalization", "form", &PaperTask::forms, rows);
+}
+
+// Each beside its norm alone. See docs/drift_measured.md.
+void remedies(Report& report, const Matrix& matrix) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  for (const MatrixColumn& column : matrix)
+    for (const std::string& remedied : column.task.remedies)
+      for (const std::string& system : {norm_and_remedy(remedied).first, remedied})
+        if (const std::pair row{system, system}; std::ranges::count(rows, row) == 0)
+          rows.push_back(row);
+  beside_the_paper(report, matrix, "What keeps weights from drifting", "system",
+                   &PaperTask::remedies, rows);
 }
 
 char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
@@ -366,6 +390,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   if (only != 0) return;
   other_tests(report, matrix);
   forms(report, matrix);
+  remedies(report, matrix);
   costs(report, matrix);
   sign_grid(report, columns);
   figures(report, matrix);

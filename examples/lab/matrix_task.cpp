@@ -18,7 +18,8 @@ MatrixTask task_of(const PaperTask& task, const problems::Problem& problem) {
                    const TaskTrial& trial) { return train_selected(problem, metric, trial); },
       .baselines = problem.baselines,
       .systems = task.trained.empty() ? task.systems : task.trained};
-  result.systems.insert(result.systems.end(), task.forms.begin(), task.forms.end());
+  for (const auto* added : {&task.forms, &task.remedies})
+    result.systems.insert(result.systems.end(), added->begin(), added->end());
   for (const auto& [name, size] : problem.sizes.items()) result.configuration[name] = size;
   for (const std::string& system : problem.trained_baselines)
     result.baselines[system] = [train = result.train, system, rate = problem.rate] {

@@ -102,21 +102,28 @@ std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const M
   return all;
 }
 
-void MatrixTraining::train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks) {
-  for (const MatrixTask& task : tasks) {
-    begin(paper, task);
-    for (const auto& [name, compute] : task.baselines)
-      if (const FileLock claim = ledger_.claim(name, 1); claim.is_held())
-        ledger_.outcome(name, 1, task.configuration, compute);
+bool MatrixTraining::has_baselines(const Paper& paper, const MatrixTask& task) {
+  begin(paper, task);
+  for (const auto& [name, compute] : task.baselines) {
+    if (ledger_.has(name, 1)) continue;
+    const FileLock claim = ledger_.claim(name, 1);
+    if (!claim.is_held()) return false;
+    ledger_.outcome(name, 1, task.configuration, compute);
   }
+  return true;
+}
+
+void MatrixTraining::train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks) {
   for (;;) {
+    bool complete = true;
     std::vector<MissingTraining> all;
     for (const MatrixTask& task : tasks) {
+      complete &= has_baselines(paper, task);
       const std::vector<MissingTraining> own = missing(paper, task);
       left_.expect(task.name, left(paper, own), task.seconds);
       all.insert(all.end(), own.begin(), own.end());
     }
-    if (all.empty()) return;
+    if (all.empty() && complete) return;
     std::ranges::stable_sort(all, {}, &MissingTraining::finished);
     bool trained = false;
     for (const auto& [task, system, setting, seed, tested, finished] : all) {

@@ -45,6 +45,8 @@ class MatrixTraining {
 
  private:
   void begin(const Paper& paper, const MatrixTask& task);
+  /// Computes what the ledger lacks of the task's baselines; false if another process is at one.
+  bool has_baselines(const Paper& paper, const MatrixTask& task);
   Records train_column(const PaperTask& of_paper, const MatrixTask& task);
   /// The records of these systems, trained or from the ledger.
   Records train_systems(const MatrixTask& task, const ComparisonFlags& flags,

@@ -15,6 +15,7 @@ Metric PaperTask::validation() const {
 std::vector<std::string> PaperTask::all_systems() const {
   std::vector<std::string> all = systems;
   all.insert(all.end(), forms.begin(), forms.end());
+  all.insert(all.end(), remedies.begin(), remedies.end());
   return all;
 }
 

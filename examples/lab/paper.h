@@ -40,6 +40,7 @@ struct PaperTask {
   std::vector<std::string> systems = paper_norms;
   std::vector<std::string> trained = {};  ///< those of them that are trained here; empty: all
   std::vector<std::string> forms = {};    ///< norms that are trained beside them, see docs/forms.md
+  std::vector<std::string> remedies = {};  ///< and norms with one, see `norm_and_remedy`
   std::string baseline = {};    ///< the baseline that a system must beat to have learned the task
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss
   std::string absent = {};      ///< why there are no data
@@ -48,7 +49,7 @@ struct PaperTask {
   bool interior_rates = false;  ///< whether claims are judged at such rates alone: `SettingSearch`
   Index fewest_seeds = 1;       ///< with which each system is trained, even if fewer are asked for
 
-  /// Those of the paper, and the forms.
+  /// Those of the paper, the forms, and the norms with remedies.
   std::vector<std::string> all_systems() const;
   /// With how many seeds each system is trained if `asked` are asked for.
   Index seeds(Index asked) const { return std::max(asked, fewest_seeds); }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/claim.h"
+#include "lab/verdict.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/heat_map.h"
 #include "tapegrad/train/plot.h"

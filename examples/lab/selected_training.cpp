@@ -2,6 +2,9 @@
 
 #include <fmt/ranges.h>
 
+#include <tuple>
+
+#include "lab/remedy.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/training.h"
@@ -22,25 +25,41 @@ std::string in_words(const OptimizerFlags& o) {
   return fmt::format("{}", fmt::join(words, "\n"));
 }
 
-Outcome train_selected(const SelectedTraining& training, const Metric& metric, bool tested,
-                       const std::function<void(Index step, double loss)>& seen) {
-  const Index eval_interval = training.eval_interval;
-  expect<ArgumentError>(eval_interval >= 1 && training.steps % eval_interval == 0,
+Outcome train_selected(const problems::Problem& problem, const Metric& metric,
+                       const TaskTrial& trial) {
+  if (problem.of_seed) return train_selected(problem.of_seed(trial.trial.seed), metric, trial);
+  const Index eval_interval = problem.eval_interval;
+  expect<ArgumentError>(eval_interval >= 1 && problem.steps % eval_interval == 0,
                         "train_selected: an interval of {} does not divide {} steps", eval_interval,
-                        training.steps);
-  Training updates(training.optimizer, {.keep_best = true}, training.net, training.steps);
-  updates.watch_gradients(training.gradients);
+                        problem.steps);
+  TaskTrial of_norm = trial;
+  Remedy remedy;
+  std::tie(of_norm.setting.norm, remedy) = norm_and_remedy(trial.setting.norm);
+  Random random = trial.trial.weights();
+  const std::unique_ptr<problems::Learner> learner = problem.learner(of_norm, random);
+  OptimizerFlags optimizer = problem.optimizer;
+  optimizer.learning_rate = trial.setting.rate;
+  Training updates(optimizer, {.keep_best = true}, learner->net(), problem.steps);
+  updates.watch_gradients([&](const std::vector<Tensor>& gradients) { learner->watch(gradients); });
+  set_remedy(
+      updates.optimizer(), learner->net(),
+      [&](const std::string& name) { return learner->feeds_norms(name); }, remedy);
+  const auto loss_of = [&](Index step) {
+    return remedied(remedy, [&] {
+      return learner->loss(step, {0, 0, learner->rows(step)}, random);
+    });
+  };
   const Measure measure{metric.value, metric.higher_is_better};
   BestValidation best;
   Outcome outcome;
   RunningMean mean;
-  for (Index step = 1; step <= training.steps; ++step) {
-    const double loss = updates.step([&] { return training.loss(step - 1); });
+  for (Index step = 1; step <= problem.steps; ++step) {
+    const double loss = updates.step([&] { return loss_of(step - 1); });
     mean.add(loss);
     if (step == 1) outcome.curve.push_back({step, loss});
-    if (seen) seen(step, loss);
+    if (trial.seen) trial.seen(step, loss);
     if (step % eval_interval != 0) continue;
-    const Validation found = training.validate();
+    const problems::Validation found = learner->validate();
     outcome.curve.push_back({step, mean.value(), found.loss});
     for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
     mean = {};
@@ -49,34 +68,12 @@ Outcome train_selected(const SelectedTraining& training, const Metric& metric, b
   outcome.values[metric.value] = best.value.value_or(NAN);
   outcome.values["training_loss"] = outcome.curve.back().training;
   outcome.values["validation_loss"] = *outcome.curve.back().validation;
-  if (tested)
+  if (trial.tested)
     updates.at_best([&] {
-      training.test(outcome);
+      learner->test(outcome);
       return Json();
     });
   return outcome;
-}
-
-Outcome train_selected(const problems::Problem& problem, const Metric& metric,
-                       const TaskTrial& trial) {
-  if (problem.of_seed) return train_selected(problem.of_seed(trial.trial.seed), metric, trial);
-  Random random = trial.trial.weights();
-  const std::unique_ptr<problems::Learner> learner = problem.learner(trial, random);
-  OptimizerFlags optimizer = problem.optimizer;
-  optimizer.learning_rate = trial.setting.rate;
-  return train_selected(
-      {.net = learner->net(),
-       .optimizer = optimizer,
-       .steps = problem.steps,
-       .eval_interval = problem.eval_interval,
-       .loss =
-           [&](Index step) {
-             return learner->loss(step, {0, 0, learner->rows(step)}, random);
-           },
-       .validate = [&] { return learner->validate(); },
-       .test = [&](Outcome& outcome) { learner->test(outcome); },
-       .gradients = [&](const std::vector<Tensor>& gradients) { learner->watch(gradients); }},
-      metric, trial.tested, trial.seen);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -105,21 +105,31 @@ std::vector<std::pair<double, double>> windows(const Outcome& training, Clock cl
   return result;
 }
 
+std::pair<double, double> best_window(const Metric& metric,
+                                      const std::vector<std::pair<double, double>>& windows) {
+  return *std::max_element(windows.begin(), windows.end(), [&](const auto& x, const auto& y) {
+    return metric.advantage(y.second, x.second) > 0;
+  });
+}
+
 TimesToBest times_of_seed(const Metric& metric, const Results& a, const Results& b,
                           std::size_t seed, Clock clock) {
   if (a.trainings[seed].diverged()) return {INFINITY, INFINITY};
   if (b.trainings[seed].diverged()) return {0, INFINITY};
-  const auto of_a = windows(a.trainings[seed], clock), of_b = windows(b.trainings[seed], clock);
-  const auto best = std::max_element(of_b.begin(), of_b.end(), [&](const auto& x, const auto& y) {
-    return metric.advantage(y.second, x.second) > 0;
+  const auto of_a = windows(a.trainings[seed], clock);
+  const auto [when, best] = best_window(metric, windows(b.trainings[seed], clock));
+  const auto reached = std::find_if(of_a.begin(), of_a.end(), [&, best = best](const auto& x) {
+    return metric.advantage(x.second, best) >= 0;
   });
-  const auto reached = std::find_if(of_a.begin(), of_a.end(), [&](const auto& x) {
-    return metric.advantage(x.second, best->second) >= 0;
-  });
-  return {reached == of_a.end() ? INFINITY : reached->first, best->first};
+  return {reached == of_a.end() ? INFINITY : reached->first, when};
 }
 
 }  // namespace
+
+double best_of_curve(const Metric& metric, const Outcome& training) {
+  if (training.diverged()) return metric.worst;
+  return best_window(metric, windows(training, Clock::updates)).second;
+}
 
 Advantage advantage(const Metric& metric, const Results& a, const Results& b) {
   const std::vector<double> by_seed = advantages(metric, a, b);

@@ -28,6 +28,21 @@ struct Judgement {
   std::optional<double> p = {};  ///< at which level the claim is decided, see `Advantage::level`
 };
 
+/// A statement, what was measured, and whether that supports the statement.
+struct Claim {
+  std::string statement, measured;
+  bool holds;
+  /// How far the measurement may be from the statement, in words such as "below 1e-9".
+  std::string tolerance = "";
+};
+
+/// A statement about larger trainings, and the verdict of smaller ones.
+struct JudgedClaim {
+  std::string source;  ///< where a paper says so, such as "section 6.6"; empty: it is asked here
+  std::string statement, measured;
+  Judgement judgement;
+};
+
 /// With fewer seeds a claim is never more than inconclusive.
 inline constexpr Index least_seeds = 3;
 
@@ -87,6 +102,11 @@ struct TimesToBest {
 /// three validations.
 std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, const Results& b,
                                        Clock clock);
+
+/// The best value of such a curve: a single validation, such as a spike at the end, decides
+/// nothing. The worst value of the metric for a training that diverged. Throws DataError for a
+/// curve with fewer than three validations.
+double best_of_curve(const Metric& metric, const Outcome& training);
 
 /// Their geometric mean; infinite if one of them is.
 double mean_ratio(const std::vector<TimesToBest>& times);

@@ -153,8 +153,8 @@ Tensor pair_costs(const OrderEmbedding& net, const CaptionData& data,
     images.push_back(data.train[static_cast<std::size_t>(image)]);
   }
   const SentenceBatch batch = caption_batch(data.vocabulary, captions);
-  return net.costs(net.caption(batch.words, batch.lengths),
-                   net.image(feature_rows(images, data.features.count())));
+  return net.costs(net.caption(named(batch.words, "captions"), batch.lengths),
+                   net.image(named(feature_rows(images, data.features.count()), "images")));
 }
 
 Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,

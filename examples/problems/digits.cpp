@@ -21,10 +21,6 @@ std::shared_ptr<const ImageSets> limited(ImageSets sets, Index limit, Index test
   return std::make_shared<const ImageSets>(std::move(sets));
 }
 
-ImageSets digits_of(const Origin& origin) {
-  return origin.is_drawn() ? draw_image_sets(origin.seed) : read_image_sets(origin.directory);
-}
-
 double digit_loss(const Layer& net, const ImageSet& set) {
   RunningMean loss;
   for (const auto& [images, labels] : Batches(set, 500))
@@ -70,6 +66,9 @@ class ConvLearner : public DigitLearner {
   Validation validate() override {
     return {mean_item(sets_.validation), digit_loss(net_, sets_.validation)};
   }
+  bool feeds_norms(const std::string& parameter) const override {
+    return !parameter.starts_with("output.");
+  }
 
  private:
   std::vector<double> items(const ImageSet& set) const override {
@@ -109,7 +108,17 @@ Outcome majority_of_digits(const ImageSets& data) {
   return outcome;
 }
 
+// Its hidden layer has no positions for instance normalization.
+ConvNet make_conv_net(const NormSpec& norm, Random& random) {
+  return ConvNet(random,
+                 {.norm = norm, .hidden_norm = norm.method->needs_positions ? "none" : norm});
+}
+
 }  // namespace
+
+ImageSets image_sets(const Origin& origin) {
+  return origin.is_drawn() ? draw_image_sets(origin.seed) : read_image_sets(origin.directory);
+}
 
 Problem conv_problem(const ImageSets& all, const ConvSizes& o) {
   const auto sets = limited(all, o.limit, o.tested);
@@ -128,17 +137,16 @@ Problem conv_problem(const ImageSets& all, const ConvSizes& o) {
           .seconds = o.seconds,
           .learner =
               [sets, o](const lab::TaskTrial& trial, Random& random) {
-                const NormSpec norm(trial.setting.norm);
-                return std::make_unique<ConvLearner>(
-                    *sets, ConvNet(random, {.norm = norm, .hidden_norm = norm}), o.batch_size,
-                    trial.trial.seed);
+                return std::make_unique<ConvLearner>(*sets,
+                                                     make_conv_net(trial.setting.norm, random),
+                                                     o.batch_size, trial.trial.seed);
               },
           .baselines = {{"majority", [sets] { return majority_of_digits(*sets); }}}};
 }
 
 Problem conv_problem(const Origin& origin, Size size) {
   const ConvSizes small{.limit = 128, .epochs = 2, .tested = 100, .seconds = 0.2};
-  return conv_problem(digits_of(origin), size == Size::smoke ? small : ConvSizes());
+  return conv_problem(image_sets(origin), size == Size::smoke ? small : ConvSizes());
 }
 
 Layer make_perceptron(const std::string& system, Random& random) {
@@ -178,13 +186,13 @@ Problem perceptron_problem(const ImageSets& all, const PerceptronSizes& o) {
 
 Problem perceptron_problem(Index batch_size, const Origin& origin, Size size) {
   if (size == Size::smoke)
-    return perceptron_problem(digits_of(origin), {.batch_size = batch_size,
-                                                  .limit = 512,
-                                                  .images = 512,
-                                                  .points = 4,
-                                                  .tested = 40,
-                                                  .seconds = 0.1});
-  return perceptron_problem(digits_of(origin),
+    return perceptron_problem(image_sets(origin), {.batch_size = batch_size,
+                                                   .limit = 512,
+                                                   .images = 512,
+                                                   .points = 4,
+                                                   .tested = 40,
+                                                   .seconds = 0.1});
+  return perceptron_problem(image_sets(origin),
                             {.batch_size = batch_size, .seconds = batch_size == 4 ? 120.0 : 41.0});
 }
 

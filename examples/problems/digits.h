@@ -8,6 +8,9 @@
 /// section 6.6.
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
+/// Images of MNIST, or drawn ones.
+support::ImageSets image_sets(const Origin& origin);
+
 /// The sizes of the task with a `ConvNet`: fewer epochs than in the paper.
 struct ConvSizes {
   Index limit = 0;  ///< of training images; 0: all

@@ -16,8 +16,8 @@ constexpr Index images_of_group = 500;
 // With the norms that a system of the paper has.
 DrawOptions normalized(DrawOptions options, const std::string& system) {
   if (system != "none") options.recurrent.norm = NormSpec("layer");
-  if (system == "layer") options.recurrent.wiring = NormWiring::cell;
-  if (system == "layer_everywhere") options.recurrent.wiring = NormWiring::paper;
+  if (system == "layer") options.recurrent.placement = CellNormPlacement::cell;
+  if (system == "layer_everywhere") options.recurrent.placement = CellNormPlacement::paper;
   return options;
 }
 
@@ -101,7 +101,7 @@ DrawLearner::DrawLearner(const ImageSets& sets, const DrawOptions& options, Inde
       noise_(noise) {}
 
 Tensor DrawLearner::loss(Index step, const Shard& shard, Random& random) {
-  const Tensor images = part(batches_.at(step).images, shard.begin, shard.end);
+  const Tensor images = named(part(batches_.at(step).images, shard.begin, shard.end), "images");
   return mean(net_(plain_images(images), random, training(random)).bound());
 }
 

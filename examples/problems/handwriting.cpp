@@ -144,7 +144,10 @@ Tensor HandwritingLearner::loss(Index step, const Shard& shard, Random& random) 
   const auto own =
       all.subspan(static_cast<std::size_t>(shard.begin), static_cast<std::size_t>(shard.count()));
   const double weight = moves_a_line(own) / moves_a_line(all);
-  return net_.nll(handwriting_batch(own), training(random)) * weight;
+  const HandwritingBatch batch = handwriting_batch(own);
+  named(batch.strokes.moves, "moves");
+  if (batch.text.defined()) named(batch.text, "text");
+  return net_.nll(batch, training(random)) * weight;
 }
 
 Validation HandwritingLearner::validate() {

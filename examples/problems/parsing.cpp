@@ -298,8 +298,9 @@ ParserLearner::ParserLearner(const ParserData& data, const ParserOptions& option
 
 Tensor ParserLearner::loss(Index step, const Shard& shard, Random& random) {
   const auto& [features, transitions] = batches_.at(step);
-  return cross_entropy(net_(part(features, shard.begin, shard.end), training(random)),
-                       part(transitions, shard.begin, shard.end));
+  return cross_entropy(
+      net_(named(part(features, shard.begin, shard.end), "features"), training(random)),
+      named(part(transitions, shard.begin, shard.end), "transitions"));
 }
 
 Validation ParserLearner::validate() {

@@ -120,6 +120,10 @@ class ParserLearner : public Learner {
   Tensor loss(Index step, const Shard& shard, Random& random) override;
   Validation validate() override;
   void test(lab::Outcome& outcome) override;
+  /// The layers of the perceptron, the last one too: a softmax does not see its common mode.
+  bool feeds_norms(const std::string& parameter) const override {
+    return parameter.starts_with("mlp.");
+  }
 
  private:
   const ParserData& data_;

@@ -47,6 +47,8 @@ class Learner {
   virtual Validation validate() = 0;
   /// Enters the value "test", and items.
   virtual void test(lab::Outcome& outcome) = 0;
+  /// See `lab::FeedsNorms`.
+  virtual bool feeds_norms(const std::string& /*parameter*/) const { return false; }
   /// Sees the gradients of each step as they are before they are clipped.
   virtual void watch(const std::vector<Tensor>& gradients) { static_cast<void>(gradients); }
 };

@@ -103,10 +103,13 @@ SentenceLearner::SentenceLearner(std::shared_ptr<const SentenceSets> sets, const
       }) {}
 
 Tensor SentenceLearner::loss(Index step, const Shard& shard, Random& random) {
-  const auto of_shard = [&](const Indices& all) { return part(all, shard.begin, shard.end); };
+  const auto of_shard = [&](const Indices& all, const char* name) {
+    return named(part(all, shard.begin, shard.end), name);
+  };
   const auto& [words, lengths, labels] = batches_.at(step);
-  return cross_entropy(net_(of_shard(words), of_shard(lengths), training(random)),
-                       of_shard(labels));
+  return cross_entropy(
+      net_(of_shard(words, "words"), of_shard(lengths, "lengths"), training(random)),
+      of_shard(labels, "labels"));
 }
 
 Validation SentenceLearner::validate() { return validation_of(net_, batches(sets_->validation)); }

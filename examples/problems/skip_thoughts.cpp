@@ -224,6 +224,9 @@ Tensor triplet_loss(const SkipThoughts& net, const TripletBatch& batch, const Sh
   const TripletBatch own = batch.part(shard.begin, shard.end);
   const double weight = static_cast<double>(own.words()) / static_cast<double>(batch.words()) *
                         (static_cast<double>(batch.rows()) / static_cast<double>(own.rows()));
+  named(own.previous.words, "previous");
+  named(own.current.words, "current");
+  named(own.next.words, "next");
   return net.loss(own.previous, own.current, own.next) * weight;
 }
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "support/drawing.h"
-#include "support/readable.h"
+#include "support/plain_text.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
@@ -284,7 +284,10 @@ std::vector<StoryBatch> ReaderLearner::fixed_batches(const std::vector<Story>& s
 
 Tensor ReaderLearner::loss(Index step, const Shard& shard, Random& random) {
   const StoryBatch own = seen(batches_.at(step).part(shard.begin, shard.end));
-  return cross_entropy(problems::read(net_, own, training(random)).logits, own.answers);
+  named(own.passages, "passages");
+  named(own.questions, "questions");
+  return cross_entropy(problems::read(net_, own, training(random)).logits,
+                       named(own.answers, "answers"));
 }
 
 Validation ReaderLearner::validate() {

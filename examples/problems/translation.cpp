@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "support/readable.h"
+#include "support/plain_text.h"
 #include "tapegrad/nn/data/sentences.h"
 #include "tapegrad/nn/metrics/bleu.h"
 #include "tapegrad/tapegrad.h"
@@ -275,6 +275,8 @@ Tensor TranslationLearner::loss(Index step, const Shard& shard, Random& random) 
   const PairBatch own = all.part(shard.begin, shard.end);
   const double weight = static_cast<double>(own.tokens()) / static_cast<double>(all.tokens()) *
                         (static_cast<double>(all.rows()) / static_cast<double>(own.rows()));
+  named(own.source, "source");
+  named(own.targets, "targets");
   return translation_loss(net_, own, how_.label_smoothing, training(random)) * weight;
 }
 
@@ -292,6 +294,11 @@ void TranslationLearner::test(Outcome& outcome) {
   score(outcome, translated(data_.test()), data_);
   for (const auto& [name, lines] : std::span(data_.sets.tests).subspan(1))
     outcome.values[name] = bleu(translated(lines), lines.target);
+}
+
+bool TranslationLearner::feeds_norms(const std::string& parameter) const {
+  return parameter.starts_with("embedding.") || parameter.find(".output.") != std::string::npos ||
+         parameter.find(".down.") != std::string::npos;
 }
 
 std::vector<double> bleu_shares(const std::vector<std::string>& translations,

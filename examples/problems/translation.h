@@ -99,6 +99,8 @@ class TranslationLearner : public Learner {
   Tensor loss(Index step, const Shard& shard, Random& random) override;
   Validation validate() override;
   void test(lab::Outcome& outcome) override;
+  /// What is added up along the residual connections, which pre-norms read.
+  bool feeds_norms(const std::string& parameter) const override;
 
  private:
   const TranslationData& data_;

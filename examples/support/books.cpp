@@ -8,7 +8,6 @@
 
 #include "support/data_files.h"
 #include "support/plain_text.h"
-#include "support/readable.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"

@@ -188,12 +188,13 @@ Hypernyms corrupted(const Hypernyms& pairs, Index count, Random& random) {
 }
 
 Tensor violations(const Embedding& net, std::span<const Hypernym> pairs) {
-  const auto side = [&](Index Hypernym::*which) {
+  const auto side = [&](Index Hypernym::*which, const char* name) {
     Indices ids = Indices::uninitialized({static_cast<Index>(pairs.size())});
     std::ranges::transform(pairs, ids.mutable_data(), which);
-    return net(ids);
+    return net(named(ids, name));
   };
-  return order_violation(side(&Hypernym::general), side(&Hypernym::specific));
+  return order_violation(side(&Hypernym::general, "general"),
+                         side(&Hypernym::specific, "specific"));
 }
 
 double closure_accuracy(const HypernymSets& sets, Index count) {

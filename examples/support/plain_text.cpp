@@ -1,6 +1,11 @@
 #include "support/plain_text.h"
 
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/train/json.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR::support {
+
+std::string readable(const std::string& text) { return valid_utf8(printable(text)); }
 
 std::string lower_case(std::string text) {
   for (char& letter : text)

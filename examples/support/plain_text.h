@@ -8,6 +8,10 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
+/// A text from outside as valid UTF-8 without control characters, fit for pages
+/// and pictures.
+std::string readable(const std::string& text);
+
 /// The letters A to Z in lower case; other bytes are kept as they are.
 std::string lower_case(std::string text);
 

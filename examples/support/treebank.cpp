@@ -8,7 +8,7 @@
 
 #include "support/data_files.h"
 #include "support/grammar.h"
-#include "support/readable.h"
+#include "support/plain_text.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/files/file.h"

@@ -1,8 +1,8 @@
 // Trains a recurrent network to write text, character by character.
 
 #include "tapegrad/tapegrad.h"
-#include "trainers/char_trainer.h"
-#include "trainers/wiring_flag.h"
+#include "trainers/char_training.h"
+#include "trainers/placement_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;
@@ -12,7 +12,7 @@ namespace {
 struct CharRnnFlags {
   CharFlags shared;
   std::string model = "lstm";
-  std::string wiring = "paper";
+  std::string placement = "paper";
   Index hidden = 256;
   Index embedding = 64;
 
@@ -26,7 +26,7 @@ struct CharRnnFlags {
     flags.training("--hidden", hidden, "Channels of the state")->check(between(1, 1 << 16));
     flags.training("--embedding", embedding, "Channels of the embedding")
         ->check(between(1, 1 << 16));
-    add_wiring_flag(flags, "--norm-wiring", wiring);
+    add_placement_flag(flags, placement);
     shared.add_to(flags);
   }
 
@@ -37,7 +37,7 @@ struct CharRnnFlags {
     return {.layers = shared.layers,
             .dropout = shared.layers > 1 ? shared.dropout : 0,
             .norm = NormSpec(shared.norm),
-            .wiring = norm_wiring(wiring)};
+            .placement = norm_placement(placement)};
   }
 };
 

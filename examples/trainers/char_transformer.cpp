@@ -2,7 +2,7 @@
 // configuration for Tiny Shakespeare.
 
 #include "tapegrad/tapegrad.h"
-#include "trainers/char_trainer.h"
+#include "trainers/char_training.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

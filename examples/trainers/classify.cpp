@@ -3,17 +3,71 @@
 
 #include <optional>
 
+#include "problems/sentences.h"
+#include "support/data_files.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/spread.h"
 #include "tapegrad/train/trainer.h"
-#include "trainers/classify_flags.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
+
+struct ClassifyFlags : Flags {
+  std::string task = "agreement", data;
+  SentenceNet net;
+  Index batch_tokens = 1024, epochs = 10, seeds = 1;
+  std::uint64_t seed = 1;
+  OptimizerFlags optimizer{.learning_rate = 1e-3, .beta2 = 0.998};
+  RunFlags run_flags{.keep_best = true};
+
+  ClassifyFlags() : Flags("classify", "Trains a Transformer encoder to classify sentences.") {
+    training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
+        ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
+    input("--data", data,
+          data_help("the task's set", "sentence-classification/, rt-polaritydata/ or sst5/"));
+    add_norm_flag(*this, net.norm, "Normalization");
+    training("--norm-placement", net.placement, "Norms before sub-layers, or after residuals")
+        ->check(CLI::IsMember({"pre", "post"}));
+    training("--layers", net.layers, "Layers")->check(between(1, 1000));
+    training("--heads", net.heads, "Attention heads")->check(between(1, 1 << 10));
+    training("--channels", net.channels, "Channels of the residual stream")
+        ->check(between(4, 1 << 16));
+    training("--hidden", net.hidden, "Channels within the feed-forward sub-layers")
+        ->check(between(1, 1 << 16));
+    training("--batch-tokens", batch_tokens, "Words per step, including padding")
+        ->check(between(1, 1 << 24));
+    length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+    training("--dropout", net.dropout, "Share of values to drop in training")
+        ->check(between(0.0, 0.99));
+    training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
+    setting("--seeds", seeds, "Number of trainings, with seeds from --seed on")
+        ->check(between(1, 1000));
+    optimizer.add_to(*this);
+    run_flags.add_to(*this);
+  }
+
+  /// Throws CLI::ValidationError for flags that conflict.
+  void check() const {
+    if (task == "agreement" && !data.empty())
+      throw CLI::ValidationError("--data", "--task agreement draws its sentences itself");
+    if (task != "agreement" && data.empty())
+      throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
+    if (net.channels % net.heads != 0 || net.channels % 2 != 0)
+      throw CLI::ValidationError(
+          "--heads", fmt::format("{} do not divide {} channels, or the number of channels is odd",
+                                 net.heads, net.channels));
+    if (seeds > 1 && (!run_flags.save.empty() || !run_flags.resume.empty() ||
+                      run_flags.overfit_batch || run_flags.rewind > 0 || run_flags.fork > 0))
+      throw CLI::ValidationError("--seeds",
+                                 "several trainings cannot be combined with --save, --resume, "
+                                 "--overfit-batch, --rewind or --fork");
+  }
+};
 
 double accuracy(Cluster& cluster, const TransformerClassifier& net,
                 const std::vector<SentenceBatch>& batches) {
@@ -66,8 +120,8 @@ int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner
 }
 
 /// Runs the program with its flags; returns the exit code.
-int run_classify(ClassifyFlags& flags, Flags& all) {
-  Trainer trainer(all, flags.run, flags.optimizer);
+int run_classify(ClassifyFlags& flags) {
+  Trainer trainer(flags, flags.run_flags, flags.optimizer);
   flags.check();
   const auto sets = std::make_shared<const SentenceSets>(
       flags.data.empty() ? draw_sentence_sets(flags.seed)
@@ -82,11 +136,12 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
                  test_accuracy);
 
   std::optional<RunLog> log;  // of all seeds
-  if (!flags.run.dry_run) log.emplace(flags.run.log_dir, all.values(), 0);
+  if (!flags.run_flags.dry_run) log.emplace(flags.run_flags.log_dir, flags.values(), 0);
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
     const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
-    if (!flags.run.log_dir.empty()) trainer.log_to(seed_directory(flags.run.log_dir, seed));
+    if (!flags.run_flags.log_dir.empty())
+      trainer.log_to(seed_directory(flags.run_flags.log_dir, seed));
     const auto learner = make_learner(flags, sets, seed);
     if (log) log->start();
     if (const int code = train(flags, sets, *learner, seed, trainer, test_accuracy); code != 0)
@@ -106,8 +161,6 @@ int run_classify(ClassifyFlags& flags, Flags& all) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("classify", "Trains a Transformer encoder to classify sentences.");
-  ClassifyFlags classify;
-  classify.add_to(flags);
-  return flags.run(argc, argv, [&] { return run_classify(classify, flags); });
+  ClassifyFlags flags;
+  return flags.run(argc, argv, [&] { return run_classify(flags); });
 }

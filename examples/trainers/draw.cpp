@@ -9,8 +9,8 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
+#include "trainers/placement_flag.h"
 #include "trainers/saved_net.h"
-#include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;
@@ -20,7 +20,7 @@ namespace {
 
 struct DrawFlags : TrainingFlags {
   std::string data, norm = "none", svg;
-  std::string wiring = "cell";  // as Ba et al. do here
+  std::string placement = "cell";  // as Ba et al. do here
   bool only_svg = false;
   DrawOptions model;
 
@@ -38,7 +38,7 @@ struct DrawFlags : TrainingFlags {
         ->needs("--resume")
         ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
     add_norm_flag(*this, norm, "Normalization of both LSTMs");
-    add_wiring_flag(*this, "--wiring", wiring);
+    add_placement_flag(*this, placement);
     training("--glimpses", model.glimpses, "Steps of an image")->check(between(1, 1000));
     training("--hidden", model.hidden, "Units of each LSTM")->check(between(1, 1 << 16));
     training("--latent", model.latent, "Variables drawn in a step")->check(between(1, 1 << 16));
@@ -50,7 +50,7 @@ struct DrawFlags : TrainingFlags {
   ImageSets make_sets() const { return binary_digits({data, seed}); }
   DrawOptions options() const {
     DrawOptions options = model;
-    options.recurrent = recurrent_options(norm, wiring);
+    options.recurrent = recurrent_options(norm, placement);
     return options;
   }
 };

@@ -9,8 +9,8 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
+#include "trainers/placement_flag.h"
 #include "trainers/saved_net.h"
-#include "trainers/wiring_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;
@@ -19,7 +19,7 @@ using namespace tapegrad::support;
 namespace {
 
 struct HandwritingFlags : TrainingFlags {
-  std::string task = "text", data, norm = "none", wiring = "paper", svg, text = "31415";
+  std::string task = "text", data, norm = "none", placement = "paper", svg, text = "31415";
   bool only_svg = false;
   Index moves = 300;
   double bias = 1;
@@ -41,7 +41,7 @@ struct HandwritingFlags : TrainingFlags {
     setting("--bias", bias, "How neatly to write, beside lines without a bias")
         ->check(between(0.0, 100.0));
     add_norm_flag(*this, norm, "Normalization of the LSTMs");
-    add_wiring_flag(*this, "--wiring", wiring);
+    add_placement_flag(*this, placement);
     training("--layers", model.net.layers, "LSTMs")->check(between(1, 100));
     training("--hidden", model.net.hidden, "Units of each")->check(between(1, 1 << 16));
     training("--components", model.net.components, "Normal distributions in a mixture")
@@ -70,7 +70,7 @@ struct HandwritingFlags : TrainingFlags {
   }
   HandwritingSynthesisOptions options() const {
     HandwritingSynthesisOptions options = model;
-    options.net.recurrent = recurrent_options(norm, wiring);
+    options.net.recurrent = recurrent_options(norm, placement);
     return options;
   }
 };

@@ -47,9 +47,8 @@ struct MnistFlags {
 
 Layer make_net(const MnistFlags& flags, const ImageSets& sets, Random& random) {
   const NormSpec norm(flags.norm);
-  const bool images_only = norm.kind == NormKind::instance;
-  if (flags.model == "cnn")
-    return ConvNet(random, {norm, images_only ? NormSpec() : norm, flags.dropout});
+  const NormSpec hidden = norm.method->needs_positions ? "none" : norm;
+  if (flags.model == "cnn") return ConvNet(random, {norm, hidden, flags.dropout});
   std::vector<Index> sizes{sets.train.height * sets.train.width};
   sizes.insert(sizes.end(), flags.hidden.begin(), flags.hidden.end());
   sizes.push_back(sets.classes);
@@ -110,8 +109,9 @@ int run_mnist(MnistFlags& flags, Flags& all) {
   const auto rows = [&](Index step) { return batches.at(step).labels.size(); };
   const auto loss = [&](Index step, const Shard& shard, Random& masks) {
     const auto& [images, labels] = batches.at(step);
-    return cross_entropy(net(part(images, shard.begin, shard.end), training(masks)),
-                         part(labels, shard.begin, shard.end));
+    const Tensor inputs = named(part(images, shard.begin, shard.end), "images");
+    return cross_entropy(net(inputs, training(masks)),
+                         named(part(labels, shard.begin, shard.end), "labels"));
   };
   const auto validate = [&]() -> Json {
     const Score score = evaluate(trainer.cluster(), net, sets.validation);

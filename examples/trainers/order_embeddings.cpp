@@ -1,8 +1,7 @@
 // Trains order embeddings (Vendrov et al. 2016): of captions and the images that they describe, as
 // in Ba et al. 2016, section 6.1, or of concepts and what they are kinds of.
 
-#include "trainers/order_captions.h"
-#include "trainers/order_hypernyms.h"
+#include "trainers/order_tasks.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

@@ -1,8 +1,8 @@
-#include "trainers/order_flags.h"
+#include "trainers/order_tasks.h"
 
 #include "support/data_files.h"
 #include "tapegrad/train/norm_flag.h"
-#include "trainers/query_flag.h"
+#include "trainers/saved_net.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {

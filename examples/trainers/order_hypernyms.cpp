@@ -1,4 +1,4 @@
-#include "trainers/order_hypernyms.h"
+#include "trainers/order_tasks.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 // Trains a transition-based dependency parser, as in Xu et al. 2019, section 2.2 (the parser of
 // Chen and Manning 2014), and parses sentences with it.
 
-#include <algorithm>
 #include <optional>
 
 #include "problems/parsing.h"
@@ -122,20 +121,9 @@ int run_training(ParseFlags& flags) {
 
 // ---- Parsing ----
 
-/// A list in the notes of a checkpoint.
-std::vector<std::string> noted_list(const std::map<std::string, std::string>& notes,
-                                    const std::string& name, const std::string& resume) {
-  return parsed_note(notes, name, resume,
-                     [](const Json& note) -> std::optional<std::vector<std::string>> {
-                       const auto is_text = [](const Json& each) { return each.is_string(); };
-                       if (!note.is_array() || !std::ranges::all_of(note, is_text)) return {};
-                       return note.get<std::vector<std::string>>();
-                     });
-}
-
 ParserVocabulary noted_vocabulary(const std::map<std::string, std::string>& notes,
                                   const std::string& resume) {
-  const auto list = [&](const char* name) { return noted_list(notes, name, resume); };
+  const auto list = [&](const char* name) { return parsed_note(notes, name, resume, saved_texts); };
   try {
     return {list("words"), list("tags"), list("relations")};
   } catch (const DataError& error) {

@@ -12,7 +12,6 @@
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
 #include "trainers/saved_net.h"
-#include "trainers/saved_words.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;

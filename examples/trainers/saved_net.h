@@ -1,13 +1,28 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tapegrad/nn/fields.h"
+#include "tapegrad/train/flags.h"
+#include "tapegrad/train/json.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/run_flags.h"
 
+/// What programs do with the net of --resume when they do not go on with its training.
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// Gives a net the weights of the checkpoint of --resume: the best ones with --keep-best, averages
-/// with --ema. For programs that do not go on with the training. Throws DataError.
+/// Adds --query, which asks the net in place of training it. Its text must not be blank.
+void add_query_flag(Flags& flags, std::string& query, const std::string& description);
+
+/// Gives a net the weights of the checkpoint: the best ones with --keep-best, averages with --ema.
+/// Throws DataError.
 void load_saved_net(const RunFlags& run, const OptimizerFlags& optimizer, const Fields& net);
+
+/// The texts that a checkpoint notes; nothing for notes of another form.
+std::optional<std::vector<std::string>> saved_texts(const Json& note);
+/// The same for the words of a vocabulary: nothing if a word is there twice.
+std::optional<std::vector<std::string>> saved_words(const Json& note);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -10,9 +10,7 @@
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
-#include "trainers/query_flag.h"
 #include "trainers/saved_net.h"
-#include "trainers/saved_words.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;

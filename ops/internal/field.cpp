@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/record.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -17,21 +18,49 @@ Index counted(const NormField& field, const Shape& shape) {
   return static_cast<Index>(std::floor(field.share * static_cast<double>(extent) + 1e-9));
 }
 
-// A matrix that computes the mean over positions within `radius` along an axis.
-Tensor window_means(Index extent, Index radius) {
-  Tensor band = Tensor::uninitialized({extent, extent});
-  for (Index i = 0; i < extent; ++i) {
-    const Index first = std::max<Index>(0, i - radius), last = std::min(extent - 1, i + radius);
-    for (Index j = 0; j < extent; ++j)
-      band.mutable_data()[i * extent + j] =
-          j >= first && j <= last ? 1 / static_cast<real>(last - first + 1) : real{0};
+struct Span {
+  Index begin, end;
+};
+// The positions within `radius` of some position of a span.
+Span within(Index radius, const Span& span, Index extent) {
+  return {std::max<Index>(0, span.begin - radius), std::min(extent, span.end + radius)};
+}
+
+// The matrix of means over positions within `radius` along an axis: these rows and columns of it.
+Tensor window_means(Index extent, Index radius, const Span& rows, const Span& columns) {
+  Tensor band = zeros({rows.end - rows.begin, columns.end - columns.begin});
+  real* row = band.mutable_data();
+  for (Index i = rows.begin; i < rows.end; ++i, row += columns.end - columns.begin) {
+    const auto [first, last] = within(radius, {i, i + 1}, extent);
+    for (Index j = std::max(first, columns.begin); j < std::min(last, columns.end); ++j)
+      row[j - columns.begin] = 1 / static_cast<real>(last - first);
   }
   return band;
 }
 
+// The last axis of x times that matrix, or times its transpose. A block of the result needs only
+// what is near, so that the cost grows with the extent and not with its square.
+Tensor times_window_means(const Tensor& x, Index radius, bool transposed) {
+  constexpr Index block = 128;
+  const Index extent = x.shape()[-1];
+  std::vector<Tensor> blocks;
+  {
+    const NoGrad values_only;
+    for (Index begin = 0; begin == 0 || begin < extent; begin += block) {
+      const Span own{begin, std::min(extent, begin + block)}, near = within(radius, own, extent);
+      const Tensor band = transposed ? window_means(extent, radius, near, own)
+                                     : window_means(extent, radius, own, near);
+      blocks.push_back(matmul(slice(x, -1, near.begin, near.end), band, {.b = !transposed}));
+    }
+    if (blocks.size() != 1) blocks = {concat(blocks, -1)};
+  }
+  return record("window_means", blocks[0], {}, edge(x, [radius, transposed](const Tensor& g) {
+                  return times_window_means(g, radius, !transposed);
+                }));
+}
+
 Tensor mean_along_window(const Tensor& x, int axis, Index radius) {
-  const Tensor along = transpose(x, axis, -1);
-  const Tensor means = matmul(along, window_means(along.shape()[-1], radius), {.b = true});
+  const Tensor means = times_window_means(transpose(x, axis, -1), radius, false);
   return transpose(means, axis, -1);
 }
 

@@ -89,7 +89,8 @@ Index stride_of(std::span<const PoolWindow> windows) {
     const auto irregular = [=](const PoolWindow& a, const PoolWindow& b) {
       return b.begin - a.begin != stride;
     };
-    if (std::ranges::adjacent_find(windows, irregular) == windows.end()) return stride;
+    if (std::adjacent_find(windows.begin(), windows.end(), irregular) == windows.end())
+      return stride;
   }
   return 0;
 }

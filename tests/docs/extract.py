@@ -1,10 +1,10 @@
 """The code in README.md and docs/: extract.py ROOT OUT
 
-A cpp block with a main is a whole program: it is written to OUT/NAME.cpp, and a text block right after
-it to OUT/NAME.txt, what the program must print. A program whose first line names its file is run by the
-commands of its page (commands_test.py). The glossary's program runs once for each line of code in
-the second column of its tables by hand, with that line in the place of a comment. Any other cpp block is a
-quotation and must stand in a source file, line for line but for indentation."""
+A cpp block with a main is a whole program: it is written to OUT/NAME.cpp, and a text block right after it to
+OUT/NAME.txt, what the program must print. A diff block replaces lines of the program before it, which makes another
+program. A program whose first line names its file is run by the commands of its page (commands_test.py). The glossary's
+program runs once for each line of code in the second column of its tables by hand, with that line in the place of a
+comment. Any other cpp block is a quotation and must stand in a source file, line for line but for indentation."""
 
 import pathlib
 import re
@@ -38,13 +38,24 @@ def with_lines(program, page):
     return unused + head + "\n".join(functions) + f"\nint main() {{\n{calls}}}\n"
 
 
+def mended(program, diff):
+    """The program with the lines that begin with - replaced by those that begin with +."""
+    old, new = ("".join(line[1:] for line in diff.splitlines(keepends=True) if line[0] == sign) for sign in "-+")
+    if not old or program.count(old) != 1:
+        raise SystemExit(f"these lines must stand once in the program before them:\n{old}")
+    return program.replace(old, new)
+
+
 folders = ("core", "ops", "nn", "models", "zoo", "linalg", "cluster", "train", "examples", "tests")
 sources = [squeezed(path.read_text()) for folder in folders for ending in ("*.h", "*.cpp")
            for path in sorted((root / folder).rglob(ending))]
 wrong = []
 for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    program = ""
     blocks = re.findall(r"```(\w+)\n(.*?)```(?:\s*```text\n(.*?)```)?", page.read_text(), re.S)
-    for number, (language, code, output) in enumerate(b for b in blocks if b[0] == "cpp"):
+    for number, (language, code, output) in enumerate(b for b in blocks if b[0] in ("cpp", "diff")):
+        if language == "diff":
+            code = mended(program, code)
         name = f"{page.stem}_{number}"
         if "int main" in code:
             program = with_lines(code, page.read_text()) if page.stem == "glossary" else code

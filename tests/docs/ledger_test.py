@@ -4,7 +4,10 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     xu2019/rt          the test values of the systems that were trained on a task, seed by seed
     xu2019 table1      a table of the laboratory's report, with a row for each task; published values in italics
     forms verdicts     the predictions of docs/forms.md, and what became of them
+    fork table1        a table of the laboratory's report
+    fork verdicts      the predictions of docs/fork.md
     xu2019 forms       the same for the tasks of the tables
+    xu2019 remedies    the predictions of docs/drift_measured.md for these tasks
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
@@ -18,12 +21,14 @@ import sys
 import tempfile
 
 import evidence
+import fork_ledger
 import forms_ledger
 import tables_ledger
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
 JUDGED = re.compile(r"^(?:asked here|published in ([^:]+)), ([^:,]+): (.*)\n  measured: (.*)$", re.M)
+BESIDE_THE_PAPER = {"xu2019 forms": re.compile(":f"), "xu2019 remedies": re.compile(r"\w\+\w")}
 
 lab, root = sys.argv[1], pathlib.Path(sys.argv[2])
 ledger = root / "examples/lab/ledger"
@@ -115,18 +120,19 @@ def main():
         reports = {name.name: Report(name.name, folder) for name in ledger.iterdir() if name.is_dir()}
 
         forms_ledger.check(ledger / "forms", reports["forms"])
+        fork_ledger.check(ledger / "fork", ledger / "forms", reports["fork"])
         tables_ledger.check(ledger / "xu2019", reports["xu2019"])
 
         def table(mark):
             if mark == "evidence":
                 return markdown(evidence.table(reports))
-            if mark == "forms verdicts":
+            if mark in ("forms verdicts", "fork verdicts"):
                 return markdown([["prediction", "found here"]] + [
-                    [claim, verdict] for _, verdict, claim, _ in reports["forms"].judged()])
-            if mark == "xu2019 forms":
+                    [claim, verdict] for _, verdict, claim, _ in reports[mark.partition(" ")[0]].judged()])
+            if mark in BESIDE_THE_PAPER:
                 return markdown([["prediction", "measured", "found here"]] + [
-                    [in_forms(claim), measured.rpartition("; ")[2].replace("+-", "±"), verdict]
-                    for source, verdict, claim, measured in reports["xu2019"].judged() if ":f" in claim])
+                    [in_forms(claim) if mark == "xu2019 forms" else claim, measured.rpartition("; ")[2].replace("+-", "±"), verdict]
+                    for _, verdict, claim, measured in reports["xu2019"].judged() if BESIDE_THE_PAPER[mark].search(claim)])
             experiment, _, what = mark.partition(" ")
             return markdown(reports[experiment].table(what) if what else seeds_of(mark))
 

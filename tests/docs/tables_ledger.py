@@ -21,6 +21,7 @@ FORMS = {"x, 1, none": "none", "x, 1, center": "detach_variance:forward=identity
          "x, 1, scale": "detach_mean:forward=identity,factor=1", "x, 1, both": "layer_simple:forward=identity,factor=1",
          "z, 1, none": "detach:factor=1", "z, 1/s, none": "detach", "z, 1/s, center": "detach_variance",
          "z, 1/s, scale": "detach_mean", "z, 1/s, both": "layer_simple"}
+REMEDIES = ["layer_simple", "layer_simple+center", "detach_mean", "detach_mean+center", "detach_mean+project"]
 SEEDS = 3
 # The half-width over items is a bootstrap there and a normal interval here.
 ITEMS_TOLERANCE = 0.05
@@ -158,12 +159,18 @@ def check(ledger, report):
     said = re.search(r"Of (\d+) differences with a p, (\d+) have one of 0.05 or less; .*?(none remains|(\d+) remain)", report.text)
     found = [int(said[1]), int(said[2]), int(said[4] or 0)]
     assert found == [len(levels), sum(p <= 0.05 for p in levels), remain], (found, sorted(levels))
-    header, *rows = report.rows("table9")
-    assert header[0] == "form" and len(rows) == len(FORMS), (header, rows)
-    for form, *cells in rows:
+    check_beside(columns, report.rows("table9"), FORMS)
+    check_beside(columns, report.rows("table10"), {system: system for system in REMEDIES})
+
+
+def check_beside(columns, table, systems):
+    """A table of systems that are compared beside those of the paper, by the names that it has for them."""
+    header, *rows = table
+    assert len(rows) == len(systems), (header, rows)
+    for name, *cells in rows:
         for title, text in zip(header[1:], cells):
             column = columns[title.rpartition(", ")[0]]
-            cell = column.cell(FORMS[form])
+            cell = column.cell(systems[name])
             if cell is None:
                 assert text == "not run", text
                 continue

@@ -52,7 +52,7 @@ class CharModels(TrainerTest):
         self.assertRegex(run("--version").stdout, rf"^{NAME} \(tapegrad \d+\.\d+\.\d+\)\n$")
 
     def test_wrong_usage(self):
-        own = ([["--norm-wiring", "odd"], ["--hidden", "0"]] if IS_RNN else
+        own = ([["--norm-placement", "odd"], ["--hidden", "0"]] if IS_RNN else
                [["--heads", "3"], ["--positions", "relative"], ["--feed-forward", "cubic"],
                 ["--memory", "4"]])
         for flag, *values in (["--norm", "lyer"], ["--steps", "0"], ["--temperature", "0"],
@@ -123,6 +123,10 @@ class CharModels(TrainerTest):
         self.assertEqual(run(*self.train, "--quiet").stderr, "")
         self.check_dry_run()
 
+    def test_rewind(self):
+        for model in {"char_rnn": ["lstm", "gru"], "char_transformer": ["transformer", "transformer_xl"]}[NAME]:
+            self.check_rewind("--model", model, "--norm", "layer", "--dropout", "0.1")
+
     def test_damaged_notes(self):
         self.check_damaged_notes("steps", "steps_done", "epoch_loss", "row_loss")
 
@@ -144,8 +148,8 @@ class CharModels(TrainerTest):
                                 ("norm", "ada:c=2"), *own))
         if IS_RNN:
             self.check_effects(["--norm", "layer"],
-                               (("norm-wiring", "cell"), ("norm-wiring", "sum"),
-                                ("norm-wiring", "per_gate")))
+                               (("norm-placement", "cell"), ("norm-placement", "sum"),
+                                ("norm-placement", "per_gate")))
         else:
             run(*self.train, "--bias")
             self.check_effects(["--model", "transformer_xl"], (("memory", "3"), ("memory", "0")))

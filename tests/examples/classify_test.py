@@ -117,6 +117,9 @@ class Classify(TrainerTest):
     def test_dry_run(self):
         self.check_dry_run()
 
+    def test_rewind(self):
+        self.check_rewind()
+
     def test_damaged_notes(self):
         self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation")
 

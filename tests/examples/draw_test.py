@@ -36,10 +36,10 @@ class DrawTest(EpochTests, TrainerTest):
 
     def test_help_and_wrong_usage(self):
         text = run("--help").stdout
-        for flag in ("data norm wiring glimpses hidden latent read write svg only-svg epochs lr seed save resume "
+        for flag in ("data norm norm-placement glimpses hidden latent read write svg only-svg epochs lr seed save resume "
                      "log-dir").split():
             self.assertIn(f"--{flag}", text)
-        for flag, *values in ["--norm", "lyer"], ["--read", "1"], ["--glimpses", "0"], ["--wiring", "x"]:
+        for flag, *values in ["--norm", "lyer"], ["--read", "1"], ["--glimpses", "0"], ["--norm-placement", "x"]:
             self.assertIn(flag, run(*self.train, flag, *values, code=2).stderr)
         self.assertIn("--only-svg", run("--only-svg", code=2).stderr)
         self.assertIn("--resume", run("--only-svg", "--svg", "x", code=2).stderr)
@@ -91,7 +91,7 @@ class DrawTest(EpochTests, TrainerTest):
         self.check_effects([], (("norm", "layer"), ("glimpses", "2"), ("hidden", "17"), ("latent", "3"),
                                 ("read", "3"), ("write", "2"), ("batch-size", "30"), ("epochs", "2"),
                                 ("lr", "5e-3"), ("seed", "2")))
-        self.check_effects(["--norm", "layer"], (("wiring", "paper"),))
+        self.check_effects(["--norm", "layer"], (("norm-placement", "paper"),))
 
     def test_instruction_sets(self):
         self.check_instruction_sets(*self.train, "--optimizer", "sgd", "--lr", "1e-4", "--epochs", "1")

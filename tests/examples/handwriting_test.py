@@ -41,10 +41,10 @@ class HandwritingTest(EpochTests, TrainerTest):
 
     def test_help_and_wrong_usage(self):
         text = run("--help").stdout
-        for flag in ("task data text bias svg only-svg norm wiring layers hidden components bumps moves epochs lr seed "
+        for flag in ("task data text bias svg only-svg norm norm-placement layers hidden components bumps moves epochs lr seed "
                      "save resume log-dir").split():
             self.assertIn(f"--{flag}", text)
-        for flag, value in (("--norm", "lyer"), ("--bumps", "0"), ("--moves", "0"), ("--wiring", "x"), ("--task", "x"),
+        for flag, value in (("--norm", "lyer"), ("--bumps", "0"), ("--moves", "0"), ("--norm-placement", "x"), ("--task", "x"),
                             ("--bias", "-1"), ("--text", "3a"), ("--text", ""), ("--text", "1" * 101),
                             ("--batch-size", "1000")):
             self.assertIn(flag, run(*self.train, flag, value, code=2).stderr)
@@ -118,7 +118,7 @@ class HandwritingTest(EpochTests, TrainerTest):
         self.check_effects([], (("norm", "layer"), ("layers", "1"), ("hidden", "13"), ("components", "3"),
                                 ("moves", "30"), ("batch-size", "3"), ("epochs", "3"), ("lr", "5e-3"), ("seed", "2"),
                                 ("clip-norm", "0.1")))
-        self.check_effects(["--norm", "layer"], (("wiring", "cell"),))
+        self.check_effects(["--norm", "layer"], (("norm-placement", "cell"),))
         write_drawings(self.data, "short_kanji")
         self.check_effects([], (("task", "kanji"),))  # noise of another size
 

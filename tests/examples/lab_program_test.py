@@ -25,7 +25,7 @@ class Program(unittest.TestCase):
                 self.assertIn(f"lab {name} [OPTIONS]", help_text)
 
     def test_help_names_the_experiments_for_several_processes(self):
-        self.assertIn("divide the trainings among them, in: ba2016, depth, divisive, drift, forms, mnist_norms, queue, "
+        self.assertIn("divide the trainings among them, in: ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, "
                       "xu2019.\n", run("--help").stdout)
 
     def test_help_explains_the_on_verdicts_of_a_published_claim(self):
@@ -52,11 +52,12 @@ class Program(unittest.TestCase):
         self.assertTrue(error.startswith("lab depth: "), error)
 
     def test_data_means_the_same_in_every_experiment(self):
-        for name, places in (("divisive", "mnist/"), ("drift", "mnist/"), ("forms", "mnist/"), ("mnist_norms", "mnist/"),
+        for name, places in (("divisive", "mnist/"), ("drift", "mnist/"), ("fork", "mnist/"), ("forms", "mnist/"),
+                             ("mnist_norms", "mnist/"),
                              ("ba2016", "a folder for each"), ("xu2019", "a folder for each")):
             self.assertRegex(" ".join(run(name, "--help").stdout.split()), rf"Folder of [^;]+, or one with {places} in it")
         with tempfile.TemporaryDirectory() as folder:
-            for words in (["divisive"], ["drift", "--tasks", "mnist"], ["forms"], ["mnist_norms"], ["ba2016", "--only", "figure6"],
+            for words in (["divisive"], ["drift", "--tasks", "mnist"], ["fork"], ["forms"], ["mnist_norms"], ["ba2016", "--only", "figure6"],
                           ["xu2019", "--tasks", "mnist"]):
                 self.assertIn(f"train-images-idx3-ubyte is neither in {folder}/mnist nor in {folder}, gzipped or not\n",
                               run(*words, "--data", folder, code=1).stderr)
@@ -69,8 +70,9 @@ class Program(unittest.TestCase):
     def test_a_seed_that_chooses_settings_cannot_be_a_result(self):
         for flags in ("--seed", "99"), ("--seed", "97"):  # the second, of a task with five seeds
             self.assertIn("101 is the seed by which settings are chosen", run("xu2019", *flags, code=2).stderr)
-        for seed in "97", "101":  # of five
-            self.assertIn("101 is the seed by which rates are chosen", run("forms", "--seed", seed, code=2).stderr)
+        for seed in "97", "101":  # of five or more
+            for name in "fork", "forms":
+                self.assertIn("101 is the seed by which rates are chosen", run(name, "--seed", seed, code=2).stderr)
 
     def test_tasks_beside_the_tables_of_xu2019(self):
         with tempfile.TemporaryDirectory() as runs:

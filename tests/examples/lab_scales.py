@@ -13,6 +13,7 @@ FLAGS = {
               "--optimizers", "adamw,sgd", "--layers", "1,2", "--channels", "8", "--quiet"],
     "gradients": ["--steps", "5"],
     "forms": ["--layers", "1,2", "--seeds", "2", "--quiet"],
+    "fork": ["--seeds", "6", "--quiet"],
     "depth": ["--layers", "1,3", "--placements", "pre", "--steps", "10,40", "--channels", "16", "--seeds", "3", "--quiet"],
     "ba2016": ["--quiet"],
     "xu2019": ["--quiet"],

@@ -47,7 +47,7 @@ class FlagsOfFiles(ImagesTest):
                     continue
                 given = {output: "link", other: "file"}
                 for flag in output, other, *(need for each in (output, other) for need in flags[each][1]):
-                    given = {need: "needed" for need in flags[flag][1]} | given
+                    given = {need: "1" for need in flags[flag][1]} | given
                 if any(excluded in given for flag in given for excluded in flags[flag][2]):
                     continue
                 with self.subTest(program=program.name, output=output, other=other):

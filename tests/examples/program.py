@@ -243,6 +243,25 @@ class TrainerTest(unittest.TestCase):
             self.assertRegex(run(*extend).stderr,
                              rf"its \d+ steps had the learning rates of --schedule {schedule} for the shorter")
 
+    def check_rewind(self, *flags):
+        """The last step is computed again, from the start and from a kept state, as the log has it; a fork that
+        changes nothing ends in the same bytes."""
+        log = self.path / "log"
+        whole = self.saved("whole", *flags, "--log-dir", log)
+        steps = json.loads((log / "summary.json").read_text())["steps"]
+        rewind = ["--quiet", "--log-dir", log, "--rewind", steps]
+        found = log / f"step_{steps}"
+        self.assertIn("from the start", run(*rewind).stdout)
+        files = {file.name: file.read_bytes() for file in found.iterdir()}
+        self.assertGreater(len(files["batch.safetensors"]), 100)
+        self.saved("whole", *flags, "--log-dir", log, "--keep-every", "2")
+        again = run(*rewind).stdout
+        self.assertRegex(again, r"from \S+/step_\d+/state.checkpoint: \d+ rows of the log are equal to the bit")
+        self.assertEqual({file.name: file.read_bytes() for file in found.iterdir()}, files)
+        run("--quiet", "--original", log, "--fork", 2, "--log-dir", self.path / "fork", "--save", self.path / "forked")
+        self.assertEqual((self.path / "forked").read_bytes(), whole)
+        (self.path / "forked").unlink()
+
     def check_profile(self, *flags):
         """--profile prints a table whose milliseconds add up, and changes nothing."""
         out = run(*self.train, *flags, "--profile", "--save", self.path / "profiled").stdout
@@ -337,3 +356,6 @@ class EpochTests:
 
     def test_extension(self):
         self.check_extension("--epochs", 1, 3)
+
+    def test_rewind(self):
+        self.check_rewind()

@@ -1,5 +1,6 @@
 """`lab queue` as processes share it: queue_test.py LAB"""
 
+import fcntl
 import json
 import pathlib
 import signal
@@ -43,10 +44,29 @@ with tempfile.TemporaryDirectory() as folder:
     assert missing(shared) == []
     assert not list(shared.rglob("*.lock")), list(shared.rglob("*.lock"))
 
+    # A baseline that another process is at is waited for, since that process can be killed.
+    waiting = pathlib.Path(folder, "waiting")
+    baseline = next(name for name in values(alone) if "@" not in name)
+    trained = len([name for name in values(alone) if "@" in name])
+    (waiting / baseline).parent.mkdir(parents=True)
+    with open(waiting / f"{baseline}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        worker = subprocess.Popen(queue(waiting, "--quiet"))
+        while len(list(waiting.rglob("*@*/seed_*.json"))) < trained:
+            time.sleep(0.01)
+    assert worker.wait() == 0
+    assert values(waiting) == values(alone)
+
     # The experiment finds all of it trained.
     seen = subprocess.run([lab, "xu2019", "--tasks", "rt", "--seeds", "2", "--runs", str(shared), "--from-ledger"], check=True,
                           capture_output=True, text=True).stdout
     assert "Missing trainings" not in seen, seen
+
+    # A name with a comma is one name.
+    form = "layer_simple:forward=identity,factor=1"
+    chosen = ["--size", "smoke", "--tasks", "mnist", "--systems", form, "none", "--runs", str(alone), "--list"]
+    listed = subprocess.run([lab, "queue", *chosen], check=True, capture_output=True, text=True).stdout
+    assert {line.split()[1].split("@")[0] for line in listed.splitlines()} == {form, "none"}, listed
 
     for flags, message in ((["--tasks", "en_vi"], "en_vi"), ([], "--runs: is needed")):
         refused = subprocess.run([lab, "queue", *flags], capture_output=True, text=True)

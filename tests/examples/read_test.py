@@ -122,6 +122,9 @@ class Read(TrainerTest):
     def test_dry_run(self):
         self.check_dry_run()
 
+    def test_rewind(self):
+        self.check_rewind()
+
     def test_extension(self):
         self.check_extension("--epochs", 2, 4)
 

@@ -198,6 +198,9 @@ class Translate(TrainerTest):
     def test_dry_run(self):
         self.check_dry_run()
 
+    def test_rewind(self):
+        self.check_rewind()
+
     def test_damaged_notes(self):
         self.check_damaged_notes("epochs", "steps_done", "epoch_loss", "row_loss", "best_validation")
 

@@ -155,6 +155,10 @@ def windows(training):
     return [(points[i][0], (points[i - 2][1] + points[i - 1][1] + points[i][1]) / 3) for i in range(2, len(points))]
 
 
+def best_of_curve(training):
+    return min(y for _, y in windows(training))
+
+
 def times(a, b, seconds=False):
     found = []
     for of_a, of_b in zip(a, b):
@@ -246,8 +250,8 @@ claims = [
     claim("section 6.1", "retrieval", "layer", "none", REACHES, faster),
     claim("table 2", "retrieval", "layer", "none", "its R@10 of images is higher.", higher("test")),
     claim("table 2", "retrieval", "none", "symmetric", "its R@1 of images is higher.", higher("test_image_recall_1")),
-    claim("", "skip_thoughts", "layer", "none", "it ends with a lower validation loss, in nats per word.",
-          lower("validation_loss")),
+    claim("", "skip_thoughts", "layer", "none", "its best validation loss is lower, in nats per word.",
+          lambda a, b: ahead(minus(map(best_of_curve, b), map(best_of_curve, a)))),
     claim("", "skip_thoughts", "layer", "none", REACHES, faster),
     claim("section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
           lambda a, b: ahead(minus(found_in(a, tested), found_in(b, tested)))),

@@ -139,6 +139,23 @@ TEST_CASE("a training that diverged is behind all along") {
   CHECK(count == 2);
 }
 
+TEST_CASE("one point at the end of a curve does not decide what it has reached") {
+  Matrix matrix = matrix_of(as_published);
+  const auto judged = [&](double last) {
+    for (MatrixColumn& column : matrix)
+      for (Outcome& each : column.cells.at("layer").results.trainings)
+        each.curve.back().validation = last;
+    std::vector<Verdict> verdicts;
+    for (const JudgedClaim& claim : ba2016_claims(matrix))
+      if (claim.statement.find("best validation error is lower") != std::string::npos)
+        verdicts.push_back(claim.judgement.verdict);
+    return verdicts;
+  };
+  CHECK(judged(1e6) == std::vector(4, Verdict::supported));
+  matrix = matrix_of(reversed());
+  CHECK(judged(1) == std::vector(4, Verdict::contradicted));
+}
+
 TEST_CASE("a training has not diverged because its last losses rise a little") {
   Matrix matrix = matrix_of(as_published);
   for (MatrixColumn& column : matrix)

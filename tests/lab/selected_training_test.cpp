@@ -19,26 +19,47 @@ struct Point {
 
 /// A training of one number towards 0 whose validations have these values; tests the number.
 struct Toy {
-  Point point = {};
   std::vector<double> validations;
-  std::size_t validated = 0;
+  OptimizerFlags optimizer = {.optimizer = "sgd", .schedule = "constant"};
+  Index eval_interval = 2;
   std::vector<double> numbers = {};  // at each validation
+  std::vector<double> norms = {};    // of the gradients of each step
 
-  SelectedTraining training() {
-    return {.net = fields(point),
-            .optimizer = {.optimizer = "sgd", .schedule = "constant", .learning_rate = 0.1},
-            .steps = 2 * std::ssize(validations),
-            .eval_interval = 2,
-            .loss = [&](Index) { return sum(square(Tensor(point.x))); },
-            .validate =
-                [&] {
-                  numbers.push_back(point.x.value().item());
-                  const double value = validations[validated++];
-                  return Validation{value, 7, {{"value", value}}};
-                },
-            .test = [&](Outcome& outcome) { outcome.values["test"] = point.x.value().item(); }};
-  }
+  Outcome train(bool tested, const std::function<void(Index, double)>& seen = {});
 };
+
+class ToyLearner : public problems::Learner {
+ public:
+  explicit ToyLearner(Toy& toy) : toy_(toy) {}
+
+  Fields net() const override { return fields(point_); }
+  Index rows(Index) override { return 1; }
+  Tensor loss(Index, const Shard&, Random&) override { return sum(square(Tensor(point_.x))); }
+  problems::Validation validate() override {
+    const double value = toy_.validations[toy_.numbers.size()];
+    toy_.numbers.push_back(point_.x.value().item());
+    return {value, 7, {{"value", value}}};
+  }
+  void test(Outcome& outcome) override { outcome.values["test"] = point_.x.value().item(); }
+  void watch(const std::vector<Tensor>& gradients) override {
+    toy_.norms.push_back(global_norm(gradients));
+  }
+
+ private:
+  Toy& toy_;
+  Point point_;
+};
+
+Outcome Toy::train(bool tested, const std::function<void(Index, double)>& seen) {
+  problems::Problem problem{};
+  problem.optimizer = optimizer;
+  problem.steps = 2 * std::ssize(validations);
+  problem.eval_interval = eval_interval;
+  problem.learner = [this](const TaskTrial&, Random&) {
+    return std::make_unique<ToyLearner>(*this);
+  };
+  return train_selected(problem, by_validation, {{"none", 0.1}, {1}, tested, seen});
+}
 
 }  // namespace
 
@@ -46,7 +67,7 @@ TEST_CASE("the state with the best validation is tested, the first of equal ones
   for (const auto& [validations, best] :
        {std::pair{std::vector<double>{1, 3, 2}, 1}, {{3, 1, 3}, 0}, {{1, 2, 3}, 2}}) {
     Toy toy{.validations = validations};
-    const Outcome outcome = train_selected(toy.training(), by_validation, true, {});
+    const Outcome outcome = toy.train(true);
     CHECK(outcome.values.at("test") == toy.numbers.at(static_cast<std::size_t>(best)));
     CHECK(outcome.values.at("validation") == 3);
   }
@@ -55,8 +76,7 @@ TEST_CASE("the state with the best validation is tested, the first of equal ones
 TEST_CASE("a curve begins with the first batch and has a point for each interval") {
   Toy toy{.validations = {1, 2}};
   std::vector<Index> seen;
-  const Outcome outcome = train_selected(toy.training(), by_validation, false,
-                                         [&](Index step, double) { seen.push_back(step); });
+  const Outcome outcome = toy.train(false, [&](Index step, double) { seen.push_back(step); });
   CHECK(seen == std::vector<Index>{1, 2, 3, 4});
   REQUIRE(outcome.curve.size() == 3);
   CHECK(outcome.curve[0] == CurvePoint{1, 16});
@@ -70,24 +90,17 @@ TEST_CASE("a curve begins with the first batch and has a point for each interval
 
 TEST_CASE("what is traced stands at the steps of validations, and gradients are seen unclipped") {
   Toy toy{.validations = {1, 2}};
-  SelectedTraining training = toy.training();
-  training.optimizer.clip_norm = 0.1;
-  std::vector<double> norms;
-  training.gradients = [&](const std::vector<Tensor>& gradients) {
-    norms.push_back(global_norm(gradients));
-  };
-  const Outcome outcome = train_selected(training, by_validation, false, {});
-  CHECK(outcome.traces.at("value") == Trace{{2, 1}, {4, 2}});
-  REQUIRE(norms.size() == 4);
-  CHECK(norms[0] == Approx(8));
-  CHECK(norms[1] == Approx(7.98));  // the first step was 0.1 * 0.1 long
+  toy.optimizer.clip_norm = 0.1;
+  const Outcome outcome = toy.train(false);
+  CHECK(outcome.traces.at("value") == lab::Trace{{2, 1}, {4, 2}});
+  REQUIRE(toy.norms.size() == 4);
+  CHECK(toy.norms[0] == Approx(8));
+  CHECK(toy.norms[1] == Approx(7.98));  // the first step was 0.1 * 0.1 long
 }
 
 TEST_CASE("the interval between validations must divide the steps") {
-  Toy toy{.validations = {1}};
-  SelectedTraining training = toy.training();
-  training.eval_interval = 3;
-  CHECK_THROWS_AS(train_selected(training, by_validation, true, {}), ArgumentError);
+  Toy toy{.validations = {1}, .eval_interval = 3};
+  CHECK_THROWS_AS(toy.train(true), ArgumentError);
 }
 
 TEST_CASE("what is said of an optimizer follows from its options") {

@@ -1,6 +1,6 @@
 // Whitening, which is made of products alone, beside the eigenvalues of the covariance.
 
-#include "tapegrad/nn/layers/whiten.h"
+#include "tapegrad/nn/layers/norms/whiten.h"
 #include "linalg/row.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/linalg/decompose.h"

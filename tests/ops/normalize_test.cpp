@@ -10,6 +10,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
+#include "tapegrad/ops/pool.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -55,6 +56,17 @@ TEST_CASE("divisive normalization has the others as special cases", "[norm]") {
   check_same(window(1, 5), layer, x);
   check_same(window(1, 100), layer, x);
   CHECK(norm(window(1, 0)(x)).item() == 0);
+  const auto pooled = [](const Tensor& in) {
+    const PoolOptions near{.size = 17, .stride = 1, .padding = 8, .count_include_pad = false};
+    return reshape(avg_pool1d(reshape(in, {1, 2, 300}), near), in.shape());
+  };
+  check_same(
+      window(1, 8),
+      [=](const Tensor& in) {
+        const Tensor centered = in - pooled(in);
+        return centered / sqrt(pooled(square(centered)) + 1e-5);
+      },
+      random.normal({2, 300}));
   check_same(
       [](const Tensor& in) {
         return normalize(in, both({.axes = {1}, .window = {2, 3}, .radius = 3}));

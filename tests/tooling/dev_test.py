@@ -192,6 +192,19 @@ while :; do sleep 0.01; done""")
         self.assertEqual(self.dev("bench", "--cluster", "--network", "--rounds", "3", code=0).stdout,
                          "cluster_network.py cluster_bench --rounds 3\n")
 
+    def test_a_stage_is_graded_where_the_student_is(self):
+        self.tool("python3", 'echo "$PWD ${@#*/course/}"')
+        self.assertEqual(self.dev("course", "3", "mine.h", "--json", "score.json", code=0).stdout,
+                         f"{os.getcwd()} -B grade.py 3 mine.h --json score.json\n")
+        self.assertEqual(self.dev("course", "--help", code=0).stdout, f"{os.getcwd()} -B grade.py --help\n")
+
+    def test_slides_need_pandoc_and_go_where_they_are_wanted(self):
+        self.lack("pandoc")
+        self.assertIn("apt-get install pandoc\n", self.dev("slides", code=1).stderr)
+        self.lack()
+        self.tool("python3", 'echo "${@#*/docs/}"')
+        self.assertEqual(self.dev("slides", "deck.html", code=0).stdout, "-B site/slides.py deck.html\n")
+
     def test_the_compiler_speaks_for_itself(self):
         self.add_compiler("case $* in *mine.cpp*) echo 'mine.cpp:3: error: no' >&2; exit 1 ;; esac")
         result = self.dev("try", str(self.root / "mine.cpp"), code=1)
@@ -269,6 +282,13 @@ while :; do sleep 0.01; done""")
         self.tool("ccache", "")
         self.assertIn("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", configurations())
 
+    def test_two_traces_are_compared_by_a_program(self):
+        (self.root / "examples/toy.cpp").rename(self.root / "examples/diff.cpp")
+        self.program.rename(self.program.parent / "diff")
+        self.tool("cmake", CMAKE.replace("toy", "diff").replace("echo new", 'echo "$@"'))
+        self.assertEqual(self.dev("diff", "a", "b", "--tolerance", "3", code=0).stdout, "a b --tolerance 3\n")
+        self.assertEqual(self.dev("diff", "--help", code=0).stdout, "--help\n")
+
     def test_code_of_the_pages_that_did_not_change_is_not_written_again(self):
         out = self.root / "code"
         (self.root / "README.md").write_text("```cpp\nint main() {}\n```\n")
@@ -281,7 +301,7 @@ while :; do sleep 0.01; done""")
 
     def test_every_command_has_help(self):
         for command in ("test", "arm", "build", "run", "cluster", "try", "lab", "fuzz", "data", "docs", "pictures",
-                        "reference", "site", "format"):
+                        "reference", "site", "slides", "format"):
             self.assertIn("Usage: ./dev", self.dev(command, "--help", code=0).stdout)
         self.tool("cmake", CMAKE.replace("echo new", "echo help of a program: $1"))
         self.assertEqual(self.dev("run", "toy", "--help", code=0).stdout, "help of a program: --help\n")

@@ -22,7 +22,7 @@ namespace {
 const DrawOptions small{.glimpses = 3, .hidden = 5, .latent = 2, .read = 2, .write = 3};
 
 DrawOptions normalized(DrawOptions options) {
-  options.recurrent = {.norm = "layer", .wiring = NormWiring::cell};
+  options.recurrent = {.norm = "layer", .placement = CellNormPlacement::cell};
   return options;
 }
 

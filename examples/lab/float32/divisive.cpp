@@ -15,6 +15,7 @@
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "lab/verdict.h"
+#include "problems/digits.h"
 #include "support/char_text.h"
 #include "support/data_files.h"
 #include "support/grammar.h"
@@ -317,7 +318,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     Cluster cluster;
     report.begin(self.name, "One family: batch, layer and divisive normalization",
                  command_line(argc, argv), cluster.is_first());
-    const ImageSets images = data.empty() ? draw_image_sets(settings.seed) : read_image_sets(data);
+    const ImageSets images = problems::image_sets({data, settings.seed});
     report.paragraph(fmt::format(
         "Images: {}. Text: sentences that this program draws. Each entry is the mean of {} "
         "trainings with other seeds and their standard deviation; the training loss is that of "

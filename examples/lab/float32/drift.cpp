@@ -7,7 +7,7 @@
 
 #include "lab/comparison.h"
 #include "lab/drift_claims.h"
-#include "lab/drift_flags.h"
+#include "lab/drift_tasks.h"
 #include "lab/registry.h"
 #include "lab/report.h"
 #include "tapegrad/train.h"
@@ -118,14 +118,14 @@ class Laboratory {
 
 /// The mean over seeds of a number that each training's trace gives.
 double over_seeds(const Results& results, const char* trace,
-                  const std::function<double(const Trace&)>& number) {
+                  const std::function<double(const lab::Trace&)>& number) {
   std::vector<double> values;
   for (const Outcome& training : results.trainings)
     values.push_back(number(trace_of(training, trace)));
   return Spread(values).mean;
 }
 
-double average(const Trace& trace) {
+double average(const lab::Trace& trace) {
   double sum = 0;
   for (const auto& [step, y] : trace) sum += y;
   return sum / static_cast<double>(trace.size());
@@ -301,7 +301,7 @@ void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) 
 }
 
 DriftCost drift_cost(const Results& attached, const Results& detached) {
-  const auto mean = [&](const char* trace, double (*number)(const Trace&)) {
+  const auto mean = [&](const char* trace, double (*number)(const lab::Trace&)) {
     return over_seeds(detached, trace, number);
   };
   return {

@@ -7,6 +7,7 @@
 #include "lab/matrix.h"
 #include "lab/registry.h"
 #include "lab/report.h"
+#include "problems/digits.h"
 #include "support/data_files.h"
 #include "tapegrad/train.h"
 
@@ -64,8 +65,7 @@ struct FormFlags {
 };
 
 ImageSets make_sets(const FormFlags& flags) {
-  ImageSets sets =
-      flags.data.empty() ? draw_image_sets(flags.comparison.seed) : read_image_sets(flags.data);
+  ImageSets sets = problems::image_sets({flags.data, flags.comparison.seed});
   expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                     "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
   if (flags.size == "report") return sets;

@@ -9,12 +9,13 @@
 #include "lab/digit_claims.h"
 #include "lab/registry.h"
 #include "lab/report.h"
+#include "problems/digits.h"
 #include "support/data_files.h"
-#include "support/image_sets.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;
+using namespace tapegrad::problems;
 using namespace tapegrad::support;
 
 namespace {
@@ -43,41 +44,27 @@ double mean_loss(const std::vector<CurvePoint>& curve) {
   return mean.value();
 }
 
-/// 100 for each image that the net tells apart rightly, otherwise 0.
-std::vector<double> accuracy_percents(const Layer& net, const ImageSet& set) {
-  std::vector<double> right = misclassified(net, set);
-  for (double& each : right) each = 100 * (1 - each);
-  return right;
-}
-
-constexpr Index cnn_batch = 32;
 const std::vector<std::string> first_epoch_norms{"batch", "instance", "group"};
-
-/// The hidden layer has no positions for instance normalization.
-Layer make_cnn(const std::string& norm, Random& random) {
-  const NormSpec hidden = norm == "instance" ? NormSpec() : NormSpec(norm);
-  return ConvNet(random, {.norm = NormSpec(norm), .hidden_norm = hidden});
-}
 
 /// Runs all trainings. The bar counts their steps.
 class Laboratory {
  public:
-  Laboratory(const MnistNormsFlags& flags, const ImageSets& sets, const Comparison& comparison)
+  ///   images: to train on
+  Laboratory(const MnistNormsFlags& flags, const Problem& problem, Index images,
+             const Comparison& comparison)
       : flags_(flags),
-        sets_(sets),
+        problem_(problem),
+        images_(images),
         comparison_(comparison),
-        cnn_images_(first_images(sets.train, flags.limit)),
-        epoch_steps_((cnn_images_.count() + cnn_batch - 1) / cnn_batch),
+        epoch_steps_(problem.eval_interval),
         progress_(total_steps(), 0, flags.quiet || !comparison.is_first()) {}
-
-  Index cnn_images() const { return cnn_images_.count(); }
 
   /// Trains a network with each norm, after which its results are named.
   std::vector<Results> cnns(const std::vector<std::string>& norms, Index epochs) {
     std::vector<System> systems;
     for (const std::string& norm : norms)
       systems.push_back({"cnn_" + norm,
-                         {{"epochs", epochs}, {"images", cnn_images_.count()}},
+                         {{"epochs", epochs}, {"images", images_}},
                          [&, epochs](const Trial& trial) {
                            done_ = before_ + trial.number * epochs * epoch_steps_;
                            return train_cnn(norm, epochs, trial);
@@ -102,29 +89,26 @@ class Laboratory {
 
   Outcome train_cnn(const std::string& norm, Index epochs, const Trial& trial) {
     Random random = trial.weights();
-    const Layer net = make_cnn(norm, random);
-    Training updates({.schedule = "constant"}, {}, fields(net), epochs * epoch_steps_);
+    const auto learner = problem_.learner({{norm, problem_.rate}, trial, true}, random);
+    Training updates(problem_.optimizer, {}, learner->net(), epochs * epoch_steps_);
     Outcome outcome;
-    Index done = 0;
-    for (Index epoch = 0; epoch < epochs; ++epoch) {
-      Random shuffled = trial.batches().stream(static_cast<std::uint64_t>(epoch));
-      for (const Batch& batch : Batches(cnn_images_, cnn_batch, shuffled)) {
-        const double loss = updates.step(
-            [&] { return cross_entropy(net(batch.images, training(random)), batch.labels); });
-        if (epoch == 0) outcome.curve.push_back({++done, loss});
-        progress_.step(++done_, loss);
-      }
+    for (Index step = 0; step < epochs * epoch_steps_; ++step) {
+      const double loss = updates.step([&] {
+        return learner->loss(step, {0, 0, learner->rows(step)}, random);
+      });
+      if (step < epoch_steps_) outcome.curve.push_back({step + 1, loss});
+      progress_.step(++done_, loss);
     }
-    outcome.items = accuracy_percents(net, sets_.test);
+    learner->test(outcome);
     outcome.values = {{first_epoch_loss.value, mean_loss(outcome.curve)},
                       {test_accuracy.value, mean_of_items(outcome)}};
     return outcome;
   }
 
   const MnistNormsFlags& flags_;
-  const ImageSets& sets_;
+  const Problem& problem_;
+  Index images_;
   const Comparison& comparison_;
-  ImageSet cnn_images_;
   Index epoch_steps_;
   Progress progress_;
   Index before_ = 0, done_ = 0;  // steps: of the lists of norms before, and all
@@ -176,19 +160,19 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     Cluster cluster;
     report.begin(self.name, "Normalizations on handwritten digits", command_line(argc, argv),
                  cluster.is_first());
-    const ImageSets sets =
-        mnist.data.empty() ? draw_image_sets(mnist.comparison.seed) : read_image_sets(mnist.data);
-    expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
-                      "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
-    ledger.begin(self.name, fmt::format("{}, test {}", sets.digest(), sets.test_digest()));
+    const ImageSets sets = image_sets({mnist.data, mnist.comparison.seed});
+    const ConvSizes sizes{.limit = mnist.limit};
+    const Problem problem = conv_problem(sets, sizes);
+    ledger.begin(self.name, problem.data);
     const Comparison comparison(cluster, ledger, mnist.comparison);
-    Laboratory laboratory(mnist, sets, comparison);
+    const Index images = first_images(sets.train, mnist.limit).count();
+    Laboratory laboratory(mnist, problem, images, comparison);
     report.paragraph(
         fmt::format("Data: {}. A cnn with batches of {} makes {} epochs of {} images. At the end "
                     "it is tested on "
                     "{} images. Adam with a rate of 0.001, {} seeds.",
-                    sets.source, cnn_batch, mnist.epochs, laboratory.cnn_images(),
-                    sets.test.count(), mnist.comparison.seeds));
+                    sets.source, sizes.batch_size, mnist.epochs, images, sets.test.count(),
+                    mnist.comparison.seeds));
     std::vector<Results> results = laboratory.cnns(paper_norms, mnist.epochs);
     systems(report, results);
     for (const Results& each : laboratory.cnns(first_epoch_norms, 1)) results.push_back(each);

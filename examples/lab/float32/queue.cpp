@@ -27,7 +27,10 @@ struct QueueFlags {
         ->check(CLI::IsMember({"smoke", "report"}));
     flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece")
         ->check(CLI::IsMember(names_of(xu2019())));
-    flags.setting("--systems", training.systems, "Systems to train; without it, all of each task")
+    flags
+        .setting("--systems", training.systems,
+                 "Systems to train, with spaces between; without it, all of each task")
+        ->delimiter('\0')  // names of systems have commas
         ->check(CLI::IsMember(systems_of(xu2019())));
     flags.input("--data", data,
                 support::data_help("the data sets", "a folder for each") +

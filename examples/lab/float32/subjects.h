@@ -6,6 +6,7 @@
 #include <string>
 
 #include "lab/digit_claims.h"
+#include "lab/fork.h"
 #include "lab/report.h"
 #include "tapegrad/nn/layers/norm.h"
 
@@ -19,6 +20,9 @@ struct NormsByName {
 void measure_family(Report& report, const NormsByName& subject, Random random);
 /// The values and gradients of the sixteen forms.
 void measure_forms(Report& report, const NormsByName& subject);
+
+/// Forks small trainings.
+void measure_fork(Report& report, const Forks& subject);
 
 /// What trainings of the systems of Xu et al. 2019 return.
 struct TrainingsOfPaper {

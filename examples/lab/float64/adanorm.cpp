@@ -25,13 +25,6 @@ std::vector<std::pair<std::string, Tensor>> rows(Index count, Index length, Rand
           {"heavy", normal / (0.01 + abs(random.normal({count, length})))}};
 }
 
-// A row with a single 1, which gives the largest possible |y|.
-Tensor one_hot_row(Index length) {
-  Tensor row = zeros({1, length});
-  row.mutable_data()[0] = 1;
-  return row;
-}
-
 void conditions(Report& report, const AdaNorm& subject, Random& random) {
   constexpr double C = 1.5, k = 0.1;
   Table table{
@@ -64,7 +57,8 @@ void negative_factors(Report& report, const AdaNorm& subject) {
   Series series{"least factor, C = 1, k = 1/10", {}};
   double at_101 = 0, at_102 = 0;
   for (Index length = 2; length <= 300; ++length) {
-    const Tensor y = subject.normalize(one_hot_row(length));
+    // A row with a single 1 gives the largest possible |y|.
+    const Tensor y = subject.normalize(one_hot(Indices({1}, {0}), length));
     const double least = min(subject.scale(y, {.factor = 1, .slope = 0.1}) / y).item();
     if (length == 101) at_101 = least;
     if (length == 102) at_102 = least;

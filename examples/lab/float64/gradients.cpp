@@ -143,7 +143,7 @@ void compare_probes(Report& report, const std::vector<std::string>& directories)
       return (*object)[name];
     };
     course.norm = read("config.json", "norm", Json::value_t::string);
-    expect<DataError>(NormSpec(course.norm).kind == NormKind::layer,
+    expect<DataError>(NormSpec(course.norm).method->name == "layer",
                       "{}: theorem 1 is about layer normalization, not about {}", directory,
                       course.norm);
     course.last_loss = read("summary.json", "train_loss", Json::value_t::number_float);

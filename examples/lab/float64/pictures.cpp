@@ -7,10 +7,12 @@
 #include <cmath>
 
 #include "lab/registry.h"
+#include "lab/tape_pictures.h"
 #include "support/drawing.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
+using namespace tapegrad::lab;
 using namespace tapegrad::support;
 
 namespace {
@@ -187,58 +189,6 @@ std::string projection() {
   return drawing.svg();
 }
 
-// ---- A tape as a graph ----
-
-constexpr double node_width = 96, node_height = 62, node_step = 130, node_top = 130;
-
-// The values of a matrix, one row per line.
-void draw_values(Drawing& drawing, Spot at, const Tensor& values, const std::string& classes) {
-  const Index columns = values.rank() == 0 ? 1 : values.shape()[-1];
-  for (Index r = 0; r * columns < values.size(); ++r) {
-    std::string text;
-    for (Index c = 0; c < columns; ++c)
-      text += fmt::format("{}{:g}", c == 0 ? "" : " ", values.data()[r * columns + c]);
-    drawing.words({at.x, at.y + 18 * static_cast<double>(r)}, text, classes);
-  }
-}
-
-void draw_node(Drawing& drawing, const Tape& tape, std::int32_t i) {
-  const Node& node = tape.node(i);
-  const double left = 20 + node_step * i, center = left + node_width / 2;
-  drawing.box({left, node_top}, node_width, node_height);
-  const std::string& label = tape.label(i);
-  drawing.words({center, node_top + 22}, fmt::format("%{} {}", i, label), "middle strong");
-  drawing.words({center, node_top + 40}, node.name, "middle");
-  drawing.words({center, node_top + 56}, to_string(node.shape), "middle small faint");
-  draw_values(drawing, {center, node_top - 30}, tape.value(i), "middle blue");
-  draw_values(drawing, {center, node_top + node_height + 28}, tape.gradient(i), "middle red");
-  for (const std::int32_t input : std::span(node.inputs, node.inputs + node.input_count)) {
-    if (input >= 0) {
-      const double from = 20 + node_step * input + node_width;
-      drawing.arrow({from, node_top + 18}, {left, node_top + 18}, "blue");
-      drawing.arrow({left, node_top + 44}, {from, node_top + 44}, "red");
-    } else {
-      drawing.words({left - 16, node_top - 62}, "constant", "middle small faint");
-      drawing.arrow({left - 16, node_top - 56}, {left + 6, node_top - 1}, "faint");
-    }
-  }
-}
-
-std::string tape_graph() {
-  const Parameter weight(Tensor({2, 2}, {1, 2, 3, 4}), "weight");
-  const Tensor data({1, 2}, {1, -1});
-  const Tape tape({.keep_values = true});
-  const Tensor hidden = named(relu(matmul(data, weight) + 3.0), "hidden");
-  const Tensor loss = named(sum(square(hidden)), "loss");
-  grad(loss, std::vector{weight});
-  Drawing drawing(800, 285);
-  drawing.words({20, 30}, "The tape of loss = sum(square(relu(data weight + 3)))", "title");
-  for (std::int32_t i = 0; i < tape.size(); ++i) draw_node(drawing, tape, i);
-  drawing.words({20, 270}, "blue: values, recorded from left to right", "blue");
-  drawing.words({780, 270}, "red: gradients, summed up from right to left", "red end");
-  return drawing.svg();
-}
-
 // ---- Gradients through depth and time ----
 
 // The gradient of a loss with respect to the state before each block and after the last one. The
@@ -352,21 +302,56 @@ std::pair<Series, Series> measured_and_predicted(const std::string& name, const 
   return {measured, predicted};
 }
 
+// A panel with logarithmic axes, from step 1 to 256 and from 0.001 to 10.
+Spot in_panel(double left, const std::pair<double, double>& point) {
+  return {left + 26 * std::log2(point.first), 320 - 55 * (std::log10(point.second) + 3)};
+}
+
+void draw_drift(Drawing& drawing, double left, const Series& measured, const Series& predicted) {
+  const Spot corner = in_panel(left, {1, 0.001}), end = in_panel(left, {256, 10});
+  drawing.line({{corner.x, end.y}, corner, {end.x, corner.y}}, "faint");
+  for (const double step : {1.0, 4.0, 16.0, 64.0, 256.0})
+    drawing.words({in_panel(left, {step, 1}).x, corner.y + 18}, fmt::format("{}", step),
+                  "small middle faint");
+  for (const double moved : {0.001, 0.01, 0.1, 1.0, 10.0})
+    drawing.words({corner.x - 6, in_panel(left, {1, moved}).y + 4}, fmt::format("{}", moved),
+                  "small end faint");
+  std::vector<Spot> line;
+  for (const auto& point : predicted.points) line.push_back(in_panel(left, point));
+  drawing.line(line, "orange thick");
+  for (const auto& point : measured.points) {
+    const auto [x, y] = in_panel(left, point);
+    drawing.line({{x - 4, y - 4}, {x + 4, y + 4}}, "blue");
+    drawing.line({{x - 4, y + 4}, {x + 4, y - 4}}, "blue");
+  }
+  const double ratio = measured.points.back().second / predicted.points.back().second;
+  drawing.words({corner.x, 84}, measured.name, "strong");
+  drawing.words({corner.x + 208, corner.y - 12},
+                fmt::format("at the end {:.2f} of the line", ratio), "end small");
+}
+
 std::string drift() {
   const OneLayer layer{Random(1)};
-  Diagram diagram{
-      "The common mode of a weight moves", "step", "mean over outputs, moved by", {}, true};
-  for (const auto& [optimizer, rate] : {std::pair{"sgd", 1.0}, {"momentum", 0.1}, {"adam", 0.01}}) {
-    const auto [measured, predicted] =
+  Drawing drawing(800, 375);
+  drawing.words({20, 30}, "With a detached mean, the common mode of a weight moves on and on",
+                "title");
+  drawing.words(
+      {20, 54},
+      "Line: how far it should move, as predicted from the attached training. Crosses: how "
+      "far it moved.");
+  double left = 60;
+  for (const auto& [name, optimizer, rate] :
+       {std::tuple{"SGD", "sgd", 1.0}, {"momentum", "momentum", 0.1}, {"Adam", "adam", 0.01}}) {
+    auto [measured, predicted] =
         measured_and_predicted(optimizer, layer, {.optimizer = optimizer, .learning_rate = rate});
-    diagram.series.push_back(measured);
-    diagram.series.push_back(predicted);
+    measured.name = name;
+    draw_drift(drawing, left, measured, predicted);
+    left += 260;
   }
-  diagram.caption =
-      "A linear layer before a norm with a detached mean. The prediction is exact for SGD, with "
-      "and without momentum. Adam stays below it, since it divides each element by the size of the "
-      "whole gradient.";
-  return svg({diagram});
+  drawing.words({20, 366},
+                "root mean square over inputs; steps from 1 to 144; both axes logarithmic",
+                "small faint");
+  return drawing.svg();
 }
 
 constexpr std::pair<const char*, std::string (*)()> pictures[] = {
@@ -375,7 +360,9 @@ constexpr std::pair<const char*, std::string (*)()> pictures[] = {
     {"tape_graph", tape_graph},
     {"gradients_through_depth", gradients_through_depth},
     {"gradients_through_time", gradients_through_time},
-    {"drift", drift}};
+    {"drift", drift},
+    {"layer_norm_tapes", layer_norm_tapes},
+    {"three_ways", three_ways}};
 
 std::string file_of(const std::string& picture, const std::string& directory) {
   return fmt::format("{}/{}.svg", directory, picture);

@@ -120,19 +120,13 @@ void short_rows(Report& report, const NormalizedRows& subject, Random& random) {
       "three and two free directions, mean below 1e-9");
 }
 
-// A row with a single 1, which has the largest mean of y^3.
-Tensor one_hot_row(Index length) {
-  Tensor row = zeros({1, length});
-  row.mutable_data()[0] = 1;
-  return row;
-}
-
 void bounded_output(Report& report, const NormalizedRows& subject) {
   constexpr double k = 0.1, b = 0.05;
   Series attached{"b = 0.05", {}}, without{"b = 0", {}}, formula{"b (H - 2) / sqrt(H - 1) - k", {}};
   double distance = 0;
   for (const Index length : {4, 16, 64, 256, 1024, 4096}) {
-    const Tensor y = subject.normalize(one_hot_row(length));
+    // A row with a single 1 has the largest mean of y^3.
+    const Tensor y = subject.normalize(one_hot(Indices({1}, {0}), length));
     const auto H = static_cast<double>(length);
     const double linear = mean((1 - k * y) * y).item();
     const double found = linear + b * mean((square(y) - 1) * y).item();

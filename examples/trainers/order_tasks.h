@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "tapegrad/train/trainer.h"
 #include "tapegrad/train/training_flags.h"
 #include "tapegrad/zoo/order_embedding.h"
 
+/// The tasks of order embeddings.
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 struct OrderFlags : TrainingFlags {
@@ -19,5 +21,13 @@ struct OrderFlags : TrainingFlags {
   void settle();
   OrderEmbeddingOptions model() const;
 };
+
+// Both return the exit code of the program.
+
+/// Learns which captions describe which images, or with --query, finds images for a caption.
+int run_captions(const OrderFlags& flags, Trainer& trainer);
+
+/// Learns which concepts are kinds of which, or with --query, shows the order around a concept.
+int run_hypernyms(const OrderFlags& flags, Trainer& trainer);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support
