@@ -13,7 +13,8 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-constexpr const char *attached_form = "layer_simple", *unforked_trace = "unforked", *kept_arm = "kept";
+constexpr const char *attached_form = "layer_simple", *unforked_trace = "unforked",
+                     *kept_arm = "kept";
 
 // Percent of the loss within which costs are called equal.
 constexpr double most_called_equal = 5;
