@@ -77,7 +77,8 @@ double milliseconds_of_start() {
 }
 
 void print_limits(const bench::Limits& limits) {
-  fmt::print("multiply-adds {:.0f} GFLOP/s", limits.flops * 1e-9);
+  fmt::print("multiply-adds {:.0f} GFLOP/s, in bfloat16 {:.0f}", limits.flops * 1e-9,
+             limits.bfloat16_flops * 1e-9);
   for (const auto& level : limits.levels)
     fmt::print(", {} {:.0f} GB/s", level.name, level.bandwidth * 1e-9);
   fmt::print("\n");
@@ -173,7 +174,6 @@ int main(int argc, char** argv) {
     for (const auto& row : bench::rows()) fmt::print("{}\n", row.name);
     return 0;
   }
-  set_threads(flags.threads);
   std::ofstream json;
   if (!flags.json_file.empty()) {
     json.open(flags.json_file);
@@ -183,13 +183,15 @@ int main(int argc, char** argv) {
     }
   }
   if (flags.steps > 0) {
+    set_threads(flags.threads);
     for (const auto& row : flags.chosen()) {
       run_steps(row.prepare(), flags.steps);
       fmt::print("{} {}\n", row.name, row.operations);
     }
     return 0;
   }
-  const bench::Limits limits = bench::measure_limits();
+  const bench::Limits limits = bench::measure_limits(flags.threads);
+  set_threads(flags.threads);
   print_limits(limits);
   if (flags.only_limits)
     print_products();

@@ -32,11 +32,18 @@ double best_seconds(double enough, const Body& body) {
   return best;
 }
 
-double peak_flops() {
-  constexpr Index rounds = 1 << 20;
-  const double seconds =
-      best_seconds(0.3, [] { parallel_for(threads(), [](Index) { multiply_adds(rounds); }); });
-  return static_cast<double>(threads()) * flops_of_multiply_adds(rounds) / seconds;
+// Of rounds on all threads, in operations per second. round() tells how many it had.
+template <class Round>
+double peak_of(const Round& round) {
+  constexpr Index rounds = 1 << 18;
+  double operations = 0;
+  const double seconds = best_seconds(0.3, [&] {
+    parallel_for(threads(), [&](Index thread) {
+      const double own = round(rounds);
+      if (thread == 0) operations = own;
+    });
+  });
+  return static_cast<double>(threads()) * operations / seconds;
 }
 
 // Each thread reads its own part of `bytes` again and again.
@@ -71,7 +78,10 @@ Limits measure_here() {
   const double l2 = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 1e6) * threads();
   const double l3 = std::max(cache_bytes(_SC_LEVEL3_CACHE_SIZE, 8e6), 2 * l2);
   // A cache that many cores share is measured with as much data as two of them would use.
-  return {.flops = peak_flops(),
+  const double flops = peak_of(multiply_adds);
+  // Without instructions of its own, bfloat16 is multiplied as float.
+  return {.flops = flops,
+          .bfloat16_flops = std::max(flops, peak_of(bfloat16_multiply_adds)),
           .levels = {{"L2", l2, read_bandwidth(l2 / 2)},
                      {"L3", l3, read_bandwidth(std::min(l3 / 2, 8 * l2))},
                      {"memory", std::numeric_limits<double>::max(),
@@ -80,14 +90,15 @@ Limits measure_here() {
 
 }  // namespace
 
-Limits measure_limits() {
+Limits measure_limits(int threads) {
   int ends[2];
   expect<Error>(pipe(ends) == 0, "bench: cannot make a pipe");
   const pid_t child = fork();
   expect<Error>(child >= 0, "bench: cannot start a process");
   if (child == 0) {
+    set_threads(threads);
     const Limits limits = measure_here();
-    nlohmann::json message{{"flops", limits.flops}};
+    nlohmann::json message{{"flops", limits.flops}, {"bfloat16_flops", limits.bfloat16_flops}};
     for (const Limits::Level& level : limits.levels)
       message["levels"].push_back({level.name, level.capacity, level.bandwidth});
     const std::string text = message.dump();
@@ -103,7 +114,8 @@ Limits measure_limits() {
   waitpid(child, &status, 0);
   expect<Error>(status == 0, "bench: the measurement of the machine's limits failed");
   const nlohmann::json message = nlohmann::json::parse(text);
-  Limits limits{.flops = message["flops"], .levels = {}};
+  Limits limits{
+      .flops = message["flops"], .bfloat16_flops = message["bfloat16_flops"], .levels = {}};
   for (const auto& level : message["levels"])
     limits.levels.push_back({level[0], level[1], level[2]});
   return limits;
@@ -116,8 +128,10 @@ double least_seconds(const Limits& limits, const std::vector<Profile::Kernel>& k
     const auto level =
         std::find_if(limits.levels.begin(), limits.levels.end() - 1,
                      [&](const Limits::Level& each) { return work.bytes <= each.capacity; });
-    seconds += static_cast<double>(kernel.calls) *
-               std::max(work.flops / limits.flops, work.bytes / level->bandwidth);
+    const double multiplying = (work.flops - work.bfloat16_flops) / limits.flops +
+                               work.bfloat16_flops / limits.bfloat16_flops;
+    seconds +=
+        static_cast<double>(kernel.calls) * std::max(multiplying, work.bytes / level->bandwidth);
   }
   return seconds;
 }

@@ -7,9 +7,10 @@
 
 namespace tapegrad::bench {
 
-/// What the machine can do at most, with the threads that are set.
+/// What the machine can do at most, with some number of threads.
 struct Limits {
-  double flops;  ///< multiply-adds of registers, in operations per second
+  double flops;           ///< multiply-adds of registers, in operations per second
+  double bfloat16_flops;  ///< the same of numbers in bfloat16
   struct Level {
     std::string name;
     double capacity;   ///< bytes that fit
@@ -18,9 +19,9 @@ struct Limits {
   std::vector<Level> levels;  ///< the fastest first
 };
 
-/// Measures them, within a second, in a process of its own, whose memory does not count for this
-/// one. Must be called before anything has run on threads.
-Limits measure_limits();
+/// Measures them, within two seconds, in a process of its own, whose memory does not count for this
+/// one. Must be called before `set_threads` has started threads, which the other process lacks.
+Limits measure_limits(int threads);
 
 /// The least time for these kernels, in seconds: for each, its operations at the greatest rate, or
 /// its bytes at the bandwidth of the first level that holds them, whichever takes longer.

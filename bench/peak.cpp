@@ -53,12 +53,9 @@ HWY_EXPORT(round_here);
 HWY_EXPORT(chains_here);
 HWY_EXPORT(sum_here);
 
-void multiply_adds(Index rounds) {
+double multiply_adds(Index rounds) {
   [[maybe_unused]] static volatile real kept;
   kept = HWY_DYNAMIC_DISPATCH(chains_here)(rounds);
-}
-
-double flops_of_multiply_adds(Index rounds) {
   return static_cast<double>(rounds * HWY_DYNAMIC_DISPATCH(round_here)());
 }
 

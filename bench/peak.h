@@ -5,10 +5,11 @@
 namespace tapegrad::bench {
 
 /// Does nothing but multiply-adds of vectors in registers, with the best instruction set of this
-/// machine. A round has enough independent ones to hide their latency.
-void multiply_adds(Index rounds);
-/// The number of floating-point operations in these rounds.
-double flops_of_multiply_adds(Index rounds);
+/// machine. A round has enough independent ones to hide their latency. Returns the number of
+/// floating-point operations.
+double multiply_adds(Index rounds);
+/// The same of numbers in bfloat16, by AMX or AVX512_BF16; 0 where there is neither.
+double bfloat16_multiply_adds(Index rounds);
 /// The sum of an array, at the speed of its memory.
 real sum_of(const real* x, Index count);
 

@@ -9,13 +9,13 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `const PrecisionScope faster(Precision::bfloat16); matmul(x, y, {.b = true})`
 enum class Precision { full, bfloat16 };
 
-/// While in scope, `matmul` and `linear` on this thread, and what is composed of them, multiply in
-/// this precision. So do their derivatives of every order, wherever these are computed: the
-/// derivative of rounding counts as 1. Convolutions, recurrent layers and fused attention multiply
-/// in full precision. Results do not depend on the number of threads. They are the same on all
-/// processors except those with AMX, which adds in another order; without AVX512_BF16 or AMX,
-/// products are no faster.
-/// Example: `const PrecisionScope scope(Precision::bfloat16); linear(x, transpose(y), zeros({4}))`
+/// While in scope, `matmul`, `linear` and attention on this thread, and what is composed of them,
+/// multiply in this precision. So do their derivatives of every order, wherever these are computed:
+/// the derivative of rounding counts as 1. Convolutions and recurrent layers multiply in full
+/// precision. Fused attention rounds its weights before it divides them by their sum. Results do
+/// not depend on the number of threads. They are the same on all processors except those with AMX,
+/// which adds in another order; without AVX512_BF16 or AMX, products are no faster. Example: `const
+/// PrecisionScope scope(Precision::bfloat16); linear(x, transpose(y), zeros({4}))`
 class PrecisionScope {
  public:
   explicit PrecisionScope(Precision precision);

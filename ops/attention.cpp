@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/precision.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/dropout.h"
 #include "tapegrad/ops/internal/fused.h"
@@ -115,6 +116,7 @@ class Heads {
   Heads(const AttentionOptions& options, Kept kept) : options_(options), kept_(kept) {}
 
   Tensor definition(const Tensor& q, const Tensor& k, const Tensor& v) const {
+    const PrecisionScope scope(precision_);
     return defined(q, k, v, options_, kept_);
   }
   Tensor forward(const Projections& p) {
@@ -158,11 +160,13 @@ class Heads {
             .bias = term(options_.bias),
             .mask = term(options_.mask),
             .kept = kept_,
-            .kept_factor = static_cast<real>(1 / (1 - options_.dropout))};
+            .kept_factor = static_cast<real>(1 / (1 - options_.dropout)),
+            .precision = precision_};
   }
 
   AttentionOptions options_;
   Kept kept_;
+  Precision precision_ = PrecisionScope::active();
   Tensor rows_;  // (B, heads, Tq, 2), as in kernels::SoftmaxRow
 };
 

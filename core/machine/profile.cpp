@@ -7,6 +7,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+Work& Work::operator+=(const Work& other) {
+  flops += other.flops;
+  bytes += other.bytes;
+  bfloat16_flops += other.bfloat16_flops;
+  return *this;
+}
+
 constinit thread_local Profile* Profile::active_ = nullptr;
 
 Profile::Scope::Scope(Profile& profile)
@@ -20,10 +27,9 @@ Profile::Scope::~Scope() {
   ++profile.scopes_;
 }
 
-void Profile::add(Work work) {
-  pending_.flops += work.flops;
-  pending_.bytes += work.bytes;
-  ++kernels_[{work.flops, work.bytes}];
+void Profile::add(const Work& work) {
+  pending_ += work;
+  ++kernels_[work];
 }
 
 void Profile::ended(std::string_view operation) {
@@ -38,8 +44,7 @@ void Profile::close(Entry& entry) {
   const Clock::time_point now = Clock::now();
   ++entry.calls;
   entry.seconds += std::chrono::duration<double>(now - last_).count();
-  entry.work.flops += pending_.flops;
-  entry.work.bytes += pending_.bytes;
+  entry.work += pending_;
   pending_ = {};
   last_ = now;
 }
@@ -57,7 +62,7 @@ std::vector<Profile::Entry> Profile::entries() const {
 
 std::vector<Profile::Kernel> Profile::kernels() const {
   std::vector<Kernel> list;
-  for (const auto& [work, calls] : kernels_) list.push_back({{work.first, work.second}, calls});
+  for (const auto& [work, calls] : kernels_) list.push_back({work, calls});
   return list;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `Profile profile; profile.add(Work{.flops = 2e6, .bytes = 4e5})`
 struct Work {
   double flops = 0, bytes = 0;
+  double bfloat16_flops = 0;  ///< those of `flops` whose operands are rounded to bfloat16
+
+  Work& operator+=(const Work& other);
+  auto operator<=>(const Work&) const = default;
 };
 
 /// Measures where a thread spends its time, operation by operation:
@@ -69,7 +74,7 @@ class Profile {
 
   // Called by operations and kernels.
   void ended(std::string_view operation);
-  void add(Work work);
+  void add(const Work& work);
 
  private:
   friend class ProfileSpan;
@@ -86,7 +91,7 @@ class Profile {
   int spans_ = 0;
   Work pending_;
   std::map<std::pair<std::string, bool>, Entry> entries_;
-  std::map<std::pair<double, double>, Index> kernels_;
+  std::map<Work, Index> kernels_;
 };
 
 /// The profile as a table, averaged over its scopes: calls, milliseconds, share of the time,
@@ -116,16 +121,17 @@ class ProfileSpan {
 };
 
 /// Called by kernels, on the calling thread: adds to the profile in scope, if there is one.
-/// Example: `count_work(2 * 4 * 6, sizeof(real) * 48)`
-inline void count_work(double flops, double bytes) {
-  if (Profile* profile = Profile::active()) profile->add({flops, bytes});
+/// Example: `count_work({.flops = 2 * 4 * 6, .bytes = sizeof(real) * 48})`
+inline void count_work(const Work& work) {
+  if (Profile* profile = Profile::active()) profile->add(work);
 }
 
 /// count_work for kernels that pass over memory: elements read and written, and one operation for
 /// each written.
 /// Example: `count_pass(x.size(), x.size())`
 inline void count_pass(Index read, Index written) {
-  count_work(static_cast<double>(written), sizeof(real) * static_cast<double>(read + written));
+  count_work({.flops = static_cast<double>(written),
+              .bytes = sizeof(real) * static_cast<double>(read + written)});
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

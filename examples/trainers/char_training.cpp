@@ -9,6 +9,7 @@
 #include "support/grammar.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/data/text.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"

@@ -43,8 +43,8 @@ lapack_int size_of(const std::vector<real>& work) { return static_cast<lapack_in
 template <class Body>
 Index for_each_matrix(Index count, Index elements, double flops, const Body& body) {
   if (count * elements == 0) return -1;
-  count_work(static_cast<double>(count) * flops,
-             static_cast<double>(count * elements) * 2 * sizeof(real));
+  count_work({.flops = static_cast<double>(count) * flops,
+              .bytes = static_cast<double>(count * elements) * 2 * sizeof(real)});
   const openblas::OneThread alone;
   std::vector<char> failed(static_cast<std::size_t>(count));
   const Index together = std::max<Index>(1, elements_per_tile / 16 / elements);

@@ -84,19 +84,21 @@ void for_block(const Head& head, Index begin, Index first, const Body& body) {
 }
 
 // A head's keys or values, with which its queries or their gradients are multiplied. They are
-// rearranged once if there are enough queries.
+// rearranged once if there are enough queries. Products in bfloat16 arrange them their own way.
 class TransposedHead {
  public:
   TransposedHead(const Head& head, Heads<const real> x)
       : width_(head.a.width), columns_{head.at(x, head.a.keys, 0), x.stride, true} {
-    if (head.a.queries > thin) packed_.emplace(width_, head.a.keys, columns_);
+    if (head.a.queries > thin && head.a.precision == Precision::full)
+      packed_.emplace(width_, head.a.keys, columns_);
   }
   // c (queries, keys) = the dot products of the block's pairs
   void multiply(const Block& block, Heads<const real> x, real* c) const {
     const Index queries = block.queries(), keys = block.keys();
     const MatrixView rows{block.head.at(x, block.head.a.queries, block.begin), x.stride};
     if (packed_) return packed_->multiply_part(queries, block.first, keys, rows, c);
-    gemm_serial(queries, keys, width_, rows, columns_.from(0, block.first), {}, c, keys);
+    gemm_serial(queries, keys, width_, rows, columns_.from(0, block.first), {}, c, keys,
+                block.head.a.precision);
   }
 
  private:
@@ -180,7 +182,7 @@ void forward_queries(const Head& head, Heads<const real> q, const TransposedHead
     }
     gemm_serial(block.queries(), a.width, block.keys(), {scores, block.keys()},
                 {head.at(v, a.keys, block.first), v.stride}, {sums(block.begin), out.stride},
-                sums(block.begin), out.stride);
+                sums(block.begin), out.stride, a.precision);
   };
   for (Index first = 0; first < head.visible(end - 1); first += block_keys)
     for_block(head, begin, first, add);
@@ -230,7 +232,7 @@ void backward_block(const Block& block, const Gradients& t, const TransposedHead
   drop(p);
   const auto add = [&](Index rows, Index terms, MatrixView left, MatrixView right, real* to,
                        Index to_stride) {
-    gemm_serial(rows, a.width, terms, left, right, {to, to_stride}, to, to_stride);
+    gemm_serial(rows, a.width, terms, left, right, {to, to_stride}, to, to_stride, a.precision);
   };
   const MatrixView g{query(t.g, block.begin), t.g.stride}, q{query(t.q, block.begin), t.q.stride};
   add(keys, queries, {p, keys, true}, g, key(t.dv), t.dv.stride);
@@ -245,8 +247,11 @@ void count_attention(const Attention& a, double products, double passes) {
   double pairs = 0;
   for (Index i = 0; i < a.queries; ++i) pairs += static_cast<double>(Head{a, 0, 0}.visible(i));
   const auto width = static_cast<double>(a.width), heads = static_cast<double>(a.batch * a.heads);
-  count_work(heads * 2 * products * pairs * width,
-             heads * passes * static_cast<double>(a.queries + a.keys) * width * sizeof(real));
+  const double flops = heads * 2 * products * pairs * width;
+  count_work({.flops = flops,
+              .bytes = heads * passes * static_cast<double>(a.queries + a.keys) * width *
+                       static_cast<double>(sizeof(real)),
+              .bfloat16_flops = a.precision == Precision::bfloat16 ? flops : 0});
 }
 
 void clear(const Head& head, Heads<real> x, Index length, Index begin, Index end) {

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "tapegrad/core/internal/philox.h"
+#include "tapegrad/core/precision.h"
 #include "tapegrad/ops/kernels/softmax.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
@@ -29,6 +30,7 @@ struct Attention {
   ScoreTerm mask;               ///< 0 hides the key
   std::optional<Choices> kept;  ///< dropout of the weights (batch, heads, queries, keys)
   real kept_factor;             ///< multiplies the kept weights
+  Precision precision;          ///< how products see their operands
 };
 
 // In the forward pass, a task computes a block of queries of one head. In the backward pass it

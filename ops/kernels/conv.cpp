@@ -97,7 +97,8 @@ class Patches {
 void count_convolution(const ConvSizes& s) {
   const Index products = s.batch * s.result() * s.patch();
   const Index touched = s.batch * (s.image() + s.result()) + s.weights();
-  count_work(2 * static_cast<double>(products), static_cast<double>(sizeof(real) * touched));
+  count_work({.flops = 2 * static_cast<double>(products),
+              .bytes = static_cast<double>(sizeof(real) * touched)});
 }
 
 }  // namespace

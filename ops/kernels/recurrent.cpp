@@ -138,8 +138,8 @@ void forward_rows(const Sequence& s, const Kept& kept, const Packed& weight, rea
 void count_sequence(const Sequence& s, Index gate_passes, Index state_passes) {
   const Index rows = s.steps * s.batch, G = s.gates * s.hidden;
   const Index touched = rows * (gate_passes * G + state_passes * s.hidden) + s.hidden * G;
-  count_work(2 * static_cast<double>(rows * s.hidden * G),
-             static_cast<double>(sizeof(real) * touched));
+  count_work({.flops = 2 * static_cast<double>(rows * s.hidden * G),
+              .bytes = static_cast<double>(sizeof(real) * touched)});
 }
 
 void weight_gradient(const Sequence& s, const real* h, const real* product, real* weight) {

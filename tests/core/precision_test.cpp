@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
 
 #include "support/restore_threads.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/product/bfloat16.h"
@@ -71,16 +74,69 @@ TEST_CASE("derivatives of a bfloat16 product are products in bfloat16, of any or
   CHECK(same(second, in_bfloat16(v, w)));
 }
 
+TEST_CASE("attention in bfloat16 rounds what its products read, in every derivative", "[ops]") {
+  Random random(4);
+  const Tensor g = random.normal({2, 150, 16}), w = random.normal({2, 150, 16});
+  // Queries and keys that rounding leaves as they are, so that only weights and values change.
+  const Tensor q = random.bernoulli({2, 150, 16}, 0.5) * 2 - 1,
+               k = random.bernoulli({2, 150, 16}, 0.5) * 2 - 1, v = random.normal({2, 150, 16});
+  const AttentionOptions options{.heads = 2, .causal = GENERATE(false, true)};
+  const auto f = [&](const std::vector<Tensor>& in) {
+    return attention(in[0], in[1], in[2], options);
+  };
+  struct Derivatives {
+    Tensor value;
+    std::vector<Tensor> first, second;
+  };
+  // Only the forward pass is in the scope.
+  const auto derivatives = [&](Precision precision, bool composite) {
+    std::optional<Composite> readable;
+    if (composite) readable.emplace();
+    Tape tape;
+    const std::vector<Tensor> in{watch(q), watch(k), watch(v)};
+    Tensor y;
+    {
+      const PrecisionScope scope(precision);
+      y = f(in);
+    }
+    const std::vector<Tensor> first = grad(sum(y * g), in, {.record = true});
+    return Derivatives{detach(y), first, grad(sum(first[0] * w) + sum(first[2] * w), in)};
+  };
+  const Derivatives full = derivatives(Precision::full, false);
+  const Derivatives fused = derivatives(Precision::bfloat16, false);
+  const Derivatives defined = derivatives(Precision::bfloat16, true);
+  // A weight and a value change by at most 2^-9 of themselves each.
+  const double most = max(abs(v)).item() * 1.01 / 256;
+  const auto close = [](const Tensor& a, const Tensor& b) {
+    return max(abs(a - b)).item() <= max(abs(b)).item() / 64;
+  };
+  CHECK(max(abs(fused.value - full.value)).item() <= most);
+  CHECK_FALSE(same(fused.value, full.value));
+  CHECK(max(abs(fused.value - defined.value)).item() <= most);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK_FALSE(close(detach(full.first[i]) * 1.02, detach(full.first[i])));
+    CHECK(close(detach(fused.first[i]), detach(defined.first[i])));
+    CHECK_FALSE(same(detach(fused.first[i]), detach(full.first[i])));
+    CHECK(same(fused.second[i], defined.second[i]));
+  }
+}
+
 TEST_CASE("bfloat16 products have the same bits for any number of threads", "[ops]") {
   const testing::RestoreThreads restore;
   Random random(3);
   const Tensor a = random.normal({300, 200}), b = random.normal({200, 500});
   const Tensor stack = random.normal({9, 40, 30}), others = random.normal({9, 30, 50});
   set_threads(1);
-  const Tensor one = in_bfloat16(a, b), batch = in_bfloat16(stack, others);
+  const auto attend = [&] {
+    const PrecisionScope scope(Precision::bfloat16);
+    const Tensor x = reshape(b, {2, 100, 500});
+    return attention(x, x, x, {.heads = 10, .causal = true});
+  };
+  const Tensor one = in_bfloat16(a, b), batch = in_bfloat16(stack, others), attended = attend();
   for (const int threads : {2, 3, 7}) {
     set_threads(threads);
     CHECK(same(in_bfloat16(a, b), one));
     CHECK(same(in_bfloat16(stack, others), batch));
+    CHECK(same(attend(), attended));
   }
 }

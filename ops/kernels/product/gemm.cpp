@@ -41,10 +41,13 @@ Tiles tiles_for(Index m, Index n, Index k, bool a_transposed, bool b_transposed)
   return {rows, columns, (m + rows - 1) / rows, (n + columns - 1) / columns};
 }
 
-void count_products(Index count, Index m, Index n, Index k) {
+void count_products(Index count, Index m, Index n, Index k, Precision precision) {
   const auto all = static_cast<double>(count);
-  count_work(all * 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k),
-             all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)));
+  const double flops =
+      all * 2 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+  count_work({.flops = flops,
+              .bytes = all * static_cast<double>(sizeof(real) * (m * k + k * n + m * n)),
+              .bfloat16_flops = precision == Precision::bfloat16 ? flops : 0});
 }
 
 // Computes a tile on the calling thread.
@@ -81,14 +84,14 @@ void multiply_halves(Multiply multiply, Index m, Index n, Index k, MatrixView a,
 }  // namespace
 
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
-                 Index c_stride) {
+                 Index c_stride, Precision precision) {
   if (m == 0 || n == 0) return;
-  multiply_halves(multiply_for(m, k, a, b, Precision::full), m, n, k, a, b, start, c, c_stride);
+  multiply_halves(multiply_for(m, k, a, b, precision), m, n, k, a, b, start, c, c_stride);
 }
 
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
           Index c_stride, Precision precision) {
-  count_products(1, m, n, k);
+  count_products(1, m, n, k, precision);
   if (m == 0 || n == 0) return;
   const Multiply multiply = multiply_for(m, k, a, b, precision);
   const Tiles tiles = tiles_for(m, n, k, a.transposed, b.transposed);
@@ -104,7 +107,7 @@ void gemm_batch(Index m, Index n, Index k, MatrixView a, std::span<const Index> 
                 MatrixView b, std::span<const Index> b_offsets, real* c, Precision precision) {
   if (m == 0 || n == 0) return;
   const auto count = static_cast<Index>(a_offsets.size());
-  count_products(count, m, n, k);
+  count_products(count, m, n, k, precision);
   const Multiply multiply = multiply_for(m, k, a, b, precision);
   const Index grain = std::max<Index>(1, smallest_tile / std::max<Index>(1, m * n * k));
   parallel_ranges(count, grain, [&](Index begin, Index end) {

@@ -95,7 +95,7 @@ struct Start {
 /// c (m, n) = start + a (m, k) b (k, n) on the calling thread. c is row-major with rows `c_stride`
 /// apart, and may be the start itself.
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
-                 Index c_stride);
+                 Index c_stride, Precision precision = Precision::full);
 
 /// The same in tiles of c on all threads, with the same bits for any number of threads.
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,

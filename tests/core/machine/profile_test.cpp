@@ -7,9 +7,11 @@
 
 #include "ops/table.h"
 #include "support/golden.h"
+#include "tapegrad/core/precision.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/optimizers/gradients.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
+#include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/recurrent.h"
@@ -49,6 +51,24 @@ TEST_CASE("a profile knows the work of products, forward and backward", "[profil
   CHECK(entry(profile, "matmul").work.bytes == sizeof(real) * (15 + 35 + 21));
   CHECK(entry(profile, "matmul backward").work.flops == 4 * 3 * 5 * 7);
   CHECK(entry(profile, "sum backward").calls == 1);
+  CHECK(entry(profile, "matmul").work.bfloat16_flops == 0);
+}
+
+TEST_CASE("a profile tells products in bfloat16 from those in full precision", "[profile]") {
+  const Tensor x = ones({2, 6, 4}), w = ones({4, 5});
+  Profile profile;
+  {
+    const Profile::Scope measured(profile);
+    matmul(x, w);
+    const PrecisionScope scope(Precision::bfloat16);
+    matmul(x, w);
+    attention(x, x, x, {.heads = 2});
+  }
+  const Work products = entry(profile, "matmul").work, pairs = entry(profile, "attention").work;
+  CHECK(products.flops == 2 * 2 * 12 * 4 * 5);
+  CHECK(products.bfloat16_flops == products.flops / 2);
+  CHECK(pairs.flops == 2 * 2 * 2 * (2 * 6 * 6 * 2));
+  CHECK(pairs.bfloat16_flops == pairs.flops);
 }
 
 TEST_CASE("the times of a profile add up to those of its scopes", "[profile]") {
