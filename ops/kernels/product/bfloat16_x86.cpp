@@ -32,7 +32,7 @@ constexpr Index block_lines = 16, block_terms = 32, block_pairs = block_lines * 
 constexpr Index square = 2 * block_lines;
 
 // Pieces of a and b that fit the second-level cache together.
-constexpr Index most_terms = 4 * chain, rows_at_a_time = 256, columns_at_a_time = 512;
+constexpr Index most_terms = 4 * chain, rows_at_a_time = 256, most_of_b = Index{1} << 19;
 
 constexpr Index blocks_of(Index count, Index size) { return (count + size - 1) / size; }
 
@@ -52,9 +52,15 @@ constexpr auto first_lanes(Index count) {
   return static_cast<__mmask16>((1u << std::clamp<Index>(count, 0, 16)) - 1);
 }
 
-// Transposes 16 x 16 pairs: swaps halves, then quarters, and so on.
+[[gnu::target("avx512f")]] inline __m512i lanes() {
+  return _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+}
+
+// Transposes 16 x 16 pairs: swaps halves, then quarters, and so on. Unrolled, so that the rows stay
+// in registers.
 [[gnu::target("avx512f")]] void transpose_pairs(__m512i (&rows)[16]) {
-  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  const __m512i lane = lanes();
+#pragma GCC unroll 4
   for (int size = 8; size > 0; size /= 2) {
     const __m512i step = _mm512_set1_epi32(size);
     const __mmask16 upper = _mm512_test_epi32_mask(lane, step);
@@ -63,6 +69,7 @@ constexpr auto first_lanes(Index count) {
         _mm512_mask_add_epi32(lane, upper, _mm512_sub_epi32(lane, step), _mm512_set1_epi32(16));
     const __m512i high =
         _mm512_mask_add_epi32(_mm512_add_epi32(lane, step), upper, lane, _mm512_set1_epi32(16));
+#pragma GCC unroll 16
     for (int i = 0; i < 16; ++i) {
       if ((i & size) != 0) continue;
       const __m512i first = rows[i], second = rows[i + size];
@@ -77,8 +84,13 @@ constexpr auto first_lanes(Index count) {
                                                                Index lines, Index terms,
                                                                bool by_terms, Pair* to) {
   __m512i rows[16];
+  // Places number i of the lower half beside number i of the upper one, which becomes the high half
+  // of a pair.
+  const __m512i halves = _mm512_add_epi32(_mm512_mullo_epi32(lanes(), _mm512_set1_epi32(0x10001)),
+                                          _mm512_set1_epi32(0x100000));
   const bool lines_are_rows = all.term_stride == 1;
   const Index count = lines_are_rows ? lines : (terms + 1) / 2;
+#pragma GCC unroll 16
   for (Index i = 0; i < 16; ++i) {
     if (i >= count) {
       rows[i] = _mm512_setzero_si512();
@@ -92,35 +104,54 @@ constexpr auto first_lanes(Index count) {
       const __m512 first = _mm512_maskz_loadu_ps(first_lanes(lines), term);
       const __mmask16 there = first_lanes(2 * i + 1 < terms ? lines : 0);
       const __m512 second = _mm512_maskz_loadu_ps(there, term + all.term_stride);
-      const __m512i both = (__m512i)_mm512_cvtne2ps_pbh(first, second);
-      rows[i] = _mm512_or_si512(
-          _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(both, 1)), 16),
-          _mm512_cvtepu16_epi32(_mm512_castsi512_si256(both)));
+      const auto both = (__m512i)_mm512_cvtne2ps_pbh(first, second);
+      rows[i] = _mm512_permutexvar_epi16(halves, both);
     }
   }
   if (lines_are_rows == by_terms) transpose_pairs(rows);
+#pragma GCC unroll 16
   for (Index i = 0; i < 16; ++i) _mm512_store_si512(to + i * 16, rows[i]);
 }
 
-// All blocks of some terms of a matrix, those of the same lines one after the other.
+// All blocks of some terms of a matrix, those of the same lines one after the other. Reads along
+// what lies together in memory, as the processor expects.
 void pack(const Lines& lines, Index first_term, Index terms, bool by_terms, Pair* to) {
-  for (Index line = 0; line < lines.count; line += block_lines)
-    for (Index term = 0; term < terms; term += block_terms, to += block_pairs)
-      pack_block(lines.values + line * lines.line_stride + (first_term + term) * lines.term_stride,
-                 lines, std::min(lines.count - line, block_lines),
-                 std::min(terms - term, block_terms), by_terms, to);
+  const Index depth = blocks_of(terms, block_terms);
+  const auto pack_at = [&](Index line, Index term) {
+    pack_block(lines.values + line * lines.line_stride + (first_term + term) * lines.term_stride,
+               lines, std::min(lines.count - line, block_lines),
+               std::min(terms - term, block_terms), by_terms,
+               to + (line / block_lines * depth + term / block_terms) * block_pairs);
+  };
+  if (lines.term_stride == 1)
+    for (Index line = 0; line < lines.count; line += block_lines)
+      for (Index term = 0; term < terms; term += block_terms) pack_at(line, term);
+  else
+    for (Index term = 0; term < terms; term += block_terms)
+      for (Index line = 0; line < lines.count; line += block_lines) pack_at(line, term);
 }
-
-// c (32, 32) = start + a b, both packed, for `depth` blocks of terms.
-using Square = void (*)(Index depth, const Pair* a, const Pair* b, Start start, real* c,
-                        Index c_stride);
 
 // to = sum + start, if there is one
 [[gnu::target("avx512f")]] inline void store_sum(__m512 sum, const real* start, real* to) {
   _mm512_storeu_ps(to, start ? _mm512_add_ps(sum, _mm512_loadu_ps(start)) : sum);
 }
 
-[[gnu::target("avx512f,avx512bf16")]] void square_by_avx512(Index depth, const Pair* a,
+// How a processor computes c (32, 32) = start + a b, both packed, for `depth` blocks of terms.
+// begin() comes before some of them, and end() after them.
+struct Avx512 {
+  static void begin() {}
+  static void end() {}
+  static void multiply(Index depth, const Pair* a, const Pair* b, Start start, real* c,
+                       Index c_stride);
+};
+struct Amx {
+  static void begin();
+  static void end();
+  static void multiply(Index depth, const Pair* a, const Pair* b, Start start, real* c,
+                       Index c_stride);
+};
+
+[[gnu::target("avx512f,avx512bf16")]] void Avx512::multiply(Index depth, const Pair* a,
                                                             const Pair* b, Start start, real* c,
                                                             Index c_stride) {
   constexpr Index rows = 8;
@@ -160,17 +191,23 @@ struct alignas(64) TileSizes {
   std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 
-[[gnu::target("avx512f,amx-tile,amx-bf16")]] void square_by_amx(Index depth, const Pair* a,
-                                                                const Pair* b, Start start, real* c,
-                                                                Index c_stride) {
+[[gnu::target("amx-tile")]] void Amx::begin() {
   static constexpr TileSizes sizes;
   _tile_loadconfig(&sizes);
+}
+[[gnu::target("amx-tile")]] void Amx::end() { _tile_release(); }
+
+[[gnu::target("avx512f,amx-tile,amx-bf16")]] void Amx::multiply(Index depth, const Pair* a,
+                                                                const Pair* b, Start start, real* c,
+                                                                Index c_stride) {
   _tile_zero(0);
   _tile_zero(1);
   _tile_zero(2);
   _tile_zero(3);
   const Index next = depth * block_pairs;
   for (Index block = 0; block < depth; ++block, a += block_pairs, b += block_pairs) {
+    for (const Pair* ahead : {a + block_pairs, a + next + block_pairs})
+      for (Index line = 0; line < block_lines; ++line) _mm_prefetch(ahead + line * 16, _MM_HINT_T0);
     _tile_loadd(4, a, 64);
     _tile_loadd(6, b, 64);
     _tile_dpbf16ps(0, 4, 6);
@@ -188,7 +225,6 @@ struct alignas(64) TileSizes {
   _tile_stored(1, to + block_lines, bytes);
   _tile_stored(2, to + block_lines * to_stride, bytes);
   _tile_stored(3, to + block_lines * to_stride + block_lines, bytes);
-  _tile_release();
   for (Index row = 0; row < square && start.values; ++row)
     for (Index column = 0; column < square; column += block_lines)
       store_sum(_mm512_load_ps(sums + row * square + column), start.from(row, column).values,
@@ -196,17 +232,27 @@ struct alignas(64) TileSizes {
 }
 
 // The same at the end of rows or columns, by way of a whole square.
-void part_of_square(Square multiply_square, Index rows, Index columns, Index depth, const Pair* a,
-                    const Pair* b, Start start, real* c, Index c_stride) {
+template <class Processor>
+void part_of_square(Index rows, Index columns, Index depth, const Pair* a, const Pair* b,
+                    Start start, real* c, Index c_stride) {
   alignas(64) real whole[square * square] = {};
   if (start.values) blocks().copy(rows, columns, start.values, start.stride, whole, square);
-  multiply_square(depth, a, b, {whole, square}, whole, square);
+  Processor::multiply(depth, a, b, {whole, square}, whole, square);
   blocks().copy(rows, columns, whole, square, c, c_stride);
 }
 
+// Tells the processor that a square of c is going to be written.
+void expect_square(Index rows, real* c, Index c_stride) {
+  for (Index row = 0; row < rows; ++row)
+    for (Index column = 0; column < square; column += block_lines)
+      __builtin_prefetch(c + row * c_stride + column, 1);
+}
+
 // A piece of c from packed pieces of a and b.
-void multiply_packed(Square multiply_square, Index m, Index n, Index depth, const Pair* a,
-                     const Pair* b, Start start, real* c, Index c_stride) {
+template <class Processor>
+void multiply_packed(Index m, Index n, Index depth, const Pair* a, const Pair* b, Start start,
+                     real* c, Index c_stride) {
+  Processor::begin();
   for (Index column = 0; column < n; column += square)
     for (Index row = 0; row < m; row += square) {
       const Pair* left = a + row / block_lines * depth * block_pairs;
@@ -214,11 +260,13 @@ void multiply_packed(Square multiply_square, Index m, Index n, Index depth, cons
       const Index rows = std::min(m - row, square), columns = std::min(n - column, square);
       const Start from = start.from(row, column);
       real* to = c + row * c_stride + column;
+      expect_square(std::min(m - row - rows, square), to + square * c_stride, c_stride);
       if (rows == square && columns == square)
-        multiply_square(depth, left, right, from, to, c_stride);
+        Processor::multiply(depth, left, right, from, to, c_stride);
       else
-        part_of_square(multiply_square, rows, columns, depth, left, right, from, to, c_stride);
+        part_of_square<Processor>(rows, columns, depth, left, right, from, to, c_stride);
     }
+  Processor::end();
 }
 
 // Memory for the blocks of so many lines, in whole squares. What is beyond the last block has any
@@ -227,13 +275,14 @@ Index packed_size(Index lines, Index terms) {
   return blocks_of(lines, square) * 2 * blocks_of(terms, block_terms) * block_pairs;
 }
 
-template <Square multiply_square>
+template <class Processor>
 void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
               Index c_stride) {
   static_assert(sizeof(Pair) == sizeof(real));
   const Index most = std::min(k, most_terms);
+  const Index columns_at_a_time = std::min(n, most_of_b / std::max(most, chain) / square * square);
   const Scratch left(packed_size(std::min(m, rows_at_a_time), most));
-  const Scratch right(packed_size(std::min(n, columns_at_a_time), most));
+  const Scratch right(packed_size(columns_at_a_time, most));
   auto* const a_packed = reinterpret_cast<Pair*>(left.data());
   auto* const b_packed = reinterpret_cast<Pair*>(right.data());
   Index term = 0;
@@ -245,8 +294,8 @@ void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start
       for (Index row = 0; row < m; row += rows_at_a_time) {
         const Index rows = std::min(m - row, rows_at_a_time);
         pack(rows_of(rows, a.from(row, 0)), term, terms, false, a_packed);
-        multiply_packed(multiply_square, rows, columns, depth, a_packed, b_packed,
-                        start.from(row, column), c + row * c_stride + column, c_stride);
+        multiply_packed<Processor>(rows, columns, depth, a_packed, b_packed,
+                                   start.from(row, column), c + row * c_stride + column, c_stride);
       }
     }
     term += terms;
@@ -274,10 +323,8 @@ const Found& found() {
 
 }  // namespace
 
-Bfloat16Product avx512_bfloat16() {
-  return found().avx512_bf16 ? &multiply<square_by_avx512> : nullptr;
-}
-Bfloat16Product amx_bfloat16() { return found().amx_bf16 ? &multiply<square_by_amx> : nullptr; }
+Bfloat16Product avx512_bfloat16() { return found().avx512_bf16 ? &multiply<Avx512> : nullptr; }
+Bfloat16Product amx_bfloat16() { return found().amx_bf16 ? &multiply<Amx> : nullptr; }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 
