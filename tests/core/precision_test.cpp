@@ -12,6 +12,7 @@
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/kernels/product/bfloat16.h"
+#include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/recompute.h"
 #include "tapegrad/ops/reduce.h"
