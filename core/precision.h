@@ -14,8 +14,8 @@ enum class Precision { full, bfloat16 };
 /// the derivative of rounding counts as 1. Convolutions and recurrent layers multiply in full
 /// precision. Fused attention rounds its weights before it divides them by their sum. Results do
 /// not depend on the number of threads. They are the same on all processors except those with AMX,
-/// which adds in another order; without AVX512_BF16 or AMX, products are no faster. Example: `const
-/// PrecisionScope scope(Precision::bfloat16); linear(x, transpose(y), zeros({4}))`
+/// which adds in another order; without AVX512_BF16 or AMX, products are no faster.
+/// Example: `const PrecisionScope scope(Precision::bfloat16); linear(x, transpose(y), zeros({4}))`
 class PrecisionScope {
  public:
   explicit PrecisionScope(Precision precision);

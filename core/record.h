@@ -28,7 +28,7 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
   if (tape->options().check_finite) {
     std::vector<const Tensor*> inputs;
     (for_inputs(edges, [&](const Tensor* input) { inputs.push_back(input); }), ...);
-    tape->check_finite(name, PlaceScope::current(place), value, inputs);
+    detail::check_finite(*tape, name, PlaceScope::current(place), value, inputs);
   }
   detail::Recorder recorder(tape, name, place, (0 + ... + detail::input_count(edges)));
   (for_inputs(edges, [&](const Tensor* input) { recorder.add_input(*input); }), ...);
@@ -49,7 +49,7 @@ Tensor record_each(const char* name, Tensor value, const Place& place,
   if (tape->options().check_finite) {
     std::vector<const Tensor*> pointers;
     for (const Tensor& input : inputs) pointers.push_back(&input);
-    tape->check_finite(name, PlaceScope::current(place), value, pointers);
+    detail::check_finite(*tape, name, PlaceScope::current(place), value, pointers);
   }
   detail::Recorder recorder(tape, name, place, static_cast<int>(inputs.size()));
   for (const Tensor& input : inputs) recorder.add_input(input);

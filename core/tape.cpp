@@ -195,8 +195,8 @@ void Tape::rewind(std::int32_t size) {
   }
 }
 
-void Tape::check_finite(const char* name, const Place& place, const Tensor& value,
-                        std::span<const Tensor* const> inputs) const {
+void detail::check_finite(const Tape& tape, const char* name, const Place& place,
+                          const Tensor& value, std::span<const Tensor* const> inputs) {
   if (range(value).non_finite == 0) return;
   std::string message =
       fmt::format("{}: the result is not finite at {}: {} {}", name, to_string(place),
@@ -205,8 +205,8 @@ void Tape::check_finite(const char* name, const Place& place, const Tensor& valu
     if (!inputs[i]->defined()) continue;
     message += fmt::format("\n  input {}: {} {}", i, to_string(inputs[i]->shape()),
                            to_string(range(*inputs[i])));
-    if (holds(*inputs[i]) && !label(inputs[i]->node()).empty())
-      message += fmt::format(" ({})", label(inputs[i]->node()));
+    if (tape.holds(*inputs[i]) && !tape.label(inputs[i]->node()).empty())
+      message += fmt::format(" ({})", tape.label(inputs[i]->node()));
   }
   throw NonFiniteError(message);
 }
@@ -243,15 +243,15 @@ Tensor named(const Tensor& x, const std::string& name) {
   Tape* tape = Tape::active();
   if (tape == nullptr) return x;
   if (tape->holds(x))
-    tape->set_label(x.node(), name);
+    tape->labels_[x.node()] = name;
   else if (tape->options().keep_values)
-    tape->keep_constant({name, x, {}});
+    tape->constants_.push_back({name, x, {}});
   return x;
 }
 
 Indices named(const Indices& x, const std::string& name) {
   if (Tape* tape = Tape::active(); tape != nullptr && tape->options().keep_values)
-    tape->keep_constant({name, {}, x});
+    tape->constants_.push_back({name, {}, x});
   return x;
 }
 

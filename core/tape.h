@@ -18,6 +18,11 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+class ReverseSweep;
+namespace detail {
+class Recorder;
+}
+
 /// One addition to the gradient of a node, by a sweep over a tape with `keep_values`.
 /// Example: `for (const Flow& flow : tape.flows()) fmt::print("{} -> {}\n", flow.from, flow.to)`
 struct Flow {
@@ -111,8 +116,21 @@ class Tape {
   /// The parameters that this tape has used, in the order of their first use.
   std::vector<Parameter> parameters() const;
 
-  // For `record` and the sweep. A function that throws enters nothing.
-  /// Adds a node. `value` becomes a tensor of this tape, which keeps it if asked to.
+ private:
+  friend class NoGrad;
+  friend class EnableGrad;
+  friend class Interlude;
+  friend class detail::Recorder;
+  friend class ReverseSweep;
+  friend Tensor watch(const Tensor& x, Place place);
+  friend Tensor detach(const Tensor& x, Place place);
+  friend Tensor named(const Tensor& x, const std::string& name);
+  friend Indices named(const Indices& x, const std::string& name);
+  static constexpr std::uint32_t chunk_nodes = 256;
+  static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
+
+  /// Adds a node. `value` becomes a tensor of this tape, which keeps it if asked to. Enters nothing
+  /// if it throws.
   Node& enter(const char* name, Tensor& value, const Place& place, bool keep_value);
   /// Memory that lives as long as this tape.
   void* allocate(std::size_t bytes, std::size_t alignment) {
@@ -122,13 +140,14 @@ class Tape {
     arena_next_ = static_cast<std::byte*>(memory) + bytes;
     return memory;
   }
-  void release(Node& node);
+  void* extend_arena(std::size_t bytes);
   /// Destroys a list of rules in the arena.
   static void destroy(Rule* rules);
-  int begin_sweep() { return ++sweeps_; }
+  /// Uses up the rules of a node.
+  void release(Node& node);
+  /// Forgets the nodes from `size` on.
+  void rewind(std::int32_t size);
   void keep_flow(const Flow& flow);
-  void set_label(std::int32_t index, const std::string& name) { labels_[index] = name; }
-  void keep_constant(const NamedConstant& constant) { constants_.push_back(constant); }
   /// Remembers which node's value x is, for `constant`.
   void keep_detached(const Tensor& x);
   /// The entry among a node's inputs of a tensor that this tape does not hold: -1, or, on a tape
@@ -136,22 +155,10 @@ class Tape {
   std::int32_t constant(const Tensor& tensor) const {
     return detached_.empty() ? -1 : constant_or_detached(tensor);
   }
-  void check_finite(const char* name, const Place& place, const Tensor& value,
-                    std::span<const Tensor* const> inputs) const;
-
- private:
-  friend class NoGrad;
-  friend class EnableGrad;
-  friend class Interlude;
-  static constexpr std::uint32_t chunk_nodes = 256;
-  static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
+  std::int32_t constant_or_detached(const Tensor& tensor) const;
   bool holds_outside(const Tensor& tensor) const;
   bool holds_outside_or_refuse(const Tensor& tensor, const char* operation, int input,
                                const Place& place) const;
-  std::int32_t constant_or_detached(const Tensor& tensor) const;
-  /// Forgets the nodes from `size` on.
-  void rewind(std::int32_t size);
-  void* extend_arena(std::size_t bytes);
   static void forget_value(Node& node) {
     if (node.value != nullptr) std::exchange(node.value, nullptr)->~Tensor();
   }

@@ -207,7 +207,7 @@ Tensor recompute(const Function& f, const std::vector<Tensor>& xs, Place place) 
   // Constructed in its final place: a Random that f holds must not move.
   const auto destroy = [](RecomputeRule* rule) { rule->~RecomputeRule(); };
   std::unique_ptr<RecomputeRule, decltype(destroy)> rule(
-      new (tape->allocate(sizeof(RecomputeRule), alignof(RecomputeRule))) RecomputeRule(f, xs));
+      detail::Recorder::make<RecomputeRule>(*tape, f, xs));
   std::set<std::int32_t> outside;  // nodes that f reads
   std::vector<Parameter> read;
   Tensor result;

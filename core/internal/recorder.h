@@ -2,6 +2,8 @@
 
 // Turns edges into Rules in the tape's arena, and an operation into a node.
 
+#include <span>
+
 #include "tapegrad/core/edge.h"
 #include "tapegrad/core/machine/profile.h"
 #include "tapegrad/core/tape.h"
@@ -104,11 +106,9 @@ JointRule<N, std::decay_t<F>> rule_from(const JointEdge<N, F>&);
 PassingRule rule_from(const PassingEdge&);
 PartRule rule_from(const PartEdge&);
 
-template <class E>
-auto* make_rule(Tape& tape, E& edge) {
-  using MadeRule = decltype(rule_from(edge));
-  return new (tape.allocate(sizeof(MadeRule), alignof(MadeRule))) MadeRule(edge);
-}
+/// Throws NonFiniteError, which names the operation and its inputs, if the value is not finite.
+void check_finite(const Tape& tape, const char* name, const Place& place, const Tensor& value,
+                  std::span<const Tensor* const> inputs);
 
 // Builds one node of a tape: collects the nodes of the operation's inputs, then its rules.
 class Recorder {
@@ -125,6 +125,13 @@ class Recorder {
   }
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
+
+  // A rule in the arena of a tape, whose node will destroy it.
+  template <class MadeRule, class... Arguments>
+  static MadeRule* make(Tape& tape, Arguments&&... arguments) {
+    return new (tape.allocate(sizeof(MadeRule), alignof(MadeRule)))
+        MadeRule(std::forward<Arguments>(arguments)...);
+  }
 
   // For every operand of every operation: a call would be a part of what a small one costs.
   [[gnu::always_inline]] void add_input(const Tensor& tensor) {
@@ -146,7 +153,7 @@ class Recorder {
     bool held = false;
     for (int i = 0; i < inputs_here; ++i) held |= inputs[i] >= 0;
     if (!held) return;
-    auto* rule = make_rule(*tape_, edge);
+    auto* rule = make<decltype(rule_from(edge))>(*tape_, edge);
     own(rule, inputs);
     needs_value_ |= rule->needs_value;
   }

@@ -18,7 +18,7 @@ ReverseSweep::ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last,
       options_(options),
       outer_(outer),
       slots_(last - first + 1),
-      number_(tape.begin_sweep()) {}
+      number_(++tape.sweeps_) {}
 
 void ReverseSweep::keep(std::int32_t node) {
   slots_[node - first_].reached = slots_[node - first_].kept = true;
@@ -137,8 +137,8 @@ void ReverseSweep::check_inputs(const Node& node, const Tensor& g) const {
     const Tensor& value = tape_.value(input);
     const Tensor* seen[] = {&g, &value};
     const std::string name = std::string("gradient of ") + node.name;
-    tape_.check_finite(name.c_str(), node.place, slots_[input - first_].total,
-                       std::span(seen, value.defined() ? 2 : 1));
+    detail::check_finite(tape_, name.c_str(), node.place, slots_[input - first_].total,
+                         std::span(seen, value.defined() ? 2 : 1));
   }
 }
 
