@@ -50,6 +50,7 @@ const std::vector<grader::Point> points{
     {"a variable is its value",
      [] {
        for (const double at : inputs) {
+         announce("the value of a variable of " + text(at));
          Tape tape;
          expect_equal("the value of a variable", value(tape.variable(at)), at);
        }
@@ -124,12 +125,14 @@ const std::vector<grader::Point> points{
      }},
     {"the derivative by itself is 1",
      [] {
+       announce("x = 3: dx/dx");
        Tape tape;
        const Number x = tape.variable(3);
        expect_equal("dx/dx", gradients(x, {x}).at(0), 1);
      }},
     {"what y does not depend on has derivative 0",
      [] {
+       announce("x = 2: the derivatives of x x by z = 5, u = 7 and x x x");
        Tape tape;
        const Number before = tape.variable(7);
        const Number x = tape.variable(2), y = x * x, later = y * x;
@@ -140,12 +143,14 @@ const std::vector<grader::Point> points{
      }},
     {"derivatives of what is in between",
      [] {
+       announce("x = 2, v = x x: d(exp v)/dv");
        Tape tape;
        const Number x = tape.variable(2), v = x * x, y = exp(v);
        expect_equal("x = 2, v = x x: d(exp v)/dv", gradients(y, {v}).at(0), std::exp(4.0));
      }},
     {"a second sweep gives the same",
      [] {
+       announce("x = 2: d(x x x)/dx, twice");
        Tape tape;
        const Number x = tape.variable(2), y = x * x * x;
        expect_equal("x = 2: d(x x x)/dx, the first time", gradients(y, {x}).at(0), 12);
@@ -153,6 +158,7 @@ const std::vector<grader::Point> points{
      }},
     {"one tape, two results",
      [] {
+       announce("x = 2: the derivatives of x x and of exp(x) on one tape");
        Tape tape;
        const Number x = tape.variable(2), y = x * x, z = exp(x);
        expect_equal("x = 2: d(x x)/dx beside exp(x)", gradients(y, {x}).at(0), 4);
@@ -160,6 +166,7 @@ const std::vector<grader::Point> points{
      }},
     {"a chain of 100,000 operations",
      [] {
+       announce("x = 1: d/dx of x (1 + 1e-5)^100000");
        Tape tape;
        const Number x = tape.variable(1), step = tape.variable(1e-5);
        Number y = x;

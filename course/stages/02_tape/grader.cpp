@@ -2,6 +2,7 @@
 // by a rule of the grader's own, so that a point tests one operation alone.
 #include "grader/tensors.h"
 
+using grader::announce;
 using grader::expect;
 using grader::expect_equal;
 using grader::text;
@@ -37,7 +38,7 @@ using Function = std::function<Variable(const std::vector<Variable>&)>;
 // What f returns; what it throws is reported with its input.
 template <class F>
 auto tried(const std::string& what, const F& f) {
-  grader::announce(what);
+  announce(what);
   try {
     return f();
   } catch (const std::exception& error) {
@@ -159,6 +160,7 @@ const Tensor matrix{{2, 3}, {1, 2, 3, 4, 5, 6}}, row{{3}, {10, 20, 40}}, column{
 const std::vector<grader::Point> points{
     {"a variable is its value, and a node",
      [] {
+       announce("the variables () {5} and " + text(matrix) + " of a new tape");
        Tape tape;
        expect_equal("the size of a new tape", tape.size(), 0);
        const Variable x = tape.variable(number(5)), y = tape.variable(matrix);
@@ -171,6 +173,7 @@ const std::vector<grader::Point> points{
      }},
     {"a rule of one's own",
      [] {  // z of shape (2) from x of shape (), used twice; the rules need not be true
+       announce("rules from x of shape () to z of shape (2), and twice from z to l");
        Tape tape;
        std::string asked;
        const Variable x = tape.variable(number(3));
@@ -283,6 +286,7 @@ const std::vector<grader::Point> points{
     {"each derivative waits for all that use it, and adds",
      [] {
        for (const double at : inputs) {
+         announce("x = " + text(at) + ": the derivatives of x + x, and of x^6 as v * w");
          Tape tape;
          const Variable x = tape.variable(number(at)), twice = x + x;
          expect_equal("x = " + text(at) + ": d(x + x)/dx", slope_of(twice, x), 2);
@@ -293,6 +297,7 @@ const std::vector<grader::Point> points{
      }},
     {"what y does not depend on has gradient 0, and y itself 1",
      [] {
+       announce("x = (1, 1) {2}: the gradients of x * x by six variables");
        Tape tape;
        const Variable before = tape.variable({{3}, {7, 8, 9}});
        const Variable x = tape.variable({{1, 1}, {2}}), y = x * x, later = y * x;
@@ -322,6 +327,7 @@ const std::vector<grader::Point> points{
      }},
     {"a second sweep gives the same",
      [] {
+       announce("x = 2: d(x x x)/dx, twice, and a sweep over another tape");
        Tape tape, another;
        const Variable x = tape.variable(number(2)), y = x * x * x;
        const Variable other = another.variable(number(5)), of_other = other * other;
@@ -337,6 +343,7 @@ const std::vector<grader::Point> points{
        for (const double at : inputs) {
          Tape tape;
          const std::string where = "x = " + text(at) + ": the ";
+         announce(where + "second and third derivatives of several functions");
          const Variable x = tape.variable(number(at)), z = tape.variable(number(4));
          const Variable slope = gradients(x * x * x, {x}).at(0), bend = gradients(slope, {x}).at(0);
          expect_equal(where + "second derivative of x x x", value(bend).values.at(0), 6 * at);
@@ -358,6 +365,7 @@ const std::vector<grader::Point> points{
      }},
     {"gradients of gradients through broadcasting, sum and reshape",
      [] {  // l = sum over i, j of x_ij^2 y_j^2, so dl/dy_j = 2 y_j (sum over i of x_ij^2)
+       announce("x = " + text(matrix) + ", y = (3) {1, 2, -1}: gradients of gradients");
        Tape tape;
        const Variable x = tape.variable(matrix), y = tape.variable({{3}, {1, 2, -1}});
        const Variable l = sum(reshape(x * y * (x * y), {6}), 0);
@@ -378,6 +386,7 @@ const std::vector<grader::Point> points{
      }},
     {"long chains, and many paths",
      [] {
+       announce("x = 1: chains of 10,000 and of 60 operations");
        Tape tape;
        const Variable x = tape.variable(number(1)), step = tape.variable(number(1e-4));
        Variable y = x, z = x;
