@@ -26,6 +26,12 @@ PAGE = """<!doctype html>
 {body}
 </main></div></body></html>
 """
+# A script shows it, because it does nothing without one.
+SEARCH = """<div class="search" role="search" hidden>
+<input type="search" placeholder="Search" title="Key: /" aria-label="Search the pages" aria-keyshortcuts="/"
+ autocomplete="off"><div class="found" hidden><p role="status"></p><ol></ol>
+<p>Names of the library: <a href="{root}reference/index.html">reference</a></p></div></div>
+<script src="{root}search.js"></script>"""
 # Words of C++ that stand out in code; comments and strings go first, so that words in them do not.
 CODE = re.compile(r"(?P<remark>//.*)|(?P<string>&quot;(?:\\.|(?!&quot;).)*&quot;)|(?P<word>#\w+|\b(?:auto|bool|char|class|"
                   r"const|constexpr|double|else|enum|explicit|false|float|for|if|inline|int|namespace|nullptr|operator|"
@@ -45,9 +51,13 @@ def relative(path, page):
     return os.path.relpath(path, page.parent)
 
 
+def plain(markup):
+    return html.unescape(re.sub(r"<[^>]*>", "", markup))
+
+
 def slug(heading, seen):
     """The anchor of a heading, as GitHub makes it."""
-    text = html.unescape(re.sub(r"<[^>]*>", "", heading)).strip().lower()
+    text = plain(heading).strip().lower()
     anchor = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
     seen[anchor] = seen.get(anchor, -1) + 1
     return anchor if seen[anchor] == 0 else f"{anchor}-{seen[anchor]}"
@@ -61,6 +71,7 @@ class Site:
     def __init__(self, folder, with_answers=True, engine=None):
         self.folder, self.with_answers, self.engine = folder, with_answers, engine
         self.sources = set()  # files and folders that pages refer to
+        self.sections = []  # what the search finds: [page, title, [[anchor, heading, text], ...]]
         course = (ROOT / "docs/README.md").read_text()
         link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
         self.lessons = [(title, pathlib.Path("docs", page)) for title, page in re.findall(rf"^\d+\. {link}", course, re.M)]
@@ -74,7 +85,8 @@ class Site:
         def items(entries):
             return "".join(f"<li>{entry(title, target(path))}</li>" for title, path in entries)
 
-        return (f'<nav class="site" id="site"><p><b>{entry("tapegrad", "index.html")}</b></p>'
+        search = SEARCH.format(root=relative(".", page) + "/")
+        return (f'<nav class="site" id="site">{search}<p><b>{entry("tapegrad", "index.html")}</b></p>'
                 f'<b>{entry("The course", "docs/index.html")}</b><ol>{items(self.lessons)}</ol>'
                 f'<p>{entry("Build your own tape", "course/index.html")}</p>'
                 f'<b>Pages</b><ul>{items(self.pages)}</ul><b>{entry("Reference", "reference/index.html")}</b>'
@@ -108,8 +120,19 @@ class Site:
         body = self.live(page, self.without_answers(page, body))
         body = body.replace("<table>", '<div class="wide"><table>').replace("</table>", "</table></div>")
         body = re.sub(r"<p>(<img [^>]*>)</p>", r'<p class="figure">\1</p>', body)
-        title = html.unescape(re.sub(r"<[^>]*>", "", re.search(r"<h1[^>]*>(.*?)</h1>", body)[1]))
+        title = plain(re.search(r"<h1[^>]*>(.*?)</h1>", body)[1])
+        self.add_to_search(page, title, body)
         self.write(page, title, body)
+
+    def add_to_search(self, page, title, body):
+        """Enters the sections of a page. Pages of answers are not entered, so that no search gives an answer away."""
+        _, *parts = [" ".join(plain(part).split()) for part in re.split(r'<h\d id="(.*?)">(.*?)</h\d>', body)]
+        self.sections.append([str(page), title, list(zip(parts[::3], parts[1::3], parts[2::3]))])
+
+    def write_search(self):
+        shutil.copy(SITE / "search.js", self.folder)
+        index = json.dumps(sorted(self.sections), ensure_ascii=False, separators=(",", ":"))
+        (self.folder / "search_index.js").write_text(f"const search_index = {index};\n")
 
     def without_answers(self, page, body):
         """The page with links in place of its answers, which go to a page of their own."""
@@ -182,6 +205,7 @@ class Site:
             self.write_source(path)
         write_reference(self.folder / "reference", self.navigation(pathlib.Path("reference/index.html")))
         self.write_lab(lab)
+        self.write_search()
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@
 
 import html.parser
 import importlib.util
+import json
 import pathlib
 import sys
 import tempfile
 import unittest
 import urllib.parse
+
+from selenium.webdriver import Keys
 
 from pages import DESKTOP, PHONE, BrowserTest
 
@@ -139,6 +142,73 @@ class Site(BrowserTest):
         self.driver.find_element("link text", "max_pool2d").click()
         self.driver.switch_to.default_content()
         self.assertIn("max_pool2d(images, {", self.driver.find_element("tag name", "main").text)
+
+    def press(self, *keys):
+        for key in keys:
+            self.driver.switch_to.active_element.send_keys(key)
+
+    def search(self, words, page="index.html", width=DESKTOP):
+        """Types words into the search field of a page; the addresses of what is found, the best first."""
+        self.open(page, width)
+        self.driver.implicitly_wait(10)
+        self.driver.find_element("css selector", ".search input").send_keys(words)
+        self.driver.find_element("css selector", ".found:not([hidden])")
+        links = self.driver.execute_script("return [...document.querySelectorAll('.found li a')].map(e => e.href)")
+        return [address.removeprefix(SITE.as_uri() + "/") for address in links]
+
+    def test_the_search_finds_sections(self):
+        for page in "index.html", "course/stages/01_tensor/index.html", "reference/index.html":
+            with self.subTest(page=page):
+                self.assertEqual(self.search("BFLOAT", page)[0], "docs/performance.html#bfloat16")
+                self.assertEqual(self.search("differs port", page)[0], "docs/pytorch.html#where-a-port-differs")
+        self.assertLess(len(self.search("differs port")), len(self.search("differs")))
+        self.assertEqual(len(self.search("gradient")), 12)
+        self.assertEqual(self.search("gradient nowherewritten"), [])
+        self.assertIn("Nothing found", self.driver.find_element("class name", "found").text)
+
+    def test_the_search_shows_where_the_words_are(self):
+        self.assertTrue(self.search("autocast"))
+        for result in self.driver.find_elements("css selector", ".found li"):
+            self.assertIn("autocast", result.find_element("css selector", "span mark").text.lower())
+
+    def test_the_search_knows_all_sections_and_no_answers(self):
+        index = (SITE / "search_index.js").read_text().removeprefix("const search_index = ").removesuffix(";\n")
+        pages = {page: [anchor for anchor, _, _ in parts] for page, _, parts in json.loads(index)}
+        self.assertLessEqual({"index.html", "docs/tape.html", "course/index.html"}, set(pages))
+        self.assertEqual([page for page in pages if "_answers" in page], [])
+        for page, anchors in pages.items():
+            self.assertEqual({"", "top", "site", "viewport", *anchors}, Links(SITE / page).anchors, page)
+
+    def test_the_search_needs_only_keys(self):
+        self.open("docs/tape.html")
+        self.driver.implicitly_wait(10)
+        loaded = "return typeof search_index !== 'undefined'"
+        self.assertFalse(self.driver.execute_script(loaded), "the index is loaded before it is used")
+        self.press("/", "differs port")
+        found = self.driver.find_element("css selector", ".found:not([hidden])")
+        self.assertTrue(self.driver.execute_script(loaded))
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("value"), "differs port")
+        links = found.find_elements("css selector", "li a")
+        for key, at in [(Keys.ARROW_DOWN, 0), (Keys.ARROW_DOWN, 1), (Keys.ARROW_UP, 0), (Keys.TAB, 1)]:
+            self.press(key)
+            self.assertEqual(self.driver.switch_to.active_element, links[at])
+        self.press(Keys.ESCAPE)
+        self.assertFalse(found.is_displayed())
+        self.assertEqual(self.driver.switch_to.active_element.tag_name, "input")
+        for keys in [Keys.ENTER], [Keys.ARROW_DOWN, Keys.ENTER]:
+            self.search("differs port")
+            self.press(*keys)
+            self.assertTrue(self.driver.current_url.endswith("docs/pytorch.html#where-a-port-differs"))
+
+    def test_results_of_the_search_fit(self):
+        for page in "index.html", "docs/glossary.html", "reference/index.html":
+            for width in (DESKTOP, PHONE):
+                with self.subTest(page=page, width=width):
+                    self.search("layer_norm gradient", page, width)
+                    left, right, wide = self.driver.execute_script(
+                        "const box = document.querySelector('.found').getBoundingClientRect();"
+                        "return [box.left, box.right, document.documentElement.scrollWidth]")
+                    self.assertTrue(0 <= left < right <= width and wide <= width, (left, right, wide))
 
 
 if __name__ == "__main__":
