@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -12,6 +13,11 @@ Work& Work::operator+=(const Work& other) {
   bytes += other.bytes;
   bfloat16_flops += other.bfloat16_flops;
   return *this;
+}
+
+bool Work::operator<(const Work& other) const {
+  return std::tie(flops, bytes, bfloat16_flops) <
+         std::tie(other.flops, other.bytes, other.bfloat16_flops);
 }
 
 constinit thread_local Profile* Profile::active_ = nullptr;

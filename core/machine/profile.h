@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <map>
 #include <string>
 #include <string_view>
@@ -22,7 +21,7 @@ struct Work {
   double bfloat16_flops = 0;  ///< those of `flops` whose operands are rounded to bfloat16
 
   Work& operator+=(const Work& other);
-  auto operator<=>(const Work&) const = default;
+  bool operator<(const Work& other) const;  ///< an order of any kind, for maps
 };
 
 /// Measures where a thread spends its time, operation by operation:
