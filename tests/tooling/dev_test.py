@@ -16,7 +16,7 @@ import unittest
 ROOT = pathlib.Path(sys.argv.pop(1))
 
 # The tools that ./dev needs; it finds no others that a machine may have, such as sudo.
-TOOLS = "awk bash cat dirname env flock grep mkdir mktemp mv nproc rm sed tail tee true".split()
+TOOLS = "awk bash cat dirname env flock grep mkdir mktemp mv nproc rm sed sort tail tee true".split()
 
 # Configures silently and builds the program again.
 CMAKE = """
@@ -335,6 +335,19 @@ while :; do sleep 0.01; done""")
         self.dev(code=0)
         self.assertIn("apt-get install g++-aarch64-linux-gnu qemu-user\n",
                       self.dev("build", "arm64", code=1).stderr)
+
+    def test_tests_end_with_the_slowest_and_their_count(self):
+        # As many lines as no pipe holds at once; the second slowest fails.
+        self.tool("ctest", '''for i in {1..4000}; do
+  [ "$i" = 3999 ] && verdict='***Failed  ' || verdict='   Passed  '
+  echo "$i/4000 Test #$i: suite:some test with a name of some words .....$verdict $i.25 sec"
+done
+echo "99% tests passed, 1 tests failed out of 4000"
+exit 8''')
+        lines = self.dev("test", code=8).stdout.splitlines()
+        self.assertEqual(lines[-12], "The slowest tests, in seconds:")
+        self.assertEqual(lines[-11:-8], [f"{i}.25 suite:some test with a name of some words" for i in (4000, 3999, 3998)])
+        self.assertEqual(lines[-1], "3999 passed, 1 failed")
 
     def test_missing_packages_are_installed_by_sudo(self):
         self.lack("zlib1g-dev")

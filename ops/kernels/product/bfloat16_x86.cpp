@@ -241,8 +241,8 @@ void part_of_square(Index rows, Index columns, Index depth, const Pair* a, const
   blocks().copy(rows, columns, whole, square, c, c_stride);
 }
 
-// Tells the processor that a square of c is going to be written.
-void expect_square(Index rows, real* c, Index c_stride) {
+// Brings a square of c into the cache, to be written.
+void prefetch_square(Index rows, real* c, Index c_stride) {
   for (Index row = 0; row < rows; ++row)
     for (Index column = 0; column < square; column += block_lines)
       __builtin_prefetch(c + row * c_stride + column, 1);
@@ -260,7 +260,7 @@ void multiply_packed(Index m, Index n, Index depth, const Pair* a, const Pair* b
       const Index rows = std::min(m - row, square), columns = std::min(n - column, square);
       const Start from = start.from(row, column);
       real* to = c + row * c_stride + column;
-      expect_square(std::min(m - row - rows, square), to + square * c_stride, c_stride);
+      prefetch_square(std::min(m - row - rows, square), to + square * c_stride, c_stride);
       if (rows == square && columns == square)
         Processor::multiply(depth, left, right, from, to, c_stride);
       else
