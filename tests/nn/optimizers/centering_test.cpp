@@ -90,7 +90,7 @@ void check_options(const Options& plain) {
 
 // Two layers before a norm, whose target has a mean that no normalized value has: if the mean is
 // detached, that difference is a gradient of the common mode, at every step.
-struct Drift {
+struct DriftingMeans {
   Random random{1};
   Linear hidden{8, 16, random}, output{16, 16, random};
   Tensor x = random.normal({64, 8});
@@ -191,19 +191,22 @@ TEST_CASE("an attached mean leaves no common mode to take out", "[nn][centering]
 }
 
 TEST_CASE("a detached mean drifts unless outputs are centered", "[nn][centering]") {
-  const auto [attached, least] = Drift().after(false, {});
-  const auto [drifted, worse] = Drift().after(true, {});
+  const auto [attached, least] = DriftingMeans().after(false, {});
+  const auto [drifted, worse] = DriftingMeans().after(true, {});
   CHECK(attached < 2);
   CHECK(drifted > 100);
   CHECK(worse > least + 0.5);
-  const auto [with_gradients, loss] = Drift().after(true, {.center_gradients = Centering::outputs});
+  const auto [with_gradients, loss] =
+      DriftingMeans().after(true, {.center_gradients = Centering::outputs});
   CHECK(with_gradients < 30);
   CHECK(loss < least + 0.3);
-  const auto [with_weights, other] = Drift().after(true, {.center_weights = Centering::outputs});
+  const auto [with_weights, other] =
+      DriftingMeans().after(true, {.center_weights = Centering::outputs});
   CHECK(with_weights < 0.01);
   CHECK(other < least + 0.4);
   // The mean over the inputs, as in Yong et al. 2020, is another direction.
-  const auto [with_inputs, still] = Drift().after(true, {.center_gradients = Centering::inputs});
+  const auto [with_inputs, still] =
+      DriftingMeans().after(true, {.center_gradients = Centering::inputs});
   CHECK(with_inputs > 40);
   CHECK(still > least + 0.5);
 }
