@@ -22,6 +22,8 @@ function(tapegrad_library name definition)
        ${PROJECT_SOURCE_DIR}/core/*.cpp ${PROJECT_SOURCE_DIR}/ops/*.cpp
        ${PROJECT_SOURCE_DIR}/nn/*.cpp ${PROJECT_SOURCE_DIR}/models/*.cpp)
   file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/kernels/*.cpp)
+  # Highway compiles each by itself, once for each instruction set.
+  set_source_files_properties(${kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(${name} ${sources})
   add_library(tapegrad::${name} ALIAS ${name})
   target_compile_features(${name} PUBLIC cxx_std_20)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/internal/fused.h"
@@ -13,10 +14,6 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
-
-void expect_positive(const char* operation, const char* what, Index count) {
-  expect<ArgumentError>(count > 0, "{}: {} must be positive: {}", operation, what, count);
-}
 
 void expect_filters(const char* operation, const GlimpseFilters& filters, Index batch) {
   const auto& [y, x, intensity] = filters;

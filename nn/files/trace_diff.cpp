@@ -16,7 +16,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr std::size_t listed = 8;  // names in a line of the report
+constexpr std::size_t names_in_a_line = 8;
 
 // "hidden (linear)"
 std::string called(const Trace& trace, std::size_t position) {
@@ -39,10 +39,12 @@ std::string element(const Shape& shape, Index flat) {
 }
 
 std::string names(const std::vector<std::string>& all) {
-  const std::vector some(all.begin(),
-                         all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), listed)));
+  const std::vector some(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(
+                                                        std::min(all.size(), names_in_a_line)));
   return fmt::format("{}{}", fmt::join(some, ", "),
-                     all.size() > listed ? fmt::format(" and {} more", all.size() - listed) : "");
+                     all.size() > names_in_a_line
+                         ? fmt::format(" and {} more", all.size() - names_in_a_line)
+                         : "");
 }
 
 // The value that an input is, detached or not.

@@ -20,14 +20,14 @@ Index share(const char* layer, const char* side, Index channels, Index groups) {
   return channels / groups;
 }
 
-HeightWidth expect_positive(const char* layer, const char* option, HeightWidth value) {
-  return {tapegrad::expect_positive(layer, option, value.height),
-          tapegrad::expect_positive(layer, option, value.width)};
+HeightWidth expect_positive_sides(const char* layer, const char* option, HeightWidth value) {
+  return {expect_positive(layer, option, value.height),
+          expect_positive(layer, option, value.width)};
 }
 
-HeightWidth expect_not_negative(const char* layer, const char* option, HeightWidth value) {
-  return {tapegrad::expect_not_negative(layer, option, value.height),
-          tapegrad::expect_not_negative(layer, option, value.width)};
+HeightWidth expect_no_negative_side(const char* layer, const char* option, HeightWidth value) {
+  return {expect_not_negative(layer, option, value.height),
+          expect_not_negative(layer, option, value.width)};
 }
 
 void expect_one_axis(const char* layer, const char* option, HeightWidth value) {
@@ -38,10 +38,10 @@ void expect_one_axis(const char* layer, const char* option, HeightWidth value) {
 ConvOptions window_of(const char* layer, Index out, HeightWidth size,
                       const Conv2dOptions& options) {
   share(layer, "out", out, options.groups);
-  expect_positive(layer, "size", size);
-  return {.stride = expect_positive(layer, "stride", options.stride),
-          .padding = expect_not_negative(layer, "padding", options.padding),
-          .dilation = expect_positive(layer, "dilation", options.dilation),
+  expect_positive_sides(layer, "size", size);
+  return {.stride = expect_positive_sides(layer, "stride", options.stride),
+          .padding = expect_no_negative_side(layer, "padding", options.padding),
+          .dilation = expect_positive_sides(layer, "dilation", options.dilation),
           .groups = options.groups};
 }
 
@@ -100,13 +100,13 @@ void Conv1d::pytorch(PyTorchState& state) const { filters_as_pytorch(state, weig
 
 ConvTranspose2d::ConvTranspose2d(Index in, Index out, HeightWidth size, Random& random,
                                  ConvTranspose2dOptions options)
-    : window{.stride = expect_positive("ConvTranspose2d", "stride", options.stride),
-             .padding = expect_not_negative("ConvTranspose2d", "padding", options.padding),
-             .output_padding =
-                 expect_not_negative("ConvTranspose2d", "output_padding", options.output_padding),
-             .dilation = expect_positive("ConvTranspose2d", "dilation", options.dilation),
+    : window{.stride = expect_positive_sides("ConvTranspose2d", "stride", options.stride),
+             .padding = expect_no_negative_side("ConvTranspose2d", "padding", options.padding),
+             .output_padding = expect_no_negative_side("ConvTranspose2d", "output_padding",
+                                                       options.output_padding),
+             .dilation = expect_positive_sides("ConvTranspose2d", "dilation", options.dilation),
              .groups = options.groups} {
-  expect_positive("ConvTranspose2d", "size", size);
+  expect_positive_sides("ConvTranspose2d", "size", size);
   expect_output_padding(options.output_padding.height, options.stride.height);
   expect_output_padding(options.output_padding.width, options.stride.width);
   share("ConvTranspose2d", "in", in, options.groups);

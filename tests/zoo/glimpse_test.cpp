@@ -153,11 +153,11 @@ TEST_CASE("glimpses refuse what does not fit by name", "[ops]") {
   CHECK_THROWS_WITH(glimpse_window(zeros({2, 5}), {1, 6, 6}),
                     Contains("needs two filters at least: 1"));
   CHECK_THROWS_WITH(glimpse_window(zeros({2, 5}), {3, 6, 0}),
-                    Contains("width must be positive: 0"));
+                    Contains("width must be at least 1: 0"));
   CHECK_THROWS_WITH(gaussian_filterbank(ones({2}), ones({3}), ones({2}), {3, 6}),
                     Contains("three vectors of one size: (2), (3) and (2)"));
   CHECK_THROWS_WITH(gaussian_filterbank(ones({2}), ones({2}), ones({2}), {0, 6}),
-                    Contains("number of filters must be positive: 0"));
+                    Contains("number of filters must be at least 1: 0"));
   const GlimpseFilters filters = glimpse_filters(window, {3, 6, 6});
   CHECK_THROWS_WITH(read_glimpse(zeros({6, 6}), filters), Contains("(B, height, width): (6, 6)"));
   CHECK_THROWS_WITH(read_glimpse(zeros({3, 6, 6}), filters),
