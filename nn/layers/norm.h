@@ -1,12 +1,15 @@
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/layers/layer.h"
 #include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/recompute.h"
@@ -72,6 +75,25 @@ struct NormMethod {
   virtual Setters setters() { return {}; }
 };
 
+/// A method that specs share; never null.
+/// Example: `const NormMethodPointer own = NormSpec("rms").method; own->noun`
+class NormMethodPointer {
+ public:
+  /// Throws ArgumentError for null.
+  template <std::derived_from<NormMethod> Method>
+  NormMethodPointer(std::shared_ptr<Method> method) : method_(std::move(method)) {
+    expect<ArgumentError>(method_ != nullptr, "norm: its method must not be null");
+  }
+  NormMethodPointer(const NormMethodPointer&) = default;  // it is never moved from
+  NormMethodPointer& operator=(const NormMethodPointer&) = default;
+
+  const NormMethod* operator->() const { return method_.get(); }
+  const NormMethod& operator*() const { return *method_; }
+
+ private:
+  std::shared_ptr<const NormMethod> method_;
+};
+
 /// Describes a normalization: its method and options. It can be made from text such as "layer",
 /// "ada:c=1,k=0.1" or "layer:place=out,unbiased=1":
 ///
@@ -103,17 +125,22 @@ struct NormMethod {
 /// normalization too).
 /// Example: `Norm(NormSpec("ada:c=1,k=0.1"), 6)(x)`
 struct NormSpec : NormSettings {
-  std::shared_ptr<const NormMethod> method;
+  NormMethodPointer method;
 
   NormSpec() : NormSpec("none") {}
   /// Throws ArgumentError for unknown names and options, listing the known ones, and for values out
   /// of range.
-  NormSpec(std::string_view text);
+  NormSpec(std::string_view text) : NormSpec(parse(text)) {}
   NormSpec(const std::string& text) : NormSpec(std::string_view(text)) {}
   NormSpec(const char* text) : NormSpec(std::string_view(text)) {}
   /// Throws ArgumentError for values out of range, as Norm does.
   /// Example: `NormSpec("whiten:groups=2").expect_possible()`
   void expect_possible() const;
+
+ private:
+  NormSpec(const NormSettings& settings, const NormMethodPointer& of)
+      : NormSettings(settings), method(of) {}
+  static NormSpec parse(std::string_view text);
 };
 /// The names that NormSpec accepts.
 /// Example: `for (const std::string& name : norm_names()) fmt::print("{}\n", name)`

@@ -67,20 +67,20 @@ std::string names_with_forms() {
 
 }  // namespace
 
-NormSpec::NormSpec(std::string_view text) {
+NormSpec NormSpec::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
   for (norms::Make* make : norms::makers) {
-    std::shared_ptr<NormMethod> made = make();
+    const std::shared_ptr<NormMethod> made = make();
     const auto preset = std::find_if(made->presets.begin(), made->presets.end(),
                                      [&](const auto& each) { return each.first == name; });
     if (preset == made->presets.end()) continue;
-    NormSettings::operator=(preset->second);
+    NormSettings settings = preset->second;
     if (colon != std::string_view::npos)
-      set_options(setters_of(*this, *made), name, text.substr(colon + 1));
-    method = std::move(made);
-    expect_possible();
-    return;
+      set_options(setters_of(settings, *made), name, text.substr(colon + 1));
+    const NormSpec spec(settings, made);
+    spec.expect_possible();
+    return spec;
   }
   fail<ArgumentError>("norm: unknown normalization {}; available: {}", beginning(name),
                       fmt::format("{}", fmt::join(norm_names(), ", ")));

@@ -221,12 +221,13 @@ TEST_CASE("a program's own normalization goes wherever others go", "[nn][norm]")
   spec.method = std::make_shared<Largest>();
   CHECK(relative_error(max(abs(Norm(spec, 8)(x)), -1), ones({4, 3})) < 1e-3);
   const RecurrentLayer layer(Cell::lstm, 8, 5, random, {.norm = spec});
-  CHECK(layer.cell_norm->spec.method == spec.method);
+  CHECK(&*layer.cell_norm->spec.method == &*spec.method);
   CHECK(range(layer(x).outputs).non_finite == 0);
   const TransformerOptions options{.layers = 1, .heads = 2, .channels = 8, .norm = spec};
   const TransformerStack stack(random, options);
   CHECK(relative_error(max(abs(stack(x)), -1), ones({4, 3})) < 1e-3);  // its last norm
 
+  CHECK_THROWS_WITH(spec.method = std::shared_ptr<Largest>(), Contains("must not be null"));
   const auto mixing = std::make_shared<Largest>();
   mixing->mixes_samples = true;
   spec.method = mixing;
