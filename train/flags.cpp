@@ -1,11 +1,15 @@
 #include "tapegrad/train/flags.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <new>
 #include <sstream>
+#include <type_traits>
 
 #include "tapegrad/cluster/cluster.h"
 #include "tapegrad/core/beginning.h"
@@ -43,6 +47,77 @@ std::vector<std::string> words_of(const Json& value) {
   for (const Json& each : value.is_array() ? value : Json::array({value}))
     words.push_back(each.is_string() ? each.get<std::string>() : each.dump());
   return words;
+}
+
+template <class T>
+constexpr bool is_list = false;
+template <class T>
+constexpr bool is_list<std::vector<T>> = true;
+
+// Numbers with a fraction are read and shown here: CLI11 does both as the locale says.
+template <class T>
+CLI::Option* bind(CLI::App& app, const std::string& name, T& value, const std::string& help) {
+  return app.add_option(name, value, help);
+}
+
+CLI::Option* bind(CLI::App& app, const std::string& name, double& value, const std::string& help) {
+  const auto set = [&value](const CLI::results_t& words) {
+    value = real_number(words.back()).value();
+    return true;
+  };
+  const auto text = [&value] { return fmt::format("{:g}", value); };
+  return app.add_option(name, CLI::callback_t(set), help, false, text)->type_name("FLOAT");
+}
+
+CLI::Option* bind(CLI::App& app, const std::string& name, std::vector<double>& values,
+                  const std::string& help) {
+  const auto set = [&values](const CLI::results_t& words) {
+    values.clear();
+    for (const std::string& word : words) values.push_back(real_number(word).value());
+    return true;
+  };
+  const auto text = [&values] { return fmt::format("[{:g}]", fmt::join(values, ",")); };
+  return app.add_option(name, CLI::callback_t(set), help, false, text)
+      ->type_name("FLOAT")
+      ->expected(1, CLI::detail::expected_max_vector_size);
+}
+
+// Both describe what is wrong with text that should be a T, or an element of the list T.
+template <class T>
+std::string no_number(const std::string& text) {
+  if constexpr (is_list<T>) {
+    return no_number<typename T::value_type>(text);
+  } else if constexpr (std::is_integral_v<T>) {
+    return is_whole(text) ? "" : beginning(text) + " is not a whole number";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    const std::optional<double> value = real_number(text);
+    if (!value) return beginning(text) + " is not a number";
+    if (!std::isfinite(*value)) return beginning(text) + " is not a finite number";
+  }
+  return "";
+}
+
+template <class T>
+std::string out_of_range(const std::string& text) {
+  if constexpr (is_list<T>) {
+    return out_of_range<typename T::value_type>(text);
+  } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    using Limits = std::numeric_limits<T>;
+    if (!whole_number<T>(text))
+      return fmt::format("must be from {} to {}: {}", Limits::min(), Limits::max(),
+                         beginning(text));
+  }
+  return "";
+}
+
+template <class T>
+CLI::Option* add(CLI::App& app, const std::string& name, T& value, const std::string& help) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return app.add_flag(name, value, help);
+  } else {
+    CLI::Option* option = bind(app, name, value, help)->capture_default_str();
+    return (is_list<T> ? option->delimiter(',') : option->take_last())->check(no_number<T>);
+  }
 }
 
 bool begins_with(const std::string& file, const std::string& beginning) {
@@ -96,13 +171,35 @@ CLI::Validator between(double low, double high) {
 }
 
 Flags::Flags(const std::string& program, const std::string& description)
-    : app_(description, program) {
-  app_.allow_extras();  // `expect_all_known` says more of them
-  app_.set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
-  app_.failure_message([](const CLI::App*, const CLI::Error& error) {
+    : app_(std::make_unique<CLI::App>(description, program)) {
+  app_->allow_extras();  // `expect_all_known` says more of them
+  app_->set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
+  app_->failure_message([](const CLI::App*, const CLI::Error& error) {
     return printable(error.what()) + "\nRun with --help for more information.\n";
   });
 }
+
+Flags::~Flags() = default;
+
+CLI::Option* Flags::enter(const std::string& name, FlagVariable variable, const std::string& help,
+                          bool training) {
+  const auto add_variable = [&]<class T>(T* value) {
+    CLI::Option* option = add(*app_, name, *value, help);
+    entries_.push_back({name, training, [value] { return Json(*value); }, option, out_of_range<T>});
+    return option;
+  };
+  return std::visit(add_variable, variable);
+}
+
+CLI::Option* Flags::length(const std::string& name, Index& value, const std::string& help) {
+  CLI::Option* option = enter(name, &value, help, true);
+  entries_.back().may_grow = true;
+  return option;
+}
+
+bool Flags::given(const std::string& name) const { return app_->get_option(name)->count() > 0; }
+
+void Flags::footer(const std::string& text) { app_->footer(text); }
 
 // The type is that in --help.
 CLI::Option* Flags::name_file(CLI::Option* option, const char* type,
@@ -131,7 +228,7 @@ std::vector<std::string> Flags::files_of(const Entry& entry) const {
 }
 
 void Flags::expect_all_known() const {
-  const std::vector<std::string> rest = app_.remaining();
+  const std::vector<std::string> rest = app_->remaining();
   if (rest.empty()) return;
   std::string message = fmt::format("not expected: {}", fmt::join(rest, " "));
   const auto is_length = [](const std::string& word) {
@@ -171,7 +268,7 @@ Json Flags::values() const {
 }
 
 std::map<std::string, std::string> Flags::training_values() const {
-  std::map<std::string, std::string> result{{program_note, app_.get_name()}};
+  std::map<std::string, std::string> result{{program_note, app_->get_name()}};
   for (const Entry& entry : entries_)
     if (entry.training) result[entry.name.substr(2)] = entry.get().dump();
   return result;
@@ -188,8 +285,8 @@ std::map<std::string, std::string> Flags::shared_values() const {
 void Flags::adopt(const std::map<std::string, std::string>& saved, const std::string& file,
                   Changes allowed) {
   const auto program = saved.find(program_note);
-  expect<DataError>(program != saved.end() && program->second == app_.get_name(),
-                    "{}: it is not a checkpoint of {}{}", file, app_.get_name(),
+  expect<DataError>(program != saved.end() && program->second == app_->get_name(),
+                    "{}: it is not a checkpoint of {}{}", file, app_->get_name(),
                     program == saved.end() ? "" : " but of " + beginning(program->second));
   for (const Entry& entry : entries_) {
     const auto found = saved.find(entry.name.substr(2));
@@ -228,7 +325,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
 int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) try {
   // After the check of the flag's own range, whose message says more than that of its type.
   for (const Entry& entry : entries_) entry.option->check(entry.last_check);
-  app_.parse(argc, argv);
+  app_->parse(argc, argv);
   expect_all_known();
   check_outputs();
   for (const auto& check : checks_) check();
@@ -237,7 +334,7 @@ int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) tr
 } catch (const CLI::ParseError& error) {
   constexpr int wrong_usage = 2;
   std::ostringstream results, diagnostics;
-  const bool good = app_.exit(error, results, diagnostics) == 0;
+  const bool good = app_->exit(error, results, diagnostics) == 0;
   write_help(results.str());
   write_message(diagnostics.str());
   if (!good) return wrong_usage;
@@ -253,10 +350,10 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   return code;
 } catch (const std::bad_alloc&) {
   write_diagnostic(fmt::format("{}: out of memory; use smaller layers, batches or sequences\n",
-                               app_.get_name()));
+                               app_->get_name()));
   return 1;
 } catch (const std::exception& error) {
-  write_message(fmt::format("{}: {}\n", app_.get_name(), printable(error.what())));
+  write_message(fmt::format("{}: {}\n", app_->get_name(), printable(error.what())));
   return 1;
 }
 

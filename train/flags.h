@@ -1,20 +1,17 @@
 #pragma once
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <cmath>
+#include <cstdint>
 #include <functional>
-#include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
+#include <variant>
 #include <vector>
 
-#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/shape.h"
 #include "tapegrad/train/json.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -37,11 +34,12 @@ std::optional<T> whole_number(const std::string& text) {
 /// Example: `real_number("1e-3").value_or(0)`
 std::optional<double> real_number(const std::string& text);
 
-/// Whether T is given as a comma-separated list.
-template <class T>
-constexpr bool is_list = false;
-template <class T>
-constexpr bool is_list<std::vector<T>> = true;
+/// What a flag sets: a variable of one of these types. A list is given with commas between.
+/// Example: `bool quick = false; const FlagVariable variable = &quick`
+using FlagVariable =
+    std::variant<bool*, int*, Index*, std::uint64_t*, double*, std::string*, std::vector<int>*,
+                 std::vector<Index>*, std::vector<std::uint64_t>*, std::vector<double>*,
+                 std::vector<std::string>*>;
 
 /// Validators of a flag's number, with messages such as "--lr: must be positive: -1".
 /// Example: `double width = 1; flags.training("--width", width, "Of a window")->check(positive())`
@@ -72,23 +70,20 @@ CLI::Validator file_name();
 class Flags {
  public:
   Flags(const std::string& program, const std::string& description);
+  ~Flags();
 
   /// A flag that affects the trained weights.
   template <class T>
   CLI::Option* training(const std::string& name, T& value, const std::string& help) {
-    return enter(name, value, help, true);
+    return enter(name, &value, help, true);
   }
   /// The length of the training in steps or epochs, which may grow when it is resumed.
-  CLI::Option* length(const std::string& name, Index& value, const std::string& help) {
-    CLI::Option* option = enter(name, value, help, true);
-    entries_.back().may_grow = true;
-    return option;
-  }
+  CLI::Option* length(const std::string& name, Index& value, const std::string& help);
   /// A flag that does not: where files lie, what is printed. What the files hold may affect them;
   /// `Trainer::uses_data` tells whether it is the same.
   template <class T>
   CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
-    return enter(name, value, help, false);
+    return enter(name, &value, help, false);
   }
   /// A setting that names a file or a directory to read, or a list of them.
   template <class T>
@@ -120,13 +115,13 @@ class Flags {
   /// "--epochs",
   /// "--epochs 10 instead of 5".
   const std::map<std::string, std::string>& changes() const { return changes_; }
-  bool given(const std::string& name) const { return app_.get_option(name)->count() > 0; }
+  bool given(const std::string& name) const;
   /// Registers a `check` of all flags, to run before the program begins. It should throw
   /// CLI::ValidationError for flags that conflict.
   void checks(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
   /// Text for the end of --help.
-  void footer(const std::string& text) { app_.footer(text); }
+  void footer(const std::string& text);
 
   /// Parses the command line, then calls `body`. Returns the exit code of the program: that of
   /// `body`, 2 for wrong flags (CLI::ParseError), 1 for any other exception and for results that
@@ -154,72 +149,10 @@ class Flags {
   void check_outputs() const;
   int run_alone(int argc, char** argv, const std::function<int()>& body);
 
-  template <class T>
-  CLI::Option* enter(const std::string& name, T& value, const std::string& help, bool training) {
-    CLI::Option* option = add(name, value, help);
-    entries_.push_back({name, training, [&value] { return Json(value); }, option, out_of_range<T>});
-    return option;
-  }
-  template <class T>
-  CLI::Option* add(const std::string& name, T& value, const std::string& help) {
-    if constexpr (std::is_same_v<T, bool>) return app_.add_flag(name, value, help);
-    CLI::Option* option = bind(name, value, help)->capture_default_str();
-    return (is_list<T> ? option->delimiter(',') : option->take_last())->check(no_number<T>);
-  }
+  CLI::Option* enter(const std::string& name, FlagVariable variable, const std::string& help,
+                     bool training);
 
-  // Numbers with a fraction are read and shown here: CLI11 does both as the locale says.
-  template <class T>
-  CLI::Option* bind(const std::string& name, T& value, const std::string& help) {
-    return app_.add_option(name, value, help);
-  }
-  CLI::Option* bind(const std::string& name, double& value, const std::string& help) {
-    const auto set = [&value](const CLI::results_t& words) {
-      value = real_number(words.back()).value();
-      return true;
-    };
-    const auto text = [&value] { return fmt::format("{:g}", value); };
-    return app_.add_option(name, CLI::callback_t(set), help, false, text)->type_name("FLOAT");
-  }
-  CLI::Option* bind(const std::string& name, std::vector<double>& values, const std::string& help) {
-    const auto set = [&values](const CLI::results_t& words) {
-      values.clear();
-      for (const std::string& word : words) values.push_back(real_number(word).value());
-      return true;
-    };
-    const auto text = [&values] { return fmt::format("[{:g}]", fmt::join(values, ",")); };
-    return app_.add_option(name, CLI::callback_t(set), help, false, text)
-        ->type_name("FLOAT")
-        ->expected(1, CLI::detail::expected_max_vector_size);
-  }
-
-  // Both describe what is wrong with text that should be a T, or an element of the list T.
-  template <class T>
-  static std::string no_number(const std::string& text) {
-    if constexpr (is_list<T>) {
-      return no_number<typename T::value_type>(text);
-    } else if constexpr (std::is_integral_v<T>) {
-      return is_whole(text) ? "" : beginning(text) + " is not a whole number";
-    } else if constexpr (std::is_floating_point_v<T>) {
-      const std::optional<double> value = real_number(text);
-      if (!value) return beginning(text) + " is not a number";
-      if (!std::isfinite(*value)) return beginning(text) + " is not a finite number";
-    }
-    return "";
-  }
-  template <class T>
-  static std::string out_of_range(const std::string& text) {
-    if constexpr (is_list<T>) {
-      return out_of_range<typename T::value_type>(text);
-    } else if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-      using Limits = std::numeric_limits<T>;
-      if (!whole_number<T>(text))
-        return fmt::format("must be from {} to {}: {}", Limits::min(), Limits::max(),
-                           beginning(text));
-    }
-    return "";
-  }
-
-  CLI::App app_;
+  std::unique_ptr<CLI::App> app_;  // so that programs need not compile all of CLI11
   std::vector<Entry> entries_;
   std::vector<std::function<void()>> checks_;
   std::map<std::string, std::string> changes_;

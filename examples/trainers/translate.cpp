@@ -1,5 +1,6 @@
 // Trains a Transformer to translate, as in Xu et al. 2019, section 2.2, and translates with it.
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -3,6 +3,8 @@
 // placements of the norm, depths, widths, learning rates and steps. All detached systems have the
 // forward pass of layer_simple; only gradients differ.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 
