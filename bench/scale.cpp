@@ -26,16 +26,15 @@ struct ScaleFlags {
   int threads = tapegrad::threads();
 
   void add_to(Flags& flags) {
-    flags.setting("--length", length, "Longest sequence")->check(between(64, 1 << 14));
-    flags.setting("--width", width, "Most hidden units and channels")->check(between(128, 1 << 12));
-    flags.setting("--depth", depth, "Most blocks of a Transformer")->check(between(2, 1 << 10));
-    flags.setting("--batch", batch, "Largest batch")->check(between(2, 1 << 16));
-    flags.setting("--seconds", seconds, "Time for each point of a curve")
-        ->check(between(0.0, 60.0));
+    flags.setting("--length", length, "Longest sequence").check(between(64, 1 << 14));
+    flags.setting("--width", width, "Most hidden units and channels").check(between(128, 1 << 12));
+    flags.setting("--depth", depth, "Most blocks of a Transformer").check(between(2, 1 << 10));
+    flags.setting("--batch", batch, "Largest batch").check(between(2, 1 << 16));
+    flags.setting("--seconds", seconds, "Time for each point of a curve").check(between(0.0, 60.0));
     flags
         .setting("--threads", threads,
                  "Threads to use, and most of those that are compared: 1, 2, 4, ...")
-        ->check(between(1, 1024));
+        .check(between(1, 1024));
   }
 };
 

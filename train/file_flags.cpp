@@ -43,13 +43,13 @@ void check_file_flags(const Flags& flags) {
   const std::string save = named_by(values, "save"), resume = named_by(values, "resume");
   std::error_code error;
   if (fs::is_fifo(resume, error))
-    throw CLI::ValidationError(
-        "--resume", fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
+    throw FlagError("--resume",
+                    fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
   if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
-    throw CLI::ValidationError(
-        "--save", fmt::format("{} exists, and this training would replace it; continue it with "
-                              "--resume, remove it, or name another",
-                              save));
+    throw FlagError("--save",
+                    fmt::format("{} exists, and this training would replace it; continue it with "
+                                "--resume, remove it, or name another",
+                                save));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

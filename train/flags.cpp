@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -32,13 +33,19 @@ void write_message(std::string text) {
   write_diagnostic(text);
 }
 
-CLI::Validator bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
+Check bounded(const std::string& bounds, const std::function<bool(double)>& inside) {
   const auto problem = [=](const std::string& text) -> std::string {
     const std::optional<double> value = real_number(text);
     if (value && inside(*value)) return "";
     return fmt::format("must be {}: {}", bounds, beginning(text));
   };
   return {problem, bounds};
+}
+
+// The exit code of a program that is called in a wrong way.
+int refused(const std::exception& error) {
+  write_message(printable(error.what()) + "\nRun with --help for more information.\n");
+  return 2;
 }
 
 // A flag's value in the form of the command line.
@@ -129,7 +136,7 @@ bool begins_with(const std::string& file, const std::string& beginning) {
 
 }  // namespace
 
-CLI::Validator file_name() {
+Check file_name() {
   return {[](const std::string& text) -> std::string {
             if (text.empty()) return "the file name is empty";
             if (!text.starts_with("--")) return "";
@@ -157,44 +164,77 @@ std::optional<double> real_number(const std::string& text) {
   return value;
 }
 
-CLI::Validator positive() {
+Check positive() {
   return bounded("positive", [](double value) { return value > 0; });
 }
 
-CLI::Validator not_negative() {
+Check not_negative() {
   return bounded("at least 0", [](double value) { return value >= 0; });
 }
 
-CLI::Validator between(double low, double high) {
+Check between(double low, double high) {
   return bounded(fmt::format("from {} to {}", low, high),
                  [=](double value) { return low <= value && value <= high; });
+}
+
+Check one_of(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ",") + name;
+  const std::string shown = "{" + list + "}";
+  const auto problem = [=](const std::string& text) -> std::string {
+    const bool is_one = std::find(names.begin(), names.end(), text) != names.end();
+    return is_one ? "" : fmt::format("{} not in {}", text, shown);
+  };
+  return {problem, shown};
+}
+
+Flag Flag::check(const Check& check) const {
+  option_->check(check.problem, check.shown);
+  return *this;
+}
+
+Flag Flag::needs(const std::vector<std::string>& names) const {
+  for (const std::string& name : names) option_->needs(name);
+  return *this;
+}
+
+Flag Flag::excludes(const std::vector<std::string>& names) const {
+  for (const std::string& name : names) option_->excludes(name);
+  return *this;
+}
+
+Flag Flag::delimiter(char between) const {
+  option_->delimiter(between);
+  return *this;
+}
+
+Flag Flag::environment(const std::string& variable) const {
+  option_->envname(variable);
+  return *this;
 }
 
 Flags::Flags(const std::string& program, const std::string& description)
     : app_(std::make_unique<CLI::App>(description, program)) {
   app_->allow_extras();  // `expect_all_known` says more of them
   app_->set_version_flag("--version", program + " (tapegrad " TAPEGRAD_VERSION ")");
-  app_->failure_message([](const CLI::App*, const CLI::Error& error) {
-    return printable(error.what()) + "\nRun with --help for more information.\n";
-  });
 }
 
 Flags::~Flags() = default;
 
-CLI::Option* Flags::enter(const std::string& name, FlagVariable variable, const std::string& help,
-                          bool training) {
+Flag Flags::enter(const std::string& name, FlagVariable variable, const std::string& help,
+                  bool training) {
   const auto add_variable = [&]<class T>(T* value) {
     CLI::Option* option = add(*app_, name, *value, help);
     entries_.push_back({name, training, [value] { return Json(*value); }, option, out_of_range<T>});
-    return option;
+    return Flag(option);
   };
   return std::visit(add_variable, variable);
 }
 
-CLI::Option* Flags::length(const std::string& name, Index& value, const std::string& help) {
-  CLI::Option* option = enter(name, &value, help, true);
+Flag Flags::length(const std::string& name, Index& value, const std::string& help) {
+  const Flag flag = enter(name, &value, help, true);
   entries_.back().may_grow = true;
-  return option;
+  return flag;
 }
 
 bool Flags::given(const std::string& name) const { return app_->get_option(name)->count() > 0; }
@@ -202,15 +242,15 @@ bool Flags::given(const std::string& name) const { return app_->get_option(name)
 void Flags::footer(const std::string& text) { app_->footer(text); }
 
 // The type is that in --help.
-CLI::Option* Flags::name_file(CLI::Option* option, const char* type,
-                              const std::optional<Output>& output) {
+Flag Flags::name_file(Flag flag, const char* type, const std::optional<Output>& output) {
   entries_.back().names_file = true;
   entries_.back().output = output;
-  return option->check(file_name())->type_name(type);
+  flag.option_->type_name(type);
+  return flag.check(file_name());
 }
 
-CLI::Option* Flags::output(const std::string& name, std::string& value, const std::string& help,
-                           const Output& output) {
+Flag Flags::output(const std::string& name, std::string& value, const std::string& help,
+                   const Output& output) {
   return name_file(setting(name, value, help), "OUTPUT", output);
 }
 
@@ -239,7 +279,7 @@ void Flags::expect_all_known() const {
     for (const Entry& entry : entries_)
       if (entry.may_grow)
         message += fmt::format("; {} sets the length of this training", entry.name);
-  throw CLI::ExtrasError(message, CLI::ExitCodes::ExtrasError);
+  throw FlagError(message);
 }
 
 void Flags::check_outputs() const {
@@ -247,8 +287,8 @@ void Flags::check_outputs() const {
     if (!entry.output) continue;
     for (const std::string& file : files_of(entry)) {
       const auto refuse = [&](const std::string& why) {
-        throw CLI::ValidationError(
-            entry.name, fmt::format("would replace {}, {}; name another file", file, why));
+        throw FlagError(entry.name,
+                        fmt::format("would replace {}, {}; name another file", file, why));
       };
       for (const Entry& other : entries_)
         for (const std::string& path : files_of(other))
@@ -304,8 +344,8 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
             fmt::format("{} {} instead of {}", entry.name, now, beginning(found->second));
         continue;
       }
-      throw CLI::ValidationError(
-          entry.name, fmt::format("is {} here, but the training in {} has {}; leave the flag out "
+      throw FlagError(entry.name,
+                      fmt::format("is {} here, but the training in {} has {}; leave the flag out "
                                   "to resume it, or start over without --resume",
                                   now, file, beginning(found->second)));
     }
@@ -324,20 +364,20 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
 
 int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) try {
   // After the check of the flag's own range, whose message says more than that of its type.
-  for (const Entry& entry : entries_) entry.option->check(entry.last_check);
+  for (const Entry& entry : entries_) Flag(entry.option).check(Check(entry.last_check));
   app_->parse(argc, argv);
   expect_all_known();
   check_outputs();
   for (const auto& check : checks_) check();
   const int code = body();
   return code == 0 && !results_are_written() ? 1 : code;
+} catch (const FlagError& error) {
+  return refused(error);
 } catch (const CLI::ParseError& error) {
-  constexpr int wrong_usage = 2;
-  std::ostringstream results, diagnostics;
-  const bool good = app_->exit(error, results, diagnostics) == 0;
-  write_help(results.str());
-  write_message(diagnostics.str());
-  if (!good) return wrong_usage;
+  if (error.get_exit_code() != 0) return refused(error);
+  std::ostringstream help;
+  app_->exit(error, help, help);
+  write_help(help.str());
   return results_are_written() ? 0 : 1;
 }
 

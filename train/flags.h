@@ -1,18 +1,26 @@
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/shape.h"
 #include "tapegrad/train/json.h"
+
+// CLI11 reads the command line. Programs need not compile it, which takes seconds.
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
@@ -41,14 +49,57 @@ using FlagVariable =
                  std::vector<Index>*, std::vector<std::uint64_t>*, std::vector<double>*,
                  std::vector<std::string>*>;
 
-/// Validators of a flag's number, with messages such as "--lr: must be positive: -1".
-/// Example: `double width = 1; flags.training("--width", width, "Of a window")->check(positive())`
-CLI::Validator positive();
-/// Example: `double noise = 0; flags.training("--noise", noise, "Added")->check(not_negative())`
-CLI::Validator not_negative();
+/// A flag that is wrong, by itself or beside others. A program ends with exit code 2 then.
+/// Example: `FlagError("--heads", "must divide --channels").what()`
+struct FlagError : Error {
+  using Error::Error;
+  FlagError(const std::string& flag, const std::string& problem) : Error(flag + ": " + problem) {}
+};
+
+/// What the text of a flag must be.
+/// Example: `Check([](const std::string& text) { return text == "no" ? "must be yes" : ""; })`
+struct Check {
+  /// Says what is wrong with the text; "" if nothing is.
+  std::function<std::string(const std::string& text)> problem;
+  std::string shown;  ///< in --help
+
+  template <std::invocable<const std::string&> Problem>
+  Check(Problem says, std::string in_help = "")
+      : problem(std::move(says)), shown(std::move(in_help)) {}
+};
+
+/// Numbers, with messages such as "--lr: must be positive: -1".
+/// Example: `double width = 1; flags.training("--width", width, "Of a window").check(positive())`
+Check positive();
+/// Example: `double noise = 0; flags.training("--noise", noise, "Added").check(not_negative())`
+Check not_negative();
 /// From `low` to `high`, inclusive.
-/// Example: `double rate = 0; flags.training("--dropout", rate, "Rate")->check(between(0, 0.9))`
-CLI::Validator between(double low, double high);
+/// Example: `double rate = 0; flags.training("--dropout", rate, "Rate").check(between(0, 0.9))`
+Check between(double low, double high);
+/// One of these words.
+/// Example: `std::string side; flags.training("--side", side, "Side").check(one_of({"a", "b"}))`
+Check one_of(const std::vector<std::string>& names);
+
+/// A flag that `Flags` has entered, for what else is to be said of it. Other flags are named, and
+/// must have been entered before.
+/// Example: `int a = 1; flags.setting("--a", a, "Terms").check(positive()).excludes({"--warmup"})`
+class Flag {
+ public:
+  Flag check(const Check& check) const;
+  /// It must not be given without these.
+  Flag needs(const std::vector<std::string>& names) const;
+  /// It must not be given with any of these.
+  Flag excludes(const std::vector<std::string>& names) const;
+  /// Between the values of a list, in place of a comma; '\0': words of their own.
+  Flag delimiter(char between) const;
+  /// Where the flag is not given, its value is that of this variable, if there is one.
+  Flag environment(const std::string& variable) const;
+
+ private:
+  friend class Flags;
+  explicit Flag(CLI::Option* option) : option_(option) {}
+  CLI::Option* option_;
+};
 
 /// The files that a flag makes a program write.
 /// Example: `const Output picture{.begins = "<svg"}`
@@ -61,8 +112,8 @@ struct Output {
 
 /// Refuses bad file names: an empty name is a mistake of the caller's script, and one that begins
 /// with "--" is a flag after a forgotten name. `Flags::input` and `Flags::output` check it.
-/// Example: `std::string file; flags.setting("--note", file, "A file")->check(file_name())`
-CLI::Validator file_name();
+/// Example: `std::string file; flags.setting("--note", file, "A file").check(file_name())`
+Check file_name();
 
 /// The flags of a program, each bound to a variable that holds its default. Checkpoints keep the
 /// flags that shape the training, so that a resumed training uses the same.
@@ -74,26 +125,26 @@ class Flags {
 
   /// A flag that affects the trained weights.
   template <class T>
-  CLI::Option* training(const std::string& name, T& value, const std::string& help) {
+  Flag training(const std::string& name, T& value, const std::string& help) {
     return enter(name, &value, help, true);
   }
   /// The length of the training in steps or epochs, which may grow when it is resumed.
-  CLI::Option* length(const std::string& name, Index& value, const std::string& help);
+  Flag length(const std::string& name, Index& value, const std::string& help);
   /// A flag that does not: where files lie, what is printed. What the files hold may affect them;
   /// `Trainer::uses_data` tells whether it is the same.
   template <class T>
-  CLI::Option* setting(const std::string& name, T& value, const std::string& help) {
+  Flag setting(const std::string& name, T& value, const std::string& help) {
     return enter(name, &value, help, false);
   }
   /// A setting that names a file or a directory to read, or a list of them.
   template <class T>
-  CLI::Option* input(const std::string& name, T& value, const std::string& help) {
+  Flag input(const std::string& name, T& value, const std::string& help) {
     return name_file(setting(name, value, help), "INPUT", std::nullopt);
   }
   /// A setting that names a file or a directory to write. `run` refuses an output that is also an
   /// input or another output, under any name of the same file.
-  CLI::Option* output(const std::string& name, std::string& value, const std::string& help,
-                      const Output& output = {});
+  Flag output(const std::string& name, std::string& value, const std::string& help,
+              const Output& output = {});
 
   /// Every flag and its value, by name.
   Json values() const;
@@ -106,7 +157,7 @@ class Flags {
   /// greater lengths alone, or all. With all, inputs that were not given are adopted, too.
   enum class Changes { length, all };
   /// Sets flags that the user did not give to the values in `saved`, which were read from `file`.
-  /// Throws CLI::ValidationError, naming the flag, if the user gave another value that may not
+  /// Throws FlagError, naming the flag, if the user gave another value that may not
   /// differ; DataError for a value that the command line would refuse, and for the checkpoint of
   /// another program.
   void adopt(const std::map<std::string, std::string>& saved, const std::string& file,
@@ -117,14 +168,14 @@ class Flags {
   const std::map<std::string, std::string>& changes() const { return changes_; }
   bool given(const std::string& name) const;
   /// Registers a `check` of all flags, to run before the program begins. It should throw
-  /// CLI::ValidationError for flags that conflict.
+  /// FlagError for flags that conflict.
   void checks(std::function<void()> check) { checks_.push_back(std::move(check)); }
 
   /// Text for the end of --help.
   void footer(const std::string& text);
 
   /// Parses the command line, then calls `body`. Returns the exit code of the program: that of
-  /// `body`, 2 for wrong flags (CLI::ParseError), 1 for any other exception and for results that
+  /// `body`, 2 for wrong flags, 1 for any other exception and for results that
   /// could not be written.
   int run(int argc, char** argv, const std::function<int()>& body);
 
@@ -139,18 +190,17 @@ class Flags {
     bool names_file = false;
     std::optional<Output> output = {};
   };
-  CLI::Option* name_file(CLI::Option* option, const char* type,
-                         const std::optional<Output>& output);
+  Flag name_file(Flag flag, const char* type, const std::optional<Output>& output);
   // The files that a flag names, as they are written or read.
   std::vector<std::string> files_of(const Entry& entry) const;
-  // Throws CLI::ExtrasError for words that are no flag and belong to none.
+  // Throws FlagError for words that are no flag and belong to none.
   void expect_all_known() const;
-  // Throws CLI::ValidationError for an output that would replace what is not its own.
+  // Throws FlagError for an output that would replace what is not its own.
   void check_outputs() const;
   int run_alone(int argc, char** argv, const std::function<int()>& body);
 
-  CLI::Option* enter(const std::string& name, FlagVariable variable, const std::string& help,
-                     bool training);
+  Flag enter(const std::string& name, FlagVariable variable, const std::string& help,
+             bool training);
 
   std::unique_ptr<CLI::App> app_;  // so that programs need not compile all of CLI11
   std::vector<Entry> entries_;

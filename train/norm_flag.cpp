@@ -20,7 +20,7 @@ void add_norm_flag(Flags& flags, std::string& norm, const std::string& help) {
       .training("--norm", norm,
                 fmt::format("{}: {}; with options as in ada:c=1,k=0.1", help,
                             fmt::join(norm_names(), ", ")))
-      ->check(readable);
+      .check(readable);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -1,5 +1,7 @@
 #include "tapegrad/train/optimizer_flags.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +9,7 @@
 #include <set>
 #include <variant>
 
+#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/optimizers/gradients.h"
 #include "tapegrad/nn/optimizers/lamb.h"
@@ -234,9 +237,9 @@ void OptimizerFlags::add_to(Flags& flags) {
           "--optimizer", optimizer,
           fmt::format("Optimizer: {}; with options as in lion:beta1=0.95,center_gradients=outputs",
                       names_of(makers())))
-      ->check(readable_by(
+      .check(readable_by(
           [](const std::string& text) { OptimizerFlags{.optimizer = text}.make_optimizer({}); }));
-  flags.training("--lr", learning_rate, "Peak learning rate")->check(positive());
+  flags.training("--lr", learning_rate, "Peak learning rate").check(positive());
   flags
       .training("--schedule", schedule,
                 "Learning rate schedule: constant; cosine rises for --warmup steps, then falls to "
@@ -247,33 +250,33 @@ void OptimizerFlags::add_to(Flags& flags) {
                 "falls tenfold when the validation loss, or without one the training loss, has not "
                 "fallen in three reports; or a sequence as in constant,cosine@100, where the "
                 "second begins at step 100")
-      ->check(readable_by(parts_of));
-  flags.training("--final-lr", final_rate, "Final learning rate of cosine")->check(not_negative());
+      .check(readable_by(parts_of));
+  flags.training("--final-lr", final_rate, "Final learning rate of cosine").check(not_negative());
   flags
       .training("--warmup", warmup,
                 "Steps in which the rate rises: before cosine at most half of all; of "
                 "warmup, 0 stands for a tenth of all")
-      ->check(not_negative());
+      .check(not_negative());
   flags.training("--beta2", beta2, "Decay of the mean square of adam and adamw")
-      ->check(between(0.0, 0.9999999));
+      .check(between(0.0, 0.9999999));
   flags.training("--weight-decay", weight_decay, "Weight decay (adamw: decoupled, matrices only)")
-      ->check(not_negative());
+      .check(not_negative());
   flags.training("--clip-norm", clip_norm, "Limit of the gradients' global norm; 0: none")
-      ->check(not_negative());
+      .check(not_negative());
   flags
       .training("--clip-each", clip_each,
                 "Limit of the norm of each parameter's gradient, which acts first; 0: none")
-      ->check(not_negative());
+      .check(not_negative());
   flags
       .training("--ema", ema,
                 "Decay of averages of the weights, with which it evaluates, such as 0.999; 0: none")
-      ->check(between(0.0, 0.9999999));
+      .check(between(0.0, 0.9999999));
 }
 
 void OptimizerFlags::check(const Flags& given) const {
   const auto expect_effect = [&](const char* flag, bool has_effect, const std::string& other) {
     if (given.given(flag) && !has_effect)
-      throw CLI::ValidationError(flag, fmt::format("has no effect with {}; leave it out", other));
+      throw FlagError(flag, fmt::format("has no effect with {}; leave it out", other));
   };
   const std::string kind = optimizer.substr(0, optimizer.find(':'));
   const bool is_adam = kind == "adam" || kind == "adamw";

@@ -28,7 +28,7 @@ struct OptimizerFlags {
   double ema = 0;  ///< decay of the averaged weights; 0: none
 
   void add_to(Flags& flags);
-  /// Throws CLI::ValidationError for a given flag that has no effect because of another flag.
+  /// Throws FlagError for a given flag that has no effect because of another flag.
   void check(const Flags& given) const;
   /// Throws ArgumentError for names and options that do not exist, and for values out of range.
   std::unique_ptr<Optimizer> make_optimizer(const std::vector<Parameter>& parameters) const;

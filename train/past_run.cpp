@@ -58,9 +58,9 @@ Json configuration_of(const Flags& flags, const std::map<std::string, std::strin
 std::optional<PastRun> PastRun::of(RunFlags& run, Flags& flags) {
   if (run.rewind == 0 && run.fork == 0) return {};
   if (run.fork > 0 && same_file(run.log_dir, run.original))
-    throw CLI::ValidationError("--log-dir", fmt::format("would replace the run to fork, {}; "
-                                                        "choose another",
-                                                        run.original));
+    throw FlagError("--log-dir", fmt::format("would replace the run to fork, {}; "
+                                             "choose another",
+                                             run.original));
   PastRun past;
   past.directory_ = run.rewind > 0 ? run.log_dir : run.original;
   past.configuration_ = read_configuration(past.directory_);

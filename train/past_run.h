@@ -22,7 +22,7 @@ class PastRun {
   /// None without these flags. Flags and inputs that were not given take the values of that run,
   /// and so does --probe if it had it: the last bits of recurrent nets depend on that.
   /// Throws DataError if its log is missing, damaged or of another program, and if it has not kept
-  /// a state to begin with; CLI::ValidationError if a fork would log to the run that it forks.
+  /// a state to begin with; FlagError if a fork would log to the run that it forks.
   static std::optional<PastRun> of(RunFlags& run, Flags& flags);
 
   const std::string& directory() const { return directory_; }

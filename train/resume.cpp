@@ -35,7 +35,7 @@ void warn_of_other_bits(const std::map<std::string, std::string>& notes,
                   resume, trained->second, instruction_set()));
 }
 
-// Throws CLI::ValidationError unless --log-dir is empty or has the log of a run with the same
+// Throws FlagError unless --log-dir is empty or has the log of a run with the same
 // flags, or with those of the checkpoint if its training is extended.
 void expect_own_log(const std::map<std::string, std::string>& notes, const Flags& flags) {
   const Json values = flags.values();
@@ -53,7 +53,7 @@ void expect_own_log(const std::map<std::string, std::string>& notes, const Flags
     const std::string entry =
         is_configuration && logged->contains(name) ? (*logged)[name].dump() : "";
     if (entry == value || entry == notes.at(name)) continue;
-    throw CLI::ValidationError(
+    throw FlagError(
         "--log-dir",
         fmt::format("{} has the log of another run, not of the one to resume: its {} does not "
                     "have {} {}; choose another",
@@ -93,8 +93,8 @@ void expect_same_data(const std::map<std::string, std::string>& notes, const std
   if (notes.empty()) return;
   const std::string& saved = note_of(notes, name, resume);
   if (saved == digest) return;
-  throw CLI::ValidationError("--data", fmt::format("{} is not what {} was trained on ({}, not {})",
-                                                   source, resume, digest, beginning(saved)));
+  throw FlagError("--data", fmt::format("{} is not what {} was trained on ({}, not {})", source,
+                                        resume, digest, beginning(saved)));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -27,7 +27,7 @@ class Digest {
 
 /// The notes of the checkpoint that --resume names; nothing without --resume. Flags that were not
 /// given take their values from it. Warns on standard error if the training used another
-/// instruction set. Throws DataError and CLI::ValidationError.
+/// instruction set. Throws DataError and FlagError.
 /// Example: `const auto notes = notes_to_resume("", flags)`
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);
 
@@ -52,7 +52,7 @@ auto parsed_note(const std::map<std::string, std::string>& notes, const std::str
   return *value;
 }
 
-/// Throws CLI::ValidationError if there are notes and the one of this name is of other data.
+/// Throws FlagError if there are notes and the one of this name is of other data.
 /// Example: `expect_same_data({}, "data", "", "input.txt", "0f3a")`
 void expect_same_data(const std::map<std::string, std::string>& notes, const std::string& name,
                       const std::string& resume, const std::string& source,

@@ -21,34 +21,34 @@ void RunFlags::add_to(Flags& flags) {
       .training("--shards", shards,
                 "Parts of each batch, which several processes share out; results depend on it, "
                 "not on their number (default: one for each process)")
-      ->check(between(0, 1 << 16));
+      .check(between(0, 1 << 16));
   flags
       .training("--precision", precision,
                 "Matrix products in float, or in bf16, which rounds their operands to bfloat16: "
                 "faster on processors with AVX512_BF16 or AMX; weights and sums stay in float")
-      ->check(CLI::IsMember({"float", "bf16"}));
+      .check(one_of({"float", "bf16"}));
   flags
       .training("--patience", patience,
                 "Stop after so many validations without a better one; 0: never")
-      ->check(between(0, 1 << 20));
+      .check(between(0, 1 << 20));
   flags.training("--keep-best", keep_best,
                  keep_best ? "Ends with the weights of the best validation, also in --save; "
                              "--keep-best=false: with the last"
                            : "End with the weights of the best validation, also in --save");
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-      ->check(between(1, 1024));
+      .check(between(1, 1024));
   flags.output("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary",
                {.files = log_files});
   flags
       .setting("--tensorboard", tensorboard,
                "Write the metrics to --log-dir as an event file for TensorBoard, too")
-      ->needs("--log-dir");
+      .needs({"--log-dir"});
   flags.output("--save", save, "Checkpoint, written after each report and on Ctrl-C",
                {.continues = "--resume"});
   flags
       .setting("--save-every", save_every, "Interval of further saves: steps (500) or minutes (5m)")
-      ->needs("--save")
-      ->check([](const std::string& text) {
+      .needs({"--save"})
+      .check([](const std::string& text) {
         return parse_save_interval(text)
                    ? ""
                    : "must be a number of steps, or of minutes as in 5m: " + text;
@@ -57,32 +57,32 @@ void RunFlags::add_to(Flags& flags) {
   flags
       .setting("--keep-every", keep_every,
                "Keep the state in --log-dir after every so many steps, for --rewind and --fork")
-      ->needs("--log-dir")
-      ->check(positive());
+      .needs({"--log-dir"})
+      .check(positive());
   flags
       .setting("--rewind", rewind,
                "Compute this step of the run in --log-dir again, with its flags, and write its "
                "tape, batch, values, gradients and, with --probe, records to step_N there; reports "
                "whether the losses on the way equal those of the log")
-      ->needs("--log-dir")
-      ->check(positive())
-      ->excludes("--save", "--resume", "--keep-every", "--tensorboard");
-  CLI::Option* of = flags.input("--original", original, "Log directory of the run to --fork");
-  of->needs(
-      flags
-          .setting("--fork", fork,
-                   "Continue the run in --original after this step, with the flags given here in "
-                   "place of its own, and log to --log-dir")
-          ->needs("--log-dir", "--original")
-          ->check(positive())
-          ->excludes("--rewind", "--resume"));
+      .needs({"--log-dir"})
+      .check(positive())
+      .excludes({"--save", "--resume", "--keep-every", "--tensorboard"});
+  const Flag of = flags.input("--original", original, "Log directory of the run to --fork");
+  flags
+      .setting("--fork", fork,
+               "Continue the run in --original after this step, with the flags given here in "
+               "place of its own, and log to --log-dir")
+      .needs({"--log-dir", "--original"})
+      .check(positive())
+      .excludes({"--rewind", "--resume"});
+  of.needs({"--fork"});
   flags.setting("--quiet", quiet, "No progress on standard error");
   flags.setting("--dry-run", dry_run, "Print what would be trained, and exit")
-      ->excludes("--rewind", "--fork");
+      .excludes({"--rewind", "--fork"});
   flags
       .setting("--overfit-batch", overfit_batch,
                "Train on a single batch until it is learned: finds mistakes in a model")
-      ->excludes("--save", "--resume", "--patience", "--keep-best", "--rewind", "--fork");
+      .excludes({"--save", "--resume", "--patience", "--keep-best", "--rewind", "--fork"});
   flags.setting("--check-nan", check_nan,
                 "Stop at the operation that produces the first NaN or infinity (slower)");
   flags
@@ -90,7 +90,7 @@ void RunFlags::add_to(Flags& flags) {
           "--probe", probe,
           "Record in --log-dir how normalizations change gradients, and how weights change, in "
           "each step (slower)")
-      ->needs("--log-dir");
+      .needs({"--log-dir"});
   flags.setting("--profile", profile, "Print the time of a step by operation at the end");
   flags.checks([&flags] { check_file_flags(flags); });
 }

@@ -176,7 +176,7 @@ void Trainer::resume(const Task& task, Training& updates, RunState& state) const
 
 void Trainer::begin_fork(Checkpoint& into, Training& updates, RunState& state) const {
   if (flags_.changes().contains("--keep-best"))
-    throw CLI::ValidationError("--keep-best", "a fork keeps it as it was");
+    throw FlagError("--keep-best", "a fork keeps it as it was");
   if (flags_.changes().contains("--seed")) into.random.clear();  // their new beginnings stay
   const Unfit unfit = load_fitting(run_.resume, into);
   state.optimizer_began = state.steps - updates.optimizer().steps();
@@ -241,12 +241,12 @@ void Trainer::expect_trainable(const Task& task) const {
   for (const auto& [flag, given] :
        {std::pair{"--patience", run_.patience > 0}, {"--keep-best", run_.keep_best}})
     if (given && !task.evaluate)
-      throw CLI::ValidationError(flag, "this program does not validate while it trains");
+      throw FlagError(flag, "this program does not validate while it trains");
   if (run_.rewind > task.steps.total || run_.fork > task.steps.total)
-    throw CLI::ValidationError(run_.rewind > 0 ? "--rewind" : "--fork",
-                               fmt::format("the run has {} steps", task.steps.total));
+    throw FlagError(run_.rewind > 0 ? "--rewind" : "--fork",
+                    fmt::format("the run has {} steps", task.steps.total));
   if (cluster_->shards() == 1) return;
-  const auto refuse = [](const std::string& why) { throw CLI::ValidationError("--shards", why); };
+  const auto refuse = [](const std::string& why) { throw FlagError("--shards", why); };
   if (!task.loss.has_parts()) refuse("this program computes the loss of whole batches only");
   if (run_.probe) refuse("--probe records whole batches only");
   if (run_.rewind > 0) refuse("--rewind examines whole batches only");

@@ -97,7 +97,7 @@ struct Task {
 class Trainer {
  public:
   /// Construct it before data and net, which depend on flags that --resume may set. Throws
-  /// DataError and CLI::ValidationError for flags that conflict with each other or with the
+  /// DataError and FlagError for flags that conflict with each other or with the
   /// checkpoint.
   Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer);
   explicit Trainer(TrainingFlags& flags) : Trainer(flags, flags.run_flags, flags.optimizer) {}
@@ -111,7 +111,7 @@ class Trainer {
     return parsed_note(resumed_, name, run_.resume, parse);
   }
   /// Identifies data in checkpoints; call it for each file that shapes the training, in one order.
-  /// Throws CLI::ValidationError if the resumed training used other data. `source` is shown to the
+  /// Throws FlagError if the resumed training used other data. `source` is shown to the
   /// user, `digest` differs for other data: the flag that names the file is a `Flags::setting`, so
   /// that the file may move.
   void uses_data(const std::string& source, const std::string& digest);

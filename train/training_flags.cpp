@@ -8,8 +8,8 @@ TrainingFlags::TrainingFlags(const std::string& program, const std::string& desc
       epochs(defaults.epochs),
       batch_size(defaults.batch_size),
       optimizer(defaults.optimizer) {
-  length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
-  training("--batch-size", batch_size, "Examples per step")->check(between(1, 1 << 20));
+  length("--epochs", epochs, "Passes over the training set").check(between(1, 1 << 20));
+  training("--batch-size", batch_size, "Examples per step").check(between(1, 1 << 20));
   training("--seed", seed, "Seed of weights, order and all other random numbers");
   optimizer.add_to(*this);
   run_flags.keep_best = defaults.keep_best;

@@ -57,10 +57,10 @@ std::vector<double> Results::values(const Metric& metric) const {
 }
 
 void ComparisonFlags::add_to(Flags& flags, Index fewest_seeds) {
-  flags.setting("--seeds", seeds, "Trainings of each system")->check(between(fewest_seeds, 1000));
+  flags.setting("--seeds", seeds, "Trainings of each system").check(between(fewest_seeds, 1000));
   flags.setting("--seed", seed, "First seed of weights and batches; seed of drawn data");
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
-      ->check(between(1, 1024));
+      .check(between(1, 1024));
 }
 
 Comparison::Comparison(Cluster& cluster, const Ledger& ledger, const ComparisonFlags& flags)

@@ -79,7 +79,7 @@ struct DriftFlags : ConditionLists {
   bool from_ledger = false, quiet = false;
 
   void add_to(Flags& flags);
-  /// Throws CLI::ValidationError for values that do not fit.
+  /// Throws FlagError for values that do not fit.
   void check(const Flags& given) const;
 
   bool learns(const std::string& task) const;

@@ -46,13 +46,13 @@ void add(Flags& flags, PaperFlags& given, const PaperExperiment& experiment) {
   flags
       .setting("--size", given.size,
                "smoke: small nets, in seconds; report: nets and trainings for the page, in hours")
-      ->check(CLI::IsMember({"smoke", "report"}));
+      .check(one_of({"smoke", "report"}));
   flags
       .setting("--only", given.only,
                fmt::format("Train and show the systems of one {} only", experiment.part))
-      ->check(CLI::IsMember(parts));
+      .check(one_of(parts));
   flags.setting("--tasks", given.tasks, "Tasks to train; en_de and de_en need SentencePiece")
-      ->check(CLI::IsMember(names_of(experiment.paper)));
+      .check(one_of(names_of(experiment.paper)));
   flags.input("--data", given.data,
               support::data_help("the data sets", "a folder for each") +
                   ", named in docs/programs.md; without it, the program draws its own");
@@ -95,7 +95,7 @@ void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison
   for (const lab::PaperTask& task : paper.tasks)
     if (seed <= lab::choosing_seed &&
         lab::choosing_seed < seed + static_cast<std::uint64_t>(task.seeds(seeds)))
-      throw CLI::ValidationError(
+      throw FlagError(
           "--seed", fmt::format("{} is the seed by which settings are chosen", lab::choosing_seed));
 }
 
@@ -111,7 +111,7 @@ int PaperExperiment::run(const registry::Experiment& self, int argc, char** argv
     const lab::ComparisonFlags& comparison = given.training.comparison;
     check_seeds(paper, comparison);
     if (given.from_ledger && !flags.given("--runs"))
-      throw CLI::ValidationError("--from-ledger", "needs --runs");
+      throw FlagError("--from-ledger", "needs --runs");
     choose(given);
     set_threads(comparison.threads);
     given.training.most_rates = most_rates(given.size);

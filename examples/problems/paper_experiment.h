@@ -23,7 +23,7 @@ std::vector<lab::MatrixTask> make_tasks(const lab::Paper& paper,
                                         const std::vector<std::string>& names, const Origin& origin,
                                         Size size);
 
-/// Throws CLI::ValidationError if the seeds include the one by which settings are chosen.
+/// Throws FlagError if the seeds include the one by which settings are chosen.
 void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison);
 
 /// What users of such an experiment choose.

@@ -21,11 +21,10 @@ struct CharRnnFlags {
     shared.optimizer.clip_norm = 1;
   }
   void add_to(Flags& flags) {
-    flags.training("--model", model, "Recurrent cell")
-        ->check(CLI::IsMember({"rnn", "lstm", "gru"}));
-    flags.training("--hidden", hidden, "Channels of the state")->check(between(1, 1 << 16));
+    flags.training("--model", model, "Recurrent cell").check(one_of({"rnn", "lstm", "gru"}));
+    flags.training("--hidden", hidden, "Channels of the state").check(between(1, 1 << 16));
     flags.training("--embedding", embedding, "Channels of the embedding")
-        ->check(between(1, 1 << 16));
+        .check(between(1, 1 << 16));
     add_placement_flag(flags, placement);
     shared.add_to(flags);
   }

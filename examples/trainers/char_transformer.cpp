@@ -35,21 +35,21 @@ struct CharTransformerFlags {
   }
   void add_to(Flags& flags) {
     flags.training("--model", model, "Read each block of the text separately, or with a memory")
-        ->check(CLI::IsMember({"transformer", "transformer_xl"}));
+        .check(one_of({"transformer", "transformer_xl"}));
     flags
         .training("--positions", positions,
                   "Encoding of positions (default: learned; relative for "
                   "transformer_xl)")
-        ->check(CLI::IsMember({"", "learned", "sinusoidal", "rotary", "alibi", "relative"}));
+        .check(one_of({"", "learned", "sinusoidal", "rotary", "alibi", "relative"}));
     flags.training("--feed-forward", feed_forward, "Activation of the feed-forward sub-layers")
-        ->check(CLI::IsMember({"relu", "gelu", "swiglu"}));
+        .check(one_of({"relu", "gelu", "swiglu"}));
     flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
-        ->check(CLI::IsMember({"pre", "post"}));
-    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+        .check(one_of({"pre", "post"}));
+    flags.training("--heads", heads, "Attention heads").check(between(1, 1 << 10));
     flags.training("--channels", channels, "Channels of the residual stream")
-        ->check(between(1, 1 << 16));
+        .check(between(1, 1 << 16));
     flags.training("--memory", memory, "Characters that a transformer_xl remembers")
-        ->check(between(0, 1 << 16));
+        .check(between(0, 1 << 16));
     flags.training("--bias", bias, "Give linear layers and norms a bias");
     flags.setting(
         "--recompute", recompute,
@@ -58,17 +58,16 @@ struct CharTransformerFlags {
     shared.add_to(flags);
   }
 
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check(const Flags& given) const {
     const bool xl = model == "transformer_xl";
     if (xl ? positions != "" && positions != "relative" : positions == "relative")
-      throw CLI::ValidationError("--positions",
-                                 fmt::format("{} does not go with --model {}", positions, model));
+      throw FlagError("--positions",
+                      fmt::format("{} does not go with --model {}", positions, model));
     if (!xl && given.given("--memory"))
-      throw CLI::ValidationError("--memory", "has an effect only with --model transformer_xl");
+      throw FlagError("--memory", "has an effect only with --model transformer_xl");
     if (channels % heads != 0)
-      throw CLI::ValidationError("--heads",
-                                 fmt::format("{} do not divide {} channels", heads, channels));
+      throw FlagError("--heads", fmt::format("{} do not divide {} channels", heads, channels));
   }
 
   TransformerOptions stack() const {

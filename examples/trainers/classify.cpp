@@ -27,45 +27,45 @@ struct ClassifyFlags : Flags {
 
   ClassifyFlags() : Flags("classify", "Trains a Transformer encoder to classify sentences.") {
     training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
-        ->check(CLI::IsMember({"agreement", "rt", "sst5", "trec"}));
+        .check(one_of({"agreement", "rt", "sst5", "trec"}));
     input("--data", data,
           data_help("the task's set", "sentence-classification/, rt-polaritydata/ or sst5/"));
     add_norm_flag(*this, net.norm, "Normalization");
     training("--norm-placement", net.placement, "Norms before sub-layers, or after residuals")
-        ->check(CLI::IsMember({"pre", "post"}));
-    training("--layers", net.layers, "Layers")->check(between(1, 1000));
-    training("--heads", net.heads, "Attention heads")->check(between(1, 1 << 10));
+        .check(one_of({"pre", "post"}));
+    training("--layers", net.layers, "Layers").check(between(1, 1000));
+    training("--heads", net.heads, "Attention heads").check(between(1, 1 << 10));
     training("--channels", net.channels, "Channels of the residual stream")
-        ->check(between(4, 1 << 16));
+        .check(between(4, 1 << 16));
     training("--hidden", net.hidden, "Channels within the feed-forward sub-layers")
-        ->check(between(1, 1 << 16));
+        .check(between(1, 1 << 16));
     training("--batch-tokens", batch_tokens, "Words per step, including padding")
-        ->check(between(1, 1 << 24));
-    length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
+        .check(between(1, 1 << 24));
+    length("--epochs", epochs, "Passes over the training set").check(between(1, 1 << 20));
     training("--dropout", net.dropout, "Share of values to drop in training")
-        ->check(between(0.0, 0.99));
+        .check(between(0.0, 0.99));
     training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
     setting("--seeds", seeds, "Number of trainings, with seeds from --seed on")
-        ->check(between(1, 1000));
+        .check(between(1, 1000));
     optimizer.add_to(*this);
     run_flags.add_to(*this);
   }
 
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check() const {
     if (task == "agreement" && !data.empty())
-      throw CLI::ValidationError("--data", "--task agreement draws its sentences itself");
+      throw FlagError("--data", "--task agreement draws its sentences itself");
     if (task != "agreement" && data.empty())
-      throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
+      throw FlagError("--data", fmt::format("--task {} needs its directory", task));
     if (net.channels % net.heads != 0 || net.channels % 2 != 0)
-      throw CLI::ValidationError(
-          "--heads", fmt::format("{} do not divide {} channels, or the number of channels is odd",
-                                 net.heads, net.channels));
+      throw FlagError("--heads",
+                      fmt::format("{} do not divide {} channels, or the number of channels is odd",
+                                  net.heads, net.channels));
     if (seeds > 1 && (!run_flags.save.empty() || !run_flags.resume.empty() ||
                       run_flags.overfit_batch || run_flags.rewind > 0 || run_flags.fork > 0))
-      throw CLI::ValidationError("--seeds",
-                                 "several trainings cannot be combined with --save, --resume, "
-                                 "--overfit-batch, --rewind or --fork");
+      throw FlagError("--seeds",
+                      "several trainings cannot be combined with --save, --resume, "
+                      "--overfit-batch, --rewind or --fork");
   }
 };
 

@@ -34,17 +34,17 @@ struct DrawFlags : TrainingFlags {
     output("--svg", svg, "Draw digits glimpse by glimpse to this file after the training",
            {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")
-        ->needs("--svg")
-        ->needs("--resume")
-        ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+        .needs({"--svg"})
+        .needs({"--resume"})
+        .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
     add_norm_flag(*this, norm, "Normalization of both LSTMs");
     add_placement_flag(*this, placement);
-    training("--glimpses", model.glimpses, "Steps of an image")->check(between(1, 1000));
-    training("--hidden", model.hidden, "Units of each LSTM")->check(between(1, 1 << 16));
-    training("--latent", model.latent, "Variables drawn in a step")->check(between(1, 1 << 16));
+    training("--glimpses", model.glimpses, "Steps of an image").check(between(1, 1000));
+    training("--hidden", model.hidden, "Units of each LSTM").check(between(1, 1 << 16));
+    training("--latent", model.latent, "Variables drawn in a step").check(between(1, 1 << 16));
     training("--read", model.read, "Filters along each side of a window that reads")
-        ->check(between(2, 1000));
-    training("--write", model.write, "The same for one that writes")->check(between(2, 1000));
+        .check(between(2, 1000));
+    training("--write", model.write, "The same for one that writes").check(between(2, 1000));
   }
 
   ImageSets make_sets() const { return binary_digits({data, seed}); }

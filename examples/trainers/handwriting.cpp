@@ -30,39 +30,39 @@ struct HandwritingFlags : TrainingFlags {
                       {.epochs = 20, .batch_size = 8, .optimizer = {.clip_norm = 10}}) {
     training("--task", task,
              "Task: drawn digits of a given text, drawn digits, or drawings of --data")
-        ->check(CLI::IsMember({"text", "digits", "omniglot", "kanji"}));
+        .check(one_of({"text", "digits", "omniglot", "kanji"}));
     input("--data", data, data_help("the drawings", "stroke3/"));
     output("--svg", svg, "Write to this file after the training, as an image", {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but write to --svg with the net of --resume")
-        ->needs("--svg")
-        ->needs("--resume")
-        ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+        .needs({"--svg"})
+        .needs({"--resume"})
+        .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
     setting("--text", text, "Digits to write, with --task text");
     setting("--bias", bias, "How neatly to write, beside lines without a bias")
-        ->check(between(0.0, 100.0));
+        .check(between(0.0, 100.0));
     add_norm_flag(*this, norm, "Normalization of the LSTMs");
     add_placement_flag(*this, placement);
-    training("--layers", model.net.layers, "LSTMs")->check(between(1, 100));
-    training("--hidden", model.net.hidden, "Units of each")->check(between(1, 1 << 16));
+    training("--layers", model.net.layers, "LSTMs").check(between(1, 100));
+    training("--hidden", model.net.hidden, "Units of each").check(between(1, 1 << 16));
     training("--components", model.net.components, "Normal distributions in a mixture")
-        ->check(between(1, 1000));
+        .check(between(1, 1000));
     training("--bumps", model.bumps, "Bumps of the window, with --task text")
-        ->check(between(1, 1000));
-    training("--moves", moves, "Moves in a line of drawings")->check(between(1, 1 << 16));
+        .check(between(1, 1000));
+    training("--moves", moves, "Moves in a line of drawings").check(between(1, 1 << 16));
   }
 
   bool with_text() const { return task == "text"; }
   bool reads() const { return task == "omniglot" || task == "kanji"; }
 
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check() const {
     if (reads() && data.empty() && !only_svg)
-      throw CLI::ValidationError("--data", fmt::format("--task {} needs its directory", task));
+      throw FlagError("--data", fmt::format("--task {} needs its directory", task));
     if (!reads() && !data.empty())
-      throw CLI::ValidationError("--data", fmt::format("--task {} draws its lines itself", task));
+      throw FlagError("--data", fmt::format("--task {} draws its lines itself", task));
     if (text.empty() || text.size() > 100 ||
         text.find_first_not_of("0123456789") != std::string::npos)
-      throw CLI::ValidationError("--text", "must have 1 to 100 characters, all of them digits");
+      throw FlagError("--text", "must have 1 to 100 characters, all of them digits");
   }
 
   HandwritingSets make_sets() const {
@@ -134,9 +134,9 @@ int run_training(HandwritingFlags& flags) {
                              random);
   const HandwritingNet& net = learner.writer();
   if (learner.per_epoch() == 0)
-    throw CLI::ValidationError("--batch-size", fmt::format("there are fewer than {} lines to train "
-                                                           "on",
-                                                           flags.batch_size));
+    throw FlagError("--batch-size", fmt::format("there are fewer than {} lines to train "
+                                                "on",
+                                                flags.batch_size));
   const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
   return trainer.train(
       {.net = learner.net(),

@@ -29,16 +29,16 @@ struct MnistFlags {
 
   void add_to(Flags& flags) {
     flags.training("--model", model, "Network: linear layers or convolutions")
-        ->check(CLI::IsMember({"mlp", "cnn"}));
+        .check(one_of({"mlp", "cnn"}));
     flags.training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
-        ->check(between(1, 1 << 20));
+        .check(between(1, 1 << 20));
     add_norm_flag(flags, norm, "Normalization before the activations");
     flags.training("--dropout", dropout, "Share of hidden units to drop in training")
-        ->check(between(0.0, 0.99));
+        .check(between(0.0, 0.99));
     flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST");
-    flags.length("--epochs", epochs, "Passes over the training set")->check(between(1, 1 << 20));
-    flags.training("--batch-size", batch_size, "Images per step")->check(between(1, 1 << 20));
+        .environment("TAPEGRAD_MNIST");
+    flags.length("--epochs", epochs, "Passes over the training set").check(between(1, 1 << 20));
+    flags.training("--batch-size", batch_size, "Images per step").check(between(1, 1 << 20));
     optimizer.add_to(flags);
     flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
     run.add_to(flags);
@@ -78,17 +78,16 @@ Score evaluate(Cluster& cluster, const Layer& net, const ImageSet& set) {
   return {sums[0] / count, sums[1] / count};
 }
 
-/// Throws CLI::ValidationError for flags that conflict.
+/// Throws FlagError for flags that conflict.
 void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
   if (flags.batch_size > sets.train.count())
-    throw CLI::ValidationError("--batch-size",
-                               fmt::format("{} is more than the {} training images of {}",
-                                           flags.batch_size, sets.train.count(), sets.source));
+    throw FlagError("--batch-size", fmt::format("{} is more than the {} training images of {}",
+                                                flags.batch_size, sets.train.count(), sets.source));
   if (flags.model != "cnn") return;
   if (given.given("--hidden"))
-    throw CLI::ValidationError("--hidden", "sizes layers of --model mlp; the cnn has its own");
+    throw FlagError("--hidden", "sizes layers of --model mlp; the cnn has its own");
   if (sets.train.height != 28 || sets.train.width != 28 || sets.classes != 10)
-    throw CLI::ValidationError(
+    throw FlagError(
         "--model",
         fmt::format("the cnn reads images of 28 x 28 in 10 classes; {} has {} x {} in {}",
                     sets.source, sets.train.height, sets.train.width, sets.classes));

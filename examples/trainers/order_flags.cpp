@@ -20,7 +20,7 @@ OrderFlags::OrderFlags()
                      .optimizer = {.schedule = "constant"},
                      .keep_best = true}) {
   training("--task", task, "Task: captions of images, or the hypernyms of wordnet")
-      ->check(CLI::IsMember({"captions", wordnet}));
+      .check(one_of({"captions", wordnet}));
   input("--data", data,
         data_help("the task's set", "multi30k-captions/ or wordnet-hypernyms/") +
             "; without it, draws data");
@@ -29,12 +29,12 @@ OrderFlags::OrderFlags()
       "Show what the net of --resume finds for this caption or concept, without training");
   add_norm_flag(*this, norm, "Normalization of the GRU");
   training("--encoder", encoder, "What reads captions: a GRU, or a bag_of_words")
-      ->check(CLI::IsMember({"gru", "bag_of_words"}));
+      .check(one_of({"gru", "bag_of_words"}));
   training("--cost", cost, "Cost of a pair: violations of the order, or the negative cosine")
-      ->check(CLI::IsMember({"order", "cosine"}));
-  training("--embedding", embedding, "Channels of the words")->check(between(1, 1 << 16));
-  training("--hidden", hidden, "Dimensions of the order")->check(between(1, 1 << 16));
-  training("--margin", margin, "How much more a wrong pair should cost")->check(positive());
+      .check(one_of({"order", "cosine"}));
+  training("--embedding", embedding, "Channels of the words").check(between(1, 1 << 16));
+  training("--hidden", hidden, "Dimensions of the order").check(between(1, 1 << 16));
+  training("--margin", margin, "How much more a wrong pair should cost").check(positive());
   footer(
       "With --task wordnet, the defaults are --epochs 10 --batch-size 500 --lr 0.01 --hidden 50 "
       "--margin 1;\nwith --cost cosine, --margin 0.2. --clip-each is 2 for captions.");
@@ -48,7 +48,7 @@ void OrderFlags::settle() {
     suit("--margin", margin, cost == "cosine" ? 0.2 : 0.05);
     suit("--clip-each", optimizer.clip_each, 2.0);
     if (encoder == "bag_of_words" && norm != "none")
-      throw CLI::ValidationError("--norm", "has no effect with --encoder bag_of_words");
+      throw FlagError("--norm", "has no effect with --encoder bag_of_words");
     return;
   }
   suit("--epochs", epochs, Index{10});
@@ -57,7 +57,7 @@ void OrderFlags::settle() {
   suit("--hidden", hidden, Index{50});
   suit("--margin", margin, 1.0);
   for (const char* flag : {"--norm", "--encoder", "--cost", "--embedding"})
-    if (given(flag)) throw CLI::ValidationError(flag, "has no effect with --task wordnet");
+    if (given(flag)) throw FlagError(flag, "has no effect with --task wordnet");
 }
 
 OrderEmbeddingOptions OrderFlags::model() const {

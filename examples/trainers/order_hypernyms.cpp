@@ -144,8 +144,8 @@ class Neighbours {
 int answer(const OrderFlags& flags, const Hierarchy& hierarchy) {
   const auto found = std::ranges::find(hierarchy.names, flags.query);
   if (found == hierarchy.names.end())
-    throw CLI::ValidationError("--query", fmt::format("there is no concept {} in {}",
-                                                      beginning(flags.query), hierarchy.source));
+    throw FlagError("--query", fmt::format("there is no concept {} in {}", beginning(flags.query),
+                                           hierarchy.source));
   const auto count = static_cast<Index>(hierarchy.names.size());
   const Embedding net = make_net(flags, count);
   load_saved_net(flags.run_flags, flags.optimizer, fields(net));

@@ -16,7 +16,7 @@ struct OrderFlags : TrainingFlags {
   double margin = 0.05;
 
   OrderFlags();
-  /// Gives flags that were not given the values that suit the task. Throws CLI::ValidationError
+  /// Gives flags that were not given the values that suit the task. Throws FlagError
   /// for flags that conflict.
   void settle();
   OrderEmbeddingOptions model() const;

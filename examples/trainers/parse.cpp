@@ -34,15 +34,15 @@ struct ParseFlags : TrainingFlags {
     input("--parse", parse,
           "Parse these sentences with the parser of --resume: CoNLL-U with XPOS, - for standard "
           "input")
-        ->needs("--resume")
-        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+        .needs({"--resume"})
+        .excludes({"--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
     output("--svg", svg, "Draw the trees of --parse to this file, too", {.begins = "<svg"})
-        ->needs("--parse");
+        .needs({"--parse"});
     add_norm_flag(*this, norm, "Normalization before the activations");
-    training("--embedding", embedding, "Channels of the embeddings")->check(between(1, 1 << 12));
-    training("--hidden", hidden, "Size of both hidden layers")->check(between(1, 1 << 16));
+    training("--embedding", embedding, "Channels of the embeddings").check(between(1, 1 << 12));
+    training("--hidden", hidden, "Size of both hidden layers").check(between(1, 1 << 16));
     training("--dropout", dropout, "Share of hidden units to drop in training")
-        ->check(between(0.0, 0.99));
+        .check(between(0.0, 0.99));
   }
 
   ParserOptions model() const {

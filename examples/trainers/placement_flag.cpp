@@ -14,11 +14,13 @@ const std::map<std::string, CellNormPlacement> placements{
 }  // namespace
 
 void add_placement_flag(Flags& flags, std::string& placement) {
+  std::vector<std::string> names;
+  for (const auto& [name, known] : placements) names.push_back(name);
   flags
       .training("--norm-placement", placement,
                 "Where an LSTM normalizes: both products and the cell as in the paper, the cell "
                 "only, the sum and the cell, or each gate's sum and the cell")
-      ->check(CLI::IsMember(placements));
+      .check(one_of(names));
 }
 
 CellNormPlacement norm_placement(const std::string& name) { return placements.at(name); }

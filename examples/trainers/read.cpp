@@ -33,24 +33,24 @@ struct ReadFlags : TrainingFlags {
                        .keep_best = true}) {
     input("--data", data, data_help("bAbI", "babi/") + "; without it, draws stories");
     training("--story", story, "Task of --data: 1, where persons are, or 5, who gives what to whom")
-        ->check(CLI::IsMember({1, 5}));
+        .check(one_of({"1", "5"}));
     training("--sentences", sentences, "Last sentences to read before a question; 0: all")
-        ->check(between(0, 1000));
+        .check(between(0, 1000));
     input("--ask", ask,
           "Answer the questions of this file, in the format of bAbI, by the net of --resume, "
           "without training")
-        ->needs("--resume")
-        ->excludes("--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan");
+        .needs({"--resume"})
+        .excludes({"--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
     output("--svg", svg, "Draw where the net looks for the answers of --ask to this file, too",
            {.begins = "<svg"})
-        ->needs("--ask");
+        .needs({"--ask"});
     add_norm_flag(*this, norm, "Normalization of both LSTMs");
     training("--everywhere", everywhere,
              "Normalize the products of the attention and of the last layer, too");
     training("--hidden", hidden, "Channels of the embeddings and of all states")
-        ->check(between(1, 1 << 16));
+        .check(between(1, 1 << 16));
     training("--dropout", dropout, "Share of embeddings and last hidden units to drop in training")
-        ->check(between(0.0, 0.99));
+        .check(between(0.0, 0.99));
   }
 
   /// How many persons, things and places a story may have: four sentences and a question have at

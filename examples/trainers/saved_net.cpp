@@ -10,12 +10,12 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 void add_query_flag(Flags& flags, std::string& query, const std::string& description) {
   flags.setting("--query", query, description)
-      ->needs("--resume")
-      ->excludes("--save", "--log-dir", "--dry-run", "--profile", "--check-nan")
-      ->check({[](const std::string& text) -> std::string {
-                 return text.find_first_not_of(' ') == std::string::npos ? "the text is blank" : "";
-               },
-               ""});
+      .needs({"--resume"})
+      .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"})
+      .check({[](const std::string& text) -> std::string {
+                return text.find_first_not_of(' ') == std::string::npos ? "the text is blank" : "";
+              },
+              ""});
 }
 
 void load_saved_net(const RunFlags& run, const OptimizerFlags& optimizer, const Fields& net) {

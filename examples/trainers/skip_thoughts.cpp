@@ -39,16 +39,16 @@ struct SkipFlags : TrainingFlags {
     input("--evaluate", evaluate,
           data_help("the sets to judge by", "sick/ and sentence-classification/") +
               "; judges the vectors of the net of --resume, without training")
-        ->needs("--resume")
-        ->excludes("--data", "--query", "--save", "--log-dir", "--dry-run", "--profile",
-                   "--check-nan");
+        .needs({"--resume"})
+        .excludes(
+            {"--data", "--query", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
     add_norm_flag(*this, norm, "Normalization of all three GRUs");
     training("--condition", condition,
              "Where decoders see the vector: as the state at the start, or at every-step, too")
-        ->check(CLI::IsMember({"start", "every-step"}));
-    training("--vocabulary", vocabulary, "Most frequent words to know")->check(between(1, 1 << 20));
-    training("--embedding", embedding, "Channels of the words")->check(between(1, 1 << 16));
-    training("--hidden", hidden, "Channels of a sentence's vector")->check(between(1, 1 << 16));
+        .check(one_of({"start", "every-step"}));
+    training("--vocabulary", vocabulary, "Most frequent words to know").check(between(1, 1 << 20));
+    training("--embedding", embedding, "Channels of the words").check(between(1, 1 << 16));
+    training("--hidden", hidden, "Channels of a sentence's vector").check(between(1, 1 << 16));
   }
 
   SkipThoughtsOptions model() const {

@@ -46,52 +46,51 @@ struct TranslateFlags : Flags {
     training("--from", from, "Ending of the files of the source language");
     training("--to", to, "Ending of the files of the target language");
     training("--vocabulary", vocabulary, "Subwords of both languages together, at most")
-        ->check(between(8, 1 << 20));
+        .check(between(8, 1 << 20));
     add_norm_flag(*this, norm, "Normalization");
     training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
-        ->check(CLI::IsMember({"pre", "post"}));
+        .check(one_of({"pre", "post"}));
     training("--layers", layers, "Layers of the encoder, and of the decoder")
-        ->check(between(1, 1000));
-    training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
-    training("--channels", channels, "Channels of the residual stream")->check(between(4, 1 << 16));
+        .check(between(1, 1000));
+    training("--heads", heads, "Attention heads").check(between(1, 1 << 10));
+    training("--channels", channels, "Channels of the residual stream").check(between(4, 1 << 16));
     training("--hidden", hidden, "Channels within the feed-forward sub-layers")
-        ->check(between(1, 1 << 16));
-    const CLI::Validator share = between(0.0, 0.99);
-    training("--dropout", dropout, "Share of values to drop in training")->check(share);
+        .check(between(1, 1 << 16));
+    const Check share = between(0.0, 0.99);
+    training("--dropout", dropout, "Share of values to drop in training").check(share);
     training("--attention-dropout", attention_dropout, "The same of attention weights")
-        ->check(share);
-    training("--activation-dropout", activation_dropout, "The same after activations")
-        ->check(share);
+        .check(share);
+    training("--activation-dropout", activation_dropout, "The same after activations").check(share);
     training("--batch-tokens", batch_tokens,
              "Subwords per step in each language, including padding")
-        ->check(between(1, 1 << 24));
-    length("--epochs", epochs, "Passes over the training pairs")->check(between(1, 1 << 20));
+        .check(between(1, 1 << 24));
+    length("--epochs", epochs, "Passes over the training pairs").check(between(1, 1 << 20));
     training("--label-smoothing", label_smoothing,
              "Share of each target to spread over all subwords")
-        ->check(share);
+        .check(share);
     training("--seed", seed, "Seed of weights, order, dropout and drawn languages");
     optimizer.add_to(*this);
     run_flags.add_to(*this);
     setting("--beam", beam, "Width of the beam of translations, except of those after an epoch")
-        ->check(between(1, 1000));
+        .check(between(1, 1000));
     input("--translate", translate,
           "Translate the lines of this file, or - for those that you type, by the net of "
           "--resume, without training")
-        ->needs("--resume")
-        ->excludes("--data", "--save", "--log-dir", "--dry-run");
+        .needs({"--resume"})
+        .excludes({"--data", "--save", "--log-dir", "--dry-run"});
     output("--attention", attention,
            "SVG picture of where the net looks in the first sentences that it translates",
            {.begins = "<svg"});
   }
 
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check() const {
     if (data.empty() && (given("--from") || given("--to")))
-      throw CLI::ValidationError("--from", "and --to name files of --data; leave them out");
+      throw FlagError("--from", "and --to name files of --data; leave them out");
     if (channels % heads != 0 || channels % 2 != 0)
-      throw CLI::ValidationError(
-          "--heads", fmt::format("{} do not divide {} channels, or the number of channels is odd",
-                                 heads, channels));
+      throw FlagError("--heads",
+                      fmt::format("{} do not divide {} channels, or the number of channels is odd",
+                                  heads, channels));
   }
 
   TransformerModelOptions model() const {

@@ -15,7 +15,7 @@ struct TrainerFlags {
   std::vector<Index> hidden{3};
 
   TrainerFlags() {
-    flags.training("--hidden", hidden, "Sizes of layers")->check(between(1, 1 << 20));
+    flags.training("--hidden", hidden, "Sizes of layers").check(between(1, 1 << 20));
     shared.add_to(flags);
   }
   TrainerFlags(const TrainerFlags&) = delete;  // the flags refer to it

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/said.h"
@@ -38,12 +39,12 @@ Outcome run(
   std::uint64_t seed = 1;
   Index warmup = 0;
   Flags flags("program", "A program.");
-  flags.training("--rate", rate, "")->check(positive());
-  flags.training("--floor", floor, "")->check(not_negative());
-  flags.training("--count", count, "")->check(between(1, 1 << 20));
-  flags.setting("--sizes", sizes, "")->check(between(1, 9));
+  flags.training("--rate", rate, "").check(positive());
+  flags.training("--floor", floor, "").check(not_negative());
+  flags.training("--count", count, "").check(between(1, 1 << 20));
+  flags.setting("--sizes", sizes, "").check(between(1, 9));
   flags.setting("--seed", seed, "");
-  flags.setting("--warmup", warmup, "")->check(not_negative());
+  flags.setting("--warmup", warmup, "").check(not_negative());
 
   words.insert(words.begin(), "program");
   std::vector<char*> arguments;
@@ -77,8 +78,8 @@ TEST_CASE("numbers are read as English writes them, whatever the locale", "[flag
   double rate = 0;
   std::vector<double> factors;
   Flags flags("program", "A program.");
-  flags.training("--rate", rate, "")->check(between(0.01, 0.02));
-  flags.training("--factors", factors, "")->check(positive());
+  flags.training("--rate", rate, "").check(between(0.01, 0.02));
+  flags.training("--factors", factors, "").check(positive());
   std::vector<std::string> words{"program", "--rate=0.015", "--factors=1e-3,+2.5"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -164,6 +165,45 @@ TEST_CASE("words that are no flags are named in their order", "[flags]") {
   CHECK(said_of({"--epochs", "1"}) == "not expected: --epochs 1" + hint + help);
   CHECK(said_of({"--steps", "2", "--epochs=1"}) == "not expected: --epochs=1" + hint + help);
   CHECK(said_of({"one", "--two", "three"}) == "not expected: one --two three\n" + help);
+}
+
+TEST_CASE("what a flag must be, beside others and among words, is said by its name", "[flags]") {
+  const auto result_of = [](std::vector<std::string> words) {
+    std::string side = "left", file;
+    std::vector<std::string> names;
+    bool quick = false;
+    Flags flags("program", "A program.");
+    flags.training("--side", side, "").check(one_of({"left", "right"}));
+    flags.setting("--quick", quick, "").excludes({"--side"});
+    flags.setting("--file", file, "").needs({"--quick"}).check([](const std::string& text) {
+      return text == "old" ? "is gone" : "";
+    });
+    flags.setting("--names", names, "").delimiter(';').environment("TAPEGRAD_TEST_NAMES");
+    flags.checks([&] {
+      if (names.size() == 3) throw FlagError("--names", "are three");
+    });
+    words.insert(words.begin(), "program");
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    Outcome outcome{};
+    outcome.said = said_by([&] {
+      outcome.code = flags.run(static_cast<int>(arguments.size()), arguments.data(),
+                               [&] { return static_cast<int>(names.size()) + 10; });
+    });
+    return std::pair(outcome.code, outcome.said.substr(0, outcome.said.find('\n')));
+  };
+  using Result = std::pair<int, std::string>;
+  CHECK(result_of({"--side", "right"}) == Result{10, ""});
+  CHECK(result_of({"--side", "up"}) == Result{2, "--side: up not in {left,right}"});
+  CHECK(result_of({"--side", "left", "--quick"}) == Result{2, "--side excludes --quick"});
+  CHECK(result_of({"--file", "new"}) == Result{2, "--file requires --quick"});
+  CHECK(result_of({"--quick", "--file", "old"}) == Result{2, "--file: is gone"});
+  CHECK(result_of({"--names", "a,b;c"}) == Result{12, ""});
+  CHECK(result_of({"--names", "a;b;c"}) == Result{2, "--names: are three"});
+  setenv("TAPEGRAD_TEST_NAMES", "a;b;c", 1);
+  CHECK(result_of({}) == Result{2, "--names: are three"});
+  CHECK(result_of({"--names", "a"}) == Result{11, ""});
+  unsetenv("TAPEGRAD_TEST_NAMES");
 }
 
 TEST_CASE("messages stay short", "[flags]") {

@@ -43,24 +43,23 @@ struct DepthFlags {
     flags
         .setting("--init", inits,
                  "Initial values: the library's, N(0, 0.02^2), or the paper's, of order 1")
-        ->check(CLI::IsMember({"library", "paper"}));
+        .check(one_of({"library", "paper"}));
     flags.setting("--placements", placements, "Norms before sub-layers, or after their residuals")
-        ->check(CLI::IsMember({"pre", "post"}));
-    flags.setting("--layers", layers, "Depths of the networks")->check(between(1, 1000));
+        .check(one_of({"pre", "post"}));
+    flags.setting("--layers", layers, "Depths of the networks").check(between(1, 1000));
     flags.setting("--channels", channels, "Channels of the residual stream")
-        ->check(between(1, 1 << 16));
-    flags.setting("--lr", rates, "Peak learning rates, at the end of the warmup")
-        ->check(positive());
+        .check(between(1, 1 << 16));
+    flags.setting("--lr", rates, "Peak learning rates, at the end of the warmup").check(positive());
     flags.training("--steps", steps, "Optimizer steps after which networks are compared")
-        ->check(between(2, 1 << 30));
-    flags.setting("--norms", norms, "Normalizations")->check(readable);
+        .check(between(2, 1 << 30));
+    flags.setting("--norms", norms, "Normalizations").check(readable);
     comparison.add_to(flags, 1);
-    flags.training("--heads", heads, "Attention heads")->check(between(1, 1 << 10));
+    flags.training("--heads", heads, "Attention heads").check(between(1, 1 << 10));
     flags.training("--seq-len", seq_len, "Characters per row of a batch")
-        ->check(between(1, 1 << 16));
-    flags.training("--batch-size", batch_size, "Rows per batch")->check(between(1, 1 << 16));
+        .check(between(1, 1 << 16));
+    flags.training("--batch-size", batch_size, "Rows per batch").check(between(1, 1 << 16));
     flags.training("--warmup", warmup, "Warmup steps; then the rate falls as 1 / sqrt(step)")
-        ->check(between(1, 1 << 30));
+        .check(between(1, 1 << 30));
     flags.input("--data", data, "Text file, plain or gzipped; without it, draws sentences");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
@@ -75,12 +74,11 @@ struct DepthFlags {
     }
   }
 
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check() const {
     for (const Index width : channels)
       if (width % heads != 0)
-        throw CLI::ValidationError("--heads",
-                                   fmt::format("{} do not divide {} channels", heads, width));
+        throw FlagError("--heads", fmt::format("{} do not divide {} channels", heads, width));
   }
 
   Index last_step() const { return *std::max_element(steps.begin(), steps.end()); }

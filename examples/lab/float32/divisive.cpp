@@ -303,13 +303,13 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   std::string data;
   settings.add_to(flags, 1);
   flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each image network")
-      ->check(between(4, 1 << 30));
+      .check(between(4, 1 << 30));
   flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
-      ->check(between(4, 1 << 30));
+      .check(between(4, 1 << 30));
   flags
       .setting("--smoothing-steps", scale.smoothing_steps,
                "Steps of image networks that learn their smoothing")
-      ->check(between(4, 1 << 30));
+      .check(between(4, 1 << 30));
   flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits");
   report.add_to(flags);
   ledger.add_to(flags);

@@ -40,22 +40,21 @@ struct ForkFlags {
     flags
         .setting("--size", size,
                  "smoke: a small net, in seconds; report: that of the page, in minutes")
-        ->check(CLI::IsMember({"smoke", "report"}));
+        .check(one_of({"smoke", "report"}));
     comparison.add_to(flags, 1);
     flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST");
+        .environment("TAPEGRAD_MNIST");
     flags.setting("--from-ledger", from_ledger,
                   "Show what --runs has of the size report, and train nothing");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check(const Flags& given) const {
-    if (from_ledger && !given.given("--runs"))
-      throw CLI::ValidationError("--from-ledger", "needs --runs");
+    if (from_ledger && !given.given("--runs")) throw FlagError("--from-ledger", "needs --runs");
     const auto& [seeds, seed, threads] = comparison;
     if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
-      throw CLI::ValidationError(
-          "--seed", fmt::format("{} is the seed by which rates are chosen", choosing_seed));
+      throw FlagError("--seed",
+                      fmt::format("{} is the seed by which rates are chosen", choosing_seed));
   }
 
   bool is_report() const { return size == "report" || from_ledger; }

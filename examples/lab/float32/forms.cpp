@@ -28,26 +28,24 @@ struct FormFlags {
     flags
         .setting("--size", size,
                  "smoke: small nets, in seconds; report: those of the page, in minutes")
-        ->check(CLI::IsMember({"smoke", "report"}));
-    flags.setting("--optimizers", optimizers, "Optimizers")
-        ->check(CLI::IsMember({"adam", "momentum"}));
+        .check(one_of({"smoke", "report"}));
+    flags.setting("--optimizers", optimizers, "Optimizers").check(one_of({"adam", "momentum"}));
     flags.setting("--initials", initials, "Initial weights: U(+-1/sqrt(inputs)) or N(0, 2/inputs)")
-        ->check(CLI::IsMember({"uniform", "he"}));
-    flags.setting("--layers", layers, "Hidden layers of the perceptrons")->check(between(1, 1000));
+        .check(one_of({"uniform", "he"}));
+    flags.setting("--layers", layers, "Hidden layers of the perceptrons").check(between(1, 1000));
     comparison.add_to(flags, 1);
     flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST");
+        .environment("TAPEGRAD_MNIST");
     flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
-  /// Throws CLI::ValidationError for flags that conflict.
+  /// Throws FlagError for flags that conflict.
   void check(const Flags& given) const {
-    if (from_ledger && !given.given("--runs"))
-      throw CLI::ValidationError("--from-ledger", "needs --runs");
+    if (from_ledger && !given.given("--runs")) throw FlagError("--from-ledger", "needs --runs");
     const auto& [seeds, seed, threads] = comparison;
     if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
-      throw CLI::ValidationError(
-          "--seed", fmt::format("{} is the seed by which rates are chosen", choosing_seed));
+      throw FlagError("--seed",
+                      fmt::format("{} is the seed by which rates are chosen", choosing_seed));
   }
 
   FormSizes sizes() const {

@@ -30,10 +30,10 @@ struct MnistNormsFlags {
   void add_to(Flags& flags) {
     comparison.add_to(flags, 2);
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
-        ->check(between(1, 1 << 20));
-    flags.setting("--limit", limit, "Training images of the cnn; 0: all")->check(not_negative());
+        .check(between(1, 1 << 20));
+    flags.setting("--limit", limit, "Training images of the cnn; 0: all").check(not_negative());
     flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        ->envname("TAPEGRAD_MNIST");
+        .environment("TAPEGRAD_MNIST");
     flags.setting("--quiet", quiet, "No progress on standard error");
   }
 };

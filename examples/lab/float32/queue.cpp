@@ -24,14 +24,14 @@ struct QueueFlags {
 
   void add_to(Flags& flags) {
     flags.setting("--size", size, "report: the nets of the tables; smoke: small ones")
-        ->check(CLI::IsMember({"smoke", "report"}));
+        .check(one_of({"smoke", "report"}));
     flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece")
-        ->check(CLI::IsMember(names_of(xu2019())));
+        .check(one_of(names_of(xu2019())));
     flags
         .setting("--systems", training.systems,
                  "Systems to train, with spaces between; without it, all of each task")
-        ->delimiter('\0')  // names of systems have commas
-        ->check(CLI::IsMember(systems_of(xu2019())));
+        .delimiter('\0')  // names of systems have commas
+        .check(one_of(systems_of(xu2019())));
     flags.input("--data", data,
                 support::data_help("the data sets", "a folder for each") +
                     "; without it, the program draws its own");
@@ -56,7 +56,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     if (!flags.given("--runs"))
-      throw CLI::ValidationError("--runs", "is needed: it says where finished trainings are");
+      throw FlagError("--runs", "is needed: it says where finished trainings are");
     check_seeds(xu2019(), given.training.comparison);
     set_threads(given.training.comparison.threads);
     given.training.most_rates = most_rates(given.size);

@@ -218,7 +218,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Report report;
   Index steps = 100;
   std::uint64_t seed = 1;
-  flags.setting("--steps", steps, "Steps of the nets")->check(between(2, 500));
+  flags.setting("--steps", steps, "Steps of the nets").check(between(2, 500));
   flags.setting("--seed", seed, "Seed of weights and inputs");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {

@@ -356,7 +356,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Report report;
   Index draws = 10;
   std::uint64_t seed = 1;
-  flags.setting("--draws", draws, "Models for the table of eq. 13-14")->check(between(1, 10000));
+  flags.setting("--draws", draws, "Models for the table of eq. 13-14").check(between(1, 10000));
   flags.setting("--seed", seed, "Seed of weights and inputs");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {

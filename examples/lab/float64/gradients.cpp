@@ -237,8 +237,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   flags
       .input("--runs", runs,
              "Only compare the curves and samples of trainers in these --log-dir directories")
-      ->excludes("--probed");
-  flags.setting("--steps", steps, "Steps of each training")->check(between(2, 100000));
+      .excludes({"--probed"});
+  flags.setting("--steps", steps, "Steps of each training").check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {

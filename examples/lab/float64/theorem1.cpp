@@ -240,8 +240,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Report report;
   Index rows = 100, steps = 100;
   std::uint64_t seed = 1;
-  flags.setting("--rows", rows, "Random rows for each setting")->check(between(1, 1 << 20));
-  flags.setting("--steps", steps, "Training steps of the network")->check(between(1, 1 << 20));
+  flags.setting("--rows", rows, "Random rows for each setting").check(between(1, 1 << 20));
+  flags.setting("--steps", steps, "Training steps of the network").check(between(1, 1 << 20));
   flags.setting("--seed", seed, "Seed of rows, weights and digits");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {
