@@ -188,7 +188,6 @@ std::vector<std::string> drift_optimizers() {
 }
 
 void DriftFlags::add_to(Flags& flags) {
-  const auto names = [](const char* first, const char* second) { return one_of({first, second}); };
   flags.setting("--tasks", tasks, "What nets learn: grammar, text (with --text), mnist, cnn")
       .check(one_of({"grammar", "text", "mnist", "cnn"}));
   flags.setting("--optimizers", optimizers, "Optimizers; sign: steps of equal size")
@@ -197,10 +196,10 @@ void DriftFlags::add_to(Flags& flags) {
       .setting("--initials", initials,
                "Initial weights of Transformers: the library's, N(0, "
                "0.02), or those of the paper's code, U(+-1/sqrt(inputs))")
-      .check(names("library", "paper"));
-  flags.setting("--placements", placements, "Norms of Transformers").check(names("pre", "post"));
+      .check(one_of({"library", "paper"}));
+  flags.setting("--placements", placements, "Norms of Transformers").check(one_of({"pre", "post"}));
   flags.setting("--axes", axes, "What norms of the cnn take statistics over")
-      .check(names("image", "channels"));
+      .check(one_of({"image", "channels"}));
   flags.setting("--layers", layers, "Layers of Transformers and perceptrons")
       .check(between(1, 100));
   flags

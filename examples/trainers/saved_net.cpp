@@ -12,10 +12,9 @@ void add_query_flag(Flags& flags, std::string& query, const std::string& descrip
   flags.setting("--query", query, description)
       .needs({"--resume"})
       .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"})
-      .check({[](const std::string& text) -> std::string {
-                return text.find_first_not_of(' ') == std::string::npos ? "the text is blank" : "";
-              },
-              ""});
+      .check([](const std::string& text) {
+        return text.find_first_not_of(' ') == std::string::npos ? "the text is blank" : "";
+      });
 }
 
 void load_saved_net(const RunFlags& run, const OptimizerFlags& optimizer, const Fields& net) {
