@@ -39,7 +39,7 @@ struct TapeError : Error {
   using Error::Error;
 };
 
-/// A tape with `check_finite`, a checkpoint to be saved, or a training found a NaN or an infinity.
+/// A tape with `check_finite`, a checkpoint to be saved, or a run found a NaN or an infinity.
 /// Example: `try { net(x); } catch (const NonFiniteError& error) { std::puts(error.what()); }`
 struct NonFiniteError : Error {
   using Error::Error;

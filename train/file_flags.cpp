@@ -47,7 +47,7 @@ void check_file_flags(const Flags& flags) {
                     fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
   if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
     throw FlagError("--save",
-                    fmt::format("{} exists, and this training would replace it; continue it with "
+                    fmt::format("{} exists, and this run would replace it; continue it with "
                                 "--resume, remove it, or name another",
                                 save));
 }

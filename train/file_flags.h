@@ -14,7 +14,7 @@ bool same_file(const std::string& a, const std::string& b);
 /// Example: `holds_something("net.checkpoint")`
 bool holds_something(const std::string& path);
 
-/// Checks --resume and --save before a training begins. Throws FlagError if --resume
+/// Checks --resume and --save before a run begins. Throws FlagError if --resume
 /// names a pipe, and if --save names a non-empty file that is not the one to resume.
 /// Example: `check_file_flags(flags)`
 void check_file_flags(const Flags& flags);

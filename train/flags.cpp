@@ -277,8 +277,7 @@ void Flags::expect_all_known() const {
   };
   if (std::any_of(rest.begin(), rest.end(), is_length))
     for (const Entry& entry : entries_)
-      if (entry.may_grow)
-        message += fmt::format("; {} sets the length of this training", entry.name);
+      if (entry.may_grow) message += fmt::format("; {} sets the length of this run", entry.name);
   throw FlagError(message);
 }
 
@@ -345,7 +344,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
         continue;
       }
       throw FlagError(entry.name,
-                      fmt::format("is {} here, but the training in {} has {}; leave the flag out "
+                      fmt::format("is {} here, but the run in {} has {}; leave the flag out "
                                   "to resume it, or start over without --resume",
                                   now, file, beginning(found->second)));
     }
@@ -386,7 +385,7 @@ int Flags::run(int argc, char** argv, const std::function<int()>& body) try {
   const int code = run_alone(argc, argv, body);
   // A process that trains with others first compares versions; they would wait for this one.
   if (code == 0 && Cluster::awaited())
-    Cluster().expect_same("version", "none, it ended without a training");
+    Cluster().expect_same("version", "none, it ended without a run");
   return code;
 } catch (const std::bad_alloc&) {
   write_diagnostic(fmt::format("{}: out of memory; use smaller layers, batches or sequences\n",

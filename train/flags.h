@@ -116,7 +116,7 @@ struct Output {
 Check file_name();
 
 /// The flags of a program, each bound to a variable that holds its default. Checkpoints keep the
-/// flags that shape the training, so that a resumed training uses the same.
+/// flags that shape the run, so that a resumed run uses the same.
 /// Example: `Flags own("squares", "Sums squares."); own.run(argc, argv, [] { return 0; })`
 class Flags {
  public:
@@ -128,7 +128,7 @@ class Flags {
   Flag training(const std::string& name, T& value, const std::string& help) {
     return enter(name, &value, help, true);
   }
-  /// The length of the training in steps or epochs, which may grow when it is resumed.
+  /// The length of the run in steps or epochs, which may grow when it is resumed.
   Flag length(const std::string& name, Index& value, const std::string& help);
   /// A flag that does not: where files lie, what is printed. What the files hold may affect them;
   /// `Trainer::uses_data` tells whether it is the same.
@@ -148,12 +148,12 @@ class Flags {
 
   /// Every flag and its value, by name.
   Json values() const;
-  /// The flags that shape the training, as text.
+  /// The flags that shape the run, as text.
   std::map<std::string, std::string> training_values() const;
-  /// What several processes of one training have in common, as text: every flag but those of files,
+  /// What several processes of one run have in common, as text: every flag but those of files,
   /// whose names may differ between machines, and for these, whether they were given.
   std::map<std::string, std::string> shared_values() const;
-  /// Whether a flag may have another value here than in the training that `adopt` continues:
+  /// Whether a flag may have another value here than in the run that `adopt` continues:
   /// greater lengths alone, or all. With all, inputs that were not given are adopted, too.
   enum class Changes { length, all };
   /// Sets flags that the user did not give to the values in `saved`, which were read from `file`.

@@ -13,7 +13,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `prepare_output()`
 void prepare_output();
 
-/// Writes to standard error. Ignores failures: a diagnostic never ends a training. Where it is a
+/// Writes to standard error. Ignores failures: a diagnostic never ends a run. Where it is a
 /// terminal, control characters become question marks, apart from tabs and ends of lines: texts of
 /// files and nets may hold what a terminal would obey.
 /// Example: `write_diagnostic("the file is old\n")`
@@ -23,7 +23,7 @@ void write_diagnostic(std::string_view text) noexcept;
 /// Example: `write_on_line("\r50 %")`
 void write_on_line(std::string_view text) noexcept;
 /// Writes to standard output and flushes it, with question marks as `write_diagnostic`. Reports the
-/// first failure on standard error. A failure does not end a training, but the program then exits
+/// first failure on standard error. A failure does not end a run, but the program then exits
 /// with code 1.
 /// Example: `write_result("accuracy 0.98\n")`
 void write_result(std::string_view text);

@@ -9,7 +9,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// A normalization in one step of a training. A set is what it normalizes together: a row, a column
+/// A normalization in one step of a run. A set is what it normalizes together: a row, a column
 /// of the batch, an image. Gradients are those of the loss: "after" with respect to the norm's
 /// output, before gain and bias, and "before" with respect to its input. They are taken over the
 /// sets where neither the input nor the gradient after the norm is constant.
@@ -37,7 +37,7 @@ struct WeightRecord {
   double angle;   ///< between W before and after the update, in radians
 };
 
-/// Records statistics of gradients at normalizations, and of weights, in each step of a training.
+/// Records statistics of gradients at normalizations, and of weights, in each step of a run.
 /// Example: `Probe probe(fields(net)); { const AroundNorms seen(probe.around()); net(x); }`
 class Probe {
  public:

@@ -26,7 +26,7 @@ class Digest {
 };
 
 /// The notes of the checkpoint that --resume names; nothing without --resume. Flags that were not
-/// given take their values from it. Warns on standard error if the training used another
+/// given take their values from it. Warns on standard error if the run used another
 /// instruction set. Throws DataError and FlagError.
 /// Example: `const auto notes = notes_to_resume("", flags)`
 std::map<std::string, std::string> notes_to_resume(const std::string& resume, Flags& flags);

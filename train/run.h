@@ -24,7 +24,7 @@ constexpr int exit_interrupted = 130;
 /// Example: `RunSteps::epochs(flags.epochs, 100).total`
 struct RunSteps {
   Index total;
-  Index per_epoch;        ///< or between two reports, if the training counts steps
+  Index per_epoch;        ///< or between two reports, if the run counts steps
   bool in_epochs = true;  ///< whether reports count in epochs or in steps
 
   static RunSteps epochs(Index count, Index per_epoch) {
@@ -69,7 +69,7 @@ struct RunState {
   std::map<std::string, std::string> notes() const;
 };
 
-/// What a step of the training has measured.
+/// What a step of the run has measured.
 /// Example: `run.step({.loss = 0.7, .learning_rate = 1e-3, .gradient_norm = 0.2})`
 struct StepResult {
   double loss;
@@ -77,7 +77,7 @@ struct StepResult {
   std::optional<double> gradient_norm = {};  ///< of all gradients together, before clipping
 };
 
-/// What a process wants after a step. All processes of a training do what one of them wants.
+/// What a process wants after a step. All processes of a run do what one of them wants.
 /// Example: `const RunSignals wanted = run.signals()`
 struct RunSignals {
   bool stop = false;  ///< after Ctrl-C or another signal; see `Interrupt`
@@ -107,7 +107,7 @@ class Run {
   /// Registers `write` to run after each report, by --save-every and at the end.
   void saves(std::function<void()> write);
   /// Registers the checkpoint that `make` returns, for --save and --keep-every; the state of the
-  /// run is added to its notes. Throws DataError now, before the training, if the file of --save
+  /// run is added to its notes. Throws DataError now, before the run, if the file of --save
   /// cannot be written.
   void saves_checkpoint(std::function<Checkpoint()> make);
   /// Keeps the checkpoint in --log-dir under the current step. Throws DataError if it cannot be

@@ -187,7 +187,7 @@ void expect_own_log(const std::string& directory) {
   if (found && found->is_object() && (found->contains(mark) || found->contains("log-dir"))) return;
   for (const std::string& file : log_files(directory))
     expect<DataError>(is_event_file(file) || !holds_something(file),
-                      "{}: it is not of a log, and this training would replace it; choose another "
+                      "{}: it is not of a log, and this run would replace it; choose another "
                       "--log-dir, or move it",
                       file);
 }

@@ -77,7 +77,7 @@ class RunLog {
   /// The time spent training before this run's rows, as far as the log tells.
   double seconds_before() const { return seconds_before_; }
 
-  /// Adds a row. It has a "step", and "seconds" since the beginning of the training; columns ending
+  /// Adds a row. It has a "step", and "seconds" since the beginning of the run; columns ending
   /// in "_loss" and "_accuracy" become curves. Throws DataError if it cannot be written; the next
   /// call then writes it too.
   void row(const Json& metrics);
@@ -99,7 +99,7 @@ class RunLog {
   std::vector<Json> rows_;
   std::vector<Json> original_rows_;  // of the run that this one forks
   double seconds_before_ = 0;
-  double began_ = 0;  // when the training would have begun, had it never stopped; since 1970
+  double began_ = 0;  // when the run would have begun, had it never stopped; since 1970
   std::optional<EventFile> events_;
   std::size_t event_rows_ = 0;  // in the event file
 };

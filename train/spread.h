@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Mean and standard deviation over trainings with different seeds.
+/// Mean and standard deviation over runs with different seeds.
 /// Example: `Spread({0.91, 0.93, 0.92}).to_string()`
 struct Spread {
   double mean = 0;

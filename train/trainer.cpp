@@ -78,7 +78,7 @@ class Steps {
                                     [&](const auto& stream) { return stream.second == random; });
       expect<Error>(kept,
                     "trainer: the loss draws from a Random that Task::random does not list, so a "
-                    "resumed training would draw other numbers; list it: .random = "
+                    "resumed run would draw other numbers; list it: .random = "
                     "{{{{\"training\", &random}}}}");
     }
   }
@@ -220,7 +220,7 @@ int Trainer::report_rewound(Run& run, const Training& updates) const {
   return replay.difference().empty() ? 0 : 1;
 }
 
-// Before any of them acts upon a flag, or upon the checkpoint with which the training begins.
+// Before any of them acts upon a flag, or upon the checkpoint with which the run begins.
 void Trainer::expect_same_on_all(const std::string& begins_with) const {
   if (cluster_->size() == 1) return;
   cluster_->expect_same("version", TAPEGRAD_VERSION);

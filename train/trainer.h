@@ -58,20 +58,20 @@ struct Task {
   BatchLoss loss;          ///< --overfit-batch repeats step 0
   std::uint64_t seed = 1;  ///< of the random numbers of shards
 
-  /// Describes data and net: lines to print before the training.
+  /// Describes data and net: lines to print before the run.
   std::string description = {};
   /// Called at the end of each epoch; returns metrics by name, such as "validation_loss", or
   /// nothing: Json().
   std::function<Json()> evaluate = {};
   /// Which of them is best, for --keep-best and --patience.
   Measure measure = {};
-  /// Called after the training; prints the results and returns them for the summary, if any.
+  /// Called after the run; prints the results and returns them for the summary, if any.
   std::function<Json(const Run& run)> finish = {};
 
   /// Called after each update, such as to bring parameters back into their bounds.
   std::function<void()> project = {};
 
-  // Other state that the training carries from step to step. Checkpoints keep it.
+  // Other state that the run carries from step to step. Checkpoints keep it.
   /// Streams of random numbers, by name: every Random from which the loss draws and that outlives
   /// the step, such as that of `training(random)`. With --save and --dry-run, the first step throws
   /// Error for another one. A stream derived from the step needs no entry.
@@ -89,7 +89,7 @@ struct Task {
 };
 
 /// Implements the flags common to all training programs: --resume restores the flags of a
-/// checkpoint, --dry-run and --overfit-batch test a training beforehand, --log-dir, --save and
+/// checkpoint, --dry-run and --overfit-batch test a run beforehand, --log-dir, --save and
 /// Ctrl-C act during it, --rewind and --fork go back to one of its steps. Started by mpirun or
 /// srun, the processes train together: each takes its share of the shards of a batch, and the first
 /// prints, logs and saves.
@@ -110,8 +110,8 @@ class Trainer {
   auto resumed_note(const std::string& name, const Parse& parse) const {
     return parsed_note(resumed_, name, run_.resume, parse);
   }
-  /// Identifies data in checkpoints; call it for each file that shapes the training, in one order.
-  /// Throws FlagError if the resumed training used other data. `source` is shown to the
+  /// Identifies data in checkpoints; call it for each file that shapes the run, in one order.
+  /// Throws FlagError if the resumed run used other data. `source` is shown to the
   /// user, `digest` differs for other data: the flag that names the file is a `Flags::setting`, so
   /// that the file may move.
   void uses_data(const std::string& source, const std::string& digest);

@@ -8,7 +8,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The default flags of a training.
+/// The default flags of a run.
 /// Example: `TrainingFlags own("quadrants", "Learns signs.", TrainingDefaults{.epochs = 3})`
 struct TrainingDefaults {
   Index epochs = 10;

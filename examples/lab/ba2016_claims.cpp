@@ -30,10 +30,9 @@ Judgement reached_sooner(const Results& a, const Results& b) {
 
 const Judge sooner{"updates to the best validation of the baseline", reached_sooner};
 
-// The same trainings with the best of their curves in place of the last validation.
+// The same runs with the best of their curves in place of the last validation.
 Results by_best(Results results) {
-  for (Outcome& training : results.trainings)
-    training.values[by_curve.value] = best_of_curve(by_curve, training);
+  for (Outcome& run : results.runs) run.values[by_curve.value] = best_of_curve(by_curve, run);
   return results;
 }
 
@@ -43,9 +42,9 @@ Judgement lower_at_best(const Results& a, const Results& b) {
 
 const Judge reaches_lower{"best validations, means of three in a row", lower_at_best};
 
-// The same trainings with their training losses in place of the validations.
+// The same runs with their training losses in place of the validations.
 Results by_training(Results results) {
-  for (Outcome& outcome : results.trainings)
+  for (Outcome& outcome : results.runs)
     for (CurvePoint& point : outcome.curve)
       if (point.validation) point.validation = point.training;
   return results;
@@ -71,12 +70,12 @@ Judgement ahead_in_first_half(const Results& a, const Results& b) {
     ahead += of_a.points[i].second < of_b.points[i].second ? 1 : 0;
     behind += of_a.points[i].second > of_b.points[i].second ? 1 : 0;
   }
-  const bool enough = points > 0 && std::ssize(a.trainings) >= least_seeds;
+  const bool enough = points > 0 && std::ssize(a.runs) >= least_seeds;
   return {enough && ahead == points    ? Verdict::supported
           : enough && behind == points ? Verdict::contradicted
                                        : Verdict::inconclusive,
           fmt::format("ahead at {} of {} validations, behind at {} ({} seeds)", ahead, points,
-                      behind, a.trainings.size())};
+                      behind, a.runs.size())};
 }
 
 const Judge ahead_early{"mean curves of validations", ahead_in_first_half};
@@ -90,11 +89,11 @@ const Judge more_found_first{"% R@1 of images", [](const Results& a, const Resul
                                              with_recall_items(b, 1));
                              }};
 
-// The same trainings, which must have learned more of words than how frequent they are.
+// The same runs, which must have learned more of words than how frequent they are.
 template <Judgement (*judge)(const Results& a, const Results& b)>
 Judgement beyond_frequencies(const Results& a, const Results& b) {
   Metric loss = by_curve;
-  loss.baseline = Metric{.value = "frequencies"}.of(b.trainings.front());
+  loss.baseline = Metric{.value = "frequencies"}.of(b.runs.front());
   const auto none = not_judged(loss, a, b);
   return none ? *none : judge(a, b);
 }
@@ -109,31 +108,30 @@ enum class Look { untrained, first, tested };
 constexpr std::array probe_names{"r", "MR", "CR", "SUBJ", "MPQA"};
 
 // What a probe finds, in percent.
-double found_by(const std::string& probe, const Outcome& training, Look look) {
+double found_by(const std::string& probe, const Outcome& run, Look look) {
   const double unit = probe == "r" ? 100 : 1;
   if (look == Look::first) {
-    const Trace& looks = trace_of(training, "probed_" + probe);
-    expect_part(looks.size() > 1, training,
-                fmt::format("its trace \"probed_{}\" has one point", probe));
-    return unit * looks[1].second;  // after the one before the training
+    const Trace& looks = trace_of(run, "probed_" + probe);
+    expect_part(looks.size() > 1, run, fmt::format("its trace \"probed_{}\" has one point", probe));
+    return unit * looks[1].second;  // after the one before the run
   }
   const char* state = look == Look::tested ? "test" : "untrained";
-  return unit * Metric{.value = fmt::format("{}_{}", state, probe)}.of(training);
+  return unit * Metric{.value = fmt::format("{}_{}", state, probe)}.of(run);
 }
 
 const Metric found_mean{.value = "found", .higher_is_better = true, .worst = 0};
 
-// The same trainings with what these probes find, in the mean, as value.
+// The same runs with what these probes find, in the mean, as value.
 Results with_found(Results results, const std::vector<std::string>& probes, Look look) {
-  for (Outcome& training : results.trainings) {
+  for (Outcome& run : results.runs) {
     RunningMean mean;
-    for (const std::string& probe : probes) mean.add(found_by(probe, training, look));
-    training.values[found_mean.value] = mean.value();
+    for (const std::string& probe : probes) mean.add(found_by(probe, run, look));
+    run.values[found_mean.value] = mean.value();
   }
   return results;
 }
 
-// A probe judges trainings only if that of the baseline has raised what it finds.
+// A probe judges runs only if that of the baseline has raised what it finds.
 template <Look look>
 Judgement more_found(const Results& a, const Results& b) {
   std::vector<std::string> raised;
@@ -206,7 +204,7 @@ const std::vector<TaskClaim> task_claims{
     {"", "mnist_4", "layer", "batch_hidden", "its test error is lower."}};
 
 // The claims on handwriting that do not depend on the task. Level means within so many nats, which
-// was fixed before any training.
+// was fixed before any run.
 constexpr double level_nats = 0.05;
 constexpr const char* handwriting_tasks[] = {"omniglot", "kanji", "written_digits"};
 
@@ -272,9 +270,9 @@ const Metric rise{.value = "rise", .worst = 100, .of_items = true};
 // that diverges with large batches has the worst rise.
 Results rises(const Metric& error, const Results& large, const Results& small) {
   Results results = small;
-  for (std::size_t seed = 0; seed < results.trainings.size(); ++seed) {
-    Outcome& outcome = results.trainings[seed];
-    const Outcome& before = large.trainings[seed];
+  for (std::size_t seed = 0; seed < results.runs.size(); ++seed) {
+    Outcome& outcome = results.runs[seed];
+    const Outcome& before = large.runs[seed];
     expect<DataError>(outcome.items.size() == before.items.size(),
                       "{}: {} and {} test images cannot be paired", small.system,
                       outcome.items.size(), before.items.size());
@@ -310,13 +308,13 @@ void claim_small_batches(std::vector<JudgedClaim>& claims, const Matrix& matrix)
   }
 }
 
-// All trainings of a task that did not diverge.
+// All runs of a task that did not diverge.
 template <class F>
-void for_each_training(const Matrix& matrix, const std::string& task, const F& f) {
+void for_each_run(const Matrix& matrix, const std::string& task, const F& f) {
   if (const MatrixColumn* column = column_of(matrix, task))
     for (const auto& [system, cell] : column->cells)
-      for (const Outcome& training : cell.results.trainings)
-        if (!training.diverged()) f(cell.results, training);
+      for (const Outcome& run : cell.results.runs)
+        if (!run.diverged()) f(cell.results, run);
 }
 
 }  // namespace
@@ -340,18 +338,18 @@ std::vector<JudgedClaim> ba2016_claims(const Matrix& matrix) {
 std::vector<Claim> ba2016_mechanics(const Matrix& matrix) {
   std::vector<Claim> claims;
   double apart = -1;
-  for_each_training(matrix, "retrieval", [&](const Results& results, const Outcome& training) {
+  for_each_run(matrix, "retrieval", [&](const Results& results, const Outcome& run) {
     for (const Index k : {1, 5, 10}) {
-      const Outcome ranked = with_recall_items({results.system, {training}}, k).trainings.front();
-      apart = std::max(apart, std::abs(mean_of_items(ranked) - image_recall(k).of(training)));
+      const Outcome ranked = with_recall_items({results.system, {run}}, k).runs.front();
+      apart = std::max(apart, std::abs(mean_of_items(ranked) - image_recall(k).of(run)));
     }
   });
   if (apart >= 0)
     claims.push_back({"Recalls of images follow from the ranks of single captions.",
                       fmt::format("{:.1e} % apart", apart), apart < 1e-9, "below 1e-9 %"});
   apart = -1;
-  for_each_training(matrix, "draw", [&](const Results&, const Outcome& training) {
-    const auto value = [&](const char* name) { return Metric{.value = name}.of(training); };
+  for_each_run(matrix, "draw", [&](const Results&, const Outcome& run) {
+    const auto value = [&](const char* name) { return Metric{.value = name}.of(run); };
     const double divergence = value("test_divergence"), error = value("test_reconstruction");
     const bool positive = divergence >= 0 && error >= 0;
     apart = std::max(apart, positive ? std::abs(value("test") - divergence - error) : INFINITY);

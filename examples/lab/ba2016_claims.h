@@ -12,7 +12,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 std::vector<JudgedClaim> ba2016_claims(const Matrix& matrix);
 
 /// What must hold for every size: recalls follow from ranks, and bounds are the sums of their
-/// parts. Says nothing of tasks without trainings.
+/// parts. Says nothing of tasks without runs.
 std::vector<Claim> ba2016_mechanics(const Matrix& matrix);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

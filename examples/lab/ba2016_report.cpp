@@ -22,7 +22,7 @@ std::string reached(const MatrixColumn& column, const std::string& system) {
   if (found == column.cells.end()) return "not run";
   const Results& results = found->second.results;
   const auto& missing = found->second.missing;
-  const std::size_t trained = results.trainings.size();
+  const std::size_t trained = results.runs.size();
   if (!missing.empty()) return fmt::format("{} of {} seeds", trained, trained + missing.size());
   return measured(task.metric, results, task.decimals) +
          (has_learned(task.metric, results) ? "" : "\nnot learned at this size");
@@ -233,10 +233,10 @@ std::string times(const Results& a, const Results& b, Clock clock) {
 void speed(Report& report, const Matrix& matrix, bool seconds) {
   Table table{
       "When systems reach the best validation of none, and when none does, seed by seed; seconds "
-      "are those of whole trainings, validations and tests included",
+      "are those of whole runs, validations and tests included",
       {"task", "system", "updates"},
       {}};
-  if (seconds) table.columns.insert(table.columns.end(), {"seconds", "seconds of a training"});
+  if (seconds) table.columns.insert(table.columns.end(), {"seconds", "seconds of a run"});
   for (const MatrixColumn& column : matrix) {
     const Results* base = column.of("none");
     if (base == nullptr) continue;
@@ -246,7 +246,7 @@ void speed(Report& report, const Matrix& matrix, bool seconds) {
       table.rows.push_back({column.task.title, system, times(*results, *base, Clock::updates)});
       if (!seconds) continue;
       std::vector<double> taken;
-      for (const Outcome& training : results->trainings) taken.push_back(training.seconds);
+      for (const Outcome& run : results->runs) taken.push_back(run.seconds);
       table.rows.back().push_back(times(*results, *base, Clock::seconds));
       table.rows.back().push_back(Spread(taken).to_string(0));
     }

@@ -12,14 +12,14 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// The mean over seeds of what `trace` reads of each training.
+// The mean over seeds of what `trace` reads of each run.
 template <class Read>
 Series mean_over_seeds(const Results& results, const Read& trace) {
   Series mean{results.system, {}};
   std::vector<std::vector<double>> values;  // those of all seeds, at each point
-  for (const Outcome& training : results.trainings) {
+  for (const Outcome& run : results.runs) {
     std::size_t at = 0;
-    for (const auto& [step, y] : trace(training)) {
+    for (const auto& [step, y] : trace(run)) {
       if (at == values.size()) {
         values.emplace_back();
         mean.points.emplace_back(step, 0);
@@ -27,7 +27,7 @@ Series mean_over_seeds(const Results& results, const Read& trace) {
       values[at++].push_back(y);
     }
   }
-  const std::size_t seeds = results.trainings.size();
+  const std::size_t seeds = results.runs.size();
   for (std::size_t i = 0; i < values.size(); ++i) {
     expect<DataError>(values[i].size() == seeds, "{}: the curves of its seeds have other points",
                       results.system);
@@ -52,12 +52,12 @@ double Metric::advantage(double a, double b) const {
 
 std::vector<double> Results::values(const Metric& metric) const {
   std::vector<double> values;
-  for (const Outcome& training : trainings) values.push_back(metric.of(training));
+  for (const Outcome& run : runs) values.push_back(metric.of(run));
   return values;
 }
 
 void ComparisonFlags::add_to(Flags& flags, Index fewest_seeds) {
-  flags.setting("--seeds", seeds, "Trainings of each system").check(between(fewest_seeds, 1000));
+  flags.setting("--seeds", seeds, "Runs of each system").check(between(fewest_seeds, 1000));
   flags.setting("--seed", seed, "First seed of weights and batches; seed of drawn data");
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
       .check(between(1, 1024));
@@ -70,11 +70,11 @@ Comparison::Comparison(Cluster& cluster, const Ledger& ledger, const ComparisonF
   cluster.expect_same("data", ledger.data());
 }
 
-std::vector<Comparison::Training> Comparison::divided(const std::vector<System>& systems) const {
+std::vector<Comparison::Run> Comparison::divided(const std::vector<System>& systems) const {
   std::set<std::string> names;
   Json same;
   std::string lacks;
-  std::vector<Training> trainings;
+  std::vector<Run> runs;
   for (const System& system : systems) {
     expect<ArgumentError>(names.insert(system.name).second,
                           "comparison: two systems have the same name: {}", system.name);
@@ -82,42 +82,42 @@ std::vector<Comparison::Training> Comparison::divided(const std::vector<System>&
     for (Index i = 0; i < flags_.seeds; ++i) {
       const std::uint64_t seed = flags_.seed + static_cast<std::uint64_t>(i);
       lacks += ledger_.has(system.name, seed) ? '0' : '1';
-      trainings.push_back({system, {seed, std::ssize(trainings)}});
+      runs.push_back({system, {seed, std::ssize(runs)}});
     }
   }
   cluster_.expect_same("the list of systems", same.dump());
-  // The first process decides: while another one looks, a third may already keep a training.
+  // The first process decides: while another one looks, a third may already keep a run.
   lacks = cluster_.gather(lacks)[0];
   Index next = 0;
-  for (std::size_t i = 0; i < trainings.size(); ++i)
-    if (lacks[i] == '1') trainings[i].process = next++ % cluster_.size();
-  return trainings;
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    if (lacks[i] == '1') runs[i].process = next++ % cluster_.size();
+  return runs;
 }
 
 std::vector<Results> Comparison::train(const std::vector<System>& systems,
                                        const std::function<void(const Results&)>& trained) const {
-  std::vector<Training> trainings = divided(systems);
+  std::vector<Run> runs = divided(systems);
   std::vector<Results> results;
   // The systems whose outcomes are known, in order.
   const auto collect = [&] {
     while (results.size() < systems.size()) {
       Results next{systems[results.size()].name};
-      const auto first = trainings.begin() + static_cast<Index>(results.size()) * flags_.seeds;
+      const auto first = runs.begin() + static_cast<Index>(results.size()) * flags_.seeds;
       for (auto each = first; each != first + flags_.seeds; ++each) {
         if (!each->outcome) return;
-        next.trainings.push_back(*each->outcome);
+        next.runs.push_back(*each->outcome);
       }
       results.push_back(std::move(next));
       if (trained) trained(results.back());
     }
   };
-  for (Training& each : trainings) {
+  for (Run& each : runs) {
     if (each.process != cluster_.rank()) continue;
     each.outcome = ledger_.outcome(each.system.name, each.trial.seed, each.system.configuration,
                                    [&] { return each.system.train(each.trial); });
     collect();
   }
-  for (Training& each : trainings) {
+  for (Run& each : runs) {
     const bool own = each.process == cluster_.rank();
     const std::vector<std::string> all = cluster_.gather(own ? to_bytes(*each.outcome) : "");
     each.outcome = from_bytes(all[static_cast<std::size_t>(each.process)]);
@@ -127,25 +127,24 @@ std::vector<Results> Comparison::train(const std::vector<System>& systems,
 }
 
 Series mean_training_curve(const Results& results) {
-  return mean_over_seeds(results, [](const Outcome& training) {
+  return mean_over_seeds(results, [](const Outcome& run) {
     Trace losses;
-    for (const CurvePoint& point : training.curve) losses.emplace_back(point.step, point.training);
+    for (const CurvePoint& point : run.curve) losses.emplace_back(point.step, point.training);
     return losses;
   });
 }
 
 Series mean_validation_curve(const Results& results) {
-  return mean_over_seeds(results, [](const Outcome& training) {
+  return mean_over_seeds(results, [](const Outcome& run) {
     Trace losses;
-    for (const CurvePoint& point : training.curve)
+    for (const CurvePoint& point : run.curve)
       if (point.validation) losses.emplace_back(point.step, *point.validation);
     return losses;
   });
 }
 
 Series mean_trace(const Results& results, const std::string& trace) {
-  return mean_over_seeds(results,
-                         [&](const Outcome& training) { return trace_of(training, trace); });
+  return mean_over_seeds(results, [&](const Outcome& run) { return trace_of(run, trace); });
 }
 
 Series thinned(const Series& curve) {

@@ -16,11 +16,11 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// One training of a system, with one of several seeds. Systems with the same seed start from the
+/// One run of a system, with one of several seeds. Systems with the same seed start from the
 /// same weights and see the same batches.
 struct Trial {
   std::uint64_t seed;
-  Index number = 0;  ///< among the trainings of all systems that the comparison trains with it
+  Index number = 0;  ///< among the runs of all systems that the comparison trains with it
 
   /// For the initial weights, then for dropout. Numbers that only some systems draw come from a
   /// stream of it, so that those of the other systems stay the same.
@@ -31,15 +31,15 @@ struct Trial {
 /// One of the things to compare, such as a net with one of several norms.
 struct System {
   std::string name;                            ///< also names its folder in the ledger
-  Json configuration;                          ///< everything its trainings depend on
-  std::function<Outcome(const Trial&)> train;  ///< returns even if the training diverges
+  Json configuration;                          ///< everything its runs depend on
+  std::function<Outcome(const Trial&)> train;  ///< returns even if the run diverges
 };
 
-/// A value at the end of every training, by which systems are compared.
+/// A value at the end of every run, by which systems are compared.
 struct Metric {
   std::string value;  ///< its name among the values of an outcome
   bool higher_is_better = false;
-  double worst = INFINITY;              ///< the value of a diverged training
+  double worst = INFINITY;              ///< the value of a diverged run
   bool of_items = false;                ///< whether it is the mean over the test items
   std::optional<double> baseline = {};  ///< of a rule without a net, which a system must beat
 
@@ -49,10 +49,10 @@ struct Metric {
   double advantage(double a, double b) const;
 };
 
-/// The outcomes of a system's trainings, in the order of their seeds.
+/// The outcomes of a system's runs, in the order of their seeds.
 struct Results {
   std::string system;
-  std::vector<Outcome> trainings = {};
+  std::vector<Outcome> runs = {};
   bool at_edge = false;  ///< whether a rate further out may be better: then nothing is judged
 
   std::vector<double> values(const Metric& metric) const;
@@ -61,7 +61,7 @@ struct Results {
 
 /// What every comparison lets its users choose.
 struct ComparisonFlags {
-  Index seeds;  ///< trainings of each system, with seed, seed + 1, ...
+  Index seeds;  ///< runs of each system, with seed, seed + 1, ...
   std::uint64_t seed = 1;
   int threads = tapegrad::threads();
 
@@ -70,7 +70,7 @@ struct ComparisonFlags {
 };
 
 /// Trains systems with the same seeds. Does not repeat what the ledger has. The processes of a
-/// cluster divide the trainings among them; each trains alone.
+/// cluster divide the runs among them; each trains alone.
 class Comparison {
  public:
   /// Throws Error on all processes unless they have the same version, instruction set and data.
@@ -88,15 +88,15 @@ class Comparison {
                              const std::function<void(const Results&)>& trained = {}) const;
 
  private:
-  struct Training {
+  struct Run {
     const System& system;
     Trial trial;
     Index process = 0;  ///< trains it, or reads it from the ledger
     std::optional<Outcome> outcome = {};
   };
 
-  /// The trainings of all systems. Those that the ledger lacks go to the processes in turn.
-  std::vector<Training> divided(const std::vector<System>& systems) const;
+  /// The runs of all systems. Those that the ledger lacks go to the processes in turn.
+  std::vector<Run> divided(const std::vector<System>& systems) const;
 
   Cluster& cluster_;
   const Ledger& ledger_;
@@ -108,7 +108,7 @@ class Comparison {
 Series mean_training_curve(const Results& results);
 /// The same for the measurements on held-out data during training.
 Series mean_validation_curve(const Results& results);
-/// The same for a trace, which each of the trainings must have.
+/// The same for a trace, which each of the runs must have.
 Series mean_trace(const Results& results, const std::string& trace);
 /// Reduces a curve with one point per step, from 1, to means over about fifty stretches of equal
 /// length; a deviation becomes the mean of those in its stretch.

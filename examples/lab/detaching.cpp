@@ -20,7 +20,7 @@ Results losses_of(const Column& column, const std::string& norm) {
                             without = column.of("layer_simple").values(metric);
   Results results{norm};
   for (std::size_t i = 0; i < with.size(); ++i)
-    results.trainings.push_back(
+    results.runs.push_back(
         {.curve = {{1, 0}}, .values = {{lost.value, metric.advantage(without[i], with[i])}}});
   return results;
 }
@@ -61,7 +61,7 @@ JudgedClaim judged(const std::string& source, const std::string& statement, cons
 
 // Whether for some seed a point of the training curve differs.
 bool differ(const Results& a, const Results& b, const CurvePoint& (*point)(const Outcome&)) {
-  return !std::equal(a.trainings.begin(), a.trainings.end(), b.trainings.begin(), b.trainings.end(),
+  return !std::equal(a.runs.begin(), a.runs.end(), b.runs.begin(), b.runs.end(),
                      [&](const Outcome& one, const Outcome& other) {
                        return point(one).training == point(other).training;
                      });

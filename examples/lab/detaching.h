@@ -12,13 +12,13 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// The systems of the paper: tables 1 to 4.
 extern const std::vector<std::string> paper_norms;
 
-/// The trainings of each norm, which start from the same weights and see the same batches.
+/// The runs of each norm, which start from the same weights and see the same batches.
 using ByNorm = std::map<std::string, Results>;
 
 /// The validation loss after so many steps, in bits per character.
 Metric validation_after(Index step);
 
-/// Trainings of all norms in one setting, looked at after some of their steps.
+/// Runs of all norms in one setting, looked at after some of their steps.
 struct Column {
   std::string init, placement;
   Index layers, channels;
@@ -36,14 +36,14 @@ struct Column {
   std::string name(const std::vector<Column>& among) const;
 };
 
-/// Bits per character within which losses are called equal. It was fixed before any training.
+/// Bits per character within which losses are called equal. It was fixed before any run.
 inline constexpr double equality_margin = 0.02;
 
 /// What mathematics says of detached statistics, in each of the settings: they change gradients and
 /// no values.
 std::vector<Claim> detaching_claims(const std::vector<ByNorm>& settings);
 
-/// What the paper says of larger trainings, judged in these settings: supported if it is in all of
+/// What the paper says of larger runs, judged in these settings: supported if it is in all of
 /// them, contradicted if it is in one. Columns need all `paper_norms`. That costs grow with depth
 /// is left out if no two columns differ in depth alone.
 std::vector<JudgedClaim> published_claims(const std::vector<Column>& columns);

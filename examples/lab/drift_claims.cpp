@@ -92,13 +92,13 @@ Claim common_mode_claim(const std::vector<ByNorm>& settings) {
   double attached = 0, detached = 1;
   bool holds = true;  // false also for a NaN
   for (const ByNorm& results : settings) {
-    for (const Outcome& training : results.at("layer_simple").trainings) {
-      const double share = largest(trace_of(training, "common"));
+    for (const Outcome& run : results.at("layer_simple").runs) {
+      const double share = largest(trace_of(run, "common"));
       attached = std::max(attached, share);
       holds = holds && share < 1e-3;
     }
-    for (const Outcome& training : results.at("detach_mean").trainings) {
-      const double share = trace_of(training, "common").front().second;
+    for (const Outcome& run : results.at("detach_mean").runs) {
+      const double share = trace_of(run, "common").front().second;
       detached = std::min(detached, share);
       holds = holds && share > 0.01;
     }
@@ -112,10 +112,10 @@ Claim common_mode_claim(const std::vector<ByNorm>& settings) {
       holds, "below 1e-3 attached, above 0.01 detached"};
 }
 
-JudgedClaim cheaper_mean_claim(const std::string& training, const Results& detached_mean,
+JudgedClaim cheaper_mean_claim(const std::string& run, const Results& detached_mean,
                                const Results& detached_scale) {
   return {"Xu et al. 2019, table 3",
-          fmt::format("{}: detaching the mean costs less than detaching the scale.", training),
+          fmt::format("{}: detaching the mean costs less than detaching the scale.", run),
           fmt::format("losses of {} and {}", detached_mean.spread(held_out).to_string(),
                       detached_scale.spread(held_out).to_string()),
           better(held_out, detached_mean, detached_scale)};

@@ -7,10 +7,10 @@
 #include "lab/detaching.h"
 #include "lab/verdict.h"
 
-/// What drift claims of trainings that `train_watched` has made.
+/// What drift claims of runs that `train_watched` has made.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// By which trainings are compared: the loss or error on held-out data.
+/// By which runs are compared: the loss or error on held-out data.
 extern const Metric held_out;
 
 /// The largest value of a trace; NaN if it has one.
@@ -27,7 +27,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 /// What a detached mean costs in a setting, and what drifts there.
 struct DriftCost {
   double cost;                        ///< in percent of the loss with the mean attached
-  double ratio, weights;              ///< the largest of these traces of the detached training
+  double ratio, weights;              ///< the largest of these traces of the detached run
   double first_ratio, first_weights;  ///< the same in the first tenth of the steps
 };
 
@@ -45,8 +45,8 @@ std::vector<JudgedClaim> predictor_claims(
 Claim common_mode_claim(const std::vector<ByNorm>& settings);
 
 /// Xu et al. 2019, table 3: detaching the mean costs less than detaching the scale.
-///   training: its name, for people
-JudgedClaim cheaper_mean_claim(const std::string& training, const Results& detached_mean,
+///   run: its name, for people
+JudgedClaim cheaper_mean_claim(const std::string& run, const Results& detached_mean,
                                const Results& detached_scale);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

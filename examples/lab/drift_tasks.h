@@ -24,7 +24,7 @@ struct DriftNet {
   Index channels = 32;            ///< of a Transformer; a perceptron has four times as many
 };
 
-/// All that a training depends on but its norm, remedy, learning rate and seed.
+/// All that a run depends on but its norm, remedy, learning rate and seed.
 struct Condition {
   /// grammar, text: a Transformer with 4 heads, learned positions and no biases continues a text;
   /// mnist: a perceptron with a norm before each ReLU, cnn: `ConvNet`, both tell digits apart.

@@ -26,7 +26,7 @@ struct LearningTask {
 struct DriftOptions {
   OptimizerFlags optimizer = {};
   Index steps = 300;
-  Index measures = 20;  ///< in a training; divides steps
+  Index measures = 20;  ///< in a run; divides steps
   Remedy remedy = Remedy::none;
 };
 

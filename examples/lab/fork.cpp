@@ -82,8 +82,8 @@ std::vector<double> sizes_of(const std::vector<Results>& results, const std::str
                              When when) {
   std::vector<double> sizes;
   for (const Results& optimizer : results)
-    for (const Outcome& training : optimizer.trainings)
-      for (const auto& [point, cost] : costs(training, arm, when)) sizes.push_back(std::abs(cost));
+    for (const Outcome& run : optimizer.runs)
+      for (const auto& [point, cost] : costs(run, arm, when)) sizes.push_back(std::abs(cost));
   return sizes;
 }
 
@@ -153,7 +153,7 @@ Trace costs(const Outcome& outcome, const std::string& arm, When when) {
   const Trace& reference = trace_of(outcome, trace_name(unforked_trace, when));
   expect_part(std::ranges::equal(found, reference, {}, &Trace::value_type::first,
                                  &Trace::value_type::first),
-              outcome, fmt::format("{} is not forked where the training was measured", arm));
+              outcome, fmt::format("{} is not forked where the run was measured", arm));
   for (std::size_t i = 0; i < found.size(); ++i)
     found[i].second = 100 * (found[i].second / reference[i].second - 1);
   return found;
@@ -161,16 +161,15 @@ Trace costs(const Outcome& outcome, const std::string& arm, When when) {
 
 std::vector<double> losses_at(const Results& results, std::size_t point, When when) {
   std::vector<double> losses;
-  for (const Outcome& training : results.trainings)
-    losses.push_back(trace_of(training, trace_name(unforked_trace, when)).at(point).second);
+  for (const Outcome& run : results.runs)
+    losses.push_back(trace_of(run, trace_name(unforked_trace, when)).at(point).second);
   return losses;
 }
 
 Results costs_at(const Results& results, const std::string& arm, std::size_t point, When when) {
   Results found{arm};
-  for (const Outcome& training : results.trainings)
-    found.trainings.push_back(
-        {.values = {{fork_cost.value, costs(training, arm, when).at(point).second}}});
+  for (const Outcome& run : results.runs)
+    found.runs.push_back({.values = {{fork_cost.value, costs(run, arm, when).at(point).second}}});
   return found;
 }
 
@@ -186,7 +185,7 @@ std::vector<Claim> fork_claims(const std::vector<Results>& results, const Forks&
     if (keeps_values(arm))
       at_fork = std::max(at_fork, std::ranges::max(sizes_of(results, arm.name, When::at_fork)));
   }
-  return {{"A copy that keeps layer normalization is the training itself",
+  return {{"A copy that keeps layer normalization is the run itself",
            fmt::format("largest cost {:.2g} %", of_kept), of_kept == 0, "exact"},
           {"At the fork, forms with normalized values have the loss of layer normalization",
            fmt::format("largest cost {:.1e} %", at_fork), at_fork < 1e-3, "below 0.001 %"},
@@ -199,7 +198,7 @@ std::vector<JudgedClaim> fork_predictions(const std::vector<Results>& results) {
   for (const Results& trained : results) {
     const bool adam = trained.system == "adam";
     const std::string with = adam ? "With Adam, " : "With momentum, ";
-    const Trace points = costs(trained.trainings.front(), kept_arm, When::at_once);
+    const Trace points = costs(trained.runs.front(), kept_arm, When::at_once);
     const std::size_t last = points.size() - 1;
     const auto at = [&](const char* arm, std::size_t point, When when) {
       return costs_at(trained, arm, point, when);

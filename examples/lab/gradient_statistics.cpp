@@ -35,7 +35,7 @@ const Metric scale{.value = "scale", .higher_is_better = true};  // log10 of the
 Results last_scales(const std::vector<Course>& courses) {
   Results results{courses.front().norm};
   for (const Course& course : courses)
-    results.trainings.push_back(
+    results.runs.push_back(
         {.curve = {{1, 0}}, .values = {{scale.value, scale_curve(course).points.back().second}}});
   return results;
 }
@@ -213,7 +213,7 @@ std::string gradient_sizes(const std::vector<Course>& attached,
   return fmt::format(
       "The variance of the gradient before the first norm, {} divided by {}: its log10 is {} in "
       "the "
-      "first tenth of the training and {} in the last ({} seeds).",
+      "first tenth of the run and {} in the last ({} seeds).",
       detached.front().norm, attached.front().norm, Spread(early).to_string(2),
       Spread(late).to_string(2), attached.size());
 }

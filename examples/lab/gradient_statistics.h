@@ -7,14 +7,14 @@
 #include "tapegrad/train/plot.h"
 #include "tapegrad/train/probe.h"
 
-/// What the records of a probe say about the gradients of whole trainings. Ratios over many rows,
+/// What the records of a probe say about the gradients of whole runs. Ratios over many rows,
 /// norms and steps are ratios of sums: rows count by the size of their gradients.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 bool mean_attached(const std::string& norm);
 bool scale_attached(const std::string& norm);
 
-/// The probe's records of one training.
+/// The probe's records of one run.
 struct Course {
   std::string norm;
   std::vector<NormRecord> norms;
@@ -22,7 +22,7 @@ struct Course {
   double last_loss = 0;
 };
 
-/// A summary of all records of a training. Means are root mean squares, in deviations of the
+/// A summary of all records of a run. Means are root mean squares, in deviations of the
 /// gradients after the norms.
 struct Summary {
   double mean_after = 0, mean_before = 0;
@@ -34,11 +34,11 @@ struct Summary {
   explicit Summary(const Course& course);
 };
 
-/// How far the mean of a norm's inputs moves during a training, in standard deviations of these
+/// How far the mean of a norm's inputs moves during a run, in standard deviations of these
 /// inputs.
 double drift(const Course& course);
 
-/// The mean over a training of |<W, dL/dW>| / (|W| |dL/dW|).
+/// The mean over a run of |<W, dL/dW>| / (|W| |dL/dW|).
 double radial_part(const Course& course, const std::string& weight);
 
 /// The ratio of variances in each step.
@@ -49,13 +49,13 @@ Series ratio_curve(const Course& course);
 Series scale_curve(const Course& course);
 
 /// log10 of the variance of the gradient before each norm, from the input on: the mean over the
-/// second half of the training.
+/// second half of the run.
 Series gradient_by_depth(const Course& course);
 
 /// log10 of the variance of the gradient before the first norm, in each step.
 Series first_gradient(const Course& course);
 
-/// Theorem 1, first half. tolerance: of what must be equal, for the precision of the trainings
+/// Theorem 1, first half. tolerance: of what must be equal, for the precision of the runs
 Claim recentering(const std::string& net, const std::vector<Course>& courses, double tolerance);
 /// Theorem 1, second half.
 Claim rescaling(const std::string& net, const std::vector<Course>& courses, double tolerance);
@@ -66,7 +66,7 @@ Claim orthogonality(const Course& attached, const Course& detached, const std::s
 /// With the scale detached, s ends larger than with it attached. Both lists have the same seeds.
 Claim scale_grows(const std::vector<Course>& attached, const std::vector<Course>& detached);
 /// What that does to the variance of the gradient before the first norm: a sentence with the ratios
-/// of detached to attached in the first and in the last tenth of the training.
+/// of detached to attached in the first and in the last tenth of the run.
 std::string gradient_sizes(const std::vector<Course>& attached,
                            const std::vector<Course>& detached);
 

@@ -18,7 +18,7 @@ constexpr int wrong_usage = 2;
 std::string names(bool dividing_only) {
   std::string text;
   for (const auto& [name, experiment] : registry::experiments())
-    if (experiment.divides_trainings || !dividing_only) text += (text.empty() ? "" : ", ") + name;
+    if (experiment.divides_runs || !dividing_only) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
@@ -28,7 +28,7 @@ std::string usage() {
       "       mpirun -n PROCESSES lab EXPERIMENT [FLAGS]\n"
       "       lab EXPERIMENT --help\n"
       "       lab --help | --version\n\n"
-      "With mpirun, the processes divide the trainings among them, in: {}.\n\n"
+      "With mpirun, the processes divide the runs among them, in: {}.\n\n"
       "{}\n\n"
       "Experiments:\n",
       names(true), lab::on_verdicts);
@@ -39,11 +39,11 @@ std::string usage() {
 
 // Reports and returns true under mpirun, which this experiment does not support.
 bool refused(const registry::Experiment& experiment) {
-  if (experiment.divides_trainings) return false;  // it makes the only cluster of this process
+  if (experiment.divides_runs) return false;  // it makes the only cluster of this process
   const Cluster cluster;
   if (cluster.size() > 1 && cluster.is_first())
     write_diagnostic(
-        fmt::format("lab {}: it has no trainings to divide among processes, unlike {}; start it "
+        fmt::format("lab {}: it has no runs to divide among processes, unlike {}; start it "
                     "without mpirun\n",
                     experiment.name, names(true)));
   return cluster.size() > 1;

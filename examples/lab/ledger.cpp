@@ -132,8 +132,8 @@ bool Outcome::diverged() const {
 }
 
 void expect_part(bool has, const Outcome& outcome, const std::string& lack) {
-  expect<DataError>(has, "{}: {}; remove it, and the training is repeated",
-                    outcome.file.empty() ? "a training" : outcome.file, lack);
+  expect<DataError>(has, "{}: {}; remove it, and the run is repeated",
+                    outcome.file.empty() ? "a run" : outcome.file, lack);
 }
 
 double value_of(const Outcome& outcome, const std::string& name) {
@@ -176,12 +176,12 @@ std::string to_string(const Record& record) {
 Record read_record(const std::string& path) {
   constexpr int depth = 4;  // the file, the traces, one of them, a point
   const std::optional<Json> file = parse_json(read_text(path), depth);
-  expect<DataError>(file && file->is_object(),
-                    "{}: it is not a training of the laboratory; remove it", path);
+  expect<DataError>(file && file->is_object(), "{}: it is not a run of the laboratory; remove it",
+                    path);
   const auto part = [&](const char* name, bool (*fits)(const Json&)) -> const Json& {
     const auto found = file->find(name);
     expect<DataError>(found != file->end() && fits(*found),
-                      "{}: it is not a training of the laboratory: its {} is missing or damaged; "
+                      "{}: it is not a run of the laboratory: its {} is missing or damaged; "
                       "remove it",
                       path, name);
     return *found;
@@ -238,7 +238,7 @@ Json training_configuration(const Flags& flags) {
 
 void Ledger::add_to(Flags& flags) {
   // What is there already is read and kept.
-  flags.output("--runs", runs_, "Directory of finished trainings, which are not repeated",
+  flags.output("--runs", runs_, "Directory of finished runs, which are not repeated",
                {.files = [](const std::string&) { return std::vector<std::string>(); }});
 }
 

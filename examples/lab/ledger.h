@@ -16,7 +16,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// The losses of a training after a step.
+/// The losses of a run after a step.
 struct CurvePoint {
   Index step;
   double training;                           ///< loss
@@ -24,10 +24,10 @@ struct CurvePoint {
   bool operator==(const CurvePoint&) const;  ///< NaN equals NaN
 };
 
-/// What was measured at some steps of a training.
+/// What was measured at some steps of a run.
 using Trace = std::vector<std::pair<Index, double>>;
 
-/// The result of one training.
+/// The result of one run.
 struct Outcome {
   std::vector<CurvePoint> curve = {};
   std::map<std::string, double> values = {};  ///< final values, by name
@@ -55,17 +55,17 @@ const CurvePoint& last_point(const Outcome& outcome);
 /// NaN without items.
 double mean_of_items(const Outcome& outcome);
 
-/// A finished training, as stored in its file. Non-finite numbers are null in the file and NaN
+/// A finished run, as stored in its file. Non-finite numbers are null in the file and NaN
 /// here.
 struct Record {
-  Json configuration;   ///< all else the training depends on: values and lists
+  Json configuration;   ///< all else the run depends on: values and lists
   std::string data;     ///< a digest
   std::string version;  ///< of tapegrad
   Outcome outcome;
   Json provenance = Json::object();  ///< texts: what built and ran it; older files have none
 };
 
-/// Finished trainings by system and seed.
+/// Finished runs by system and seed.
 using Records = std::map<std::string, std::map<std::uint64_t, Record>>;
 
 /// The text of a record's file.
@@ -82,33 +82,33 @@ std::string to_bytes(const Outcome& outcome);
 /// The outcome in what `to_bytes` has returned.
 Outcome from_bytes(const std::string& bytes);
 
-/// The flags that affect a program's trainings, for a record.
+/// The flags that affect a program's runs, for a record.
 Json training_configuration(const Flags& flags);
 
-/// Keeps the finished trainings of an experiment in files RUNS/EXPERIMENT/SYSTEM/seed_K.json, so
+/// Keeps the finished runs of an experiment in files RUNS/EXPERIMENT/SYSTEM/seed_K.json, so
 /// that none is repeated. Several processes may share RUNS. Keeps nothing without --runs.
 class Ledger {
  public:
   /// Adds --runs. Call before the command line is parsed.
   void add_to(Flags& flags);
-  /// data: a digest of the data that all trainings of this experiment see
+  /// data: a digest of the data that all runs of this experiment see
   void begin(const std::string& experiment, const std::string& data);
   const std::string& data() const { return data_; }
 
-  /// Whether there is a file of this training.
+  /// Whether there is a file of this run.
   bool has(const std::string& system, std::uint64_t seed) const;
 
-  /// The outcome in this training's file. If there is none, calls `train` and writes the file.
+  /// The outcome in this run's file. If there is none, calls `train` and writes the file.
   /// Throws Error if the system's name cannot name a folder, and DataError for a file that cannot
   /// be written, is damaged, or has another configuration or other data.
   Outcome outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
                   const std::function<Outcome()>& train) const;
 
-  /// Takes a training on: while one process holds it, others are not given it. Needs --runs.
-  /// Throws DataError if the folder of the training cannot be written.
+  /// Takes a run on: while one process holds it, others are not given it. Needs --runs.
+  /// Throws DataError if the folder of the run cannot be written.
   FileLock claim(const std::string& system, std::uint64_t seed) const;
 
-  /// All trainings of this experiment that have been kept. Throws DataError for a file that is
+  /// All runs of this experiment that have been kept. Throws DataError for a file that is
   /// damaged or has other data; if `begin` named none, other data than the first file.
   Records records() const;
 

@@ -27,7 +27,7 @@ MatrixCell make_cell(const PaperTask& task, const std::string& system, const Set
        ++seed) {
     const auto& trained = records.at(cell.setting);
     if (const auto found = trained.find(seed); found != trained.end())
-      cell.results.trainings.push_back(found->second.outcome);
+      cell.results.runs.push_back(found->second.outcome);
     else
       cell.missing.push_back(seed);
   }

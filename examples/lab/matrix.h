@@ -30,7 +30,7 @@ struct NormSetting {
 /// The seed with which settings are tried.
 inline constexpr std::uint64_t choosing_seed = 101;
 
-/// How one of the trainings of a task is done.
+/// How one of the runs of a task is done.
 struct TaskTrial {
   NormSetting setting;
   Trial trial;
@@ -59,7 +59,7 @@ struct SettingSearch {
   std::vector<NormSetting> next(double first, std::size_t most) const;
 };
 
-/// The trainings of a system on a task, with the setting whose validation was the best.
+/// The runs of a system on a task, with the setting whose validation was the best.
 struct MatrixCell {
   std::string setting;
   Results results;                     ///< of the seeds that have been trained
@@ -76,7 +76,7 @@ struct MatrixColumn {
   std::map<std::string, MatrixCell> cells = {};  ///< by system
   std::map<std::string, double> baselines = {};
 
-  /// The trainings of a system; null unless all have been done.
+  /// The runs of a system; null unless all have been done.
   const Results* of(const std::string& system) const;
 };
 

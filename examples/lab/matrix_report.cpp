@@ -54,7 +54,7 @@ std::string system_cell(const MatrixColumn& column, const std::string& system) {
   if (found == column.cells.end()) return nothing(column, below);
   const Results& results = found->second.results;
   const auto& missing = found->second.missing;
-  const std::size_t trained = results.trainings.size();
+  const std::size_t trained = results.runs.size();
   if (!missing.empty())
     return fmt::format("{} of {} seeds\n{}", trained, trained + missing.size(), below);
   return fmt::format("{}\n{}{}", measured(task.metric, results, task.decimals), below,
@@ -123,7 +123,7 @@ Matrix with_data(const Matrix& matrix) {
 }
 
 void other_tests(Report& report, const Matrix& matrix) {
-  Table table{"Other tests of the same trainings", {"test"}, {}};
+  Table table{"Other tests of the same runs", {"test"}, {}};
   table.columns.insert(table.columns.end(), paper_norms.begin(), paper_norms.end());
   for (const MatrixColumn& column : with_data(matrix))
     for (const auto& [value, title] : column.task.other_tests) {

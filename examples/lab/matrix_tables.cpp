@@ -23,9 +23,9 @@ std::vector<std::string> systems_of(const Matrix& matrix) {
 
 // How far a test value is from the mean of its items: infinitely, if there are none. Nothing is
 // said of a value that is not finite.
-double distance_from_items(const Metric& metric, const Outcome& training) {
-  const double value = value_of(training, metric.value);
-  const double distance = std::abs(mean_of_items(training) - value);
+double distance_from_items(const Metric& metric, const Outcome& run) {
+  const double value = value_of(run, metric.value);
+  const double distance = std::abs(mean_of_items(run) - value);
   return std::isfinite(distance) ? distance : std::isfinite(value) ? INFINITY : 0;
 }
 
@@ -43,9 +43,9 @@ std::vector<std::string> matrix_header(const std::string& first, const Matrix& m
 }
 
 std::string measured(const Metric& metric, const Results& results, int decimals) {
-  const auto diverged = std::count_if(results.trainings.begin(), results.trainings.end(),
-                                      [](const Outcome& training) { return training.diverged(); });
-  const std::size_t count = results.trainings.size();
+  const auto diverged = std::count_if(results.runs.begin(), results.runs.end(),
+                                      [](const Outcome& run) { return run.diverged(); });
+  const std::size_t count = results.runs.size();
   if (diverged > 0) return fmt::format("{} of {} diverged", diverged, count);
   return fmt::format("{} ({})", results.spread(metric).to_string(decimals), count);
 }
@@ -63,7 +63,7 @@ void report_missing(Report& report, const Matrix& matrix) {
       for (const std::uint64_t seed : cell.missing)
         lacks += fmt::format("{}{} {} seed {}", lacks.empty() ? "" : ", ", column.task.name,
                              cell.setting, seed);
-  if (!lacks.empty()) report.paragraph(fmt::format("Missing trainings: {}.", lacks));
+  if (!lacks.empty()) report.paragraph(fmt::format("Missing runs: {}.", lacks));
 }
 
 void report_baselines(Report& report, const Matrix& matrix) {
@@ -104,8 +104,8 @@ void claim_items(Report& report, const Matrix& matrix) {
   for (const MatrixColumn& column : matrix) {
     if (!column.task.metric.of_items) continue;
     for (const auto& [system, cell] : column.cells)
-      for (const Outcome& training : cell.results.trainings)
-        apart = std::max(apart, distance_from_items(column.task.metric, training));
+      for (const Outcome& run : cell.results.runs)
+        apart = std::max(apart, distance_from_items(column.task.metric, run));
   }
   report.claim("Test values are the means of their items.", fmt::format("{:.1e} apart", apart),
                apart < 1e-9, "below 1e-9");

@@ -16,7 +16,7 @@ std::vector<std::string> matrix_row(const std::string& name, const Matrix& matri
 /// The titles of the tasks.
 std::vector<std::string> matrix_header(const std::string& first, const Matrix& matrix);
 
-/// "76.20 +- 0.20 (3)", mean, deviation and number of trainings, or how many of them diverged.
+/// "76.20 +- 0.20 (3)", mean, deviation and number of runs, or how many of them diverged.
 std::string measured(const Metric& metric, const Results& results, int decimals);
 
 /// "supported", "contradicted", "inconclusive", "not learned" or "rate at an edge".

@@ -15,12 +15,12 @@ struct MatrixTask {
   std::string name;    ///< of its `PaperTask`
   std::string source;  ///< where the data come from, for people
   std::string data;    ///< a digest
-  /// All that trainings depend on but norm, rate and seed; "optimizer" and "initial values" are
+  /// All that runs depend on but norm, rate and seed; "optimizer" and "initial values" are
   /// words for people.
   Json configuration;
   double rate;     ///< the first learning rate to try, see `SettingSearch`
-  Index steps;     ///< of a training
-  double seconds;  ///< that a training takes, about, before the first one has been timed
+  Index steps;     ///< of a run
+  double seconds;  ///< that a run takes, about, before the first one has been timed
   /// Returns the values "validation" and, if tested, "test", with items if the task's metric is
   /// their mean; see `train_selected` for the rest.
   std::function<Outcome(const TaskTrial&)> train;

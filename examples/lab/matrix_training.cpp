@@ -18,7 +18,7 @@ Json configuration_of(const MatrixTask& task, const NormSetting& setting) {
   return configuration;
 }
 
-// Throws DataError if a training of the task has another configuration than it would have now.
+// Throws DataError if a run of the task has another configuration than it would have now.
 void expect_configurations(const MatrixTask& task, const Records& records) {
   for (const auto& [name, by_seed] : records)
     if (const std::optional<NormSetting> setting = NormSetting::named(name))
@@ -77,16 +77,16 @@ Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask
   return records;
 }
 
-std::vector<MissingTraining> MatrixTraining::missing(const Paper& paper, const MatrixTask& task) {
+std::vector<MissingRun> MatrixTraining::missing(const Paper& paper, const MatrixTask& task) {
   begin(paper, task);
   const PaperTask& of_paper = paper.task(task.name);
   const ComparisonFlags flags = flags_of(of_paper);
   const Records records = ledger_.records();
   expect_configurations(task, records);
-  std::vector<MissingTraining> all;
+  std::vector<MissingRun> all;
   for (const std::string& system : systems_of(task)) {
     const SettingSearch search(of_paper, system, records);
-    std::vector<MissingTraining> own;
+    std::vector<MissingRun> own;
     for (const NormSetting& setting : search.next(task.rate, options_.most_rates))
       own.push_back({&task, system, setting, choosing_seed, false, search.tried()});
     if (own.empty()) {
@@ -116,15 +116,15 @@ bool MatrixTraining::has_baselines(const Paper& paper, const MatrixTask& task) {
 void MatrixTraining::train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks) {
   for (;;) {
     bool complete = true;
-    std::vector<MissingTraining> all;
+    std::vector<MissingRun> all;
     for (const MatrixTask& task : tasks) {
       complete &= has_baselines(paper, task);
-      const std::vector<MissingTraining> own = missing(paper, task);
+      const std::vector<MissingRun> own = missing(paper, task);
       left_.expect(task.name, left(paper, own), task.seconds);
       all.insert(all.end(), own.begin(), own.end());
     }
     if (all.empty() && complete) return;
-    std::ranges::stable_sort(all, {}, &MissingTraining::finished);
+    std::ranges::stable_sort(all, {}, &MissingRun::finished);
     bool trained = false;
     for (const auto& [task, system, setting, seed, tested, finished] : all) {
       begin(paper, *task);
@@ -147,10 +147,10 @@ Records MatrixTraining::train_systems(const MatrixTask& task, const ComparisonFl
   if (systems.empty()) return records;
   const std::vector<Results> results = Comparison(cluster_, ledger_, flags).train(systems);
   for (std::size_t i = 0; i < results.size(); ++i)
-    for (std::size_t j = 0; j < results[i].trainings.size(); ++j)
+    for (std::size_t j = 0; j < results[i].runs.size(); ++j)
       records[systems[i].name].emplace(
           flags.seed + j,
-          Record{systems[i].configuration, task.data, TAPEGRAD_VERSION, results[i].trainings[j]});
+          Record{systems[i].configuration, task.data, TAPEGRAD_VERSION, results[i].runs[j]});
   return records;
 }
 
@@ -174,9 +174,9 @@ Outcome MatrixTraining::train_one(const MatrixTask& task, const TaskTrial& trial
   return outcome;
 }
 
-Index MatrixTraining::left(const Paper& paper, const std::vector<MissingTraining>& missing) const {
+Index MatrixTraining::left(const Paper& paper, const std::vector<MissingRun>& missing) const {
   std::set<std::string> searching;  // their seeds follow
-  for (const MissingTraining& each : missing)
+  for (const MissingRun& each : missing)
     if (!each.tested) searching.insert(each.system);
   const Index seeds = missing.empty() ? 0 : flags_of(paper.task(missing.front().task->name)).seeds;
   const Index count = std::ssize(missing) + std::ssize(searching) * seeds;

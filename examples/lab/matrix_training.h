@@ -5,14 +5,14 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// A training that the ledger lacks.
-struct MissingTraining {
+/// A run that the ledger lacks.
+struct MissingRun {
   const MatrixTask* task;
   std::string system;
   NormSetting setting;
   std::uint64_t seed;
   bool tested;           ///< whether the setting has been chosen, so that the test set is scored
-  std::size_t finished;  ///< how many trainings the ledger has of its system
+  std::size_t finished;  ///< how many runs the ledger has of its system
 };
 
 /// Trains what the ledger lacks of the tasks of a paper.
@@ -28,20 +28,20 @@ class MatrixTraining {
   MatrixTraining(Cluster& cluster, Ledger& ledger, const Options& options);
 
   /// The columns of the tasks: all systems try settings, then the best of each is trained with
-  /// every seed, and the baselines are computed. After each training a line on standard error says
+  /// every seed, and the baselines are computed. After each run a line on standard error says
   /// how long the others will take. Throws what `Comparison::train` throws.
   ///   tasks: some of the paper's
   Matrix train(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
-  /// Computes the baselines and trains what is missing, one training at a time, those of the least
+  /// Computes the baselines and trains what is missing, one run at a time, those of the least
   /// finished system first. Leaves out what another process is at. Ends when nothing is missing.
   /// Throws what `Ledger::claim` and `Ledger::outcome` throw. The ledger needs --runs.
   void train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
   /// What the ledger lacks and can be trained now: the rates that a system tries next, or the seeds
   /// of its best setting. Systems in the order of the task. Throws what `Ledger::records` throws,
-  /// and DataError if the ledger has trainings of another configuration.
-  std::vector<MissingTraining> missing(const Paper& paper, const MatrixTask& task);
+  /// and DataError if the ledger has runs of another configuration.
+  std::vector<MissingRun> missing(const Paper& paper, const MatrixTask& task);
 
  private:
   void begin(const Paper& paper, const MatrixTask& task);
@@ -53,8 +53,8 @@ class MatrixTraining {
                         const std::vector<System>& systems);
   System system_of(const MatrixTask& task, const NormSetting& setting, bool tested);
   Outcome train_one(const MatrixTask& task, const TaskTrial& trial);
-  /// About how many trainings of a task this process has left, given what is missing now.
-  Index left(const Paper& paper, const std::vector<MissingTraining>& missing) const;
+  /// About how many runs of a task this process has left, given what is missing now.
+  Index left(const Paper& paper, const std::vector<MissingRun>& missing) const;
   /// The systems of the task that are to be trained.
   std::vector<std::string> systems_of(const MatrixTask& task) const;
   /// The flags with as many seeds as the task has.

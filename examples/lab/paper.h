@@ -19,7 +19,7 @@ struct PaperClaim {
   std::optional<double> margin = {};
 };
 
-/// What the same trainings come to on another test than that of the tables.
+/// What the same runs come to on another test than that of the tables.
 struct OtherTest {
   std::string value;  ///< its name among the values of an outcome
   std::string title;

@@ -10,7 +10,7 @@ const Metric tested_bits{.value = "test", .of_items = true};
 const Metric tested_percent{
     .value = "test", .higher_is_better = true, .worst = 0, .of_items = true};
 
-// BLEU points, bits and shares within which systems count as level were fixed before any training.
+// BLEU points, bits and shares within which systems count as level were fixed before any run.
 
 // Of tasks with deep nets: where a norm helps, and where systems count as level.
 std::vector<PaperClaim> deep_claims(double margin, const PaperClaim& on_norms) {

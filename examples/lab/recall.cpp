@@ -4,11 +4,11 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-std::vector<double> recall_items(const Outcome& training, Index images, Index k) {
-  const Trace& ranks = trace_of(training, "ranks");
+std::vector<double> recall_items(const Outcome& run, Index images, Index k) {
+  const Trace& ranks = trace_of(run, "ranks");
   const auto count = static_cast<std::size_t>(images);
   expect_part(
-      count > 0 && ranks.size() % count == 0, training,
+      count > 0 && ranks.size() % count == 0, run,
       fmt::format("its {} ranks are not those of the captions of {} images", ranks.size(), images));
   const std::size_t of_each = ranks.size() / count;
   std::vector<double> items(static_cast<std::size_t>(images), 0);
@@ -27,8 +27,7 @@ Metric image_recall(Index k) {
 
 Results with_recall_items(const Results& results, Index k) {
   Results changed = results;
-  for (Outcome& training : changed.trainings)
-    training.items = recall_items(training, std::ssize(training.items), k);
+  for (Outcome& run : changed.runs) run.items = recall_items(run, std::ssize(run.items), k);
   return changed;
 }
 

@@ -4,12 +4,12 @@
 
 #include "lab/comparison.h"
 
-/// Recalls of images by their captions, from the trace "ranks" of a training.
+/// Recalls of images by their captions, from the trace "ranks" of a run.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// For each image the share of its captions whose rank is at most k, in percent. Throws DataError
 /// for ranks that are not those of captions of so many images.
-std::vector<double> recall_items(const Outcome& training, Index images, Index k);
+std::vector<double> recall_items(const Outcome& run, Index images, Index k);
 
 /// The R@k of images, in percent, and the results of a retrieval with its items.
 Metric image_recall(Index k);

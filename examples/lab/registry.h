@@ -12,7 +12,7 @@ struct Experiment {
   std::string summary;  ///< one sentence
   /// Parses its own flags; argv[0] is "lab NAME". Returns the exit code of the program.
   int (*run)(const Experiment& self, int argc, char** argv);
-  bool divides_trainings = false;  ///< among the processes of a cluster; others run in one process
+  bool divides_runs = false;  ///< among the processes of a cluster; others run in one process
 };
 
 /// All experiments, by name.

@@ -15,12 +15,11 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// What users are told of verdicts.
 inline constexpr const char* on_verdicts =
     "The program ends with exit code 1 if a claim does not hold. What was published about larger\n"
-    "trainings never makes it fail, nor does what is asked here alone. That is supported or\n"
-    "contradicted, if paired seeds decide it (by a 95 % interval, unless the claim says "
-    "otherwise),\n"
-    "and else inconclusive at this scale. It is not judged if a system has not learned its task "
-    "or,\n"
-    "for Xu et al., if its rate stands at an edge of those that were tried.";
+    "runs never makes it fail, nor does what is asked here alone. That is supported or "
+    "contradicted,\n"
+    "if paired seeds decide it (by a 95 % interval, unless the claim says otherwise), and else\n"
+    "inconclusive at this scale. It is not judged if a system has not learned its task or, for Xu\n"
+    "et al., if its rate stands at an edge of those that were tried.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
 /// the page shows it below in grey; elsewhere line breaks become " / ".
@@ -65,7 +64,7 @@ class Report {
   void claim(const std::string& statement, const std::string& measured, bool holds,
              const std::string& tolerance = "");
   void claim(const Claim& claim);
-  /// The same for a claim about larger trainings. A small one need not confirm it, so its verdict
+  /// The same for a claim about larger runs. A small one need not confirm it, so its verdict
   /// does not make the program fail.
   void judged(const JudgedClaim& claim);
 

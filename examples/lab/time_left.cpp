@@ -19,7 +19,7 @@ void TimeLeft::trained(const std::string& kind, double seconds) {
   of.seconds += seconds;
 }
 
-Index TimeLeft::trainings() const {
+Index TimeLeft::runs() const {
   Index count = 0;
   for (const auto& [name, kind] : kinds_) count += kind.left;
   return count;
@@ -41,8 +41,8 @@ double TimeLeft::seconds() const {
 
 std::string TimeLeft::to_string() const {
   const long whole = std::lround(seconds());
-  return fmt::format("{} trainings left, about {}:{:02}:{:02}", trainings(), whole / 3600,
-                     whole / 60 % 60, whole % 60);
+  return fmt::format("{} runs left, about {}:{:02}:{:02}", runs(), whole / 3600, whole / 60 % 60,
+                     whole % 60);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

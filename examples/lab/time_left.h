@@ -7,21 +7,21 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// Estimates how long trainings of several kinds will take, from those that have been timed.
+/// Estimates how long runs of several kinds will take, from those that have been timed.
 ///
 ///     TimeLeft left;
 ///     left.expect("rt", 12, 60);
 ///     left.trained("rt", 48.5);
-///     left.to_string();  // "11 trainings left, about 0:08:54"
+///     left.to_string();  // "11 runs left, about 0:08:54"
 class TimeLeft {
  public:
-  /// So many trainings of a kind are left. This replaces what was expected of it.
+  /// So many runs of a kind are left. This replaces what was expected of it.
   ///   guess: seconds of one, until one has been timed
   void expect(const std::string& kind, Index count, double guess);
   /// One of them is done.
   void trained(const std::string& kind, double seconds);
 
-  Index trainings() const;
+  Index runs() const;
   /// Kinds that have not been timed take their guess, times how much longer the others took than
   /// theirs.
   double seconds() const;

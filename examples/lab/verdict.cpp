@@ -25,9 +25,9 @@ double t_probability(double t, Index degrees) {
 
 // The advantages of a over b, seed by seed.
 std::vector<double> advantages(const Metric& metric, const Results& a, const Results& b) {
-  expect<DataError>(a.trainings.size() == b.trainings.size() && !a.trainings.empty(),
-                    "{} and {}: {} and {} trainings cannot be paired", a.system, b.system,
-                    a.trainings.size(), b.trainings.size());
+  expect<DataError>(a.runs.size() == b.runs.size() && !a.runs.empty(),
+                    "{} and {}: {} and {} runs cannot be paired", a.system, b.system, a.runs.size(),
+                    b.runs.size());
   const std::vector<double> of_a = a.values(metric), of_b = b.values(metric);
   std::vector<double> result;
   for (std::size_t i = 0; i < of_a.size(); ++i)
@@ -38,19 +38,19 @@ std::vector<double> advantages(const Metric& metric, const Results& a, const Res
 // The advantages of a over b on each item, averaged over seeds; none for a metric without items.
 std::vector<double> item_advantages(const Metric& metric, const Results& a, const Results& b) {
   if (!metric.of_items) return {};
-  const std::size_t items = a.trainings.front().items.size();
+  const std::size_t items = a.runs.front().items.size();
   std::vector<double> result(items);
-  const auto item = [&](const Outcome& training, std::size_t i) {
-    return training.diverged() ? metric.worst : training.items[i];
+  const auto item = [&](const Outcome& run, std::size_t i) {
+    return run.diverged() ? metric.worst : run.items[i];
   };
-  for (std::size_t seed = 0; seed < a.trainings.size(); ++seed) {
-    const Outcome &of_a = a.trainings[seed], &of_b = b.trainings[seed];
+  for (std::size_t seed = 0; seed < a.runs.size(); ++seed) {
+    const Outcome &of_a = a.runs[seed], &of_b = b.runs[seed];
     expect<DataError>(of_a.items.size() == items && of_b.items.size() == items,
                       "{} and {}: {} and {} test items cannot be paired", a.system, b.system,
                       of_a.items.size(), of_b.items.size());
     for (std::size_t i = 0; i < items; ++i)
       result[i] +=
-          metric.advantage(item(of_a, i), item(of_b, i)) / static_cast<double>(a.trainings.size());
+          metric.advantage(item(of_a, i), item(of_b, i)) / static_cast<double>(a.runs.size());
   }
   return result;
 }
@@ -82,23 +82,22 @@ double crossing(double target, double high, const Falling& f) {
 double normal_level(double z) { return std::erfc(z / std::numbers::sqrt2); }
 
 // By their steps.
-std::vector<std::pair<double, double>> validations(const Outcome& training) {
+std::vector<std::pair<double, double>> validations(const Outcome& run) {
   std::vector<std::pair<double, double>> points;
-  for (const CurvePoint& point : training.curve)
+  for (const CurvePoint& point : run.curve)
     if (point.validation) points.emplace_back(point.step, *point.validation);
   return points;
 }
 
 // The means of three successive validations, by the time at the last of them.
-std::vector<std::pair<double, double>> windows(const Outcome& training, Clock clock) {
-  const std::vector<std::pair<double, double>> points = validations(training);
+std::vector<std::pair<double, double>> windows(const Outcome& run, Clock clock) {
+  const std::vector<std::pair<double, double>> points = validations(run);
   std::vector<std::pair<double, double>> result;
   expect_part(
-      points.size() >= 3, training,
+      points.size() >= 3, run,
       fmt::format("its curve has {} validations, too few to tell when it learns", points.size()));
-  const double update = clock == Clock::updates
-                            ? 1
-                            : training.seconds / static_cast<double>(last_point(training).step);
+  const double update =
+      clock == Clock::updates ? 1 : run.seconds / static_cast<double>(last_point(run).step);
   for (std::size_t i = 2; i < points.size(); ++i)
     result.emplace_back(points[i].first * update,
                         (points[i - 2].second + points[i - 1].second + points[i].second) / 3);
@@ -114,10 +113,10 @@ std::pair<double, double> best_window(const Metric& metric,
 
 TimesToBest times_of_seed(const Metric& metric, const Results& a, const Results& b,
                           std::size_t seed, Clock clock) {
-  if (a.trainings[seed].diverged()) return {INFINITY, INFINITY};
-  if (b.trainings[seed].diverged()) return {0, INFINITY};
-  const auto of_a = windows(a.trainings[seed], clock);
-  const auto [when, best] = best_window(metric, windows(b.trainings[seed], clock));
+  if (a.runs[seed].diverged()) return {INFINITY, INFINITY};
+  if (b.runs[seed].diverged()) return {0, INFINITY};
+  const auto of_a = windows(a.runs[seed], clock);
+  const auto [when, best] = best_window(metric, windows(b.runs[seed], clock));
   const auto reached = std::find_if(of_a.begin(), of_a.end(), [&, best = best](const auto& x) {
     return metric.advantage(x.second, best) >= 0;
   });
@@ -126,9 +125,9 @@ TimesToBest times_of_seed(const Metric& metric, const Results& a, const Results&
 
 }  // namespace
 
-double best_of_curve(const Metric& metric, const Outcome& training) {
-  if (training.diverged()) return metric.worst;
-  return best_window(metric, windows(training, Clock::updates)).second;
+double best_of_curve(const Metric& metric, const Outcome& run) {
+  if (run.diverged()) return metric.worst;
+  return best_window(metric, windows(run, Clock::updates)).second;
 }
 
 Advantage advantage(const Metric& metric, const Results& a, const Results& b) {
@@ -182,8 +181,8 @@ std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, cons
   std::vector<std::pair<Index, Index>> counts;
   for (std::size_t seed = 0; seed < advantages(metric, a, b).size(); ++seed) {
     auto& [ahead, behind] = counts.emplace_back();
-    for (const double each : item_advantages(metric, {a.system, {a.trainings[seed]}},
-                                             {b.system, {b.trainings[seed]}})) {
+    for (const double each :
+         item_advantages(metric, {a.system, {a.runs[seed]}}, {b.system, {b.runs[seed]}})) {
       ahead += each > 0 ? 1 : 0;
       behind += each < 0 ? 1 : 0;
     }
@@ -250,7 +249,7 @@ Judgement ahead_throughout(const Metric& metric, const Results& a, const Results
   const std::size_t seeds = advantages(metric, a, b).size();
   Index points = 0, ahead = 0, behind = 0;
   for (std::size_t seed = 0; seed < seeds; ++seed) {
-    const auto of_a = validations(a.trainings[seed]), of_b = validations(b.trainings[seed]);
+    const auto of_a = validations(a.runs[seed]), of_b = validations(b.runs[seed]);
     expect<DataError>(!of_a.empty() && of_a.size() == of_b.size(),
                       "{} and {}: {} and {} validations cannot be paired", a.system, b.system,
                       of_a.size(), of_b.size());
@@ -260,11 +259,11 @@ Judgement ahead_throughout(const Metric& metric, const Results& a, const Results
       expect<DataError>(of_a[i].first == of_b[i].first,
                         "{} and {}: validations after {} and {} steps cannot be paired", a.system,
                         b.system, of_a[i].first, of_b[i].first);
-      const auto value = [&](const Outcome& training, const auto& point) {
-        return training.diverged() ? metric.worst : point.second;
+      const auto value = [&](const Outcome& run, const auto& point) {
+        return run.diverged() ? metric.worst : point.second;
       };
       const double advantage =
-          metric.advantage(value(a.trainings[seed], of_a[i]), value(b.trainings[seed], of_b[i]));
+          metric.advantage(value(a.runs[seed], of_a[i]), value(b.runs[seed], of_b[i]));
       ++points;
       ahead += advantage > 0 ? 1 : 0;
       behind += advantage < 0 ? 1 : 0;

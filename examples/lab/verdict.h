@@ -10,7 +10,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// The verdict of trainings of another size on a claim.
+/// The verdict of runs of another size on a claim.
 enum class Verdict {
   supported,
   contradicted,
@@ -18,7 +18,7 @@ enum class Verdict {
   not_learned,  ///< a system has not learned its task, so there is nothing to judge
   at_edge       ///< the rate of a system is the least or greatest tried: another may be better
 };
-/// Whether trainings have decided for or against the claim, or could have.
+/// Whether runs have decided for or against the claim, or could have.
 inline bool is_judged(Verdict verdict) { return verdict <= Verdict::inconclusive; }
 
 /// A verdict and its reason.
@@ -36,7 +36,7 @@ struct Claim {
   std::string tolerance = "";
 };
 
-/// A statement about larger trainings, and the verdict of smaller ones.
+/// A statement about larger runs, and the verdict of smaller ones.
 struct JudgedClaim {
   std::string source;  ///< where a paper says so, such as "section 6.6"; empty: it is asked here
   std::string statement, measured;
@@ -79,7 +79,7 @@ std::vector<std::pair<Index, Index>> discordant_items(const Metric& metric, cons
 /// supported if D > sqrt(h^2 + w^2), since seeds and items are independent, contradicted if D is
 /// below its negative, otherwise inconclusive, as always with fewer than `least_seeds`. w is 0 for
 /// a metric without items, else the `bootstrap_half_width` of what a is ahead item by item, in the
-/// mean over seeds. A training that diverged counts as the worst value of the metric, and so do its
+/// mean over seeds. A run that diverged counts as the worst value of the metric, and so do its
 /// items. Throws DataError for results that do not pair.
 Judgement better(const Metric& metric, const Results& a, const Results& b);
 
@@ -104,9 +104,9 @@ std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, c
                                        Clock clock);
 
 /// The best value of such a curve: a single validation, such as a spike at the end, decides
-/// nothing. The worst value of the metric for a training that diverged. Throws DataError for a
+/// nothing. The worst value of the metric for a run that diverged. Throws DataError for a
 /// curve with fewer than three validations.
-double best_of_curve(const Metric& metric, const Outcome& training);
+double best_of_curve(const Metric& metric, const Outcome& run);
 
 /// Their geometric mean; infinite if one of them is.
 double mean_ratio(const std::vector<TimesToBest>& times);
@@ -119,7 +119,7 @@ Judgement faster(const Metric& metric, const Results& a, const Results& b, Clock
 
 /// The claim that `a` is ahead of `b` all along: supported if the curve of `a` is better at every
 /// validation with every seed, contradicted if it is worse everywhere, otherwise inconclusive. The
-/// curve of a diverged training counts as the worst.
+/// curve of a diverged run counts as the worst.
 ///   metric: the validation metric   last: compares no more than so many validations, the last ones
 /// Throws DataError for curves without validations, or at other steps.
 Judgement ahead_throughout(const Metric& metric, const Results& a, const Results& b,

@@ -45,7 +45,7 @@ void add(Flags& flags, PaperFlags& given, const PaperExperiment& experiment) {
     parts.push_back(fmt::format("{}{}", experiment.part, i));
   flags
       .setting("--size", given.size,
-               "smoke: small nets, in seconds; report: nets and trainings for the page, in hours")
+               "smoke: small nets, in seconds; report: nets and runs for the page, in hours")
       .check(one_of({"smoke", "report"}));
   flags
       .setting("--only", given.only,

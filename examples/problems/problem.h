@@ -58,12 +58,12 @@ struct Problem {
   std::string source;          ///< where the data come from, for people
   std::string data;            ///< a digest
   std::string initial_values;  ///< in words
-  Json sizes;                  ///< all else that trainings depend on but norm, rate and seed
+  Json sizes;                  ///< all else that runs depend on but norm, rate and seed
   OptimizerFlags optimizer;    ///< but for its learning rate
   Index steps;
   Index eval_interval;  ///< steps between two validations; divides `steps`
   double rate;          ///< the least learning rate to try
-  double seconds;       ///< that a training takes, about
+  double seconds;       ///< that a run takes, about
   /// A net of the trial's system, with initial values from `random`, of which dropout draws next.
   std::function<std::unique_ptr<Learner>(const lab::TaskTrial& trial, Random& random)> learner;
   std::map<std::string, std::function<lab::Outcome()>> baselines = {};  ///< with a value "test"

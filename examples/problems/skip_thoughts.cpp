@@ -78,7 +78,7 @@ Indices told(const std::vector<Triplet>& triplets, const Vocabulary& vocabulary)
   return Indices({static_cast<Index>(numbers.size())}, numbers);
 }
 
-// What all trainings on these books share.
+// What all runs on these books share.
 struct SkipThoughtsData {
   TripletSets sets;
   ProbeSets probes;
@@ -118,7 +118,7 @@ Values named(const std::string& prefix, const ProbeResults& found) {
   return values;
 }
 
-// Enters what probes find in the tested state, and before the training as the first points of what
+// Enters what probes find in the tested state, and before the run as the first points of what
 // they found while it went on.
 void enter_probes(Outcome& outcome, const ProbeResults& tested, const ProbeResults& untrained) {
   outcome.values.merge(named("test", tested));

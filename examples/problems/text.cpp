@@ -17,7 +17,7 @@ using lab::Outcome;
 
 const double nats_a_bit = std::log(2.0);
 
-// What all trainings on this text share.
+// What all runs on this text share.
 struct TextData {
   CharText text;
   TextSizes sizes;

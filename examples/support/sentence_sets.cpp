@@ -143,7 +143,7 @@ SentenceSets read_rt(const std::string& directory, Index most_words, std::uint64
 
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
                                 Index most_words) {
-  constexpr std::uint64_t seed = 1;  // of splits, the same for every seed of a training
+  constexpr std::uint64_t seed = 1;  // of splits, the same for every seed of a run
   if (task == "rt") return read_rt(directory, most_words, seed);
   const Files files{directory, most_words};
   SentenceSets sets{directory, {}, {}, {}, 0};

@@ -23,7 +23,7 @@ struct SentenceSets {
 ///   rt     sentence-classification/rt-polarity.all[.gz], or without it the files of Pang and Lee,
 ///   rt-polaritydata/rt-polarity.{neg,pos}[.gz], split at random as in Xu et al. 2019
 ///   sst5   sst5/stsa.fine.{train,dev,test}[.gz]
-///   trec   sentence-classification/TREC.{train,test}.all[.gz], a tenth of the training for
+///   trec   sentence-classification/TREC.{train,test}.all[.gz], a tenth of the training set for
 ///   validation
 /// Throws DataError, naming the file, for one that is missing or damaged, and naming the line for a
 /// sentence of more than `most_words` words.

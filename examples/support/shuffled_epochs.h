@@ -9,7 +9,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// The batches of a training, by step, where they are made anew for each epoch, in an order of its
+/// The batches of a run, by step, where they are made anew for each epoch, in an order of its
 /// own. It depends on the seed and the number of the epoch. The number of batches does not. Cannot
 /// be copied, and so neither can what holds one: `make` may refer to it.
 template <class Batch>

@@ -16,8 +16,7 @@ void CharFlags::add_to(Flags& flags) {
   flags.training("--seed", seed, "Seed of weights, order, dropout, drawn text and samples");
   optimizer.add_to(flags);
   run.add_to(flags);
-  flags.setting("--sample", sample, "Characters to generate after the training")
-      .check(not_negative());
+  flags.setting("--sample", sample, "Characters to generate after the run").check(not_negative());
   flags.setting("--prompt", prompt, "Beginning of the sample");
   flags.setting("--temperature", temperature, "Sampling temperature: lower is more predictable")
       .check(between(1e-3, 1e3));

@@ -49,7 +49,7 @@ Json scores(double loss) {
 
 // ---- Training ----
 
-// The training of a model on the first nine tenths of a text; the rest is for validation. Each
+// Trains a model on the first nine tenths of a text; the rest is for validation. Each
 // shard of a batch has a memory of its own.
 class CharTraining {
  public:
@@ -250,7 +250,7 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   trainer.uses_data(text.source, text.digest());
   expect<DataError>(!text.all.empty(), "{}: it is empty", text.source);
   const Characters characters(text.all);
-  if (flags.sample > 0) check_prompt(flags, characters);  // fails before the training
+  if (flags.sample > 0) check_prompt(flags, characters);  // fails before the run
 
   Random random(flags.seed);
   const CharModel model = make_model(characters.count(), random);

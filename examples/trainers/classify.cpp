@@ -45,8 +45,7 @@ struct ClassifyFlags : Flags {
     training("--dropout", net.dropout, "Share of values to drop in training")
         .check(between(0.0, 0.99));
     training("--seed", seed, "Seed of weights, order, dropout and drawn sentences");
-    setting("--seeds", seeds, "Number of trainings, with seeds from --seed on")
-        .check(between(1, 1000));
+    setting("--seeds", seeds, "Number of runs, with seeds from --seed on").check(between(1, 1000));
     optimizer.add_to(*this);
     run_flags.add_to(*this);
   }
@@ -64,7 +63,7 @@ struct ClassifyFlags : Flags {
     if (seeds > 1 && (!run_flags.save.empty() || !run_flags.resume.empty() ||
                       run_flags.overfit_batch || run_flags.rewind > 0 || run_flags.fork > 0))
       throw FlagError("--seeds",
-                      "several trainings cannot be combined with --save, --resume, "
+                      "several runs cannot be combined with --save, --resume, "
                       "--overfit-batch, --rewind or --fork");
   }
 };

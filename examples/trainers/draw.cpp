@@ -31,7 +31,7 @@ struct DrawFlags : TrainingFlags {
                        .optimizer = {.learning_rate = 3e-3, .clip_norm = 10}}) {
     input("--data", data,
           data_help("binarized MNIST", "mnist-binarized/") + "; without it, draws digits");
-    output("--svg", svg, "Draw digits glimpse by glimpse to this file after the training",
+    output("--svg", svg, "Draw digits glimpse by glimpse to this file after the run",
            {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")
         .needs({"--svg"})

@@ -32,7 +32,7 @@ struct HandwritingFlags : TrainingFlags {
              "Task: drawn digits of a given text, drawn digits, or drawings of --data")
         .check(one_of({"text", "digits", "omniglot", "kanji"}));
     input("--data", data, data_help("the drawings", "stroke3/"));
-    output("--svg", svg, "Write to this file after the training, as an image", {.begins = "<svg"});
+    output("--svg", svg, "Write to this file after the run, as an image", {.begins = "<svg"});
     setting("--only-svg", only_svg, "Do not train, but write to --svg with the net of --resume")
         .needs({"--svg"})
         .needs({"--resume"})

@@ -158,7 +158,7 @@ int answer(const OrderFlags& flags, const Hierarchy& hierarchy) {
 }  // namespace
 
 int run_hypernyms(const OrderFlags& flags, Trainer& trainer) {
-  constexpr std::uint64_t seed = 1;  // of the split, the same for every seed of a training
+  constexpr std::uint64_t seed = 1;  // of the split, the same for every seed of a run
   const Hierarchy hierarchy =
       flags.data.empty() ? draw_hierarchy(flags.seed) : read_wordnet_nouns(flags.data);
   trainer.uses_data(hierarchy.source, hierarchy.digest());

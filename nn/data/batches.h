@@ -109,9 +109,9 @@ class Batches {
   ReadAhead<Batch> batches_;
 };
 
-/// The batches of a whole training, by step. Each epoch has its own order, and each batch its own
+/// The batches of a whole run, by step. Each epoch has its own order, and each batch its own
 /// stream of random numbers for the transform. Both depend on the seed and the step alone, so a
-/// resumed training sees the same batches as an uninterrupted one:
+/// resumed run sees the same batches as an uninterrupted one:
 ///
 ///     EpochBatches batches(train, 64, seed, [](auto batch, Random& random) { ... });
 ///     const auto& [images, labels] = batches.at(step);

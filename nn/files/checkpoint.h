@@ -32,7 +32,7 @@ struct Checkpoint {
 /// "carried.memory", the rest as metadata. With `best`, its values have the names of the net, and
 /// those with which the run goes on are "resume.hidden.weight". Throws DataError if it cannot be
 /// written, Error for two tensors of one name, and NonFiniteError for a tensor with a NaN or an
-/// infinity, which no training could resume; the old file is then kept.
+/// infinity, which no run could resume; the old file is then kept.
 /// Example: `save_checkpoint("net.checkpoint", {.net = fields(net), .notes = {{"epoch", "3"}}})`
 void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 

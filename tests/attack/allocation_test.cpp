@@ -1,4 +1,4 @@
-// A training in which each allocation fails once: a clear error, nothing leaked, and the next
+// A run in which each allocation fails once: a clear error, nothing leaked, and the next
 // training has the same bits.
 
 #include <catch2/catch.hpp>
@@ -128,7 +128,7 @@ std::string undisturbed(const TapeOptions& options, const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a training whose n-th allocation fails says so, leaks nothing and can be repeated") {
+TEST_CASE("a run whose n-th allocation fails says so, leaks nothing and can be repeated") {
   const Scratch folder;
   const fs::path file = folder / "checkpoint";
   const bool lasting = GENERATE(false, true);

@@ -1,4 +1,4 @@
-"""Trainings that are killed, or whose saves fail. Usage: kill_test.py PROGRAM LIBRARY [TEST...], with the library
+"""Runs that are killed, or whose saves fail. Usage: kill_test.py PROGRAM LIBRARY [TEST...], with the library
 of failing_files.h."""
 
 import errno

@@ -1,4 +1,4 @@
-// A finished training, as the laboratory reads it again from its ledger, and what it claims of it.
+// A finished run, as the laboratory reads it again from its ledger, and what it claims of it.
 
 #include "lab/ledger.h"
 
@@ -67,7 +67,7 @@ void attack(std::string_view input) {
   const std::string first = lab::to_string(record);
   const File again(first);
   expect_property(lab::to_string(lab::read_record(again.path())) == first,
-                  "a training that has been read once can be read again");
+                  "a run that has been read once can be read again");
   claim(record);
 }
 

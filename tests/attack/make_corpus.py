@@ -348,7 +348,7 @@ write("ledger", "step_too_large", json.dumps({**finished, "curve": [[2**63, 1]]}
 write("ledger", "number_out_of_range", json.dumps(finished).replace("0.25", "1e999"))
 write("ledger", "nested", json.dumps(finished).replace("2.5", "[" * 5000 + "]" * 5000))
 write("ledger", "not_utf8", json.dumps(finished).encode().replace(b"89ab", b"\xff\xfe"))
-# A training of which every claim of the laboratory can be made.
+# A run of which every claim of the laboratory can be made.
 trained = {**finished, "items": [0, 100],
            "values": {name: 0.25 for name in
                       ["test", "test_accuracy", "validation", "training_loss", "validation_loss", "largest_gradient",

@@ -60,7 +60,7 @@ class Notes(TrainerTest):
         return note, value, checkpoint, result
 
     def taken_by_the_command_line(self, flag, value):
-        """Whether a training can begin with this value of a flag."""
+        """Whether a run can begin with this value of a flag."""
         words = json.loads(value)
         text = ",".join(map(str, words)) if isinstance(words, list) else str(words)
         command = [PROGRAM, *map(str, self.train), f"--{flag}={text}", "--dry-run"]

@@ -1,4 +1,4 @@
-"""Trainings for which the system starts too few threads. Usage: threads_test.py PROGRAM [TEST...]"""
+"""Runs for which the system starts too few threads. Usage: threads_test.py PROGRAM [TEST...]"""
 
 import os
 import resource

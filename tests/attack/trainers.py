@@ -32,10 +32,10 @@ SIZES = {
                   "--vocabulary", "48", "--schedule", "cosine"],
 }[NAME]
 
-# Random numbers in the steps of the trainings that have any.
+# Random numbers in the steps of the runs that have any.
 DROPOUT = ["--dropout", "0.1"] if "--dropout" in run("--help").stdout else []
 
-# The files of data that are read before a training, beyond a few.
+# The files of data that are read before a run, beyond a few.
 DATA_FILES = 30 if NAME == "order_embeddings" else 0
 
 
@@ -65,5 +65,5 @@ def write_data(path):
 
 
 def duration(quantity):
-    """The flags of a training of this many epochs, or of the same length for trainers that count steps."""
+    """The flags of a run of this many epochs, or of the same length for trainers that count steps."""
     return ["--steps", 20 * quantity] if NAME.startswith("char") else ["--epochs", quantity]

@@ -1,4 +1,4 @@
-"""A training on one and on several processes: cluster_program_test.py PROGRAM [MPIRUN]"""
+"""A run on one and on several processes: cluster_program_test.py PROGRAM [MPIRUN]"""
 
 import pathlib
 import sys

@@ -23,7 +23,7 @@ void write_text(const std::string& path, const std::string& text) {
   write_file(path, std::as_bytes(std::span(text)));
 }
 
-/// The log of a training of one step with --probe.
+/// The log of a run of one step with --probe.
 void write_probe_log() {
   Random random(3);
   const Mlp net({6, 8, 3}, random, {.norm = "layer"});

@@ -12,7 +12,7 @@ TITLES = {"adam": "Adam", "momentum": "momentum"}
 
 
 class Costs:
-    """In percent of the loss of the unforked training, by seed."""
+    """In percent of the loss of the unforked run, by seed."""
 
     def __init__(self, folder):
         files = [json.loads(path.read_text()) for path in sorted(folder.glob("seed_*.json"))]

@@ -28,7 +28,7 @@ ITEMS_TOLERANCE = 0.05
 
 
 class Cell:
-    """A system's trainings at its best setting."""
+    """A system's runs at its best setting."""
 
     def __init__(self, folder, settings, higher_validation):
         def error(setting):
@@ -42,9 +42,9 @@ class Cell:
         own = [other for other in settings if other.split("@")[0] == self.setting.split("@")[0]]
         self.edge = rate(self.setting) in (min(map(rate, own)), max(map(rate, own)))
         files = [folder / self.setting / f"seed_{seed}.json" for seed in range(1, SEEDS + 1)]
-        self.trainings = [json.loads(file.read_text()) for file in files if file.exists()]
-        self.complete = len(self.trainings) == SEEDS
-        self.values = [training["values"]["test"] for training in self.trainings]
+        self.runs = [json.loads(file.read_text()) for file in files if file.exists()]
+        self.complete = len(self.runs) == SEEDS
+        self.values = [training["values"]["test"] for training in self.runs]
 
 
 def settings_of(folder, system):
@@ -76,7 +76,7 @@ class Column:
         sign = 1 if self.higher else -1
         differences = [sign * (x - y) for x, y in zip(a.values, b.values)]
         items = [sign * statistics.fmean(x - y for x, y in zip(of_a, of_b)) for of_a, of_b in zip(
-            zip(*(training["items"] for training in a.trainings)), zip(*(training["items"] for training in b.trainings)))]
+            zip(*(training["items"] for training in a.runs)), zip(*(training["items"] for training in b.runs)))]
         return (statistics.mean(differences), statistics.stdev(differences) / math.sqrt(len(differences)),
                 statistics.pstdev(items) / math.sqrt(len(items)))
 

@@ -1,4 +1,4 @@
-"""An experiment whose trainings are divided among processes: lab_processes_test.py LAB [MPIRUN]"""
+"""An experiment whose runs are divided among processes: lab_processes_test.py LAB [MPIRUN]"""
 
 import json
 import pathlib
@@ -14,7 +14,7 @@ SMALL = ["depth", "--init", "library", "--layers", "1,2", "--norms", "none,layer
 
 
 def records(runs):
-    """The finished trainings, without their times, and when they were written."""
+    """The finished runs, without their times, and when they were written."""
     found, written = {}, {}
     for path in runs.rglob("*.json"):
         name = path.relative_to(runs)
@@ -50,7 +50,7 @@ class Processes(unittest.TestCase):
             *found, (kept, written) = self.made(count)
             self.assertEqual(found, expected)
             self.assertEqual(kept, ledger)
-            self.assertEqual(self.made(count)[2], (kept, written))  # no training is repeated
+            self.assertEqual(self.made(count)[2], (kept, written))  # no run is repeated
 
     @unittest.skipUnless(launcher, "there is no MPI")
     def test_each_task_of_the_papers_trains_in_processes(self):
@@ -59,10 +59,10 @@ class Processes(unittest.TestCase):
             self.assertEqual((result.returncode, result.stderr), (0, ""))
 
     @unittest.skipUnless(launcher, "there is no MPI")
-    def test_an_experiment_without_trainings_to_divide_is_refused_once(self):
+    def test_an_experiment_without_runs_to_divide_is_refused_once(self):
         result = processes.run(launcher, 2, lab, "adanorm")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertEqual(result.stderr.count("lab adanorm: it has no trainings to divide among processes, unlike "
+        self.assertEqual(result.stderr.count("lab adanorm: it has no runs to divide among processes, unlike "
                                              "ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, xu2019; start it "
                                              "without mpirun\n"), 1)
         self.assertIn("claims hold", processes.run(launcher, 1, lab, "adanorm").stdout)

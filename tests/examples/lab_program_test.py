@@ -25,7 +25,7 @@ class Program(unittest.TestCase):
                 self.assertIn(f"lab {name} [OPTIONS]", help_text)
 
     def test_help_names_the_experiments_for_several_processes(self):
-        self.assertIn("divide the trainings among them, in: ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, "
+        self.assertIn("divide the runs among them, in: ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, "
                       "xu2019.\n", run("--help").stdout)
 
     def test_help_explains_the_on_verdicts_of_a_published_claim(self):

@@ -47,7 +47,7 @@ class Laboratory(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         shutil.rmtree(PAGES, ignore_errors=True)
-        cls.has_ledger = "Directory of finished trainings" in run(NAME, "--help").stdout
+        cls.has_ledger = "Directory of finished runs" in run(NAME, "--help").stdout
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         cls.runs = pathlib.Path(folder.name)
@@ -135,7 +135,7 @@ class Laboratory(unittest.TestCase):
         self.assertGreater(found.pop("seconds"), 0)
         expected.pop("seconds")
         self.assertEqual(found, expected)
-        for damage, error in {"{": "not a training of the laboratory",
+        for damage, error in {"{": "not a run of the laboratory",
                               json.dumps({**found, "seconds": 1, "data": "others"}): "trained on other data"}.items():
             lost.write_text(damage)
             refused = run(*FLAGS, *self.ledger, code=1).stderr

@@ -24,7 +24,7 @@ class Log(ImagesTest):
         self.saved(self.part, "--log-dir", self.log, *flags)
 
     def train_a_part(self):
-        """Stops a training before its end; returns its rows so far."""
+        """Stops a run before its end; returns its rows so far."""
         flags = ["--epochs", "150", "--save", self.part, "--log-dir", self.log]
         interrupt_at("epoch 5/", signal.SIGINT, *self.train, *flags)
         return (self.log / "metrics.jsonl").read_text()

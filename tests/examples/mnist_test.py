@@ -208,7 +208,7 @@ class Mnist(ImagesTest):
         self.check_save_every([*self.train, "--epochs", "40", "--dropout", "0.1"], 28)
 
     def start_blocked(self, file, *arguments):
-        """Starts a training, and replaces a file that it writes by a folder. Returns the process
+        """Starts a run, and replaces a file that it writes by a folder. Returns the process
         after it has reported that."""
         process = start(*self.train, "--epochs", "200", "--quiet", *arguments, stdout=subprocess.DEVNULL,
                         stderr=subprocess.PIPE, text=True)

@@ -45,7 +45,7 @@ class OrderEmbeddings(TrainerTest):
         self.train = [*SMALL, *self.data_flags, "--epochs", "3"]
 
     def nouns(self):
-        """The flags of a training on concepts."""
+        """The flags of a run on concepts."""
         write_nouns(self.path / "nouns")
         return ["--task", "wordnet", "--data", self.path / "nouns", "--hidden", "8", "--batch-size", "20"]
 

@@ -73,7 +73,7 @@ def remarks(checkpoint):
 
 
 def saved_steps(checkpoint):
-    """How many steps the training in a checkpoint has done."""
+    """How many steps the run in a checkpoint has done."""
     return int(remarks(checkpoint)["optimizer.steps"])
 
 
@@ -139,7 +139,7 @@ class TrainerTest(unittest.TestCase):
             self.assertNotEqual(plain, weights(other), (flag, value))
 
     def check_probe(self, attached, detached, same_bits=True):
-        """For the flags of two trainings, --probe writes what Theorem 1 of Xu et al. 2019 predicts; with
+        """For the flags of two runs, --probe writes what Theorem 1 of Xu et al. 2019 predicts; with
         `same_bits` it changes no bit of the weights."""
         self.assertIn("--log-dir", run(*self.train, "--probe", code=2).stderr)
         log = self.path / "probed"
@@ -326,7 +326,7 @@ class TrainerTest(unittest.TestCase):
             self.assertIn("--save-every", run(*train, *flags, code=2).stderr)
 
     def check_interrupts(self, train, *moments):
-        """Interrupted and resumed trainings end with the bytes and the rows of one that never stopped."""
+        """Interrupted and resumed runs end with the bytes and the rows of one that never stopped."""
         for name in "whole", "part":
             (self.path / name).unlink(missing_ok=True)
         whole = run(*train, "--save", self.path / "whole", "--log-dir", self.path / "whole_log")

@@ -18,7 +18,7 @@ def queue(runs, *flags):
 
 
 def values(runs):
-    """What each training came to, without the time that it took."""
+    """What each run came to, without the time that it took."""
     return {str(file.relative_to(runs)): json.loads(file.read_text())["values"] for file in runs.rglob("seed_*.json")}
 
 
@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as folder:
     # The experiment finds all of it trained.
     seen = subprocess.run([lab, "xu2019", "--tasks", "rt", "--seeds", "2", "--runs", str(shared), "--from-ledger"], check=True,
                           capture_output=True, text=True).stdout
-    assert "Missing trainings" not in seen, seen
+    assert "Missing runs" not in seen, seen
 
     # A name with a comma is one name.
     form = "layer_simple:forward=identity,factor=1"

@@ -1,4 +1,4 @@
-"""Rewinding a training to a step, and forking it there. Usage: rewind_test.py MNIST [TEST...]"""
+"""Rewinding a run to a step, and forking it there. Usage: rewind_test.py MNIST [TEST...]"""
 
 import json
 import re

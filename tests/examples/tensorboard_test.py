@@ -53,7 +53,7 @@ class EventFiles(ImagesTest):
         self.resume = [*self.data_flags, "--resume", self.part, "--save", self.part, *self.flags]
 
     def train_a_part(self, *flags):
-        """Stops a training before its end."""
+        """Stops a run before its end."""
         interrupt_at("epoch 5/", signal.SIGINT, *self.train, "--epochs", "100", "--save", self.part, *flags)
 
     def expect_rows(self, file):

@@ -115,14 +115,14 @@ for task, systems in ledger.items():
         systems[name] = {"1": record(task, value, [1, 1, 1], 0)}
 
 
-def trainings(task, system):
+def runs(task, system):
     """All three, or nothing."""
     found = ledger.get(task, {}).get(f"{system}@0.001", {})
     return [found[seed] for seed in "123"] if "3" in found else None
 
 
 def tests(task, system, value="test"):
-    return [each["values"][value] for each in trainings(task, system)]
+    return [each["values"][value] for each in runs(task, system)]
 
 
 def learned(task, system):
@@ -208,7 +208,7 @@ def of_curves(a, b, judge):
 
 
 def verdict(task, a, b, judge):
-    return judge(trainings(task, a), trainings(task, b)) if learned(task, a) and learned(task, b) else "not learned"
+    return judge(runs(task, a), runs(task, b)) if learned(task, a) and learned(task, b) else "not learned"
 
 
 def higher(value, sign=1):
@@ -292,7 +292,7 @@ PUBLISHED = [("symmetric", "Sym", "45.4 - 88.7 5.8 36.3 - 85.8 9.0"),
              ("bag_of_words", "bag of words", "- - - - - - - -")]
 table2 = [["system", "caption R@1", "R@5", "R@10", "mean rank", "image R@1", "R@5", "R@10", "mean rank"]]
 for system, name, published in PUBLISHED:
-    row, run = [name], trainings("retrieval", system)
+    row, run = [name], runs("retrieval", system)
     names = [f"test_{search}_{value}" for search in ("caption", "image")
              for value in ("recall_1", "recall_5", "recall_10", "mean_rank")]
     for value, below in zip(names, published.split()):
@@ -312,12 +312,12 @@ for system, state, name, published in (
         row.append(f"{spread(tests('skip_thoughts', system, f'{state}_{probe}'), 3 if i < 3 else 1)} (3) / {below}")
     table3.append(row)
 
-speed = [["task", "system", "updates", "seconds", "seconds of a training"]]
+speed = [["task", "system", "updates", "seconds", "seconds of a run"]]
 for task in TITLES:
     for system in SYSTEMS[task]:
-        if system == "none" or not trainings(task, system):
+        if system == "none" or not runs(task, system):
             continue
-        pair = trainings(task, system), trainings(task, "none")
+        pair = runs(task, system), runs(task, "none")
         speed.append([TITLES[task], system, times_cell(times(*pair)), times_cell(times(*pair, seconds=True)),
                       spread([each["seconds"] for each in pair[0]], 0)])
 

@@ -290,7 +290,7 @@ tables.append(text([["difference", *(TITLES[task] for task in with_data)]]
 chance = sum(math.comb(counts["compared"], k) for k in range(counts["recurring"], counts["compared"] + 1)) / 2 ** counts[
     "compared"]
 paragraphs = [
-    "Missing trainings: enwik8 layer@0.001 seed 3.",
+    "Missing runs: enwik8 layer@0.001 seed 3.",
     f"Of {counts['compared']} published signs that were measured here, {counts['recurring']} recur. If each had an "
     f"even chance, as many would recur with probability {chance:.2g}. {discoveries()}",
 ]

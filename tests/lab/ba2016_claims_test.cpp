@@ -31,8 +31,8 @@ Levels reversed() {
   return levels;
 }
 
-/// A training that ends the worse and learns the later, the greater its level.
-Outcome training(const PaperTask& task, double level) {
+/// A run that ends the worse and learns the later, the greater its level.
+Outcome run(const PaperTask& task, double level) {
   Outcome outcome;
   for (Index i = 1; i <= 12; ++i)
     outcome.curve.push_back(
@@ -65,7 +65,7 @@ Matrix matrix_of(const Levels& levels) {
     MatrixColumn& column = matrix.emplace_back(MatrixColumn{.task = task});
     for (const std::string& system : task.systems)
       column.cells[system].results = {system,
-                                      std::vector<Outcome>(3, training(task, levels.at(system)))};
+                                      std::vector<Outcome>(3, run(task, levels.at(system)))};
   }
   return matrix;
 }
@@ -109,27 +109,26 @@ TEST_CASE("a system that diverges in large batches has the worst rise in small o
         verdicts.push_back(claim.judgement.verdict);
     return verdicts;
   };
-  const auto trainings = [&](const char* task, const char* system) -> std::vector<Outcome>& {
+  const auto runs = [&](const char* task, const char* system) -> std::vector<Outcome>& {
     return std::ranges::find(matrix, task,
                              [](const MatrixColumn& column) { return column.task.name; })
         ->cells.at(system)
-        .results.trainings;
+        .results.runs;
   };
   using Verdicts = std::vector<Verdict>;
   CHECK(judged() == Verdicts{Verdict::supported, Verdict::supported});
-  for (Outcome& each : trainings("mnist_128", "batch")) each.curve.back().training = NAN;
+  for (Outcome& each : runs("mnist_128", "batch")) each.curve.back().training = NAN;
   CHECK(judged() == Verdicts{Verdict::supported, Verdict::supported});
-  for (Outcome& each : trainings("mnist_128", "layer")) each.curve.back().training = NAN;
+  for (Outcome& each : runs("mnist_128", "layer")) each.curve.back().training = NAN;
   CHECK(judged().back() == Verdict::contradicted);
-  trainings("mnist_4", "batch").front().items.pop_back();
+  runs("mnist_4", "batch").front().items.pop_back();
   CHECK_THROWS_AS(ba2016_claims(matrix), DataError);
 }
 
-TEST_CASE("a training that diverged is behind all along") {
+TEST_CASE("a run that diverged is behind all along") {
   Matrix matrix = matrix_of(as_published);
   for (MatrixColumn& column : matrix)
-    for (Outcome& each : column.cells.at("layer").results.trainings)
-      each.curve.back().training = NAN;
+    for (Outcome& each : column.cells.at("layer").results.runs) each.curve.back().training = NAN;
   int count = 0;
   for (const JudgedClaim& claim : ba2016_claims(matrix))
     if (claim.statement.find("each of the last ten") != std::string::npos) {
@@ -143,7 +142,7 @@ TEST_CASE("one point at the end of a curve does not decide what it has reached")
   Matrix matrix = matrix_of(as_published);
   const auto judged = [&](double last) {
     for (MatrixColumn& column : matrix)
-      for (Outcome& each : column.cells.at("layer").results.trainings)
+      for (Outcome& each : column.cells.at("layer").results.runs)
         each.curve.back().validation = last;
     std::vector<Verdict> verdicts;
     for (const JudgedClaim& claim : ba2016_claims(matrix))
@@ -156,11 +155,11 @@ TEST_CASE("one point at the end of a curve does not decide what it has reached")
   CHECK(judged(1) == std::vector(4, Verdict::contradicted));
 }
 
-TEST_CASE("a training has not diverged because its last losses rise a little") {
+TEST_CASE("a run has not diverged because its last losses rise a little") {
   Matrix matrix = matrix_of(as_published);
   for (MatrixColumn& column : matrix)
     if (column.task.name == "mnist_4")
-      for (Outcome& each : column.cells.at("layer").results.trainings)
+      for (Outcome& each : column.cells.at("layer").results.runs)
         for (std::size_t i = 2; i < each.curve.size(); ++i)
           each.curve[i].training = 2 + 0.01 * static_cast<double>(i);
   for (const JudgedClaim& claim : ba2016_claims(matrix))
@@ -172,7 +171,7 @@ TEST_CASE("ranks that are not those of the images' captions are refused") {
   for (const std::size_t images : {0, 3, 9}) {
     Matrix matrix = matrix_of(as_published);
     for (auto& [system, cell] : matrix.front().cells)
-      for (Outcome& each : cell.results.trainings) each.items.assign(images, 0);
+      for (Outcome& each : cell.results.runs) each.items.assign(images, 0);
     CHECK_THROWS_AS(ba2016_claims(matrix), DataError);
     CHECK_THROWS_AS(ba2016_mechanics(matrix), DataError);
   }
@@ -180,11 +179,11 @@ TEST_CASE("ranks that are not those of the images' captions are refused") {
 
 TEST_CASE("probes judge only if training has raised what they find") {
   Matrix matrix = matrix_of(as_published);
-  const auto trainings = [&](const std::string& system) -> std::vector<Outcome>& {
+  const auto runs = [&](const std::string& system) -> std::vector<Outcome>& {
     return std::ranges::find(matrix, "skip_thoughts",
                              [](const MatrixColumn& column) { return column.task.name; })
         ->cells.at(system)
-        .results.trainings;
+        .results.runs;
   };
   const auto judged = [&] {
     std::vector<Judgement> judgements;
@@ -194,20 +193,20 @@ TEST_CASE("probes judge only if training has raised what they find") {
     REQUIRE(judgements.size() == 2);
     return judgements;
   };
-  for (Outcome& each : trainings("layer"))  // layer finds nothing of CR
+  for (Outcome& each : runs("layer"))  // layer finds nothing of CR
     each.values["test_CR"] = each.traces["probed_CR"][1].second = 0;
   CHECK(judged()[0].verdict == Verdict::contradicted);
   CHECK(judged()[1].verdict == Verdict::contradicted);
-  for (Outcome& each : trainings("none")) each.values["untrained_CR"] = 80;  // as after training
+  for (Outcome& each : runs("none")) each.values["untrained_CR"] = 80;  // as after training
   for (const Judgement& each : judged()) {
     CHECK(each.verdict == Verdict::supported);
     CHECK_THAT(each.reason, Catch::StartsWith("by r, MR, SUBJ, MPQA, which training raises: +10"));
   }
-  for (Outcome& each : trainings("none"))
+  for (Outcome& each : runs("none"))
     for (const std::string probe : {"r", "MR", "SUBJ", "MPQA"})
       each.values["untrained_" + probe] = 90;
   for (const Judgement& each : judged()) CHECK(each.verdict == Verdict::inconclusive);
-  for (Outcome& each : trainings("none")) {
+  for (Outcome& each : runs("none")) {
     each.values["untrained_MR"] = 50;
     each.traces["probed_MR"].resize(1);
   }
@@ -220,7 +219,7 @@ TEST_CASE("skip-thoughts that know no more than frequencies have no verdict on t
     int judged = 0;
     for (MatrixColumn& column : matrix)
       for (auto& [system, cell] : column.cells)
-        for (Outcome& each : cell.results.trainings) each.values["frequencies"] = frequencies;
+        for (Outcome& each : cell.results.runs) each.values["frequencies"] = frequencies;
     for (const JudgedClaim& claim : ba2016_claims(matrix))
       if (claim.statement.starts_with("Sentences"))
         judged += is_judged(claim.judgement.verdict) ? 1 : 0;
@@ -244,11 +243,11 @@ TEST_CASE("mechanics fail for wrong recalls and for bounds that are no sums") {
     return all;
   };
   const auto outcome = [&](std::size_t task) -> Outcome& {
-    return matrix[task].cells.at("layer").results.trainings.front();
+    return matrix[task].cells.at("layer").results.runs.front();
   };
   for (MatrixColumn& column : matrix)  // recalls as their ranks say
     for (auto& [system, cell] : column.cells)
-      for (Outcome& each : cell.results.trainings)
+      for (Outcome& each : cell.results.runs)
         for (const int k : {1, 5, 10})
           each.values[fmt::format("test_image_recall_{}", k)] =
               each.traces["ranks"].front().second <= k ? 100 : 0;

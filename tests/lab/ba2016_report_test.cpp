@@ -67,7 +67,7 @@ TEST_CASE("curves have bands; what is missing is named") {
   CHECK_THAT(written.file("ba2016_figure3_skip_thoughts.csv"), Contains("layer deviation"));
   CHECK_THAT(written.file("ba2016_figure6_error_4.csv"), Contains("batch deviation"));
   CHECK_FALSE(written.has("ba2016_figure2_reader.csv"));
-  CHECK_THAT(page, Contains("Missing trainings: draw layer_everywhere@0.001 seed 3."));
+  CHECK_THAT(page, Contains("Missing runs: draw layer_everywhere@0.001 seed 3."));
   for (const char* missing : {"Kanji: not run.", "Retrieval: bag_of_words not run.",
                               "MNIST, batches of 4: batch_hidden, batch_biased not run.",
                               "Figure 2, bAbI: validation error: not run."})
@@ -83,7 +83,7 @@ TEST_CASE("one figure can be had alone, and without seconds") {
   CHECK_THAT(written.file("ba2016_table5.csv"), Contains("updates") && !Contains("seconds"));
 }
 
-TEST_CASE("a training of Ba et al. on other data is refused by name") {
+TEST_CASE("a run of Ba et al. on other data is refused by name") {
   Written written;
   Json other = golden()["ledger"]["draw"]["none@0.001"]["2"];
   other["data"] = "other images";

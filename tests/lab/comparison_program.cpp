@@ -1,4 +1,4 @@
-// Compares toys on the processes it is started with. Each training adds a line to the file of its
+// Compares toys on the processes it is started with. Each run adds a line to the file of its
 // process, LOG/RANK.
 
 #include <cmath>
@@ -19,7 +19,7 @@ struct ToyFlags {
 
   void add_to(Flags& flags) {
     comparison.add_to(flags, 1);
-    flags.setting("--log", log, "Directory for the names of trainings");
+    flags.setting("--log", log, "Directory for the names of runs");
     flags.setting("--fails", fails, "Training that throws");
     flags.setting("--killed", killed, "Training whose process is killed");
     flags.setting("--other", other, "What differs on the first process: data or systems");
@@ -38,7 +38,7 @@ Outcome train(const ToyFlags& flags, const std::string& system, const Trial& tri
 }
 
 void show(const Results& results) {
-  for (const Outcome& outcome : results.trainings) {
+  for (const Outcome& outcome : results.runs) {
     write_result(fmt::format("{}: {:a}", results.system, outcome.values.at("loss")));
     for (const CurvePoint& point : outcome.curve)
       write_result(

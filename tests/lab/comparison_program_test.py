@@ -1,4 +1,4 @@
-"""A comparison whose trainings are divided among processes: comparison_program_test.py PROGRAM [MPIRUN]"""
+"""A comparison whose runs are divided among processes: comparison_program_test.py PROGRAM [MPIRUN]"""
 
 import json
 import pathlib
@@ -23,7 +23,7 @@ class Division(unittest.TestCase):
         self.runs = self.folder / "runs"
 
     def run_program(self, count, *flags):
-        """The result, and the trainings that were begun, in order of their names. Keeps those of each process."""
+        """The result, and the runs that were begun, in order of their names. Keeps those of each process."""
         log = self.folder / "log"
         shutil.rmtree(log, ignore_errors=True)
         log.mkdir()
@@ -37,7 +37,7 @@ class Division(unittest.TestCase):
         return result.stdout, trained
 
     def records(self, runs):
-        """The finished trainings by name, without their times and machines."""
+        """The finished runs by name, without their times and machines."""
         found = {}
         for path in runs.rglob("seed_*.json"):
             record = json.loads(path.read_text())

@@ -47,7 +47,7 @@ TEST_CASE("systems are trained and reported one after the other") {
   const Ledger ledger;
   const Comparison comparison(cluster, ledger, {.seeds = 2});
   comparison.train({system("a"), system("b")}, [&](const Results& trained) {
-    seen.push_back(fmt::format("{} of {}", trained.trainings.size(), trained.system));
+    seen.push_back(fmt::format("{} of {}", trained.runs.size(), trained.system));
   });
   CHECK(seen == std::vector<std::string>{"a 1 0", "a 2 1", "2 of a", "b 1 2", "b 2 3", "2 of b"});
   seen.clear();
@@ -87,7 +87,7 @@ TEST_CASE("the curves of all seeds have the same points") {
     CHECK_THROWS_WITH(mean_training_curve(results), Contains("other points"));
 }
 
-TEST_CASE("a training has diverged without a finite value, or above its start") {
+TEST_CASE("a run has diverged without a finite value, or above its start") {
   const auto ends = [](double training, double value) {
     return Outcome{.curve = {{0, 2}, {5, 9}, {10, training}}, .values = {{"loss", value}}}
         .diverged();

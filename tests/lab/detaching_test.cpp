@@ -30,10 +30,10 @@ std::vector<JudgedClaim> claims(const std::map<std::string, double>& shallow) {
   return published_claims({column(2, shallow), column(12, as_published(true))});
 }
 
-/// A training that begins and ends with these losses of a batch.
+/// A run that begins and ends with these losses of a batch.
 Results from_to(const std::string& norm, const std::vector<std::pair<double, double>>& seeds) {
   Results results{norm};
-  for (const auto& [first, last] : seeds) results.trainings.push_back({{{1, first}, {2, last}}});
+  for (const auto& [first, last] : seeds) results.runs.push_back({{{1, first}, {2, last}}});
   return results;
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 using Values = std::map<std::string, double>;
 
-/// Systems whose three trainings end about these values, with the same on every image.
+/// Systems whose three runs end about these values, with the same on every image.
 std::vector<Results> systems(const Metric& metric, const Values& values) {
   std::vector<Results> all;
   for (const auto& [system, value] : values) {
     all.push_back(results(system, metric, {value, value + 0.1, value - 0.1}));
-    for (Outcome& training : all.back().trainings)
-      training.items = std::vector<double>(20, training.values.at(metric.value));
+    for (Outcome& run : all.back().runs)
+      run.items = std::vector<double>(20, run.values.at(metric.value));
   }
   return all;
 }

@@ -13,12 +13,11 @@ using Catch::Contains;
 
 namespace {
 
-/// A training whose gradients have common modes of these sizes, from the first step on.
+/// A run whose gradients have common modes of these sizes, from the first step on.
 Results with_common_mode(const std::string& norm, const std::vector<double>& sizes) {
-  Outcome training;
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    training.traces["common"].emplace_back(i + 1, sizes[i]);
-  return {norm, {training}};
+  Outcome run;
+  for (std::size_t i = 0; i < sizes.size(); ++i) run.traces["common"].emplace_back(i + 1, sizes[i]);
+  return {norm, {run}};
 }
 
 bool common_mode_claimed(const std::vector<double>& attached, const std::vector<double>& detached) {

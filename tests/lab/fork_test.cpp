@@ -28,7 +28,7 @@ Outcome forked(const std::string& optimizer, const ForkSizes& with = sizes,
   return train_forks(setting(optimizer), 0.01, with, few_images(), 1, forks);
 }
 
-/// The validation loss of a training that knows nothing of forks.
+/// The validation loss of a run that knows nothing of forks.
 double plain_loss(const std::string& optimizer, Index steps) {
   const support::ImageSets sets = few_images();
   Random random(1);
@@ -46,7 +46,7 @@ double plain_loss(const std::string& optimizer, Index steps) {
   return NAN;
 }
 
-/// Trainings of an optimizer by their costs: the same for all arms but `arm`, at all times.
+/// Runs of an optimizer by their costs: the same for all arms but `arm`, at all times.
 Results with_costs(const std::string& optimizer, const std::string& changed,
                    const std::vector<std::vector<double>>& by_seed) {
   Results results{optimizer};
@@ -60,7 +60,7 @@ Results with_costs(const std::string& optimizer, const std::string& changed,
           outcome.traces[arm.name + when].emplace_back(
               point, arm.name == changed ? 2 * (1 + of_points[i] / 100) : 2);
       }
-    results.trainings.push_back(outcome);
+    results.runs.push_back(outcome);
   }
   return results;
 }
@@ -73,7 +73,7 @@ std::optional<Verdict> verdict_on(const std::string& prediction, const Results& 
 
 }  // namespace
 
-TEST_CASE("a copy that keeps its norm is the unforked training, bit for bit", "[lab][fork]") {
+TEST_CASE("a copy that keeps its norm is the unforked run, bit for bit", "[lab][fork]") {
   for (const char* optimizer : {"adam", "momentum"}) {
     const Outcome outcome = forked(optimizer);
     for (const char* when : {" at the fork", " at once", " later"})
@@ -88,7 +88,7 @@ TEST_CASE("a copy that keeps its norm is the unforked training, bit for bit", "[
   }
 }
 
-TEST_CASE("a copy that lacks its moments or the next batches is another training", "[lab][fork]") {
+TEST_CASE("a copy that lacks its moments or the next batches is another run", "[lab][fork]") {
   const auto cost = [](const std::function<void(ForkState&)>& carried) {
     return costs(forked("adam", sizes, {.carried = carried}), "kept", When::at_once)[1].second;
   };
@@ -113,7 +113,7 @@ TEST_CASE("forms without a step are layer normalization", "[lab][fork]") {
   CHECK(at_once("backward alone") > 0.1);
 }
 
-TEST_CASE("copies with other forms leave the training", "[lab][fork]") {
+TEST_CASE("copies with other forms leave the run", "[lab][fork]") {
   const Outcome outcome = forked("momentum");
   for (const ForkArm& arm : fork_arms())
     if (arm.name != "kept")
@@ -121,7 +121,7 @@ TEST_CASE("copies with other forms leave the training", "[lab][fork]") {
         CHECK(costs(outcome, arm.name, when)[0].second != 0);
 }
 
-TEST_CASE("a cost is percent of the loss of the unforked training", "[lab][fork]") {
+TEST_CASE("a cost is percent of the loss of the unforked run", "[lab][fork]") {
   Outcome outcome;
   outcome.traces["unforked later"] = {{0, 2}, {60, 0.5}};
   outcome.traces["kept later"] = {{0, 2}, {60, 0.5}};

@@ -33,11 +33,11 @@ Ledger ledger(const std::string& runs, const std::string& data = "the data") {
   return ledger;
 }
 
-Outcome never() { throw std::logic_error("a training is repeated"); }
+Outcome never() { throw std::logic_error("a run is repeated"); }
 
 }  // namespace
 
-TEST_CASE("a training that the ledger has is not repeated") {
+TEST_CASE("a run that the ledger has is not repeated") {
   const testing::Scratch folder;
   const std::string runs = folder / "runs";
   const Outcome first =
@@ -68,7 +68,7 @@ TEST_CASE("a training that the ledger has is not repeated") {
   }
 }
 
-TEST_CASE("a ledger has the trainings whose files there are") {
+TEST_CASE("a ledger has the runs whose files there are") {
   const testing::Scratch folder;
   CHECK_FALSE(ledger(folder.path).has("layer", 1));
   ledger(folder.path).outcome("layer", 1, configuration, [] { return found; });
@@ -78,7 +78,7 @@ TEST_CASE("a ledger has the trainings whose files there are") {
   CHECK_FALSE(Ledger().has("layer", 1));
 }
 
-TEST_CASE("a ledger lists all trainings of its experiment") {
+TEST_CASE("a ledger lists all runs of its experiment") {
   const testing::Scratch folder;
   CHECK(ledger(folder.path).records().empty());
   CHECK(Ledger().records().empty());
@@ -112,7 +112,7 @@ TEST_CASE("what a claim needs and a file lacks is refused by the name of the fil
   CHECK(first_point(whole).training == 2.5);
   CHECK(last_point(whole).step == 3);
   const auto refusal = [&](const std::string& lack) {
-    return Catch::Equals(path + ": " + lack + "; remove it, and the training is repeated");
+    return Catch::Equals(path + ": " + lack + "; remove it, and the run is repeated");
   };
   CHECK_THROWS_WITH(value_of(empty, "loss"), refusal("its values have no \"loss\""));
   CHECK_THROWS_WITH(trace_of(empty, "ratio"), refusal("its traces have no points of \"ratio\""));
@@ -150,7 +150,7 @@ TEST_CASE("without --runs nothing is kept") {
   CHECK(trained == 2);
 }
 
-TEST_CASE("a training of another configuration or on other data is refused by name") {
+TEST_CASE("a run of another configuration or on other data is refused by name") {
   const testing::Scratch folder;
   ledger(folder.path).outcome("layer", 1, configuration, [] { return found; });
   Json other = configuration;
@@ -174,7 +174,7 @@ TEST_CASE("a system whose name leads out of the ledger is refused") {
                       Contains("not a folder name"));
 }
 
-TEST_CASE("a training that throws leaves nothing in the ledger") {
+TEST_CASE("a run that throws leaves nothing in the ledger") {
   const testing::Scratch folder;
   CHECK_THROWS(ledger(folder.path).outcome("layer", 1, configuration, never));
   CHECK_NOTHROW(ledger(folder.path).outcome("layer", 1, configuration, [] { return found; }));
@@ -198,7 +198,7 @@ TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
   for (const std::string& each :
        {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("3"),
         std::string(100000, '['), "{\"curve\":" + std::string(100000, '[')})
-    CHECK_THAT(refusal(each), Contains("it is not a training of the laboratory; remove it"));
+    CHECK_THAT(refusal(each), Contains("it is not a run of the laboratory; remove it"));
   for (const auto& [part, values] : std::map<std::string, std::vector<Json>>{
            {"configuration", {1, Json::array()}},
            {"data", {1}},

@@ -22,11 +22,11 @@ class Written : public testing::WrittenLedger {
   Written() : WrittenLedger(xu2019()) {
     const Json by_hand = golden();
     for (const auto& [task, settings] : by_hand["ledger"].items())
-      for (const auto& [setting, trainings] : settings.items()) {
+      for (const auto& [setting, runs] : settings.items()) {
         std::uint64_t seed = 0;
-        for (const Json& value : trainings["seeds"])
+        for (const Json& value : runs["seeds"])
           keep(task, setting, ++seed, value.is_null() ? NAN : value.get<double>(), 0);
-        keep(task, setting, choosing_seed, 0, trainings["validation"]);
+        keep(task, setting, choosing_seed, 0, runs["validation"]);
       }
     for (const auto& [task, values] : by_hand["baselines"].items())
       for (const auto& [name, value] : values.items()) keep(task, name, 1, value, 0);
@@ -83,7 +83,7 @@ TEST_CASE("a claim on seeds with test sets of their own pairs the seeds alone") 
                    "+0.1 +- 0.2 (5 seeds)"));
 }
 
-TEST_CASE("figures have the means of the curves; those without trainings are named") {
+TEST_CASE("figures have the means of the curves; those without runs are named") {
   Written written;
   written.keep("enwik8", "layer@0.001", 3, 2.7, 0);
   written.report();
@@ -95,7 +95,7 @@ TEST_CASE("figures have the means of the curves; those without trainings are nam
        {"Figure 1, Multi30k De-En", "Figure 2, Multi30k En-De", "Figure 2, Multi30k De-En",
         "Figure 3, UD-EWT", "Figure 1, enwik8, 300 kB"})
     CHECK_THAT(page, Contains(fmt::format("<p>{}: not run.</p>", missing)));
-  CHECK_THAT(page, !Contains("Missing trainings"));
+  CHECK_THAT(page, !Contains("Missing runs"));
   CHECK_THAT(page, Contains("enwik8 prefix: layer against layer_simple: it overfits"));
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("one table can be had alone") {
   CHECK_THAT(written.file("xu2019.html"), !Contains("Table 1:") && !Contains("Signs of"));
 }
 
-TEST_CASE("a ledger in which a training has other data is refused by name") {
+TEST_CASE("a ledger in which a run has other data is refused by name") {
   Written written;
   written.keep("rt", "none@0.001", 2, 76, 0, "others of ");
   CHECK_THROWS_WITH(written.read(),
@@ -125,7 +125,7 @@ TEST_CASE("a ledger in which a training has other data is refused by name") {
                              "digest others of rt, not the data of rt"));
 }
 
-TEST_CASE("a training without a curve is refused by name") {
+TEST_CASE("a run without a curve is refused by name") {
   Written written;
   for (const std::string& system : paper_norms) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) written.keep("rt", system + "@1", seed, 76, 0);

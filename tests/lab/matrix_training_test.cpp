@@ -12,7 +12,7 @@ using namespace tapegrad::lab;
 
 namespace {
 
-/// A task whose trainings are noted. AdaNorm is best with c = 2, all systems with the greater rate
+/// A task whose runs are noted. AdaNorm is best with c = 2, all systems with the greater rate
 /// but none.
 struct Toy {
   std::string name = "rt";
@@ -224,7 +224,7 @@ TEST_CASE("a queue trains what the whole matrix needs, the least finished system
   CHECK(toy.trained[2] == "ada:c=0.5@0.1 101");  // none has one, ada nothing
 }
 
-TEST_CASE("a queue refuses trainings of another configuration") {
+TEST_CASE("a queue refuses runs of another configuration") {
   const testing::Scratch folder;
   Ledger ledger = ledger_in(folder.path);
   Toy toy;

@@ -41,10 +41,10 @@ TEST_CASE("recalls follow from the ranks of captions, image by image") {
   CHECK(outcome.values.at("test") == Approx(outcome.values.at("test_image_recall_10")));
   for (const Index k : {1, 5, 10}) {
     const Results with_items = with_recall_items({"layer", {outcome}}, k);
-    CHECK(mean_of_items(with_items.trainings.front()) ==
+    CHECK(mean_of_items(with_items.runs.front()) ==
           Approx(outcome.values.at(image_recall(k).value)));
   }
-  CHECK(with_recall_items({"layer", {outcome}}, 10).trainings.front().items == outcome.items);
+  CHECK(with_recall_items({"layer", {outcome}}, 10).runs.front().items == outcome.items);
   CHECK(outcome.traces.at("recall_5").size() == 2);
 }
 

@@ -17,7 +17,7 @@ struct Point {
   void visit(Fields& field) const { field("x", x); }
 };
 
-/// A training of one number towards 0 whose validations have these values; tests the number.
+/// A run of one number towards 0 whose validations have these values; tests the number.
 struct Toy {
   std::vector<double> validations;
   OptimizerFlags optimizer = {.optimizer = "sgd", .schedule = "constant"};

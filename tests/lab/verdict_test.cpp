@@ -23,17 +23,17 @@ Json golden() { return *parse_json(read_text(testing::golden_file("verdicts.json
 Results validated(const std::string& system, const std::vector<std::vector<double>>& seeds) {
   Results results{system};
   for (const std::vector<double>& losses : seeds) {
-    Outcome training{.curve = {{0, 9}}, .values = {{"loss", losses.back()}}, .seconds = 1};
+    Outcome run{.curve = {{0, 9}}, .values = {{"loss", losses.back()}}, .seconds = 1};
     for (const double each : losses)
-      training.curve.push_back({static_cast<Index>(10 * training.curve.size()), 1, each});
-    results.trainings.push_back(training);
+      run.curve.push_back({static_cast<Index>(10 * run.curve.size()), 1, each});
+    results.runs.push_back(run);
   }
   return results;
 }
 
 /// The same items for every seed; the metric is their mean.
 Results with_items(Results results, const std::vector<double>& items) {
-  for (Outcome& training : results.trainings) training.items = items;
+  for (Outcome& run : results.runs) run.items = items;
   return results;
 }
 
@@ -107,8 +107,7 @@ TEST_CASE("what seeds or items leave open is inconclusive") {
   CHECK(w > 0.05);
   CHECK(advantage(of_items, apart, four).half_width == Approx(std::hypot(0.2484, w)).epsilon(1e-3));
   CHECK_THROWS_WITH(better(of_items, even, with_items(b, {1})), Contains("4 and 1 test items"));
-  CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})),
-                    Contains("3 and 2 trainings"));
+  CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})), Contains("3 and 2 runs"));
   CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("its values have no \"accuracy\""));
 }
 
@@ -132,7 +131,7 @@ TEST_CASE("equality has a margin") {
   CHECK(equal(by_loss, results("c", by_loss, {0, 0, 0}), b, 0.5).verdict == Verdict::contradicted);
 }
 
-TEST_CASE("a training that diverged counts as the worst value") {
+TEST_CASE("a run that diverged counts as the worst value") {
   const double infinity = std::numeric_limits<double>::infinity();
   const Results b = results("b", by_loss, {1, 1, 1});
   CHECK(better(by_loss, b, results("none", by_loss, {NAN, infinity, NAN})).verdict ==
@@ -155,7 +154,7 @@ TEST_CASE("a training that diverged counts as the worst value") {
   CHECK(better(of_items, sure, lost).reason == "+1 +- 0 (3 seeds)");
 
   Results risen = b;
-  for (Outcome& training : risen.trainings) training.curve.back().training = 2.5;  // from 2
+  for (Outcome& run : risen.runs) run.curve.back().training = 2.5;  // from 2
   CHECK(better(by_loss, results("a", by_loss, {9, 9, 9}), risen).verdict == Verdict::supported);
 }
 
@@ -207,9 +206,9 @@ TEST_CASE("faster: all ratios below 1 and 0.8 in the mean; slower: all above 1.2
             .verdict == Verdict::inconclusive);
 
   Results slow = a({6, 3, 0, 3, 3, 3});
-  for (Outcome& training : slow.trainings) training.seconds = 3;
+  for (Outcome& run : slow.runs) run.seconds = 3;
   CHECK(faster(by_loss, slow, base, Clock::seconds).verdict == Verdict::contradicted);
-  slow.trainings[0].values["loss"] = NAN;
+  slow.runs[0].values["loss"] = NAN;
   CHECK(faster(by_loss, slow, base, Clock::updates).verdict == Verdict::inconclusive);
   CHECK(faster(by_loss, base, a({NAN}), Clock::updates).verdict == Verdict::supported);
   CHECK_THROWS_WITH(faster(by_loss, a({1, 2}), base, Clock::updates),

@@ -160,7 +160,7 @@ TEST_CASE("words that are no flags are named in their order", "[flags]") {
       CHECK(flags.run(static_cast<int>(arguments.size()), arguments.data(), [] { return 0; }) == 2);
     });
   };
-  const std::string hint = "; --steps sets the length of this training\n",
+  const std::string hint = "; --steps sets the length of this run\n",
                     help = "Run with --help for more information.\n";
   CHECK(said_of({"--epochs", "1"}) == "not expected: --epochs 1" + hint + help);
   CHECK(said_of({"--steps", "2", "--epochs=1"}) == "not expected: --epochs=1" + hint + help);

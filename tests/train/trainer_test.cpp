@@ -15,7 +15,7 @@ using Catch::Contains;
 
 namespace {
 
-// A training of two steps with dropout. Returns the exit code of its program.
+// A run of two steps with dropout. Returns the exit code of its program.
 int trained(std::vector<std::string> arguments, const std::function<void(Task&, Random&)>& change) {
   TrainingFlags flags("toy", "Learns nothing.", {.epochs = 2});
   arguments.insert(arguments.begin(), {"toy", "--quiet"});
@@ -86,7 +86,7 @@ TEST_CASE("weights that are not finite never replace a checkpoint") {
   }
 }
 
-TEST_CASE("a save on the way ends a training whose weights are not finite, whatever the loss") {
+TEST_CASE("a save on the way ends a run whose weights are not finite, whatever the loss") {
   const Scratch folder;
   const std::string net = (folder / "net").string();
   // The third step breaks the first parameter, which no later loss shows.
@@ -118,7 +118,7 @@ TEST_CASE("the probe leaves out vectors of channels, as it does those of feature
   CHECK_THAT(read_text(log + "/probe_weights.csv"), Contains(",weight,") && !Contains(",bias,"));
 }
 
-TEST_CASE("a training resumes on the same files, wherever they lie") {
+TEST_CASE("a run resumes on the same files, wherever they lie") {
   const Scratch folder;
   const std::string net = "=" + (folder / "net").string();
   const auto code_with = [&](const std::string& flag, const std::vector<std::string>& digests) {
@@ -244,12 +244,12 @@ TEST_CASE("projections act after each update") {
 
 namespace {
 
-// A training in which x falls from 1 by 0.1 in each of two steps per epoch. The validation loss is
+// A run in which x falls from 1 by 0.1 in each of two steps per epoch. The validation loss is
 // (x - 0.45)^2, least after epoch 3, where x is 0.4.
 struct Descent {
   Index interrupted_at = -1;  // the step during which Ctrl-C comes
   std::function<void(Task& task)> change = [](Task&) {};
-  double last = 0, judged = 0;  // x after the training, and in `finish`
+  double last = 0, judged = 0;  // x after the run, and in `finish`
 
   // Returns the exit code of its program.
   int train(std::vector<std::string> words) {
@@ -289,7 +289,7 @@ struct Descent {
 
 }  // namespace
 
-TEST_CASE("a training without a better validation for so long as --patience says stops") {
+TEST_CASE("a run without a better validation for so long as --patience says stops") {
   const Scratch folder;
   const std::string save = "--save=" + (folder / "net").string();
   Descent descent;
@@ -306,10 +306,10 @@ TEST_CASE("a training without a better validation for so long as --patience says
   const std::string resume = "--resume=" + (folder / "net").string();
   CHECK_THAT(said_by([&] { CHECK(descent.train({resume}) == 0); }),
              Contains("stopped: ") && !Contains("epoch 6/20: "));
-  CHECK(descent.train({resume, "--patience=3"}) == 2);  // another training
+  CHECK(descent.train({resume, "--patience=3"}) == 2);  // another run
 }
 
-TEST_CASE("with --keep-best, a training ends with the weights of the best validation") {
+TEST_CASE("with --keep-best, a run ends with the weights of the best validation") {
   const Scratch folder;
   Descent descent;
   const std::string file = (folder / "net").string();
@@ -380,7 +380,7 @@ TEST_CASE("patience and the best weights survive an interruption, bit for bit") 
   }
 }
 
-TEST_CASE("a training is extended from its last weights, not its best") {
+TEST_CASE("a run is extended from its last weights, not its best") {
   const Scratch folder;
   const std::string whole = (folder / "whole").string(), part = (folder / "part").string();
   CHECK(Descent().train({"--quiet", "--keep-best", "--save=" + whole}) == 0);

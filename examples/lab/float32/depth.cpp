@@ -138,7 +138,7 @@ Outcome train(const DepthFlags& flags, const Column& column, const std::string& 
   return outcome;
 }
 
-/// The settings of the grid. Those that differ in their steps alone share their trainings.
+/// The settings of the grid. Those that differ in their steps alone share their runs.
 std::vector<Column> grid(const DepthFlags& flags) {
   std::vector<Column> columns;
   for (const std::string& init : flags.inits)

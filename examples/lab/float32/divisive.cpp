@@ -2,7 +2,7 @@
 // term, with an L1 penalty on centered activations, and with both, in a small convolutional network
 // and in a recurrent language model; the smoothing term learned, layer by layer; and three
 // questions that the literature leaves open: groups, weight normalization, the first gain.
-// Trainings are compared in pairs, seed by seed.
+// Runs are compared in pairs, seed by seed.
 
 #include <algorithm>
 #include <cmath>
@@ -111,8 +111,7 @@ std::map<std::string, Results> family(Report& report, const Setting& setting,
 
 /// The results of a system reduced to one value.
 Results with_value(Results results, const std::string& name) {
-  for (Outcome& training : results.trainings)
-    training.values = {{"value", value_of(training, name)}};
+  for (Outcome& run : results.runs) run.values = {{"value", value_of(run, name)}};
   return results;
 }
 
@@ -321,7 +320,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     const ImageSets images = problems::image_sets({data, settings.seed});
     report.paragraph(fmt::format(
         "Images: {}. Text: sentences that this program draws. Each entry is the mean of {} "
-        "trainings with other seeds and their standard deviation; the training loss is that of "
+        "runs with other seeds and their standard deviation; the training loss is that of "
         "the last quarter of the steps. s is the smoothing term: epsilon = s^2.",
         images.source, settings.seeds));
     Random drawn = Random(settings.seed).stream(2);

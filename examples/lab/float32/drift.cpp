@@ -1,4 +1,4 @@
-// What a detached mean does in a training: the mean of the activations drifts where the loss does
+// What a detached mean does in a run: the mean of the activations drifts where the loss does
 // not see it. Which nets and optimizers drift, at which learning rates it costs, and what ends it.
 
 #include <algorithm>
@@ -83,7 +83,7 @@ class Laboratory {
   }
 
   /// Takes what the ledger has of the settings. Throws DataError if it lacks one of their
-  /// trainings.
+  /// runs.
   void read(const Ledger& ledger) {
     const Records records = ledger.records();
     for (const Setting& setting : settings_) {
@@ -93,9 +93,9 @@ class Laboratory {
         const std::uint64_t seed = flags_.comparison.seed + static_cast<std::uint64_t>(i);
         const auto system = records.find(setting.name());
         expect<DataError>(system != records.end() && system->second.contains(seed),
-                          "--from-ledger: --runs has no training of {} with seed {}",
-                          setting.name(), seed);
-        results.trainings.push_back(system->second.at(seed).outcome);
+                          "--from-ledger: --runs has no run of {} with seed {}", setting.name(),
+                          seed);
+        results.runs.push_back(system->second.at(seed).outcome);
       }
     }
   }
@@ -116,12 +116,11 @@ class Laboratory {
   std::map<std::string, Results> found_;
 };
 
-/// The mean over seeds of a number that each training's trace gives.
+/// The mean over seeds of a number that each run's trace gives.
 double over_seeds(const Results& results, const char* trace,
                   const std::function<double(const lab::Trace&)>& number) {
   std::vector<double> values;
-  for (const Outcome& training : results.trainings)
-    values.push_back(number(trace_of(training, trace)));
+  for (const Outcome& run : results.runs) values.push_back(number(trace_of(run, trace)));
   return Spread(values).mean;
 }
 
@@ -226,10 +225,10 @@ void figures(Report& report, const Laboratory& laboratory, const DriftFlags& fla
 /// The last values of a trace of each norm: the means over seeds, with deviations.
 Series over_norms(const Results& results, const std::string& trace, double (*shown)(double)) {
   Series series{"", {}};
-  for (std::size_t norm = 0; results.trainings[0].traces.contains(of_norm(trace, norm)); ++norm) {
+  for (std::size_t norm = 0; results.runs[0].traces.contains(of_norm(trace, norm)); ++norm) {
     std::vector<double> values;
-    for (const Outcome& training : results.trainings)
-      values.push_back(shown(trace_of(training, of_norm(trace, norm)).back().second));
+    for (const Outcome& run : results.runs)
+      values.push_back(shown(trace_of(run, of_norm(trace, norm)).back().second));
     const Spread spread(values);
     series.points.emplace_back(norm + 1, spread.mean);
     if (values.size() > 1) series.deviations.push_back(spread.deviation);
@@ -237,7 +236,7 @@ Series over_norms(const Results& results, const std::string& trace, double (*sho
   return series;
 }
 
-/// Of the base, at the least of the learning rates, when the training ends.
+/// Of the base, at the least of the learning rates, when the run ends.
 void figures_of_norms(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   const double factor = *std::min_element(flags.factors.begin(), flags.factors.end());
   const auto figure = [&](const std::string& title, const std::string& label,
@@ -277,8 +276,8 @@ void claims(Report& report, const Laboratory& laboratory, const DriftFlags& flag
 
 /// How often a detached mean costs something, where the largest |mu| / s is below 1 and elsewhere.
 void law(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
-  Table table{"Trainings in which a detached mean costs more than its interval over seeds",
-              {"largest |mu|/s", "trainings", "it costs", "it gains", "neither"},
+  Table table{"Runs in which a detached mean costs more than its interval over seeds",
+              {"largest |mu|/s", "runs", "it costs", "it gains", "neither"},
               {{"below 1"}, {"1 and above"}}};
   int counts[2][3] = {};
   for (const Condition& condition : flags.conditions())

@@ -1,4 +1,4 @@
-// When does which part of layer normalization matter? A training is forked at some of its steps,
+// When does which part of layer normalization matter? A run is forked at some of its steps,
 // and each copy goes on for a while with another form.
 
 #include "lab/fork.h"
@@ -94,12 +94,12 @@ std::vector<Results> train(const ForkFlags& flags, const ImageSets& sets,
          }});
   Progress progress(std::ssize(systems), 0, flags.quiet || !comparison.is_first());
   return comparison.train(systems, [&](const Results& trained) {
-    progress.line(fmt::format("{}: {} seeds, {:.0f} s", trained.system, trained.trainings.size(),
+    progress.line(fmt::format("{}: {} seeds, {:.0f} s", trained.system, trained.runs.size(),
                               progress.seconds()));
   });
 }
 
-/// Throws DataError if the ledger lacks one of the trainings.
+/// Throws DataError if the ledger lacks one of the runs.
 std::vector<Results> read(const ForkFlags& flags, const Ledger& ledger) {
   std::vector<Results> results;
   const Records records = ledger.records();
@@ -109,11 +109,10 @@ std::vector<Results> read(const ForkFlags& flags, const Ledger& ledger) {
       const std::uint64_t seed = flags.comparison.seed + static_cast<std::uint64_t>(i);
       const auto found = records.find(optimizer);
       expect<DataError>(found != records.end() && found->second.contains(seed),
-                        "--from-ledger: --runs has no training of {} with seed {}", optimizer,
-                        seed);
+                        "--from-ledger: --runs has no run of {} with seed {}", optimizer, seed);
       const Record& record = found->second.at(seed);
       expect_same_configuration(record, configuration_of(optimizer, flags.sizes()));
-      results.back().trainings.push_back(record.outcome);
+      results.back().runs.push_back(record.outcome);
     }
   }
   return results;
@@ -152,22 +151,22 @@ Table cost_table(const std::vector<Results>& results, const ForkSizes& sizes) {
 /// Of the arms that keep values: all but the last.
 void figure(Report& report, const Results& trained, const ForkSizes& sizes, When when) {
   const bool now = when == When::at_once;
-  Diagram diagram{.title = fmt::format("Costs with {}, {}", title_of(trained),
-                                       now ? fmt::format("after {} steps", sizes.detached)
-                                           : fmt::format("{} steps later", sizes.recovery)),
-                  .x_label = fmt::format("fork 0 to {}: after {} steps", sizes.points.size() - 1,
-                                         fmt::join(sizes.points, ", ")),
-                  .y_label = "cost, % of the validation loss",
-                  .series = {},
-                  .caption = fmt::format("Means over {} seeds; 0 is the training itself.",
-                                         trained.trainings.size())};
+  Diagram diagram{
+      .title = fmt::format("Costs with {}, {}", title_of(trained),
+                           now ? fmt::format("after {} steps", sizes.detached)
+                               : fmt::format("{} steps later", sizes.recovery)),
+      .x_label = fmt::format("fork 0 to {}: after {} steps", sizes.points.size() - 1,
+                             fmt::join(sizes.points, ", ")),
+      .y_label = "cost, % of the validation loss",
+      .series = {},
+      .caption = fmt::format("Means over {} seeds; 0 is the run itself.", trained.runs.size())};
   for (const ForkArm& arm : fork_arms()) {
     if (arm.name == fork_arms().back().name) continue;
     Series series{arm.name, {}};
     for (std::size_t i = 0; i < sizes.points.size(); ++i) {
       const Spread spread = costs_at(trained, arm.name, i, when).spread(fork_cost);
       series.points.emplace_back(i, spread.mean);
-      if (trained.trainings.size() > 1) series.deviations.push_back(spread.deviation);
+      if (trained.runs.size() > 1) series.deviations.push_back(spread.deviation);
     }
     diagram.series.push_back(series);
   }
@@ -204,7 +203,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
         "before each ReLU, is trained with batches of {}. After some steps copies of it, with the "
         "moments of the optimizer and the next batches, go on for {} steps with another form and "
         "for {} steps with layer normalization again. A cost is by how much their validation loss "
-        "exceeds that of the training itself after as many steps.",
+        "exceeds that of the run itself after as many steps.",
         sizes.net.width, sizes.net.batch_size, sizes.detached, sizes.recovery));
     report.table(cost_table(results, sizes));
     for (const Results& trained : results)
@@ -215,8 +214,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   });
 }
 
-const registry::Entry entry({"fork", "Forks trainings, to see when layer normalization matters.",
-                             run, true});
+const registry::Entry entry({"fork", "Forks runs, to see when layer normalization matters.", run,
+                             true});
 
 }  // namespace
 

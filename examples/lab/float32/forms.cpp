@@ -93,14 +93,14 @@ FormColumn train_column(const FormSetting& setting, const FormFlags& flags, cons
          [&](const Trial&) { return train_form(form, setting, sizes, sets, flags.comparison); }});
   FormColumn column{setting};
   for (const Results& results : comparison.train(systems, [&](const Results& trained) {
-         const FormCell cell = form_cell(trained.trainings.front());
+         const FormCell cell = form_cell(trained.runs.front());
          progress.line(fmt::format("{} {}: {} % at the rate {:.3g}, {:.0f} s", setting.name(),
                                    trained.system, cell.spread().to_string(2), cell.search.best(),
                                    progress.seconds()));
        }))
     for (const Form& form : sixteen_forms())
       if (form.norm() == results.system)
-        column.cells[form.name()] = form_cell(results.trainings.front());
+        column.cells[form.name()] = form_cell(results.runs.front());
   return column;
 }
 

@@ -46,7 +46,7 @@ double mean_loss(const std::vector<CurvePoint>& curve) {
 
 const std::vector<std::string> first_epoch_norms{"batch", "instance", "group"};
 
-/// Runs all trainings. The bar counts their steps.
+/// Trains them all. The bar counts their steps.
 class Laboratory {
  public:
   ///   images: to train on

@@ -1,4 +1,4 @@
-// Trains what the ledger lacks of the tables of Xu et al. 2019, one training after the other, for
+// Trains what the ledger lacks of the tables of Xu et al. 2019, one run after the other, for
 // as long as it is left to run. Any number of processes may share the work.
 
 #include "lab/matrix_training.h"
@@ -43,7 +43,7 @@ struct QueueFlags {
 
 void list_missing(MatrixTraining& training, const std::vector<MatrixTask>& tasks) {
   for (const MatrixTask& task : tasks)
-    for (const MissingTraining& each : training.missing(xu2019(), task))
+    for (const MissingRun& each : training.missing(xu2019(), task))
       write_result(fmt::format("{} {} seed {}, {} trained\n", task.name, each.setting.name(),
                                each.seed, each.finished));
 }
@@ -56,7 +56,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     if (!flags.given("--runs"))
-      throw FlagError("--runs", "is needed: it says where finished trainings are");
+      throw FlagError("--runs", "is needed: it says where finished runs are");
     check_seeds(xu2019(), given.training.comparison);
     set_threads(given.training.comparison.threads);
     given.training.most_rates = most_rates(given.size);

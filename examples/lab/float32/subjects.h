@@ -21,10 +21,10 @@ void measure_family(Report& report, const NormsByName& subject, Random random);
 /// The values and gradients of the sixteen forms.
 void measure_forms(Report& report, const NormsByName& subject);
 
-/// Forks small trainings.
+/// Forks small runs.
 void measure_fork(Report& report, const Forks& subject);
 
-/// What trainings of the systems of Xu et al. 2019 return.
+/// What runs of the systems of Xu et al. 2019 return.
 struct TrainingsOfPaper {
   std::function<void(const std::string& norm, Outcome& outcome)> change = [](const std::string&,
                                                                              Outcome&) {};
@@ -32,7 +32,7 @@ struct TrainingsOfPaper {
 /// Trains all systems once on a few sentences.
 void measure_matrix(Report& report, const TrainingsOfPaper& subject);
 
-/// What trainings of tasks of Ba et al. 2016 return, and the least loss of normalized logits.
+/// What runs of tasks of Ba et al. 2016 return, and the least loss of normalized logits.
 struct TrainingsOfBa {
   std::function<void(const std::string& task, Outcome& outcome)> change = [](const std::string&,
                                                                              Outcome&) {};

@@ -44,8 +44,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return experiment.run(self, argc, argv);
 }
 
-const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with smaller trainings.",
-                             run, true});
+const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with smaller runs.", run,
+                             true});
 
 }  // namespace
 

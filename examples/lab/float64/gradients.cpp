@@ -1,5 +1,5 @@
 // Theorem 1 of Xu et al. 2019 observed live: what every normalization of a net does to gradients in
-// every step of a training, with statistics attached and detached, in a multilayer perceptron, a
+// every step of a run, with statistics attached and detached, in a multilayer perceptron, a
 // layer-normalized LSTM and a Transformer of twelve layers.
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using namespace tapegrad::support;
 namespace {
 
 const std::vector<std::string> norms{"layer_simple", "detach_mean", "detach_variance", "detach"};
-constexpr Index scale_seeds = 5;  // trainings that show what becomes of s
+constexpr Index scale_seeds = 5;  // runs that show what becomes of s
 constexpr double exact = 1e-9;    // tolerance of equality in double precision
 
 /// Any net that can be trained.
@@ -88,7 +88,7 @@ void show_gradients(Report& report, const std::string& file, const std::string& 
                                          "log10 of its variance, before", courses, first_gradient,
                                          "What reaches the first norm has passed all the others."));
   report.figure(file + "_depth",
-                diagram(net + ": the gradient at each norm, second half of the training",
+                diagram(net + ": the gradient at each norm, second half of the run",
                         "norm, from the input on", "log10 of its variance, before", courses,
                         gradient_by_depth,
                         "Gradients run from the last norm, on the right, to the first one."));
@@ -111,7 +111,7 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
   return courses;
 }
 
-/// Compares trainings with several seeds: the first in detail, all of them by what becomes of s and
+/// Compares runs with several seeds: the first in detail, all of them by what becomes of s and
 /// of the size of gradients.
 void compare_scales(Report& report, const std::string& file, const std::string& net,
                     const MakeTask& make, Index steps, std::uint64_t seed) {
@@ -238,7 +238,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
       .input("--runs", runs,
              "Only compare the curves and samples of trainers in these --log-dir directories")
       .excludes({"--probed"});
-  flags.setting("--steps", steps, "Steps of each training").check(between(2, 100000));
+  flags.setting("--steps", steps, "Steps of each run").check(between(2, 100000));
   flags.setting("--seed", seed, "Seed of data, weights and order");
   report.add_to(flags);
   return flags.run(argc, argv, [&] {

@@ -282,7 +282,7 @@ struct OneLayer {
 double root_mean_square(const Tensor& x) { return std::sqrt(mean(square(x)).item()); }
 
 // How far the mean over outputs moves, and how far the optimizer would move it alone, along the
-// force on it at the weights of a training with an attached mean.
+// force on it at the weights of a run with an attached mean.
 std::pair<Series, Series> measured_and_predicted(const std::string& name, const OneLayer& layer,
                                                  const OptimizerFlags& optimizer) {
   constexpr Index marks[] = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144};

@@ -69,7 +69,7 @@ TEST_CASE("what goes wrong in the background reaches the loop", "[files][threads
   CHECK_THROWS_AS(walk(), ShapeError);
 }
 
-TEST_CASE("batches of a training follow from seed and step alone", "[data][threads]") {
+TEST_CASE("batches of a run follow from seed and step alone", "[data][threads]") {
   const testing::RestoreThreads restore;
   const Examples set(numbered({10, 1, 2, 2}));
   const auto noise = [](std::tuple<Tensor> batch, Random& random) {
@@ -103,7 +103,7 @@ TEST_CASE("every step has noise of its own", "[data]") {
   CHECK(seen.size() == 6);
 }
 
-TEST_CASE("what a transform throws reaches the training", "[data]") {
+TEST_CASE("what a transform throws reaches the run", "[data]") {
   const Examples set(zeros({4, 1}));
   EpochBatches batches(set, 2, 1, [](std::tuple<Tensor> batch, Random&) {
     throw DataError("no");

@@ -75,7 +75,7 @@ TEST_CASE("whitening uses its running averages in evaluation", "[nn][norm]") {
   Random random(4);
   const Tensor x = features(20, 4);
   const Norm norm("whiten:groups=2,momentum=0.25,eps=0.01", 4);
-  CHECK(relative_error(norm(x), x) == 0);  // before any training, the identity
+  CHECK(relative_error(norm(x), x) == 0);  // before any run, the identity
   norm(x, training(random));
   const Tensor mu = mean(x, 0);
   CHECK(relative_error(norm.buffers[0].buffer, 0.25 * mu) < precision);
