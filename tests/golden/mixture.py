@@ -5,7 +5,6 @@ import torch
 from samples import any_, double, found_for, write
 from torch.distributions import Bernoulli, Categorical, MixtureSameFamily, MultivariateNormal
 
-torch.manual_seed(11)
 M = 3
 counted = torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], dtype=double)
 
@@ -25,15 +24,23 @@ def moves():
     return torch.cat([any_(3, 2, 2), pen], -1)
 
 
-numbers = any_(3, 2, 6 * M + 1)
-beyond = numbers * 1.0
-beyond[0, 0, 3 * M:5 * M] = 7.5  # deviations beyond their limits
-beyond[1, 1, 3 * M:5 * M] = -7.5
+def numbers():
+    return any_(3, 2, 6 * M + 1)
+
+
+def beyond_limits():
+    """With deviations beyond their limits."""
+    drawn = numbers()
+    drawn[0, 0, 3 * M:5 * M] = 7.5
+    drawn[1, 1, 3 * M:5 * M] = -7.5
+    return drawn
+
+
 rows = {
-    "mixture_nll": (lambda y, x: nll(y, x).mean(), [numbers, moves()]),
-    "mixture_nll_none": (nll, [numbers, moves()]),
-    "mixture_nll_sum": (lambda y, x: nll(y, x).sum(), [numbers, moves()]),
-    "mixture_nll_counted": (lambda y, x: (nll(y, x) * counted).sum() / counted.sum(), [numbers, moves()]),
-    "mixture_nll_limits": (nll, [beyond, moves()]),
+    "mixture_nll": (lambda y, x: nll(y, x).mean(), lambda: [numbers(), moves()]),
+    "mixture_nll_none": (nll, lambda: [numbers(), moves()]),
+    "mixture_nll_sum": (lambda y, x: nll(y, x).sum(), lambda: [numbers(), moves()]),
+    "mixture_nll_counted": (lambda y, x: (nll(y, x) * counted).sum() / counted.sum(), lambda: [numbers(), moves()]),
+    "mixture_nll_limits": (nll, lambda: [beyond_limits(), moves()]),
 }
 write("mixture.json", found_for(rows))

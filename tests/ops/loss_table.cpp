@@ -20,7 +20,7 @@ Tensor ctc_of(const Tensor& x, const Indices& lengths, const Indices& target_len
   return ctc(log_softmax(x), lengths, {targets, target_lengths}, options);
 }
 
-std::vector<Row> rows_of_ops() {
+std::vector<Row> rows_of_classes() {
   return {
       {"cross_entropy", [](In x) { return cross_entropy(x[0], labels); }},
       {"cross_entropy_smoothed",
@@ -30,16 +30,6 @@ std::vector<Row> rows_of_ops() {
       {"cross_entropy_soft", [](In x) { return cross_entropy(x[0], x[1]); }},
       {"binary_cross_entropy_with_logits",
        [](In x) { return binary_cross_entropy_with_logits(x[0], x[1]); }},
-      {"mse", [](In x) { return mse(x[0], x[1]); }},
-      {"l1", [](In x) { return l1(x[0], x[1]); }},
-      {"huber", [](In x) { return huber(x[0], x[1], {.delta = 0.8}); }},
-      {"hinge", [](In x) { return hinge(x[0], x[1]); }},
-      {"kl_divergence", [](In x) { return kl_divergence(x[0], x[1]); }},
-  };
-}
-
-std::vector<Row> rows_of_classes() {
-  return {
       {"cross_entropy_none",
        [](In x) {
          return cross_entropy(x[0], with_ignored, {.ignore_index = -100, .reduction = none});
@@ -88,6 +78,11 @@ std::vector<Row> rows_of_classes() {
 
 std::vector<Row> rows_of_distances() {
   return {
+      {"mse", [](In x) { return mse(x[0], x[1]); }},
+      {"l1", [](In x) { return l1(x[0], x[1]); }},
+      {"huber", [](In x) { return huber(x[0], x[1], {.delta = 0.8}); }},
+      {"hinge", [](In x) { return hinge(x[0], x[1]); }},
+      {"kl_divergence", [](In x) { return kl_divergence(x[0], x[1]); }},
       {"mse_none", [](In x) { return mse(x[0], x[1], {.reduction = none}); }},
       {"l1_sum", [](In x) { return l1(x[0], x[1], {.reduction = total}); }},
       {"huber_none", [](In x) { return huber(x[0], x[1], {.delta = 0.8, .reduction = none}); }},
@@ -103,7 +98,7 @@ std::vector<Row> rows_of_distances() {
       {"l2_normalize_first", [](In x) { return l2_normalize(x[0], {.axis = 0, .epsilon = 1.5}); }},
       {"cosine_embedding",
        [](In x) {
-         return cosine_embedding(x[0], x[1], Tensor({4}, {1, -1, 1, -1}), {.margin = -0.9});
+         return cosine_embedding(x[0], x[1], Tensor({4}, {1, -1, 1, -1}), {.margin = -0.4});
        }},
       {"triplet_margin", [](In x) { return triplet_margin(x[0], x[1], x[2], {.margin = 4}); }},
       {"triplet_margin_swap",
@@ -116,12 +111,9 @@ std::vector<Row> rows_of_distances() {
 }  // namespace
 
 std::vector<Row> loss_rows() {
-  std::vector<Row> all = rows_of_ops();
-  for (const std::vector<Row>& rows : {rows_of_classes(), rows_of_distances()})
-    for (Row row : rows) {
-      row.file = "losses.json";
-      all.push_back(row);
-    }
+  std::vector<Row> all = rows_of_classes();
+  for (const Row& row : rows_of_distances()) all.push_back(row);
+  for (Row& row : all) row.file = "losses.json";
   return all;
 }
 
