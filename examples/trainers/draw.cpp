@@ -33,10 +33,9 @@ struct DrawFlags : TrainingFlags {
           data_help("binarized MNIST", "mnist-binarized/") + "; without it, draws digits");
     output("--svg", svg, "Draw digits glimpse by glimpse to this file after the run",
            {.begins = "<svg"});
-    setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")
-        .needs({"--svg"})
-        .needs({"--resume"})
-        .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
+    in_place_of_training(
+        setting("--only-svg", only_svg, "Do not train, but draw to --svg with the net of --resume")
+            .needs({"--svg"}));
     add_norm_flag(*this, norm, "Normalization of both LSTMs");
     add_placement_flag(*this, placement);
     training("--glimpses", model.glimpses, "Steps of an image").check(between(1, 1000));

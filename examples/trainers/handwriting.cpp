@@ -33,10 +33,9 @@ struct HandwritingFlags : TrainingFlags {
         .check(one_of({"text", "digits", "omniglot", "kanji"}));
     input("--data", data, data_help("the drawings", "stroke3/"));
     output("--svg", svg, "Write to this file after the run, as an image", {.begins = "<svg"});
-    setting("--only-svg", only_svg, "Do not train, but write to --svg with the net of --resume")
-        .needs({"--svg"})
-        .needs({"--resume"})
-        .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
+    in_place_of_training(
+        setting("--only-svg", only_svg, "Do not train, but write to --svg with the net of --resume")
+            .needs({"--svg"}));
     setting("--text", text, "Digits to write, with --task text");
     setting("--bias", bias, "How neatly to write, beside lines without a bias")
         .check(between(0.0, 100.0));

@@ -31,11 +31,10 @@ struct ParseFlags : TrainingFlags {
     input("--data", data,
           data_help("a treebank of Universal Dependencies", "ud-english-ewt/") +
               "; without it, draws sentences");
-    input("--parse", parse,
-          "Parse these sentences with the parser of --resume: CoNLL-U with XPOS, - for standard "
-          "input")
-        .needs({"--resume"})
-        .excludes({"--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
+    in_place_of_training(input("--parse", parse,
+                               "Parse these sentences with the parser of --resume: CoNLL-U with "
+                               "XPOS, - for standard input"))
+        .excludes({"--data"});
     output("--svg", svg, "Draw the trees of --parse to this file, too", {.begins = "<svg"})
         .needs({"--parse"});
     add_norm_flag(*this, norm, "Normalization before the activations");

@@ -36,11 +36,10 @@ struct ReadFlags : TrainingFlags {
         .check(one_of({"1", "5"}));
     training("--sentences", sentences, "Last sentences to read before a question; 0: all")
         .check(between(0, 1000));
-    input("--ask", ask,
-          "Answer the questions of this file, in the format of bAbI, by the net of --resume, "
-          "without training")
-        .needs({"--resume"})
-        .excludes({"--data", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
+    in_place_of_training(input("--ask", ask,
+                               "Answer the questions of this file, in the format of bAbI, by the "
+                               "net of --resume, without training"))
+        .excludes({"--data"});
     output("--svg", svg, "Draw where the net looks for the answers of --ask to this file, too",
            {.begins = "<svg"})
         .needs({"--ask"});

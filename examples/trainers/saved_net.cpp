@@ -8,10 +8,13 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
+Flag in_place_of_training(const Flag& flag) {
+  return flag.needs({"--resume"})
+      .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
+}
+
 void add_query_flag(Flags& flags, std::string& query, const std::string& description) {
-  flags.setting("--query", query, description)
-      .needs({"--resume"})
-      .excludes({"--save", "--log-dir", "--dry-run", "--profile", "--check-nan"})
+  in_place_of_training(flags.setting("--query", query, description))
       .check([](const std::string& text) {
         return text.find_first_not_of(' ') == std::string::npos ? "the text is blank" : "";
       });

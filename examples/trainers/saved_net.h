@@ -13,7 +13,9 @@
 /// What programs do with the net of --resume when they do not go on with its training.
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// Adds --query, which asks the net in place of training it. Its text must not be blank.
+/// Makes a flag ask the net of --resume in place of training it.
+Flag in_place_of_training(const Flag& flag);
+/// Adds --query, which does so. Its text must not be blank.
 void add_query_flag(Flags& flags, std::string& query, const std::string& description);
 
 /// Gives a net the weights of the checkpoint: the best ones with --keep-best, averages with --ema.

@@ -36,12 +36,11 @@ struct SkipFlags : TrainingFlags {
     add_query_flag(*this, query,
                    "Show the sentences of the books that the net of --resume finds nearest to this "
                    "one, without training");
-    input("--evaluate", evaluate,
-          data_help("the sets to judge by", "sick/ and sentence-classification/") +
-              "; judges the vectors of the net of --resume, without training")
-        .needs({"--resume"})
-        .excludes(
-            {"--data", "--query", "--save", "--log-dir", "--dry-run", "--profile", "--check-nan"});
+    in_place_of_training(
+        input("--evaluate", evaluate,
+              data_help("the sets to judge by", "sick/ and sentence-classification/") +
+                  "; judges the vectors of the net of --resume, without training"))
+        .excludes({"--data", "--query"});
     add_norm_flag(*this, norm, "Normalization of all three GRUs");
     training("--condition", condition,
              "Where decoders see the vector: as the state at the start, or at every-step, too")
