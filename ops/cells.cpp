@@ -1,5 +1,9 @@
 #include "tapegrad/ops/cells.h"
 
+#include <fmt/format.h>
+
+#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/cells.h"
@@ -68,7 +72,7 @@ constinit const Cell Cell::rnn_tanh{.name = "rnn",
                                     .in_pytorch = true,
                                     .step = rnn_tanh_step,
                                     .kernel = &kernels::rnn_tanh_cell};
-constinit const Cell Cell::rnn_relu{.name = "rnn",
+constinit const Cell Cell::rnn_relu{.name = "rnn_relu",
                                     .gates = 1,
                                     .norms = CellNorms::of_sum,
                                     .in_pytorch = true,
@@ -89,7 +93,25 @@ constinit const Cell Cell::gru{.name = "gru",
                                .step = gru_step,
                                .kernel = &kernels::gru_cell};
 constinit const Cell Cell::gru_reset_first{
-    .name = "gru with the reset gate on the state", .gates = 3, .step = gru_reset_first_step};
+    .name = "gru_reset_first", .gates = 3, .step = gru_reset_first_step};
+
+namespace {
+constexpr const Cell* all_cells[]{&Cell::rnn_tanh, &Cell::rnn_relu, &Cell::lstm, &Cell::gru,
+                                  &Cell::gru_reset_first};
+}
+
+const Cell& Cell::named(std::string_view name) {
+  for (const Cell* cell : all_cells)
+    if (cell->name == name) return *cell;
+  fail<ArgumentError>("cell: unknown cell {}; available: {}", beginning(name),
+                      fmt::format("{}", fmt::join(cell_names(), ", ")));
+}
+
+std::vector<std::string> cell_names() {
+  std::vector<std::string> names;
+  for (const Cell* cell : all_cells) names.emplace_back(cell->name);
+  return names;
+}
 
 RecurrentState detach(const RecurrentState& state) {
   return {detach(state.h), state.c.defined() ? detach(state.c) : Tensor()};

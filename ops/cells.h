@@ -1,7 +1,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tapegrad/core/tensor.h"
 
@@ -45,7 +47,7 @@ enum class CellNorms {
 
 /// A recurrent cell: everything that layers and kernels know about it. With G blocks of `hidden`
 /// channels, [blocks] = x W_x + h W_h + b, split along the last axis:
-///   rnn_tanh, rnn_relu   h' = f(a)
+///   rnn_tanh, rnn_relu   h' = f(a)   the name of the first is rnn
 ///   lstm                 [i, f, g, o]   c' = s(f) c + s(i) tanh(g)    h' = s(o) tanh(c')
 ///   gru                  [r, z, n]      n' = tanh(x W_n + s(r) (h U_n))
 ///                                       h' = (1 - s(z)) n' + s(z) h
@@ -56,7 +58,7 @@ enum class CellNorms {
 /// makes it faster.
 /// Example: `Recurrent(Cell::gru, 6, 8, random)(steps)`
 struct Cell {
-  std::string_view name;  ///< in messages
+  std::string_view name;  ///< for `named` and messages
   Index gates = 1;        ///< G
   /// The number of last blocks of the product that a gate multiplies before the inputs are added.
   /// They are normalized separately, and their product has a bias of its own.
@@ -68,8 +70,14 @@ struct Cell {
   const kernels::CellKernel* kernel = nullptr;  ///< null: not fused
 
   static const Cell rnn_tanh, rnn_relu, lstm, gru, gru_reset_first;
+  /// One of these. Throws ArgumentError, which lists their names, for another name.
+  /// Example: `Recurrent(Cell::named("gru_reset_first"), 6, 8, random)(steps)`
+  static const Cell& named(std::string_view name);
 
   bool operator==(const Cell&) const = default;
 };
+/// The names of the library's cells.
+/// Example: `for (const std::string& name : cell_names()) fmt::print("{}\n", name)`
+std::vector<std::string> cell_names();
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -21,7 +21,7 @@ struct CharRnnFlags {
     shared.optimizer.clip_norm = 1;
   }
   void add_to(Flags& flags) {
-    flags.training("--model", model, "Recurrent cell").check(one_of({"rnn", "lstm", "gru"}));
+    flags.training("--model", model, "Recurrent cell").check(one_of(cell_names()));
     flags.training("--hidden", hidden, "Channels of the state").check(between(1, 1 << 16));
     flags.training("--embedding", embedding, "Channels of the embedding")
         .check(between(1, 1 << 16));
@@ -29,9 +29,7 @@ struct CharRnnFlags {
     shared.add_to(flags);
   }
 
-  Cell cell() const {
-    return model == "lstm" ? Cell::lstm : model == "gru" ? Cell::gru : Cell::rnn_tanh;
-  }
+  const Cell& cell() const { return Cell::named(model); }
   RecurrentOptions recurrent() const {
     return {.layers = shared.layers,
             .dropout = shared.layers > 1 ? shared.dropout : 0,

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import unicodedata
@@ -122,6 +123,14 @@ class CharModels(TrainerTest):
         self.assertTrue((log / "curves.svg").exists())
         self.assertEqual(run(*self.train, "--quiet").stderr, "")
         self.check_dry_run()
+
+    def test_every_model(self):
+        refusal = run(*self.train, "--model", "?", code=2).stderr
+        models = re.search(r"\{(.*)\}", refusal).group(1).split(",")
+        self.assertGreaterEqual(len(models), 5 if IS_RNN else 2)
+        sample = ["--quiet", "--sample", "40", "--prompt", "a"]
+        texts = {run(*self.train, "--model", model, *sample).stdout for model in models}
+        self.assertEqual(len(texts), len(models))
 
     def test_rewind(self):
         for model in {"char_rnn": ["lstm", "gru"], "char_transformer": ["transformer", "transformer_xl"]}[NAME]:

@@ -15,7 +15,9 @@ TEST_CASE("a cell without its kernel is its step, with the same result", "[recur
   constexpr double precision = sizeof(real) == 8 ? 1e-12 : 1e-5;
   const Index T = 3, B = 2, H = 5;
   Random random(1);
-  for (const Cell& cell : {Cell::rnn_tanh, Cell::rnn_relu, Cell::lstm, Cell::gru}) {
+  for (const std::string& name : cell_names()) {
+    const Cell& cell = Cell::named(name);
+    if (cell.kernel == nullptr) continue;
     Cell stepwise = cell;
     stepwise.kernel = nullptr;
     CHECK(stepwise != cell);
@@ -34,6 +36,14 @@ TEST_CASE("a cell without its kernel is its step, with the same result", "[recur
     for (std::size_t i = 0; i < fused.size(); ++i)
       CHECK(relative_error(fused[i], expected[i]) < precision);
   }
+}
+
+TEST_CASE("a cell is found by its name", "[recurrent]") {
+  for (const std::string& name : cell_names()) CHECK(Cell::named(name).name == name);
+  CHECK(Cell::named("rnn") == Cell::rnn_tanh);
+  CHECK_THROWS_WITH(
+      Cell::named("elman"),
+      "cell: unknown cell elman; available: rnn, rnn_relu, lstm, gru, gru_reset_first");
 }
 
 TEST_CASE("a detached state has no history", "[recurrent]") {

@@ -90,9 +90,10 @@ void add_attention(std::vector<Case>& cases) {
 
 // Every cell with every choice of gain and bias at its places.
 void add_recurrent(std::vector<Case>& cases) {
-  for (const Cell& cell : {Cell::rnn_tanh, Cell::rnn_relu, Cell::lstm, Cell::gru})
+  for (const std::string& name : cell_names())
     for (const bool over_sum : {false, true}) {
-      if (over_sum && cell.gated_blocks > 0) continue;
+      const Cell& cell = Cell::named(name);
+      if (cell.kernel == nullptr || (over_sum && cell.gated_blocks > 0)) continue;
       const Index hidden = 3, channels = cell.gates * hidden;
       std::vector<Shape> operands{{2, 2, channels}, {hidden, channels}, {2, hidden}};
       if (cell.has_c) operands.push_back({2, hidden});

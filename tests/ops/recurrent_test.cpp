@@ -27,7 +27,7 @@ TEST_CASE("a recurrent operation refuses what does not fit its cell", "[recurren
   refused(Cell::gru, {h, {}}, {.product = {.statistics = statistics, .over_sum = true}},
           "a gru has no sum of inputs and product to normalize");
   refused(Cell::gru_reset_first, {h, {}}, {.product = {.statistics = statistics}},
-          "a gru with the reset gate on the state takes no normalization");
+          "a gru_reset_first takes no normalization");
   refused(Cell::rnn_tanh, {h, {}}, {.product = {.statistics = statistics, .parts = {2, 2}}},
           "the parts of the product's normalization add up to 4, not to 3 channels");
   refused(Cell::rnn_tanh, {h, {}}, {.inputs = {.gain = zeros({3})}},
