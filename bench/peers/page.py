@@ -98,7 +98,8 @@ def page_and_picture(figures):
     """The text of docs/performance.md and of its picture, with these figures."""
     machines = {}
     for line in map(json.loads, pathlib.Path(figures).read_text().splitlines()):
-        machines.setdefault(line["machine"], {}).setdefault(line["row"], {})[line["implementation"]] = line
+        rows = machines[line["machine"]] = machines.pop(line["machine"], {})  # measured last
+        rows.setdefault(line["row"], {})[line["implementation"]] = line
     named = {name for rows in machines.values() for cells in rows.values() for name in cells}
     newest = {make: machine for machine in machines for make in ("Intel", "AMD") if make in machine}
     tables = []
