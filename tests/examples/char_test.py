@@ -124,6 +124,14 @@ class CharModels(TrainerTest):
         self.assertEqual(run(*self.train, "--quiet").stderr, "")
         self.check_dry_run()
 
+    @unittest.skipUnless(IS_RNN, "it has fewest flags of its own")
+    def test_the_fuzzer_of_flags_knows_those_of_all_trainers(self):
+        words = (pathlib.Path(__file__).parents[1] / "attack/dictionaries/flags.dict").read_text()
+        flags = set(re.findall(r"^ +(?:-h,)?(--[a-z0-9-]+)", run("--help").stdout, re.M))
+        self.assertIn("--resume", flags)
+        own = {"--model", "--embedding", "--norm-placement"}
+        self.assertEqual([flag for flag in sorted(flags - own) if not re.search(f'"{flag}[="]', words)], [])
+
     def test_every_model(self):
         refusal = run(*self.train, "--model", "?", code=2).stderr
         models = re.search(r"\{(.*)\}", refusal).group(1).split(",")
