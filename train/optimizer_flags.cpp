@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -84,86 +85,56 @@ class GivenOptions {
   std::string name_, text_;
 };
 
-using List = const std::vector<Parameter>&;
-using Maker = std::unique_ptr<Optimizer> (*)(List, const OptimizerFlags&, const GivenOptions&);
+using Maker = std::function<std::unique_ptr<Optimizer>(const std::vector<Parameter>&,
+                                                       const OptimizerFlags&, const GivenOptions&)>;
 
-std::unique_ptr<Optimizer> make_sgd(List list, const OptimizerFlags& flags, double momentum,
-                                    bool nesterov, const GivenOptions& given) {
-  SgdOptions options{.learning_rate = flags.learning_rate,
-                     .momentum = momentum,
-                     .nesterov = nesterov,
-                     .weight_decay = flags.weight_decay};
-  if (momentum > 0)
-    given.set(options, {{"momentum", &options.momentum}});
-  else
-    given.set(options, {});
-  return std::make_unique<Sgd>(list, options);
+// Makes an optimizer with these options, the flags of all and the numbers that are given by name.
+// of_flag: the option that --beta2 sets, if any
+template <class Made, class Options>
+Maker maker(Options options, std::map<std::string, double Options::*> numbers,
+            double Options::*of_flag = nullptr) {
+  return [=](const auto& list, const OptimizerFlags& flags, const GivenOptions& given) {
+    Options chosen = options;
+    chosen.learning_rate = flags.learning_rate;
+    chosen.weight_decay = flags.weight_decay;
+    if (of_flag != nullptr) chosen.*of_flag = flags.beta2;
+    std::map<std::string, double*> targets;
+    for (const auto& [name, number] : numbers) targets[name] = &(chosen.*number);
+    given.set(chosen, targets);
+    return std::make_unique<Made>(list, chosen);
+  };
 }
 
-// One entry per optimizer, so it is longer than other functions.
 const std::map<std::string, Maker>& makers() {
-  using F = const OptimizerFlags&;
-  using N = const GivenOptions&;
+  using S = SgdOptions;
+  using A = AdamOptions;
+  using W = AdamWOptions;
+  using R = RmsPropOptions;
+  using L = LambOptions;
+  using M = MuonOptions;
   static const std::map<std::string, Maker> all{
-      {"sgd", [](List l, F f, N given) { return make_sgd(l, f, 0, false, given); }},
-      {"momentum", [](List l, F f, N given) { return make_sgd(l, f, 0.9, false, given); }},
-      {"nesterov", [](List l, F f, N given) { return make_sgd(l, f, 0.9, true, given); }},
-      {"adam",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         AdamOptions o{
-             .learning_rate = f.learning_rate, .beta2 = f.beta2, .weight_decay = f.weight_decay};
-         given.set(o, {{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
-         return std::make_unique<Adam>(l, o);
-       }},
-      {"adamw",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         AdamWOptions o{.learning_rate = f.learning_rate,
-                        .beta2 = f.beta2,
-                        .weight_decay = f.weight_decay,
-                        .matrices_only = true};
-         given.set(o, {{"beta1", &o.beta1}, {"epsilon", &o.epsilon}});
-         return std::make_unique<AdamW>(l, o);
-       }},
+      {"sgd", maker<Sgd>(S{.momentum = 0}, {})},
+      {"momentum", maker<Sgd>(S{.momentum = 0.9}, {{"momentum", &S::momentum}})},
+      {"nesterov", maker<Sgd>(S{.momentum = 0.9, .nesterov = true}, {{"momentum", &S::momentum}})},
+      {"adam", maker<Adam>(A{}, {{"beta1", &A::beta1}, {"epsilon", &A::epsilon}}, &A::beta2)},
+      {"adamw", maker<AdamW>(W{.matrices_only = true},
+                             {{"beta1", &W::beta1}, {"epsilon", &W::epsilon}}, &W::beta2)},
       {"rmsprop",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         RmsPropOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set(o, {{"alpha", &o.alpha}, {"epsilon", &o.epsilon}, {"momentum", &o.momentum}});
-         return std::make_unique<RmsProp>(l, o);
-       }},
-      {"adagrad",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         AdagradOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set(o, {{"decay", &o.learning_rate_decay}, {"epsilon", &o.epsilon}});
-         return std::make_unique<Adagrad>(l, o);
-       }},
-      {"adadelta",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         AdadeltaOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set(o, {{"rho", &o.rho}, {"epsilon", &o.epsilon}});
-         return std::make_unique<Adadelta>(l, o);
-       }},
-      {"lion",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         LionOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set(o, {{"beta1", &o.beta1}, {"beta2", &o.beta2}});
-         return std::make_unique<Lion>(l, o);
-       }},
+       maker<RmsProp>(
+           R{}, {{"alpha", &R::alpha}, {"epsilon", &R::epsilon}, {"momentum", &R::momentum}})},
+      {"adagrad", maker<Adagrad>(AdagradOptions{}, {{"decay", &AdagradOptions::learning_rate_decay},
+                                                    {"epsilon", &AdagradOptions::epsilon}})},
+      {"adadelta", maker<Adadelta>(AdadeltaOptions{}, {{"rho", &AdadeltaOptions::rho},
+                                                       {"epsilon", &AdadeltaOptions::epsilon}})},
+      {"lion", maker<Lion>(LionOptions{},
+                           {{"beta1", &LionOptions::beta1}, {"beta2", &LionOptions::beta2}})},
       {"lamb",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         LambOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set(o, {{"beta1", &o.beta1}, {"beta2", &o.beta2}, {"epsilon", &o.epsilon}});
-         return std::make_unique<Lamb>(l, o);
-       }},
-      {"muon",
-       [](List l, F f, N given) -> std::unique_ptr<Optimizer> {
-         MuonOptions o{.learning_rate = f.learning_rate, .weight_decay = f.weight_decay};
-         given.set(o, {{"momentum", &o.momentum},
-                       {"vector_factor", &o.vector_factor},
-                       {"beta1", &o.beta1},
-                       {"beta2", &o.beta2},
-                       {"epsilon", &o.epsilon}});
-         return std::make_unique<Muon>(l, o);
-       }},
+       maker<Lamb>(L{}, {{"beta1", &L::beta1}, {"beta2", &L::beta2}, {"epsilon", &L::epsilon}})},
+      {"muon", maker<Muon>(M{}, {{"momentum", &M::momentum},
+                                 {"vector_factor", &M::vector_factor},
+                                 {"beta1", &M::beta1},
+                                 {"beta2", &M::beta2},
+                                 {"epsilon", &M::epsilon}})},
   };
   return all;
 }
