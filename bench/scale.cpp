@@ -102,7 +102,7 @@ class Scale {
       const Mlp net = make_mlp();
       const Tensor images = Random(2).uniform({batch, 784});
       const Indices labels({batch}, std::vector<Index>(static_cast<std::size_t>(batch), 3));
-      add(step, batch, training_on_images(net, batch).step, batch);
+      add(step, batch, run_on_images(net, batch).step, batch);
       const auto sweep = [=, weights = parameters(net)] {
         const Tape tape;
         grad(cross_entropy(net(images), labels), weights);
@@ -118,7 +118,7 @@ class Scale {
   }
 
   void time_by_threads() {
-    const auto workloads = trainings();
+    const auto workloads = runs();
     std::set<Index> counts{1, 2, flags_.threads};
     for (const Index count : doublings(1, flags_.threads)) counts.insert(count);
     Diagram diagram{"Time against threads", "threads", "milliseconds per step", {}, true};
@@ -273,15 +273,15 @@ class Scale {
     Series series;                  // milliseconds per step
     std::set<std::string> digests;  // of the weights after three steps
   };
-  WithThreads with_threads(const std::string& name, const std::function<Training()>& make,
+  WithThreads with_threads(const std::string& name, const std::function<Run()>& make,
                            const std::set<Index>& counts) const {
     WithThreads found{{name, {}}, {}};
     for (const Index count : counts) {
       set_threads(static_cast<int>(count));
-      const Training training = make();
-      for (int i = 0; i < 3; ++i) training.step();
-      found.digests.insert(training.weights());
-      found.series.points.emplace_back(count, microseconds(training.step, flags_.seconds) / 1000);
+      const Run run = make();
+      for (int i = 0; i < 3; ++i) run.step();
+      found.digests.insert(run.weights());
+      found.series.points.emplace_back(count, microseconds(run.step, flags_.seconds) / 1000);
     }
     return found;
   }

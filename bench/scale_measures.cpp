@@ -40,7 +40,7 @@ Step forward_and_backward(const Net& net, const Shape& shape) {
 }
 
 template <class Net, class LossOf>
-Training training_of(const Net& net, const LossOf& loss) {
+Run run_of(const Net& net, const LossOf& loss) {
   auto adam = std::make_shared<Adam>(parameters(net));
   auto random = std::make_shared<Random>(3);
   return {[=] {
@@ -56,19 +56,19 @@ Training training_of(const Net& net, const LossOf& loss) {
 }
 
 template <class Net>
-Training on_text(const Net& net, const Shape& shape) {
+Run on_text(const Net& net, const Shape& shape) {
   Random random(2);
   const Indices ids = random_ids(shape, random);
-  return training_of(net, [ids](const Net& n, Mode mode) { return loss_of(n, ids, mode); });
+  return run_of(net, [ids](const Net& n, Mode mode) { return loss_of(n, ids, mode); });
 }
 
 template <class Net>
-Training on_images(const Net& net, Index batch) {
+Run on_images(const Net& net, Index batch) {
   Random random(2);
   const Tensor images = random.uniform({batch, 1, 28, 28});
   Indices labels = Indices::uninitialized({batch});
   for (Index i = 0; i < batch; ++i) labels.mutable_data()[i] = i % 10;
-  return training_of(net, [images, labels](const Net& n, Mode mode) {
+  return run_of(net, [images, labels](const Net& n, Mode mode) {
     return cross_entropy(n(images, mode), labels);
   });
 }
@@ -137,9 +137,9 @@ Step gradients_of(const TransformerLm& net, const Shape& shape) {
   return forward_and_backward(net, shape);
 }
 
-Training training_on_images(const Mlp& net, Index batch) { return on_images(net, batch); }
+Run run_on_images(const Mlp& net, Index batch) { return on_images(net, batch); }
 
-std::vector<std::pair<std::string, std::function<Training()>>> trainings() {
+std::vector<std::pair<std::string, std::function<Run()>>> runs() {
   return {{"mlp", [] { return on_images(make_mlp(), 128); }},
           {"cnn",
            [] {

@@ -15,7 +15,7 @@ from processes import ENVIRONMENT, LIMIT
 
 folder, launcher = pathlib.Path(sys.argv[1]), sys.argv[2]
 
-TRAININGS = {
+RUNS = {
     "mnist": ["--hidden", "20", "--norm", "layer", "--dropout", "0.2", "--batch-size", "30", "--epochs", "2",
               "--ema", "0.9"],
     "mnist cnn": ["--model", "cnn", "--norm", "batch", "--dropout", "0.1", "--batch-size", "30", "--epochs", "1"],
@@ -64,7 +64,7 @@ class Trainers(unittest.TestCase):
     def command(self, training, *flags):
         program = training.split()[0]
         data = ["--data", self.path / "data"] if program == "mnist" else []
-        return [str(word) for word in (folder / program, *TRAININGS[training], *data, "--threads", 1, *flags)]
+        return [str(word) for word in (folder / program, *RUNS[training], *data, "--threads", 1, *flags)]
 
     def start(self, processes, command):
         words = [launcher, "-n", str(processes), *command] if processes else command
@@ -87,7 +87,7 @@ class Trainers(unittest.TestCase):
         return digest(path), output
 
     def test_the_shards_decide_not_the_processes(self):
-        for training in TRAININGS:
+        for training in RUNS:
             with self.subTest(training):
                 alone = self.checkpoint(0, training, "--shards", 4)
                 self.assertNotEqual(alone[0], self.checkpoint(0, training, "--shards", 3)[0])

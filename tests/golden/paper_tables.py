@@ -41,7 +41,7 @@ BESIDE = {"rt_splits": "RT, five splits", "enwik8_short": "enwik8, 300 kB"}
 MEASURED = {"rt": 2, "enwik8": 3, "rt_splits": 2}  # decimals
 
 # By task and setting: the test values of seeds 1 to 3, and the validation of seed 101.
-TRAININGS = {
+RUNS = {
     "rt": {
         "none@0.000333": ([], 74.5), "none@0.001": ([76.0, 76.4, 76.2], 75.0), "none@0.003": ([], 74.0),
         "layer@0.001": ([], 76.0), "layer@0.003": ([77.1, 77.3, 77.2], 76.5), "layer@0.009": ([], 76.4),
@@ -76,7 +76,7 @@ def cells(task):
     """The chosen setting of each system, its values, how many settings were tried, and whether rates of the same norm
     on both sides of its own are worse."""
     found, rates = {}, {}
-    for setting, (values, validation) in TRAININGS.get(task, {}).items():
+    for setting, (values, validation) in RUNS.get(task, {}).items():
         system = setting.replace(":", "@").split("@")[0]
         order = validation if HIGHER[task] else -validation
         norm, rate = setting.split("@")
@@ -218,7 +218,7 @@ def text(rows):
 
 
 def stated(task, what):
-    return what if task in TRAININGS else ""
+    return what if task in RUNS else ""
 
 
 tables = []
@@ -249,7 +249,7 @@ tables.append(text([["system", *ALL.values()]]
                    + [[system, *(setting_cell(task, system) for task in ALL)] for system in SYSTEMS + FORMS + REMEDIES]))
 OF_PAPER = {"enwik8": "Enwiki8", "rt": "RT", "rt_splits": "RT"}
 tables.append(text([["task", "stands for", "data"]]
-                   + [[ALL[task], OF_PAPER[task], f"the data of {task}"] for task in ALL if task in TRAININGS]))
+                   + [[ALL[task], OF_PAPER[task], f"the data of {task}"] for task in ALL if task in RUNS]))
 
 
 def other_cell(task, system):
@@ -296,7 +296,7 @@ paragraphs = [
 ]
 ledger = {task: {setting: {"seeds": [None if not math.isfinite(value) else value for value in values],
                            "validation": validation} for setting, (values, validation) in settings.items()}
-          for task, settings in TRAININGS.items()}
+          for task, settings in RUNS.items()}
 path = pathlib.Path(__file__).with_name("paper_tables.json")
 path.write_text(json.dumps({"ledger": ledger, "baselines": BASELINES, "tables": tables, "paragraphs": paragraphs},
                            indent=1) + "\n")
