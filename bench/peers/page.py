@@ -105,8 +105,9 @@ def page_and_picture(figures):
     tables = []
     for machine in newest.values():
         rows = machines[machine]
-        first = next(iter(rows.values()))["tapegrad"]
-        tables += [f"{machine}, {first['threads']} threads, single precision, commit {first['commit']}:", "",
+        own = [cells["tapegrad"] for cells in rows.values()]
+        commits = ", ".join(dict.fromkeys(line["commit"] for line in own))
+        tables += [f"{machine}, {own[0]['threads']} threads, single precision, commit {commits}:", "",
                    *table(rows, [name for name in colors if any(name in cells for cells in rows.values())]), ""]
     text = re.sub(r"(?<=<!-- figures -->\n).*(?=\n<!-- end of figures -->)",
                   lambda _: "\n".join(tables[:-1]), page.read_text(), flags=re.S)
