@@ -68,11 +68,19 @@ Steps steps_of(Index k, MatrixView a, Index b_stride, Index start_stride, Index 
           .c = c_stride};
 }
 
+// The hardware does not prefetch a block of c, since its rows are far apart.
+void prefetch(Index rows, Index vectors, Start block) {
+  for (Index row = 0; row < rows; ++row)
+    for (Index v = 0; v < vectors; ++v)
+      __builtin_prefetch(block.values + row * block.stride + v * lanes());
+}
+
 // c (rows, vectors) = start + a (rows, k) b (k, vectors), chain by chain
 template <Index rows, Index vectors>
 void multiply_block(const Steps& step, const real* a, const real* b, const real* start, real* c) {
   const Tag d;
   Index left = step.k, start_step = step.start;
+  prefetch(rows, vectors, {c, step.c});
   do {  // even without terms: then c is the start
     Vector sums[rows * vectors];
     HWY_UNROLL(24)
@@ -276,13 +284,6 @@ void pack(Index k, Index n, MatrixView b, real* panels) {
   for_panels(n, packed_vectors, [&](Index j, Index vectors, Index columns) HWY_ATTR {
     copy_columns(k, columns, b.from(0, j), vectors * lanes(), panels + j * k);
   });
-}
-
-// The hardware does not prefetch the start of a block, since its rows are far apart.
-void prefetch(Index rows, Index vectors, Start start) {
-  for (Index row = 0; row < rows; ++row)
-    for (Index v = 0; v < vectors; ++v)
-      __builtin_prefetch(start.values + row * start.stride + v * lanes());
 }
 
 void multiply_packed(Index m, Index n, Index k, MatrixView a, const real* panels, Start start,
