@@ -129,7 +129,7 @@ void for_panels(Index n, Index widest, const Body& body, bool reversed = false) 
   const Index width = widest * lanes(), count = (n + width - 1) / width;
   for (Index i = 0; i < count; ++i) {
     const Index j = (reversed ? count - 1 - i : i) * width, columns = std::min(n - j, width);
-    body(j, columns > 2 * lanes() ? widest : columns > lanes() ? 2 : 1, columns);
+    body(j, (columns + lanes() - 1) / lanes(), columns);
   }
 }
 
@@ -268,8 +268,10 @@ void multiply_directly(Index m, Index n, Index k, MatrixView a, MatrixView b, St
 
 void multiply(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
               Index c_stride) {
-  // Computes the transposed product instead of transposing a large b, or more of a than of c.
-  const bool turns_b = b.transposed && 2 * m * (n + k) <= n * k;
+  // Computes the transposed product instead of transposing a large b, or more of a than of c. The
+  // rows of c are then the columns of panels, and should not leave half of a vector idle.
+  const Index idle = (lanes() - m % lanes()) % lanes();
+  const bool turns_b = b.transposed && 2 * m * (n + k) <= n * k && 2 * idle <= lanes();
   const bool turns_a = a.transposed && a.stride >= far && !b.transposed && n < m && n < k;
   if (!turns_b && !turns_a) return multiply_directly(m, n, k, a, b, start, c, c_stride);
   const Scratch turned(n * m);

@@ -20,6 +20,7 @@ TEST_CASE("a product begins from zeros, from one row or from what is there", "[k
                                                             {20, 600, 390},
                                                             {520, 140, 400},
                                                             {50, 70, 900},
+                                                            {200, 104, 300},
                                                             {520, 530, 512}}));
   const Index m = shape[0], n = shape[1], k = shape[2];
   const bool of_a = GENERATE(false, true), of_b = GENERATE(false, true);
