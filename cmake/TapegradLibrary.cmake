@@ -81,6 +81,8 @@ endfunction()
 # Warnings, hardening and sanitizers, for everything that is built in this tree.
 function(tapegrad_compile_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -fstack-protector-strong)
+  # Clang has it in -Wall, but looks for constants only in files that it compiles by themselves.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wunused-const-variable=1>)
   target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
   if(TAPEGRAD_SANITIZE)
     target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)

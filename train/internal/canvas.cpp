@@ -92,7 +92,7 @@ double Canvas::paragraph(double x, double y, double width, const std::string& te
     y += line_height;
   };
   for (std::string word; words >> word;) {
-    const std::string longer = line.empty() ? word : line + " " + word;
+    const std::string longer = line.empty() ? word : fmt::format("{} {}", line, word);
     if (!line.empty() && detail::text_width(longer, size) > width) {
       finish();
       line = word;
