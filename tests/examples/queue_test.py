@@ -42,7 +42,8 @@ with tempfile.TemporaryDirectory() as folder:
     assert [worker.wait() for worker in workers] == [-signal.SIGKILL, 0, 0]
     assert values(shared) == values(alone)
     assert missing(shared) == []
-    assert not list(shared.rglob("*.lock")), list(shared.rglob("*.lock"))
+    locks = list(shared.rglob("*.lock"))
+    assert len(locks) <= 1, locks  # that of the killed one, if it had just written a result and not yet removed it
 
     # A baseline that another process is at is waited for, since that process can be killed.
     waiting = pathlib.Path(folder, "waiting")
