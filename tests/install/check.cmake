@@ -19,7 +19,7 @@ foreach(page IN LISTS pages)
   endif()
 endforeach()
 run(${configure} -B ${WORK}/found -DCMAKE_PREFIX_PATH=${WORK}/prefix -DTRAINER=${trainer}
-    -DLINALG=${LINALG})
+    -DLINALG=${LINALG} -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON)
 run(${CMAKE_COMMAND} --build ${WORK}/found)
 run(${WORK}/found/outside)
 run(${WORK}/found/outside64)
@@ -59,11 +59,11 @@ if(NOT status OR NOT output MATCHES "TAPEGRAD_SCALAR")
   message(FATAL_ERROR "a program that links both libraries was not refused: ${output}")
 endif()
 
-execute_process(COMMAND ${configure} -B ${WORK}/without_cli11 -DCMAKE_PREFIX_PATH=${WORK}/prefix
-                        -DTRAINER=${trainer} -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON
+execute_process(COMMAND ${configure} -B ${WORK}/without_json -DCMAKE_PREFIX_PATH=${WORK}/prefix
+                        -DTRAINER=${trainer} -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
                 RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE output)
-if(NOT status OR NOT output MATCHES "CLI11")
-  message(FATAL_ERROR "the training kit was found without CLI11: ${output}")
+if(NOT status OR NOT output MATCHES "nlohmann_json")
+  message(FATAL_ERROR "the training kit was found without nlohmann-json: ${output}")
 endif()
 
 execute_process(COMMAND ${configure} -B ${WORK}/without_openblas -DCMAKE_PREFIX_PATH=${WORK}/prefix
