@@ -8,14 +8,15 @@
 
 namespace tapegrad::testing {
 
-/// An operation under test. Its inputs, value and gradients stand in a file of tests/golden under
-/// the same name.
+/// An operation under test. tests/golden/ops.py draws its inputs a, b, ..., and writes them with
+/// the value and the gradients that PyTorch finds.
 struct Row {
   std::string name;
+  std::string torch;   ///< what PyTorch computes, of a, b, ...
+  std::string inputs;  ///< how they are drawn
   Function f;
   bool fused = false;        ///< compare it with its definition, too
   std::size_t optional = 0;  ///< how many of the last inputs may be undefined
-  std::string file = "ops.json";
 };
 
 /// Every differentiable operation; .ci/check_rows asks for a row of each.

@@ -28,6 +28,7 @@ bool is_flat(const Row& row) {
 
 // Values and gradients, fused and composite.
 void check_golden(const Row& row) {
+  INFO("PyTorch: " << row.torch << " of " << row.inputs);
   const Golden expected = golden(row);
   CHECK(relative_error(row.f(expected.inputs), expected.value) < golden_tolerance);
   const std::vector<Tensor> gradients = vjp(row.f, expected.inputs, expected.seed);
