@@ -2,20 +2,14 @@
 """Writes attention.json: PyTorch's MultiheadAttention and TransformerEncoderLayer in double precision, with the
 gradients of inputs and of all weights in the order of their sorted names."""
 
-import json
-import pathlib
-
 import torch
 from torch import nn
 
+from samples import double, plain, write
+
 torch.manual_seed(3)
-double = torch.float64
 B, T, K, C, HEADS = 2, 3, 4, 4, 2
 padded = torch.tensor([[False, False, True], [False, False, False]])
-
-
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
 
 
 def row(net, inputs, call):
@@ -52,6 +46,4 @@ rows = {
     "layer_pre_gelu_padded": row(layer(norm_first=True, activation="gelu"), [(B, T, C)],
                                  lambda n, x: n(x, src_key_padding_mask=padded)),
 }
-path = pathlib.Path(__file__).with_name("attention.json")
-path.write_text("{\n" + ",\n".join(f"{json.dumps(n)}: {json.dumps(r)}" for n, r in rows.items()) + "\n}\n")
-print(f"{path.name}: {len(rows)} rows, PyTorch {torch.__version__}")
+write("attention.json", rows)

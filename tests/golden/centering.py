@@ -4,10 +4,9 @@ of Yong et al. 2020, or with weights that are centered after each step, in doubl
 (out, in, ...); those of a linear layer are written as (in, out). inputs are the start and the gradients of the steps,
 value is the end."""
 
-import json
-import pathlib
-
 import torch
+
+import samples
 
 torch.manual_seed(6)
 optimizers = {
@@ -23,9 +22,7 @@ def center(x, over):
 
 
 def plain(tensor):
-    tensor = tensor.detach()
-    ours = tensor.T if tensor.dim() == 2 else tensor
-    return {"shape": list(ours.shape), "values": ours.flatten().tolist()}
+    return samples.plain(tensor.T if tensor.dim() == 2 else tensor)
 
 
 def row(make, shape, what, over):
@@ -47,7 +44,4 @@ golden = {f"{name}_{layer}_{what}_{over}": row(make, shape, what, over)
           for name, make in optimizers.items() for layer, shape in shapes.items()
           for what in ("gradients", "weights") for over in ("inputs", "outputs")}
 
-lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
-path = pathlib.Path(__file__).with_name("centering.json")
-path.write_text("{\n" + lines + "\n}\n")
-print(f"{path.name}: {len(golden)} runs, PyTorch {torch.__version__}")
+samples.write("centering.json", golden)

@@ -2,18 +2,12 @@
 """Writes linalg.json: the values and gradients of torch.linalg in double precision. Results of several tensors are
 flattened and joined. Signs that are free are chosen as tapegrad does."""
 
-import json
-import pathlib
-
 import torch
 
+from samples import any_, double, plain, write
+
 torch.manual_seed(5)
-double = torch.float64
 linalg = torch.linalg
-
-
-def any_(*shape):
-    return torch.rand(*shape, dtype=double) * 4 - 2
 
 
 def definite(*shape):
@@ -57,10 +51,6 @@ def svd(x):
     return joined(u * sign, s, vt * sign.mT)
 
 
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
-
-
 def row(compute, *inputs):
     inputs = [x.detach().requires_grad_() for x in inputs]
     value = compute(*inputs)
@@ -98,6 +88,4 @@ rows = {
     "lstsq_tall": row(lambda a, b: linalg.lstsq(a, b).solution, any_(2, 5, 3), any_(2, 5, 2)),
     "lstsq_wide": row(lambda a, b: linalg.lstsq(a, b).solution, any_(3, 5), any_(3, 2)),
 }
-path = pathlib.Path(__file__).with_name("linalg.json")
-path.write_text("{\n" + ",\n".join(f"{json.dumps(n)}: {json.dumps(r)}" for n, r in rows.items()) + "\n}\n")
-print(f"{path.name}: {len(rows)} rows, PyTorch {torch.__version__}")
+write("linalg.json", rows)

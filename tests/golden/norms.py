@@ -2,18 +2,12 @@
 """Writes norms.json: PyTorch's normalization layers with gain and bias, in double precision: the value, and the
 gradients of input, gain and bias. Batch normalization also in evaluation, after two steps of training."""
 
-import json
-import pathlib
-
 import torch
 from torch import nn
 
+from samples import double, plain, write
+
 torch.manual_seed(4)
-double = torch.float64
-
-
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
 
 
 def row(layer, shape, training=True):
@@ -45,6 +39,4 @@ rows = {
     "group_features": row(nn.GroupNorm(2, 6), (3, 6)),
     "layer_images": row(nn.GroupNorm(1, 3), (2, 3, 2, 3)),
 }
-path = pathlib.Path(__file__).with_name("norms.json")
-path.write_text("{\n" + ",\n".join(f"{json.dumps(n)}: {json.dumps(r)}" for n, r in rows.items()) + "\n}\n")
-print(f"{path.name}: {len(rows)} rows, PyTorch {torch.__version__}")
+write("norms.json", rows)

@@ -1,40 +1,85 @@
 #!/usr/bin/env python3
-"""Writes optimizers.json: ten steps of PyTorch's optimizers on drawn gradients, in double precision.
+"""Writes optimizers.json: for each `check_steps` in tests/nn/optimizers/*_test.cpp ten steps on drawn gradients, in double
+precision, of PyTorch's optimizer or of one that follows the equations of its paper.
 inputs are the start and the gradients of the steps, value is the end."""
 
-import json
 import pathlib
+import re
+import zlib
 
 import torch
 
-torch.manual_seed(2)
-make = {
-    "sgd": lambda w: torch.optim.SGD(w, lr=0.1, weight_decay=0.01),
-    "sgd_momentum": lambda w: torch.optim.SGD(w, lr=0.1, momentum=0.9),
-    "sgd_nesterov": lambda w: torch.optim.SGD(w, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
-    "adam": lambda w: torch.optim.Adam(w, lr=0.1, betas=(0.8, 0.999), weight_decay=0.01),
-    "adamw": lambda w: torch.optim.AdamW(w, lr=0.1, betas=(0.9, 0.99), weight_decay=0.1),
-    "rmsprop": lambda w: torch.optim.RMSprop(w, lr=0.1, momentum=0.5, weight_decay=0.01),
-    "adagrad": lambda w: torch.optim.Adagrad(w, lr=0.1, lr_decay=0.05, weight_decay=0.01),
-}
+from samples import double, plain, write
+from table import TEXT, joined
 
 
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
+class OfPaper:
+    """An optimizer given by its equations: `moved` returns the weight after a step."""
+
+    def __init__(self, weights, **options):
+        self.w, self.options, self.t = weights[0], options, 0
+        self.m, self.v = torch.zeros_like(self.w), torch.zeros_like(self.w)
+
+    def step(self):
+        self.t += 1
+        with torch.no_grad():
+            self.w.copy_(self.moved(self.w, self.w.grad, **self.options))
+
+    def adam(self, g, betas, eps):
+        """The direction of Adam (Kingma and Ba 2015, algorithm 1)."""
+        self.m = betas[0] * self.m + (1 - betas[0]) * g
+        self.v = betas[1] * self.v + (1 - betas[1]) * g * g
+        return (self.m / (1 - betas[0]**self.t)) / ((self.v / (1 - betas[1]**self.t)).sqrt() + eps)
 
 
-golden = {}
-for name, optimizer_of in make.items():
-    w = torch.randn(3, 5, dtype=torch.float64, requires_grad=True)
+class Lion(OfPaper):
+    """Chen et al. 2023, algorithm 2."""
+
+    def moved(self, w, g, lr, weight_decay, betas=(0.9, 0.99)):
+        c = betas[0] * self.m + (1 - betas[0]) * g
+        self.m = betas[1] * self.m + (1 - betas[1]) * g
+        return w - lr * (c.sign() + weight_decay * w)
+
+
+class Lamb(OfPaper):
+    """You et al. 2020, algorithm 2, with the identity for phi."""
+
+    def moved(self, w, g, lr, betas, weight_decay, eps=1e-6):
+        r = self.adam(g, betas, eps) + weight_decay * w
+        norms = w.norm(), r.norm()
+        return w - lr * (norms[0] / norms[1] if min(norms) > 0 else 1) * r
+
+
+class Muon(OfPaper):
+    """Jordan et al. 2024 for a matrix whose rows are inputs, or a kernel whose first axis is outputs."""
+
+    def moved(self, w, g, lr, momentum, weight_decay):
+        self.m = momentum * self.m + (1 - momentum) * g
+        u = momentum * self.m + (1 - momentum) * g
+        u = u if u.ndim == 2 else u.reshape(len(u), -1).T
+        x = u / (u.norm() + 1e-7)
+        for _ in range(5):
+            # Newton-Schulz acts on the singular values alone, so the sides do not matter.
+            a = x.T @ x
+            x = 3.4445 * x + x @ (-4.7750 * a + 2.0315 * a @ a)
+        x = x * max(1, x.shape[1] / x.shape[0]) ** 0.5
+        return w * (1 - lr * weight_decay) - lr * (x if g.ndim == 2 else x.T).reshape(w.shape)
+
+
+def steps(expression, shape):
+    torch.manual_seed(zlib.crc32(f"{expression} of {shape}".encode()))
+    w = torch.randn(eval(f"({shape},)"), dtype=double, requires_grad=True)
     inputs = [plain(w)]
-    optimizer = optimizer_of([w])
+    optimizer = eval(expression, globals(), {"w": [w]})
     for _ in range(10):
         w.grad = torch.randn_like(w)
         inputs.append(plain(w.grad))
         optimizer.step()
-    golden[name] = {"inputs": inputs, "value": plain(w), "seed": plain(w), "gradients": []}
+    return {"inputs": inputs, "value": plain(w), "seed": plain(w), "gradients": []}
 
-lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
-path = pathlib.Path(__file__).with_name("optimizers.json")
-path.write_text("{\n" + lines + "\n}\n")
-print(f"{path.name}: {len(golden)} optimizers, PyTorch {torch.__version__}")
+
+if __name__ == "__main__":
+    tests = sorted((pathlib.Path(__file__).parents[1] / "nn/optimizers").glob("*_test.cpp"))
+    rows = [(joined(expression), shape) for test in tests
+            for expression, shape in re.findall(rf'check_steps\({TEXT},\s*"([\d, ]+)"', test.read_text())]
+    write("optimizers.json", {f"{expression} of {shape}": steps(expression, shape) for expression, shape in rows})

@@ -2,20 +2,14 @@
 """Writes recurrent.json: PyTorch's RNN, GRU and LSTM with layers, directions and lengths, their outputs
 and last states, and the gradients of input, first states and all weights, in double precision."""
 
-import json
-import pathlib
-
 import torch
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from samples import double, plain, write
+
 torch.manual_seed(2)
-double = torch.float64
 T, B, IN, H = 4, 3, 2, 3
-
-
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
 
 
 def row(kind, lengths=None, **options):
@@ -50,6 +44,4 @@ rows = {
     "lstm_lengths": row("LSTM", lengths=[2, 4, 1]),
     "lstm_2_layers_bidirectional_lengths": row("LSTM", lengths=[3, 1, 4], num_layers=2, bidirectional=True),
 }
-path = pathlib.Path(__file__).with_name("recurrent.json")
-path.write_text("{\n" + ",\n".join(f"{json.dumps(n)}: {json.dumps(r)}" for n, r in rows.items()) + "\n}\n")
-print(f"{path.name}: {len(rows)} rows, PyTorch {torch.__version__}")
+write("recurrent.json", rows)

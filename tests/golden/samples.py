@@ -1,4 +1,4 @@
-"""What the scripts for the operations share: random inputs, and what PyTorch finds for them."""
+"""What these scripts share: random inputs, what PyTorch finds for them, and the files that the tests read."""
 
 import json
 import pathlib
@@ -60,4 +60,4 @@ def write(name, golden):
     lines = ",\n".join(f"{json.dumps(row)}: {json.dumps(values)}" for row, values in golden.items())
     path = pathlib.Path(__file__).with_name(name)
     path.write_text("{\n" + lines + "\n}\n")
-    print(f"{path.name}: {len(golden)} operations, PyTorch {torch.__version__}")
+    print(f"{path.name}: {len(golden)} rows, PyTorch {torch.__version__}")

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Writes schedules.json: the learning rates of PyTorch's schedulers, step by step, as values."""
 
-import json
-import pathlib
-
 import torch
 from torch.optim import lr_scheduler
+
+from samples import write
 
 
 def rates(rate, make, steps):
@@ -28,9 +27,6 @@ rows = {
         o, [lr_scheduler.ConstantLR(o, factor=1), lr_scheduler.ExponentialLR(o, 0.9),
             lr_scheduler.StepLR(o, 3, 0.1)], [4, 9]), 15),
 }
-golden = {name: {"inputs": [], "value": {"shape": [len(values)], "values": values},
-                 "seed": {"shape": [0], "values": []}, "gradients": []} for name, values in rows.items()}
-lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in golden.items())
-path = pathlib.Path(__file__).with_name("schedules.json")
-path.write_text("{\n" + lines + "\n}\n")
-print(f"{path.name}: {len(golden)} schedules, PyTorch {torch.__version__}")
+write("schedules.json", {
+    name: {"inputs": [], "value": {"shape": [len(values)], "values": values}, "seed": {"shape": [0], "values": []},
+           "gradients": []} for name, values in rows.items()})

@@ -2,11 +2,10 @@
 """Writes training.json: PyTorch's learning rate schedulers over 30 steps from a rate of 0.5, and its clipping of
 gradients. For schedules value holds the rates; for clipping the inputs are gradients, as the gradients after it."""
 
-import json
-import pathlib
-
 import torch
 from torch.optim import lr_scheduler
+
+from samples import plain, write
 
 torch.manual_seed(5)
 schedulers = {
@@ -19,10 +18,6 @@ clippings = {
     "clip_by_global_norm": lambda w: torch.nn.utils.clip_grad_norm_(w, 1.5),
     "clip_by_value": lambda w: torch.nn.utils.clip_grad_value_(w, 0.3),
 }
-
-
-def plain(tensor):
-    return {"shape": list(tensor.shape), "values": tensor.detach().flatten().tolist()}
 
 
 def rates(make):
@@ -49,6 +44,4 @@ for name, clip in clippings.items():
     clip(weights)
     rows[name] = {"inputs": before, "value": plain(norm), "seed": plain(norm),
                   "gradients": [plain(weight.grad) for weight in weights]}
-path = pathlib.Path(__file__).with_name("training.json")
-path.write_text("{\n" + ",\n".join(f"{json.dumps(n)}: {json.dumps(r)}" for n, r in rows.items()) + "\n}\n")
-print(f"{path.name}: {len(rows)} rows, PyTorch {torch.__version__}")
+write("training.json", rows)

@@ -10,6 +10,7 @@
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/similarity.h"
 
 using namespace tapegrad;
 

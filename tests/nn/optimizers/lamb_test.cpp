@@ -13,8 +13,8 @@ TEST_CASE("lamb takes the steps of its paper", "[nn]") {
     return std::make_unique<Lamb>(
         list, LambOptions{.learning_rate = 0.1, .beta1 = 0.8, .beta2 = 0.99, .weight_decay = 0.1});
   };
-  check_golden_steps("optimizers_of_papers.json", "lamb", make);
-  check_golden_steps("optimizers_of_papers.json", "lamb_vector", make);
+  check_steps("Lamb(w, lr=0.1, betas=(0.8, 0.99), weight_decay=0.1)", "3, 5", make);
+  check_steps("Lamb(w, lr=0.1, betas=(0.8, 0.99), weight_decay=0.1)", "7", make);
 }
 
 TEST_CASE("lamb moves parameters of norm 0, and stands still without a gradient", "[nn]") {
