@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/internal/interlude.h"
+#include "tapegrad/core/range.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -233,8 +234,7 @@ Tensor watch(const Tensor& x, Place place) {
 }
 
 Tensor detach(const Tensor& x, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("detach", x);
+  const OperationScope scope("detach", place, x);
   if (Tape* tape = Tape::active()) tape->keep_detached(x);
   return x.view(x.shape());
 }

@@ -109,6 +109,18 @@ void expect_defined(const char* operation, const Inputs&... inputs) {
 /// Example: `expect_all_defined("rows", {x, y})`
 void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs);
 
+/// The call of an operation, which begins with one: while in scope, a PlaceScope of the caller's
+/// place. Throws ShapeError, naming the operation, for an undefined input.
+/// Example: `const OperationScope scope("twice", Place::here(), x); x + x`
+class OperationScope : PlaceScope {
+ public:
+  template <class... Inputs>
+  OperationScope(const char* operation, const Place& place, const Inputs&... inputs)
+      : PlaceScope(place) {
+    expect_defined(operation, inputs...);
+  }
+};
+
 /// Example: `zeros({4, 6})`
 Tensor zeros(const Shape& shape);
 /// Example: `ones({4, 6})`
@@ -129,16 +141,6 @@ Tensor eye(Index count);
 /// Shape and values in NumPy's nested form; long axes are abbreviated.
 std::string to_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& stream, const Tensor& tensor);
-
-/// The smallest and largest value, the mean and the number of non-finite values.
-/// Example: `const Range found = range(x); found.greatest - found.least`
-struct Range {
-  double least, greatest, mean;
-  Index non_finite;
-};
-/// Example: `fmt::print("{}\n", to_string(range(x)))`
-Range range(const Tensor& tensor);
-std::string to_string(const Range& range);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR
 

@@ -95,16 +95,14 @@ Tensor composite::affine(const Tensor& y, const Tensor& gain, const Tensor& bias
 }
 
 Tensor affine(const Tensor& y, const Tensor& gain, const Tensor& bias, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("affine", y, gain);
+  const OperationScope scope("affine", place, y, gain);
   expect_channels("affine", y, gain, bias);
   return fused(Affine{}, Operands<3>{y, gain, bias}, place);
 }
 
 Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain,
                    const Tensor& bias, const NormOptions& options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("affine_norm", x, gain);
+  const OperationScope scope("affine_norm", place, x, gain);
   expect_channels("affine_norm", x, gain, bias);
   expect_norm(fields, options, x, {});
   const bool rows = fields.scale == row && (!fields.center || *fields.center == row);

@@ -6,6 +6,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/precision.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/dropout.h"
 #include "tapegrad/ops/internal/fused.h"
@@ -224,15 +225,13 @@ Tensor composite::attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options,
                  Place place) {
-  const PlaceScope caller(place);
-  expect_defined("attention", q, k, v);
+  const OperationScope scope("attention", place, q, k, v);
   expect_options(options, q.shape(), k.shape(), v.shape());
   return attend<Attention>(Operands<3>{q, k, v}, options, place);
 }
 
 Tensor self_attention(const Tensor& projected, const AttentionOptions& options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("self_attention", projected);
+  const OperationScope scope("self_attention", place, projected);
   expect(projected.rank() == 3 && projected.shape()[2] % 3 == 0,
          "self_attention: needs queries, keys and values side by side, (B, T, 3 C): {}",
          projected.shape());
@@ -268,8 +267,7 @@ Tensor rotate(const Tensor& x, Index heads, Index first, double base, double dir
 }  // namespace
 
 Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("rotary", x);
+  const OperationScope scope("rotary", place, x);
   expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
          "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
          x.shape());
@@ -279,8 +277,7 @@ Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place plac
 }
 
 Tensor relative_shift(const Tensor& scores, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("relative_shift", scores);
+  const OperationScope scope("relative_shift", place, scores);
   expect(scores.rank() >= 2, "relative_shift: needs scores (..., T, R): {}", scores.shape());
   const Shape& shape = scores.shape();
   const Index rows = shape[-2], columns = shape[-1];

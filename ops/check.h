@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/grad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -115,8 +115,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Window& window, Pl
 }  // namespace
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("conv2d", x, weight);
+  const OperationScope scope("conv2d", place, x, weight);
   expect(x.rank() == 4 && weight.rank() == 4,
          "conv2d: needs (N, C, H, W) and (O, C / groups, R, S): {} and {}", x.shape(),
          weight.shape());
@@ -126,8 +125,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("conv1d", x, weight);
+  const OperationScope scope("conv1d", place, x, weight);
   expect(x.rank() == 3 && weight.rank() == 3,
          "conv1d: needs (N, C, L) and (O, C / groups, R): {} and {}", x.shape(), weight.shape());
   expect_channels("conv1d", x.shape(), weight.shape(), options.groups);
@@ -144,8 +142,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, ConvOptions options, Place 
 
 Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, ConvTransposeOptions options,
                         Place place) {
-  const PlaceScope caller(place);
-  expect_defined("conv_transpose2d", x, weight);
+  const OperationScope scope("conv_transpose2d", place, x, weight);
   const Shape &from = x.shape(), &filters = weight.shape();
   expect(from.rank() == 4 && filters.rank() == 4,
          "conv_transpose2d: needs (N, C, H, W) and (C, O / groups, R, S): {} and {}", from,

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"

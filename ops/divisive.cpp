@@ -11,8 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& suppression,
                      const DivisiveOptions& options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("divisive_norm", x, summation, suppression);
+  const OperationScope scope("divisive_norm", place, x, summation, suppression);
   expect<ArgumentError>(options.exponent > 0 && std::isfinite(options.exponent),
                         "divisive_norm: the exponent must be finite and positive: {}",
                         options.exponent);
@@ -25,8 +24,7 @@ Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& sup
 }
 
 Tensor centered_l1(const Tensor& x, const NormField& field, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("centered_l1", x);
+  const OperationScope scope("centered_l1", place, x);
   expect_field(field, x.shape());
   return mean(abs(x - center_over(field, x)));
 }

@@ -24,8 +24,7 @@ Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place pl
 }
 
 Tensor dropout(const Tensor& x, double rate, Random& random, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("dropout", x);
+  const OperationScope scope("dropout", place, x);
   expect<ArgumentError>(rate >= 0 && rate < 1, "dropout: the rate must lie in [0, 1): {}", rate);
   if (rate == 0) return x;
   if (Composite::active()) return composite::dropout(x, rate, random);

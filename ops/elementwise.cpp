@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/kernels/apply.h"
@@ -24,13 +25,6 @@ Tensor gate(const Tensor& g, const Tensor& y, Place place = Place::here()) {
 Tensor stepped(const char* name, kernels::Unary loop, const Tensor& x, const Place& place) {
   return record(name, apply(name, place, loop, x), place,
                 edge(x, [](const Tensor& g) { return g * 0.0; }));
-}
-
-// Each as 0 or 1.
-std::pair<Tensor, Tensor> truths(const char* operation, const Tensor& a, const Tensor& b) {
-  expect_defined(operation, a, b);
-  broadcast(operation, a.shape(), b.shape());
-  return {not_equal(a, 0.0), not_equal(b, 0.0)};
 }
 
 }  // namespace
@@ -168,14 +162,12 @@ Tensor relu(const Tensor& x, Place place) {
 }
 
 Tensor leaky_relu(const Tensor& x, double slope, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("leaky_relu", x);
+  const OperationScope scope("leaky_relu", place, x);
   return where(greater(x, 0.0), x, slope * x);
 }
 
 Tensor elu(const Tensor& x, double alpha, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("elu", x);
+  const OperationScope scope("elu", place, x);
   // Keeps the exponential from overflowing where it is not chosen. At 0 it gets the full gradient.
   const Tensor is_positive = greater(x, 0.0);
   return where(is_positive, x, alpha * expm1(where(is_positive, 0.0, x)));
@@ -200,21 +192,18 @@ struct Gelu {
 }  // namespace
 
 Tensor gelu(const Tensor& x, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("gelu", x);
+  const OperationScope scope("gelu", place, x);
   return fused(Gelu{}, Operands<1>{x}, place);
 }
 
 Tensor gelu_tanh(const Tensor& x, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("gelu_tanh", x);
+  const OperationScope scope("gelu_tanh", place, x);
   const double scale = std::sqrt(2 / std::numbers::pi);
   return 0.5 * x * (1.0 + tanh(scale * x * (1.0 + 0.044715 * square(x))));
 }
 
 Tensor silu(const Tensor& x, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("silu", x);
+  const OperationScope scope("silu", place, x);
   return x * sigmoid(x);
 }
 
@@ -224,8 +213,7 @@ Tensor softplus(const Tensor& x, Place place) {
 }
 
 Tensor clamp(const Tensor& x, double low, double high, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("clamp", x);
+  const OperationScope scope("clamp", place, x);
   expect<ArgumentError>(low <= high, "clamp: the lower bound {} is above the upper bound {}", low,
                         high);
   const Tensor bounded =
@@ -233,68 +221,6 @@ Tensor clamp(const Tensor& x, double low, double high, Place place) {
   return record("clamp", bounded, place, edge(x, [x, low, high](const Tensor& g) {
                   return g * greater_equal(x, low) * less_equal(x, high);
                 }));
-}
-
-Tensor equal(const Tensor& a, const Tensor& b, Place place) {
-  return apply("equal", place, loops().equal, a, b);
-}
-Tensor not_equal(const Tensor& a, const Tensor& b, Place place) {
-  return apply("not_equal", place, loops().not_equal, a, b);
-}
-Tensor less(const Tensor& a, const Tensor& b, Place place) {
-  return apply("less", place, loops().less, a, b);
-}
-Tensor less_equal(const Tensor& a, const Tensor& b, Place place) {
-  return apply("less_equal", place, loops().less_equal, a, b);
-}
-Tensor greater(const Tensor& a, const Tensor& b, Place place) {
-  return apply("greater", place, loops().greater, a, b);
-}
-Tensor greater_equal(const Tensor& a, const Tensor& b, Place place) {
-  return apply("greater_equal", place, loops().greater_equal, a, b);
-}
-
-Tensor isfinite(const Tensor& x, Place place) {
-  return apply("isfinite", place, loops().isfinite, x);
-}
-
-Tensor logical_and(const Tensor& a, const Tensor& b, Place place) {
-  const PlaceScope caller(place);
-  const auto [first, second] = truths("logical_and", a, b);
-  return first * second;
-}
-
-Tensor logical_or(const Tensor& a, const Tensor& b, Place place) {
-  const PlaceScope caller(place);
-  const auto [first, second] = truths("logical_or", a, b);
-  return maximum(first, second);
-}
-
-Tensor logical_not(const Tensor& x, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("logical_not", x);
-  return equal(x, 0.0);
-}
-
-Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("where", condition, a, b);
-  const Shape shape =
-      broadcast("where", broadcast("where", condition.shape(), a.shape()), b.shape());
-  const Tensor c = stretched(condition, shape), x = stretched(a, shape), y = stretched(b, shape);
-  Tensor chosen = Tensor::uninitialized(shape);
-  kernels::choose(shape.size(), c.data(), x.data(), y.data(), chosen.mutable_data());
-  return record("where", chosen, place,
-                edge(a, [condition](const Tensor& g) { return where(condition, g, 0.0); }),
-                edge(b, [condition](const Tensor& g) { return where(condition, 0.0, g); }));
-}
-
-Tensor masked_fill(const Tensor& x, const Tensor& mask, double value, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("masked_fill", x, mask);
-  expect(broadcast("masked_fill", x.shape(), mask.shape()) == x.shape(),
-         "masked_fill: mask {} does not broadcast to {}", mask.shape(), x.shape());
-  return where(mask, value, x, place);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

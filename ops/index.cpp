@@ -68,8 +68,7 @@ Indices diagonal_positions(const Shape& matrices, Index length, Index offset) {
 }  // namespace
 
 Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("embedding", table, ids);
+  const OperationScope scope("embedding", place, table, ids);
   expect(table.rank() >= 1, "embedding: needs a table of rows: {}", table.shape());
   expect_below("embedding", ids, table.shape()[0]);
   const Index width = table.shape().count(1, table.rank());
@@ -81,8 +80,7 @@ Tensor embedding(const Tensor& table, const Indices& ids, Place place) {
 }
 
 Tensor take(const Tensor& x, const Indices& positions, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("take", x, positions);
+  const OperationScope scope("take", place, x, positions);
   expect_below("take", positions, x.size());
   Tensor y = Tensor::uninitialized(positions.shape());
   kernels::take(positions.values(), x.data(), y.mutable_data());
@@ -90,8 +88,7 @@ Tensor take(const Tensor& x, const Indices& positions, Place place) {
 }
 
 Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("put", x, positions);
+  const OperationScope scope("put", place, x, positions);
   expect(x.shape() == positions.shape(), "put: values {} and positions {} differ", x.shape(),
          positions.shape());
   expect_below("put", positions, shape.size());
@@ -102,21 +99,18 @@ Tensor put(const Tensor& x, const Indices& positions, const Shape& shape, Place 
 }
 
 Tensor gather(const Tensor& x, int axis, const Indices& positions, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("gather", x, positions);
+  const OperationScope scope("gather", place, x, positions);
   return take(x, flat_positions("gather", positions, x.shape().resolve(axis), x.shape()), place);
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Indices& positions, const Shape& shape,
                    Place place) {
-  const PlaceScope caller(place);
-  expect_defined("scatter_add", x, positions);
+  const OperationScope scope("scatter_add", place, x, positions);
   return put(x, flat_positions("scatter_add", positions, shape.resolve(axis), shape), shape, place);
 }
 
 Tensor index_select(const Tensor& x, int axis, const Indices& positions, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("index_select", x, positions);
+  const OperationScope scope("index_select", place, x, positions);
   axis = x.shape().resolve(axis);
   expect(positions.shape().rank() == 1, "index_select: positions must have one axis: {}",
          positions.shape());
@@ -126,8 +120,7 @@ Tensor index_select(const Tensor& x, int axis, const Indices& positions, Place p
 }
 
 Tensor pick(const Tensor& x, const Indices& labels, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("pick", x, labels);
+  const OperationScope scope("pick", place, x, labels);
   expect(x.rank() >= 1 && labels.shape() == x.shape().without(-1),
          "pick: labels {} do not name one element of each row of {}", labels.shape(), x.shape());
   const Indices columns = labels.reshape(labels.shape().insert(-1, 1));
@@ -135,8 +128,7 @@ Tensor pick(const Tensor& x, const Indices& labels, Place place) {
 }
 
 Tensor one_hot(const Indices& labels, Index classes, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("one_hot", labels);
+  const OperationScope scope("one_hot", place, labels);
   expect_below("one_hot", labels, classes);
   Tensor y = zeros(labels.shape().insert(-1, classes));
   real* out = y.mutable_data();
@@ -145,8 +137,7 @@ Tensor one_hot(const Indices& labels, Index classes, Place place) {
 }
 
 Tensor diagonal(const Tensor& x, Index offset, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("diagonal", x);
+  const OperationScope scope("diagonal", place, x);
   expect(x.rank() >= 2, "diagonal: needs matrices: {}", x.shape());
   const Index below = std::max<Index>(-offset, 0), right = std::max<Index>(offset, 0);
   const Index length = std::max<Index>(0, std::min(x.shape()[-2] - below, x.shape()[-1] - right));
@@ -154,8 +145,7 @@ Tensor diagonal(const Tensor& x, Index offset, Place place) {
 }
 
 Tensor diag(const Tensor& x, Index offset, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("diag", x);
+  const OperationScope scope("diag", place, x);
   expect(x.rank() >= 1, "diag: a scalar has no rows: {}", x.shape());
   const Index length = x.shape()[-1], extent = length + std::abs(offset);
   const Shape matrices = x.shape().with(-1, extent).insert(-1, extent);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/internal/apply.h"
@@ -94,15 +95,13 @@ Tensor masked_triangle(const Tensor& x, Index diagonal, bool lower) {
 }  // namespace
 
 Tensor reshape(const Tensor& x, const Extents& extents, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("reshape", x);
+  const OperationScope scope("reshape", place, x);
   return record("reshape", x.view(extents.of(x.shape())), place,
                 edge(x, [from = x.shape()](const Tensor& g) { return reshape(g, from); }));
 }
 
 Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("permute", x);
+  const OperationScope scope("permute", place, x);
   std::vector<int> axes, inverse(x.rank(), -1);
   for (const int axis : order) axes.push_back(x.shape().resolve(axis));
   for (std::size_t i = 0; i < axes.size(); ++i) inverse[axes[i]] = static_cast<int>(i);
@@ -114,8 +113,7 @@ Tensor permute(const Tensor& x, const std::vector<int>& order, Place place) {
 }
 
 Tensor transpose(const Tensor& x, int first, int second, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("transpose", x);
+  const OperationScope scope("transpose", place, x);
   std::vector<int> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[x.shape().resolve(first)], order[x.shape().resolve(second)]);
@@ -123,8 +121,7 @@ Tensor transpose(const Tensor& x, int first, int second, Place place) {
 }
 
 Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("slice", x);
+  const OperationScope scope("slice", place, x);
   axis = x.shape().resolve(axis);
   const Positions positions = resolved("slice", x.shape(), axis, {begin, end, step});
   const auto part = std::make_shared<const SlicePart>(axis, positions);
@@ -139,16 +136,14 @@ Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Plac
 }
 
 Tensor select(const Tensor& x, Index position, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("select", x);
+  const OperationScope scope("select", place, x);
   axis = x.shape().resolve(axis);
   const Index at = position < 0 ? position + x.shape()[axis] : position;
   return reshape(slice(x, axis, at, at + 1, 1, place), x.shape().without(axis), place);
 }
 
 Tensor at(const Tensor& x, const std::vector<AxisIndex>& index, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("at", x);
+  const OperationScope scope("at", place, x);
   const auto named = static_cast<int>(std::count_if(index.begin(), index.end(), names_axis));
   const auto ellipses = std::count_if(index.begin(), index.end(), [](const AxisIndex& part) {
     return std::holds_alternative<Ellipsis>(part);
@@ -217,8 +212,7 @@ Tensor stack(const std::vector<Tensor>& parts, int axis, Place place) {
 }
 
 std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("split", x);
+  const OperationScope scope("split", place, x);
   const Index extent = x.shape()[axis];
   expect(std::accumulate(sizes.begin(), sizes.end(), Index{0}) == extent,
          "split: sizes do not add up to axis {} of {}", axis, x.shape());
@@ -232,8 +226,7 @@ std::vector<Tensor> split(const Tensor& x, const std::vector<Index>& sizes, int 
 }
 
 Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("broadcast_to", x);
+  const OperationScope scope("broadcast_to", place, x);
   expect(broadcast("broadcast_to", x.shape(), shape) == shape,
          "broadcast_to: {} does not stretch to {}", x.shape(), shape);
   // The sweep sums the gradient to the shape of x.
@@ -241,8 +234,7 @@ Tensor broadcast_to(const Tensor& x, const Shape& shape, Place place) {
 }
 
 Tensor flip(const Tensor& x, const Axes& axes, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("flip", x);
+  const OperationScope scope("flip", place, x);
   const auto flipped = axes.of(x.shape());
   Tensor y = x;
   for (int axis = 0; axis < x.rank(); ++axis) {
@@ -256,8 +248,7 @@ Tensor flip(const Tensor& x, const Axes& axes, Place place) {
 }
 
 Tensor roll(const Tensor& x, Index shift, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("roll", x);
+  const OperationScope scope("roll", place, x);
   const Index extent = x.shape()[axis];
   if (extent == 0) return x;
   const Index begin = (extent - shift % extent) % extent;
@@ -265,8 +256,7 @@ Tensor roll(const Tensor& x, Index shift, int axis, Place place) {
 }
 
 Tensor tile(const Tensor& x, const std::vector<Index>& counts, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("tile", x);
+  const OperationScope scope("tile", place, x);
   Tensor y = x;
   while (y.rank() < static_cast<int>(counts.size())) y = reshape(y, y.shape().insert(0, 1));
   const int first = y.rank() - static_cast<int>(counts.size());
@@ -281,8 +271,7 @@ Tensor tile(const Tensor& x, const std::vector<Index>& counts, Place place) {
 }
 
 Tensor repeat_interleave(const Tensor& x, Index count, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("repeat_interleave", x);
+  const OperationScope scope("repeat_interleave", place, x);
   axis = x.shape().resolve(axis);
   expect<ArgumentError>(count >= 0, "repeat_interleave: the count is negative: {}", count);
   const Index outer = x.shape().count(0, axis + 1), inner = x.shape().count(axis + 1, x.rank());
@@ -291,8 +280,7 @@ Tensor repeat_interleave(const Tensor& x, Index count, int axis, Place place) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("pad", x);
+  const OperationScope scope("pad", place, x);
   const int first = x.rank() - static_cast<int>(last_axes.size());
   expect(first >= 0, "pad: {} axes to pad in {}", last_axes.size(), x.shape());
   Tensor y = x;
@@ -309,14 +297,12 @@ Tensor pad(const Tensor& x, const std::vector<Padding>& last_axes, double value,
 }
 
 Tensor tril(const Tensor& x, Index diagonal, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("tril", x);
+  const OperationScope scope("tril", place, x);
   return where(masked_triangle(x, diagonal, true), x, 0.0, place);
 }
 
 Tensor triu(const Tensor& x, Index diagonal, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("triu", x);
+  const OperationScope scope("triu", place, x);
   return where(masked_triangle(x, diagonal, false), x, 0.0, place);
 }
 

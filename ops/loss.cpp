@@ -5,25 +5,15 @@
 #include <numbers>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
-#include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/internal/loss.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
-
-void expect_same(const char* operation, const Tensor& x, const Tensor& target) {
-  expect_defined(operation, x, target);
-  expect(x.shape() == target.shape(), "{}: shapes differ: {} and {}", operation, x.shape(),
-         target.shape());
-}
-
-Tensor reduced(const Tensor& losses, Reduction reduction) {
-  if (reduction == Reduction::none) return losses;
-  return reduction == Reduction::sum ? sum(losses) : mean(losses);
-}
 
 void expect_rows(const char* operation, const Tensor& scores, const Indices& labels,
                  const CrossEntropyOptions& options) {
@@ -81,8 +71,7 @@ Tensor cross_entropy(const Tensor& logits, const Indices& labels,
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("cross_entropy", logits, target);
+  const OperationScope scope("cross_entropy", place, logits, target);
   expect(logits.rank() == 0 || target.shape() != logits.shape().without(-1),
          "cross_entropy: {} are not probabilities for logits {}; labels are Indices",
          target.shape(), logits.shape());
@@ -181,48 +170,6 @@ Tensor gaussian_kl(const Tensor& mean, const Tensor& log_deviation, LossOptions 
   // exp(2 l) - 1 is exact near l = 0.
   const Tensor each = 0.5 * (square(mean) + expm1(2.0 * log_deviation)) - log_deviation;
   return reduced(sum(each, -1), options.reduction);
-}
-
-Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("cosine_similarity", a, b);
-  expect(a.rank() == b.rank(), "cosine_similarity: ranks differ: {} and {}", a.shape(), b.shape());
-  broadcast("cosine_similarity", a.shape(), b.shape());
-  expect<ArgumentError>(options.epsilon > 0, "cosine_similarity: epsilon must be positive: {}",
-                        options.epsilon);
-  const L2Options of_each{options.axis, options.epsilon};
-  return sum(l2_normalize(a, of_each) * l2_normalize(b, of_each), options.axis);
-}
-
-Tensor cosine_embedding(const Tensor& a, const Tensor& b, const Tensor& target,
-                        CosineEmbeddingOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_same("cosine_embedding", a, b);
-  expect_defined("cosine_embedding", target);
-  expect(a.rank() >= 1 && target.shape() == a.shape().without(-1),
-         "cosine_embedding: vectors {} need one target a row: {}", a.shape(), target.shape());
-  expect<ArgumentError>(options.margin >= -1 && options.margin <= 1,
-                        "cosine_embedding: margin must lie in [-1, 1]: {}", options.margin);
-  const Tensor similarity = cosine_similarity(a, b);
-  return reduced(where(target > 0.0, 1.0 - similarity, relu(similarity - options.margin)),
-                 options.reduction);
-}
-
-Tensor triplet_margin(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                      TripletOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_same("triplet_margin", anchor, positive);
-  expect_same("triplet_margin", anchor, negative);
-  expect(anchor.rank() >= 1, "triplet_margin: needs an axis of vectors: {}", anchor.shape());
-  expect<ArgumentError>(options.margin > 0, "triplet_margin: margin must be positive: {}",
-                        options.margin);
-  const auto distance = [&](const Tensor& a, const Tensor& b) {
-    return norm(a - b + options.epsilon, -1);
-  };
-  Tensor to_negative = distance(anchor, negative);
-  if (options.swap) to_negative = minimum(to_negative, distance(positive, negative));
-  return reduced(relu(distance(anchor, positive) - to_negative + options.margin),
-                 options.reduction);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

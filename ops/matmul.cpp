@@ -86,8 +86,7 @@ Tensor product_onto(const Tensor& a, const Tensor& b, const Tensor& row, Precisi
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b, Transposed t, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("matmul", a, b);
+  const OperationScope scope("matmul", place, a, b);
   expect_product(a, b, t);
   if (a.rank() == 1 || b.rank() == 1) {
     if (a.rank() == 1) {
@@ -118,8 +117,7 @@ Tensor composite::linear(const Tensor& x, const Tensor& weight, const Tensor& bi
 }
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("linear", x, weight, bias);
+  const OperationScope scope("linear", place, x, weight, bias);
   expect_product(x, weight, {});
   expect(weight.rank() == 2 && bias.shape() == Shape{weight.shape()[1]},
          "linear: needs a weight (in, out) and a bias (out): {} and {}", weight.shape(),
@@ -144,8 +142,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Place p
 }
 
 Tensor outer(const Tensor& a, const Tensor& b, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("outer", a, b);
+  const OperationScope scope("outer", place, a, b);
   expect(a.rank() == 1 && b.rank() == 1, "outer: needs two vectors: {} and {}", a.shape(),
          b.shape());
   return matmul(reshape(a, {a.size(), 1}), reshape(b, {1, b.size()}));

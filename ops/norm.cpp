@@ -113,22 +113,19 @@ Tensor normalize_lines(const Tensor& x, Lines lines, bool centered, const NormOp
 }
 
 Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("layer_norm", x);
+  const OperationScope scope("layer_norm", place, x);
   expect_norm(both(row), options, x, {});
   return normalize_lines(x, Lines::rows, true, options, "layer_norm", place);
 }
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("rms_norm", x);
+  const OperationScope scope("rms_norm", place, x);
   expect_norm({.center = {}, .scale = row}, options, x, {});
   return normalize_lines(x, Lines::rows, false, options, "rms_norm", place);
 }
 
 Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("ada_scale", y);
+  const OperationScope scope("ada_scale", place, y);
   expect<ArgumentError>(std::isfinite(options.factor) && std::isfinite(options.slope),
                         "ada_scale: factor and slope must be finite: {}, {}", options.factor,
                         options.slope);
@@ -137,17 +134,8 @@ Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
 }
 
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("weight_norm", v, gain);
+  const OperationScope scope("weight_norm", place, v, gain);
   return gain * (v / norm(v, axes, Keep::yes));
-}
-
-Tensor l2_normalize(const Tensor& x, L2Options options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("l2_normalize", x);
-  expect<ArgumentError>(options.epsilon > 0, "l2_normalize: epsilon must be positive: {}",
-                        options.epsilon);
-  return x / maximum(norm(x, options.axis, Keep::yes), options.epsilon);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -50,18 +50,6 @@ Tensor ada_scale(const Tensor& y, const AdaOptions& options = {}, Place = Place:
 /// Example: `weight_norm(x, ones({6}), 0)`
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place = Place::here());
 
-struct L2Options {
-  int axis = -1;
-  double epsilon = 1e-12;  ///< least length that counts
-};
-/// The directions of vectors along an axis: x / max(|x|, epsilon). A vector of zeros stays 0, and
-/// one whose `norm` overflows becomes 0. torch's normalize.
-///   x: any shape but a scalar   returns: same shape
-/// Throws ShapeError for an axis that does not exist, ArgumentError unless epsilon > 0.
-/// Elsewhere: `F.normalize`; along the last axis by default
-/// Example: `l2_normalize(x, {.axis = 0})`
-Tensor l2_normalize(const Tensor& x, L2Options options = {}, Place = Place::here());
-
 namespace composite {
 /// The definition of `layer_norm` (Ba et al. 2016, eq. 3), with the mean, the deviation or both
 /// constant for the sweep where they are detached (Xu et al. 2019, section 3.3).

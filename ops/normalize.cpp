@@ -71,8 +71,7 @@ Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
 
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
                  const Tensor& smoothing, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("normalize", x);
+  const OperationScope scope("normalize", place, x);
   expect_norm(fields, options, x, smoothing);
   const bool one_field = !fields.center || *fields.center == fields.scale;
   const bool rows = one_field && fields.scale.window.empty() && fields.scale.share == 1;

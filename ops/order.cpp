@@ -30,14 +30,12 @@ Indices ordered_positions(const Tensor& x, int axis, Index count, bool descendin
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("cumsum", x);
+  const OperationScope scope("cumsum", place, x);
   return cumulated(x, x.shape().resolve(axis), false, place);
 }
 
 Tensor cumprod(const Tensor& x, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("cumprod", x);
+  const OperationScope scope("cumprod", place, x);
   axis = x.shape().resolve(axis);
   const Index extent = x.shape()[axis];
   Tensor y = x;
@@ -50,23 +48,20 @@ Tensor cumprod(const Tensor& x, int axis, Place place) {
 }
 
 Sorted sort(const Tensor& x, int axis, bool descending, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("sort", x);
+  const OperationScope scope("sort", place, x);
   axis = x.shape().resolve(axis);
   const Indices positions = ordered_positions(x, axis, x.shape()[axis], descending);
   return {gather(x, axis, positions, place), positions};
 }
 
 Indices argsort(const Tensor& x, int axis, bool descending, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("argsort", x);
+  const OperationScope scope("argsort", place, x);
   axis = x.shape().resolve(axis);
   return ordered_positions(x, axis, x.shape()[axis], descending);
 }
 
 Sorted top_k(const Tensor& x, Index k, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("top_k", x);
+  const OperationScope scope("top_k", place, x);
   axis = x.shape().resolve(axis);
   expect(k >= 0 && k <= x.shape()[axis], "top_k: axis {} of {} has no {} elements", axis, x.shape(),
          k);

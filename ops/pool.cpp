@@ -150,34 +150,29 @@ Tensor as_sequence(const Tensor& y) { return reshape(y, y.shape().without(2)); }
 }  // namespace
 
 Tensor max_pool2d(const Tensor& x, PoolOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("max_pool2d", x);
+  const OperationScope scope("max_pool2d", place, x);
   return max_pool("max_pool2d", x, options, place);
 }
 
 Tensor avg_pool2d(const Tensor& x, PoolOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("avg_pool2d", x);
+  const OperationScope scope("avg_pool2d", place, x);
   return avg_pool("avg_pool2d", x, options);
 }
 
 Tensor max_pool1d(const Tensor& x, PoolOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("max_pool1d", x);
+  const OperationScope scope("max_pool1d", place, x);
   const PoolOptions line = of_line("max_pool1d", options);
   return as_sequence(max_pool("max_pool1d", as_line("max_pool1d", x), line, place));
 }
 
 Tensor avg_pool1d(const Tensor& x, PoolOptions options, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("avg_pool1d", x);
+  const OperationScope scope("avg_pool1d", place, x);
   const PoolOptions line = of_line("avg_pool1d", options);
   return as_sequence(avg_pool("avg_pool1d", as_line("avg_pool1d", x), line));
 }
 
 Tensor adaptive_max_pool2d(const Tensor& x, HeightWidth size, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("adaptive_max_pool2d", x);
+  const OperationScope scope("adaptive_max_pool2d", place, x);
   expect(x.rank() == 4, "adaptive_max_pool2d: needs (N, C, H, W): {}", x.shape());
   return greatest("adaptive_max_pool2d", x,
                   adaptive_windows("adaptive_max_pool2d", x.shape(), 2, size.height),
@@ -185,8 +180,7 @@ Tensor adaptive_max_pool2d(const Tensor& x, HeightWidth size, Place place) {
 }
 
 Tensor adaptive_avg_pool2d(const Tensor& x, HeightWidth size, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("adaptive_avg_pool2d", x);
+  const OperationScope scope("adaptive_avg_pool2d", place, x);
   expect(x.rank() == 4, "adaptive_avg_pool2d: needs (N, C, H, W): {}", x.shape());
   const Windows rows = adaptive_windows("adaptive_avg_pool2d", x.shape(), 2, size.height);
   const Windows columns = adaptive_windows("adaptive_avg_pool2d", x.shape(), 3, size.width);
@@ -195,16 +189,14 @@ Tensor adaptive_avg_pool2d(const Tensor& x, HeightWidth size, Place place) {
 }
 
 Tensor adaptive_max_pool1d(const Tensor& x, Index size, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("adaptive_max_pool1d", x);
+  const OperationScope scope("adaptive_max_pool1d", place, x);
   const Tensor line = as_line("adaptive_max_pool1d", x);
   const Windows columns = adaptive_windows("adaptive_max_pool1d", line.shape(), 3, size);
   return as_sequence(greatest("adaptive_max_pool1d", line, {{0, 1}}, columns, place));
 }
 
 Tensor adaptive_avg_pool1d(const Tensor& x, Index size, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("adaptive_avg_pool1d", x);
+  const OperationScope scope("adaptive_avg_pool1d", place, x);
   expect(x.rank() == 3, "adaptive_avg_pool1d: needs (N, C, L): {}", x.shape());
   return means_along(x, 2, adaptive_windows("adaptive_avg_pool1d", x.shape(), 2, size));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/grad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -1,6 +1,7 @@
 #include "tapegrad/ops/recurrent.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/internal/norm.h"
@@ -206,8 +207,7 @@ Tensor running(const Indices& lengths, Index first, Index end) {
 }
 
 Tensor without_padding(const Tensor& x, const Indices& lengths, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("without_padding", x);
+  const OperationScope scope("without_padding", place, x);
   if (!lengths.defined()) return x;
   return where(running(lengths, 0, x.shape()[0]), x, 0.0);
 }
@@ -259,8 +259,7 @@ RecurrentResult composite::recurrent(const Cell& cell, const Tensor& inputs, con
 RecurrentResult recurrent(const Cell& cell, const Tensor& inputs, const Tensor& weight,
                           const RecurrentState& first, const RecurrentNorms& norms,
                           const Indices& lengths, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("recurrent", inputs, weight, first.h);
+  const OperationScope scope("recurrent", place, inputs, weight, first.h);
   expect(!cell.has_c || first.c.defined(), "recurrent: the first c of the {} is undefined",
          cell.name);
   expect_fit(cell, inputs, weight, first, lengths);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/root.h"
 #include "tapegrad/ops/kernels/reduce.h"
@@ -65,8 +66,7 @@ void expect_elements(const char* operation, const Shape& shape,
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("sum", x);
+  const OperationScope scope("sum", place, x);
   const auto reduced = axes.of(x.shape());
   const Tensor total = reduce_groups(x, reduced, kernels::sum);
   const Shape ones = with_ones(x.shape(), reduced);
@@ -77,8 +77,7 @@ Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor prod(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("prod", x);
+  const OperationScope scope("prod", place, x);
   const auto reduced = axes.of(x.shape());
   std::vector<int> order;
   for (const bool last : {false, true})
@@ -97,15 +96,13 @@ Tensor prod(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("mean", x);
+  const OperationScope scope("mean", place, x);
   const Index count = reduced_count(x.shape(), axes.of(x.shape()));
   return sum(x, axes, keep) / static_cast<double>(count);
 }
 
 Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("var", x);
+  const OperationScope scope("var", place, x);
   const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
   // Centers twice: the mean of values far from 0 is inexact, but the mean of the remainder is
   // exact.
@@ -116,20 +113,17 @@ Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("stddev", x);
+  const OperationScope scope("stddev", place, x);
   return root(var(x, axes, keep, divisor));
 }
 
 Tensor norm(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("norm", x);
+  const OperationScope scope("norm", place, x);
   return root(sum(square(x), axes, keep));
 }
 
 Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("max", x);
+  const OperationScope scope("max", place, x);
   const auto reduced = axes.of(x.shape());
   expect_elements("max", x.shape(), reduced);
   const Tensor kept = reduce_groups(x, reduced, kernels::max);
@@ -141,15 +135,13 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Tensor min(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("min", x);
+  const OperationScope scope("min", place, x);
   expect_elements("min", x.shape(), axes.of(x.shape()));
   return -max(-x, axes, keep);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("logsumexp", x);
+  const OperationScope scope("logsumexp", place, x);
   const auto reduced = axes.of(x.shape());
   Tensor shift = 0;
   if (reduced_count(x.shape(), reduced) > 0) {
@@ -163,8 +155,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 }
 
 Indices argmax(const Tensor& x, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("argmax", x);
+  const OperationScope scope("argmax", place, x);
   axis = x.shape().resolve(axis);
   const Index length = x.shape()[axis];
   expect(length > 0, "argmax: axis {} of {} is empty", axis, x.shape());
@@ -182,15 +173,13 @@ Indices argmax(const Tensor& x, int axis, Place place) {
 }
 
 Indices argmin(const Tensor& x, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("argmin", x);
+  const OperationScope scope("argmin", place, x);
   expect(x.shape()[axis] > 0, "argmin: axis {} of {} is empty", axis, x.shape());
   return argmax(-detach(x), axis);
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("sum_to", x);
+  const OperationScope scope("sum_to", place, x);
   if (x.shape() == shape) return x;
   const int extra = x.rank() - shape.rank();
   expect(extra >= 0 && broadcast("sum_to", x.shape(), shape) == x.shape(),

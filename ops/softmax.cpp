@@ -34,8 +34,7 @@ Tensor shifted(const Tensor& x, int axis) {
 }  // namespace
 
 Tensor softmax(const Tensor& x, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("softmax", x);
+  const OperationScope scope("softmax", place, x);
   if (Composite::active()) return composite::softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
     return record("softmax", by_rows(rows, kernels::softmax), {},
@@ -46,8 +45,7 @@ Tensor softmax(const Tensor& x, int axis, Place place) {
 }
 
 Tensor log_softmax(const Tensor& x, int axis, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("log_softmax", x);
+  const OperationScope scope("log_softmax", place, x);
   if (Composite::active()) return composite::log_softmax(x, axis);
   return along(x, axis, [](const Tensor& rows) {
     return record("log_softmax", by_rows(rows, kernels::log_softmax), {},

@@ -4,6 +4,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/text.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"

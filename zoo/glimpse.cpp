@@ -4,6 +4,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/internal/fused.h"
@@ -106,8 +107,7 @@ GlimpseFilters glimpse_filters(const GlimpseWindow& window, GlimpseSizes sizes, 
 }
 
 Tensor read_glimpse(const Tensor& images, const GlimpseFilters& filters, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("read_glimpse", images);
+  const OperationScope scope("read_glimpse", place, images);
   expect(images.rank() == 3, "read_glimpse: needs images (B, height, width): {}", images.shape());
   expect_filters("read_glimpse", filters, images.shape()[0]);
   const Tensor seen = matmul(matmul(filters.y, images), filters.x, {.b = true});
@@ -115,8 +115,7 @@ Tensor read_glimpse(const Tensor& images, const GlimpseFilters& filters, Place p
 }
 
 Tensor write_glimpse(const Tensor& patches, const GlimpseFilters& filters, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("write_glimpse", patches);
+  const OperationScope scope("write_glimpse", place, patches);
   expect(patches.rank() == 3, "write_glimpse: needs patches (B, filters, filters): {}",
          patches.shape());
   expect_filters("write_glimpse", filters, patches.shape()[0]);

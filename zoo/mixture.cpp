@@ -5,6 +5,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"

@@ -4,10 +4,12 @@
 #include "tapegrad/nn/data/text.h"
 #include "tapegrad/nn/layers/init.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/similarity.h"
 #include "tapegrad/zoo/ranking_loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

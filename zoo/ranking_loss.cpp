@@ -1,6 +1,7 @@
 #include "tapegrad/zoo/ranking_loss.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -9,8 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor order_violation(const Tensor& general, const Tensor& specific, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("order_violation", general, specific);
+  const OperationScope scope("order_violation", place, general, specific);
   broadcast("order_violation", general.shape(), specific.shape());
   expect(general.rank() >= 1 && specific.rank() >= 1 && general.shape()[-1] == specific.shape()[-1],
          "order_violation: vectors have different lengths: {} and {}", general.shape(),
@@ -19,8 +19,7 @@ Tensor order_violation(const Tensor& general, const Tensor& specific, Place plac
 }
 
 Tensor contrastive_sum(const Tensor& costs, double margin, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("contrastive_sum", costs);
+  const OperationScope scope("contrastive_sum", place, costs);
   expect(costs.rank() == 2 && costs.shape()[0] == costs.shape()[1],
          "contrastive_sum: costs must be those of all pairs, (B, B): {}", costs.shape());
   expect<ArgumentError>(margin > 0, "contrastive_sum: margin must be positive: {}", margin);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/range.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "core/viewing/viewer_page.h"
 #include "tapegrad/core/files/file.h"
+#include "tapegrad/core/range.h"
 #include "tapegrad/core/viewing/explain.h"
 #include "tapegrad/core/viewing/internal/recorded.h"
 

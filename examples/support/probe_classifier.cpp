@@ -10,6 +10,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/metrics.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

@@ -5,6 +5,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/pytorch.h"
 #include "tapegrad/nn/options.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -174,8 +175,7 @@ RelativeAttention::RelativeAttention(Index channels, Random& random, const Atten
 
 Tensor RelativeAttention::operator()(const Tensor& x, const Tensor& context, Mode mode,
                                      Place place) const {
-  const PlaceScope caller(place);
-  expect_defined("relative_attention", x, context);
+  const OperationScope scope("relative_attention", place, x, context);
   const Index heads = options.heads, channels = x.shape()[-1], width = channels / heads;
   const Index count = x.shape()[1], keys = context.shape()[1];
   const std::vector<Tensor> p = parts(key_value(context), 2);

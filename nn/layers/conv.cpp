@@ -126,8 +126,7 @@ void ConvTranspose2d::pytorch(PyTorchState& state) const {
 }
 
 Tensor Flatten::operator()(const Tensor& x, Place place) const {
-  const PlaceScope caller(place);
-  expect_defined("flatten", x);
+  const OperationScope scope("flatten", place, x);
   return reshape(x, {x.shape()[0], x.shape().count(1, x.rank())});
 }
 

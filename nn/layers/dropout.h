@@ -14,8 +14,7 @@ struct Dropout {
 
   explicit Dropout(double share = 0.5) : rate(expect_share("Dropout", "rate", share)) {}
   Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
-    const PlaceScope caller(place);
-    expect_defined("dropout", x);
+    const OperationScope scope("dropout", place, x);
     return mode.is_training() ? dropout(x, rate, *mode.random) : x;
   }
 };

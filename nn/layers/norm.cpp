@@ -54,8 +54,7 @@ Tensor Norm::epsilon() const {
 }
 
 Tensor Norm::at_step(const Tensor& x, Index step, Mode mode, Place place) const {
-  const PlaceScope caller(place);
-  expect_defined("norm", x);
+  const OperationScope scope("norm", place, x);
   const NormMethod& method = *spec.method;
   if (!method.normalizes && !AroundNorms::active()) return x;
   const bool images = where_ == Channels::second;

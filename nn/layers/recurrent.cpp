@@ -229,8 +229,7 @@ StepFunctions RecurrentLayer::functions(const Indices& lengths, Mode mode) const
 
 RecurrentResult RecurrentLayer::operator()(const Tensor& x, const RecurrentState& state,
                                            const Indices& lengths, Mode mode, Place place) const {
-  const PlaceScope caller(place);
-  expect_defined("recurrent", x);
+  const OperationScope scope("recurrent", place, x);
   expect(x.rank() == 3 && x.shape()[2] == input.weight.shape()[0], "{}: x must be (T, B, {}): {}",
          cell.name, input.weight.shape()[0], x.shape());
   if (lengths.defined()) expect_lengths("recurrent: lengths", lengths, x.shape()[0], x.shape()[1]);

@@ -19,8 +19,7 @@ struct Sequential {
   void add(Layer layer) { layers.push_back(std::move(layer)); }
 
   Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
-    const PlaceScope caller(place);
-    expect_defined("sequential", x);
+    const OperationScope scope("sequential", place, x);
     Tensor y = x;
     for (const Layer& layer : layers) y = layer(y, mode);
     return y;

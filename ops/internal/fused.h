@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/grad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -9,6 +9,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

@@ -11,6 +11,7 @@
 #include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/metrics/ranking.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

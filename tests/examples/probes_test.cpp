@@ -13,6 +13,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/metrics.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 

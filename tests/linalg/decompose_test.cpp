@@ -5,6 +5,7 @@
 #include "linalg/row.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/core/range.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/matmul.h"

@@ -3,6 +3,7 @@
 #include "tapegrad/nn/layers/init.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/elementwise.h"

@@ -4,6 +4,7 @@
 
 #include "support/golden.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recurrent.h"

@@ -10,6 +10,7 @@
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/ctc.h"
@@ -21,6 +22,7 @@
 #include "tapegrad/ops/order.h"
 #include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/similarity.h"
 #include "tapegrad/ops/softmax.h"
 #include "tapegrad/zoo/glimpse.h"
 

@@ -2,6 +2,7 @@
 #include "tapegrad/ops/ctc.h"
 #include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/norm.h"
+#include "tapegrad/ops/similarity.h"
 #include "tapegrad/ops/softmax.h"
 
 namespace tapegrad::testing {

@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
@@ -149,21 +150,6 @@ TEST_CASE("the gradient of a normal likelihood passes the least variance", "[ops
                     Contains("needs the shape (2, 2) or 1 along its last axis: (2)"));
   CHECK_THROWS_WITH(gaussian_nll(x, x, -x), Contains("gaussian_nll: a variance is negative: -1"));
   CHECK_THROWS_WITH(gaussian_nll(x, x, x, {.epsilon = 0}), Contains("epsilon must be positive: 0"));
-}
-
-TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
-  const Tensor x({2, 3}, {0, 0, 0, 1, 2, 2}), row = ones({3});
-  CHECK(is(cosine_similarity(x, x), {0, 1}));
-  CHECK_THROWS_WITH(cosine_similarity(x, row), Contains("ranks differ: (2, 3) and (3)"));
-  CHECK_THROWS_WITH(cosine_similarity(x, ones({3, 3})), Catch::StartsWith("cosine_similarity: "));
-  CHECK_THROWS_WITH(cosine_similarity(x, x, {.epsilon = 0}), Contains("must be positive: 0"));
-  CHECK_THROWS_WITH(cosine_embedding(x, x, row),
-                    Contains("vectors (2, 3) need one target a row: (3)"));
-  CHECK_THROWS_WITH(cosine_embedding(x, x, ones({2}), {.margin = 2}),
-                    Contains("margin must lie in [-1, 1]: 2"));
-  CHECK(triplet_margin(x, x, x, {.margin = 3}).item() == Approx(3));
-  CHECK_THROWS_WITH(triplet_margin(x, x, row), Contains("shapes differ: (2, 3) and (3)"));
-  CHECK_THROWS_WITH(triplet_margin(x, x, x, {.margin = 0}), Contains("must be positive: 0"));
 }
 
 TEST_CASE("labels that are numbers are told from probabilities", "[ops]") {

@@ -8,6 +8,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

@@ -8,6 +8,7 @@
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/matmul.h"

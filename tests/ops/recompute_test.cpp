@@ -12,6 +12,7 @@
 #include "tapegrad/nn/layers/dropout.h"
 #include "tapegrad/nn/layers/transformer.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

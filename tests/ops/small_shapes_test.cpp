@@ -13,6 +13,7 @@
 #include "tapegrad/nn/layers/transformer.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/conv.h"
 #include "tapegrad/ops/divisive.h"

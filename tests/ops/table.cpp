@@ -2,6 +2,7 @@
 
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/attention.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"

@@ -9,6 +9,7 @@
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/reduce.h"

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/range.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/nn/files/internal/trace_arrangement.h"
 #include "tapegrad/nn/files/internal/trace_words.h"

@@ -10,8 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor inverse_root(const Tensor& covariance, Index iterations, Place place) {
-  const PlaceScope caller(place);
-  expect_defined("inverse_root", covariance);
+  const OperationScope scope("inverse_root", place, covariance);
   expect(covariance.rank() >= 2 && covariance.shape()[-1] == covariance.shape()[-2],
          "inverse_root: needs square matrices (..., n, n): {}", covariance.shape());
   expect_positive("inverse_root", "iterations", iterations);

@@ -10,6 +10,7 @@
 #include "tapegrad/core/random.h"
 #include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/conv.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/matmul.h"

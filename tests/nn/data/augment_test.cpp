@@ -5,6 +5,7 @@
 
 #include "support/values.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/range.h"
 #include "tapegrad/nn/data/batches.h"
 #include "tapegrad/nn/data/idx.h"
 #include "tapegrad/ops/elementwise.h"

@@ -8,6 +8,7 @@
 #include "tapegrad/models/transformer.h"
 #include "tapegrad/nn/layers/recurrent.h"
 #include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
 

@@ -6,8 +6,11 @@
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/range.h"
 #include "tapegrad/ops/check.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

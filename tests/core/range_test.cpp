@@ -1,0 +1,24 @@
+#include "tapegrad/core/range.h"
+
+#include <catch2/catch.hpp>
+#include <limits>
+
+using namespace tapegrad;
+
+TEST_CASE("a range is that of the finite values", "[tensor]") {
+  constexpr real infinity = std::numeric_limits<real>::infinity();
+  const Range found =
+      range(Tensor({5}, {3, -infinity, -1, std::numeric_limits<real>::quiet_NaN(), 4}));
+  CHECK(found.least == -1);
+  CHECK(found.greatest == 4);
+  CHECK(found.mean == 2);
+  CHECK(found.non_finite == 2);
+  CHECK(to_string(found) == "-1 to 4, mean 2, 2 not finite");
+  CHECK(to_string(range(Tensor(2.5))) == "2.5 to 2.5, mean 2.5");
+}
+
+TEST_CASE("without finite values there is no range", "[tensor]") {
+  CHECK(to_string(range(full({2}, std::numeric_limits<double>::infinity()))) ==
+        "no finite value, 2 not finite");
+  CHECK(to_string(range(zeros({0}))) == "no finite value, 0 not finite");
+}
