@@ -8,11 +8,11 @@ check_cxx_source_compiles("#ifndef _FORTIFY_SOURCE
 unset(CMAKE_REQUIRED_FLAGS)
 
 # The page of write_viewer as a string.
-file(READ ${PROJECT_SOURCE_DIR}/core/viewing/viewer.html TAPEGRAD_VIEWER)
+file(READ ${PROJECT_SOURCE_DIR}/nn/viewing/viewer.html TAPEGRAD_VIEWER)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/viewer_page.h.in
-               ${PROJECT_BINARY_DIR}/generated/core/viewing/viewer_page.h @ONLY)
+               ${PROJECT_BINARY_DIR}/generated/nn/viewing/viewer_page.h @ONLY)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-             ${PROJECT_SOURCE_DIR}/core/viewing/viewer.html)
+             ${PROJECT_SOURCE_DIR}/nn/viewing/viewer.html)
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tapegrad.map.in ${PROJECT_BINARY_DIR}/tapegrad.map @ONLY)
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 
 #include "tapegrad/core/beginning.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/machine/instruction_set.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/run_log.h"
 

@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "tapegrad/core/files/file.h"
-#include "tapegrad/core/viewing/export.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/files/safetensors.h"
+#include "tapegrad/nn/viewing/export.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 

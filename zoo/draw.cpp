@@ -1,9 +1,9 @@
 #include "tapegrad/zoo/draw.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "tapegrad/core/random.h"
-#include "tapegrad/ops/loss.h"
+#include "tapegrad/nn/functions/loss.h"
 
 /// Moves of a pen, (dx, dy, p) with p = 1 where it is lifted and else 0, drawn from a mixture of M
 /// normal distributions in two dimensions and a Bernoulli distribution (Graves 2013, eq. 15-26). A

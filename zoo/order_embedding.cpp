@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/text.h"
+#include "tapegrad/nn/functions/similarity.h"
 #include "tapegrad/nn/layers/init.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/compare.h"
@@ -9,7 +10,6 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
-#include "tapegrad/ops/similarity.h"
 #include "tapegrad/zoo/ranking_loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

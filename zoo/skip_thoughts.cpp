@@ -5,8 +5,8 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/text.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/loss.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

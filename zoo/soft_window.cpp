@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
-#include "tapegrad/ops/recurrent.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

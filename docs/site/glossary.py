@@ -3,8 +3,8 @@
 The comment of a public name may end with two lines,
     /// Elsewhere: `F.gelu`; `gelu_tanh` is `approximate="tanh"`
     /// Example: `gelu(x)`
-what others call it and a note, if any. They become a row below the mark `<!-- headers: FOLDER -->`, in the table of their
-header. With --check, the page stays as it is and must be current."""
+what others call it and a note, if any. They become a row below the mark `<!-- headers: FOLDER ... -->`, in the table of
+their header. With --check, the page stays as it is and must be current."""
 
 import pathlib
 import re
@@ -13,12 +13,12 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/glossary.md"
 LINES = re.compile(r"^/// Elsewhere: (.*?)(?:; (.*))?\n/// Example: `(.*)`$", re.M)
-MARK = re.compile(r"(<!-- headers: (\w+) -->\n).*?(?=\n<!-- end of headers -->)", re.S)
+MARK = re.compile(r"(<!-- headers: ([\w/ ]+) -->\n).*?(?=\n<!-- end of headers -->)", re.S)
 
 
-def tables(folder):
+def tables(folders):
     found = ""
-    for path in sorted((ROOT / folder).rglob("*.h")):
+    for path in sorted(path for folder in folders.split() for path in (ROOT / folder).rglob("*.h")):
         rows = "".join(f"| {elsewhere} | `{code}` | {note + ' ' if note else ''}|\n"
                        for elsewhere, note, code in LINES.findall(path.read_text()))
         if rows:

@@ -164,7 +164,7 @@ class Site:
 
     def write_engine(self):
         """What these pages load: the engine, the page that steps through a tape, and what shows them."""
-        viewer = json.dumps((ROOT / "core/viewing/viewer.html").read_text())
+        viewer = json.dumps((ROOT / "nn/viewing/viewer.html").read_text())
         (self.folder / "live.js").write_text(f"{self.engine.read_text()}\nconst viewer_page = {viewer};\n"
                                              f"{(LIVE / 'lessons.js').read_text()}")
 

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 

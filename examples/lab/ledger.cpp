@@ -12,7 +12,7 @@
 #include "lab/provenance.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {

@@ -10,8 +10,8 @@
 #include "lab/provenance.h"
 #include "lab/registry.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/csv.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {

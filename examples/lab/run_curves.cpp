@@ -9,7 +9,7 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/train/json.h"
 #include "tapegrad/train/run_log.h"
 

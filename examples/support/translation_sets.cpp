@@ -9,8 +9,8 @@
 #include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {

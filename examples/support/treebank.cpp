@@ -11,7 +11,7 @@
 #include "support/plain_text.h"
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/train/resume.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {

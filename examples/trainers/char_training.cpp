@@ -8,12 +8,12 @@
 
 #include "support/grammar.h"
 #include "tapegrad/core/beginning.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/examples.h"
 #include "tapegrad/nn/data/text.h"
+#include "tapegrad/nn/files/file.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/loss.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 

@@ -5,7 +5,7 @@
 
 #include "problems/stories.h"
 #include "support/data_files.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/norm_flag.h"
 #include "tapegrad/train/output.h"

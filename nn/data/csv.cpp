@@ -10,9 +10,9 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
-#include "tapegrad/core/files/internal/honest_size.h"
 #include "tapegrad/nn/data/internal/csv_fields.h"
+#include "tapegrad/nn/files/file.h"
+#include "tapegrad/nn/files/internal/honest_size.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -1,7 +1,7 @@
 #include "tapegrad/nn/data/idx.h"
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tapegrad/core/files/file.h"
-#include "tapegrad/core/files/internal/honest_size.h"
 #include "tapegrad/core/real.h"
+#include "tapegrad/nn/files/file.h"
+#include "tapegrad/nn/files/internal/honest_size.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

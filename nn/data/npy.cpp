@@ -1,7 +1,7 @@
 #include "tapegrad/nn/data/npy.h"
 
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/nn/data/internal/npy_array.h"
+#include "tapegrad/nn/files/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

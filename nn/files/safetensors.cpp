@@ -10,7 +10,7 @@
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/files/internal/safetensors_header.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

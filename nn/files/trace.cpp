@@ -10,8 +10,8 @@
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/instruction_set.h"
-#include "tapegrad/core/viewing/internal/recorded.h"
 #include "tapegrad/nn/files/safetensors.h"
+#include "tapegrad/nn/viewing/internal/recorded.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

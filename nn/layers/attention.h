@@ -1,8 +1,8 @@
 #pragma once
 
+#include "tapegrad/nn/functions/attention.h"
 #include "tapegrad/nn/layers/layer.h"
 #include "tapegrad/nn/layers/linear.h"
-#include "tapegrad/ops/attention.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -2,8 +2,8 @@
 
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
-#include "tapegrad/ops/conv.h"
-#include "tapegrad/ops/pool.h"
+#include "tapegrad/nn/functions/conv.h"
+#include "tapegrad/nn/functions/pool.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

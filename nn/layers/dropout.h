@@ -1,8 +1,8 @@
 #pragma once
 
+#include "tapegrad/nn/functions/dropout.h"
 #include "tapegrad/nn/layers/layer.h"
 #include "tapegrad/nn/options.h"
-#include "tapegrad/ops/dropout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

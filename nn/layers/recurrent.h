@@ -2,9 +2,9 @@
 
 #include <string>
 
+#include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/nn/layers/norm.h"
-#include "tapegrad/ops/recurrent.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

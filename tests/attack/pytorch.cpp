@@ -4,7 +4,7 @@
 
 #include "attack.h"
 #include "support/scratch.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/layers/linear.h"
 
 namespace tapegrad::attack {

@@ -3,7 +3,7 @@
 #include "tapegrad/nn/data/text.h"
 
 #include "attack.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 
 namespace tapegrad::attack {
 

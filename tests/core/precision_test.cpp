@@ -7,7 +7,7 @@
 #include "support/restore_threads.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
-#include "tapegrad/ops/attention.h"
+#include "tapegrad/nn/functions/attention.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"

@@ -8,7 +8,7 @@
 #include "support/hypernyms.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/metrics/ranking.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/compare.h"

@@ -10,9 +10,9 @@
 
 #include "support/grammar.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/grad.h"
-#include "tapegrad/ops/loss.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;

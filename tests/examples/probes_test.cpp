@@ -11,7 +11,7 @@
 #include "support/probe_classifier.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/metrics.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"

@@ -6,7 +6,7 @@
 #include "problems/stories.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;

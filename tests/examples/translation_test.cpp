@@ -6,10 +6,10 @@
 
 #include "support/translation_sets.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/nn/metrics/bleu.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/grad.h"
-#include "tapegrad/ops/loss.h"
 
 using namespace tapegrad;
 using namespace tapegrad::problems;

@@ -7,7 +7,7 @@
 #include "problems/skip_thoughts.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/ops/layout.h"
 
 using namespace tapegrad;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes ops.json: for each row of tests/*/*table.cpp inputs, and the value and the gradients that PyTorch finds for them in
-double precision. Run it with PyTorch installed; the tests read the committed file.
+"""Writes ops.json: for each row of tests/*/*table.cpp inputs, and the value and the gradients that PyTorch finds for them
+in double precision. Run it with PyTorch installed; the tests read the committed file.
 
 What a row computes is an expression of its inputs a, b, ..., which sees everything here."""
 

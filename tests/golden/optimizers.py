@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes optimizers.json: for each `check_steps` in tests/nn/optimizers/*_test.cpp ten steps on drawn gradients, in double
-precision, of PyTorch's optimizer or of one that follows the equations of its paper.
+"""Writes optimizers.json: for each `check_steps` in tests/nn/optimizers/*_test.cpp ten steps on drawn gradients, in
+double precision, of PyTorch's optimizer or of one that follows the equations of its paper.
 inputs are the start and the gradients of the steps, value is the end."""
 
 import pathlib

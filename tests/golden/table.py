@@ -1,4 +1,4 @@
-"""The rows of the tables of operations, tests/*/*table.cpp: what PyTorch computes in each, and how its inputs are drawn."""
+"""The rows of the tables of operations, tests/*/*table.cpp: what PyTorch computes, and how its inputs are drawn."""
 
 import re
 

@@ -8,7 +8,7 @@
 #include "support/ngrams.h"
 #include "support/sentence_sets.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;

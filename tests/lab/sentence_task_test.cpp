@@ -7,7 +7,7 @@
 #include "lab/matrix_task.h"
 #include "lab/paper_xu2019.h"
 #include "support/scratch.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;

@@ -6,7 +6,7 @@
 #include "lab/paper_xu2019.h"
 #include "lab/verdict.h"
 #include "support/golden_file.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/metrics/bleu.h"
 #include "tapegrad/tapegrad.h"
 

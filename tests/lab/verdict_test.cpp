@@ -8,7 +8,7 @@
 #include "results.h"
 #include "support/golden_file.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 
 using namespace tapegrad;
 using namespace tapegrad::lab;

@@ -6,7 +6,7 @@
 #include "lab/matrix.h"
 #include "lab/report.h"
 #include "support/scratch.h"
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::testing {

@@ -8,11 +8,11 @@
 
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/nn/functions/pool.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/pool.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

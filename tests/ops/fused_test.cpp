@@ -7,11 +7,11 @@
 #include "ops/table.h"
 #include "support/golden.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/functions/attention.h"
+#include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/ops/affine.h"
-#include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/recurrent.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;

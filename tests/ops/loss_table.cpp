@@ -1,8 +1,8 @@
 #include "ops/table.h"
-#include "tapegrad/ops/ctc.h"
-#include "tapegrad/ops/loss.h"
+#include "tapegrad/nn/functions/ctc.h"
+#include "tapegrad/nn/functions/loss.h"
+#include "tapegrad/nn/functions/similarity.h"
 #include "tapegrad/ops/norm.h"
-#include "tapegrad/ops/similarity.h"
 #include "tapegrad/ops/softmax.h"
 
 namespace tapegrad::testing {

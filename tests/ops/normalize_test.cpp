@@ -6,11 +6,11 @@
 
 #include "ops/check_same.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/ops/divisive.h"
+#include "tapegrad/nn/functions/divisive.h"
+#include "tapegrad/nn/functions/pool.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
-#include "tapegrad/ops/pool.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;

@@ -8,11 +8,11 @@
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
-#include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

@@ -1,9 +1,10 @@
 #include "ops/table.h"
 
+#include "tapegrad/nn/functions/attention.h"
+#include "tapegrad/nn/functions/divisive.h"
+#include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/ops/affine.h"
-#include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/compare.h"
-#include "tapegrad/ops/divisive.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
@@ -11,7 +12,6 @@
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/normalize.h"
 #include "tapegrad/ops/order.h"
-#include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 

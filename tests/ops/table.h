@@ -25,7 +25,7 @@ const std::vector<Row>& table();
 /// Those of indices and of windows over images, which are part of the table.
 std::vector<Row> indexing_rows();
 std::vector<Row> windows_rows();
-/// Those of ops/loss.h and ops/ctc.h, which are part of the table.
+/// Those of losses and similarities in nn/functions/, which are part of the table.
 std::vector<Row> loss_rows();
 /// Those of zoo/, which are part of the table.
 std::vector<Row> zoo_rows();

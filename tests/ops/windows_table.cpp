@@ -1,6 +1,6 @@
 #include "ops/table.h"
-#include "tapegrad/ops/conv.h"
-#include "tapegrad/ops/pool.h"
+#include "tapegrad/nn/functions/conv.h"
+#include "tapegrad/nn/functions/pool.h"
 
 namespace tapegrad::testing {
 namespace {

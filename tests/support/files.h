@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/core/files/file.h"
+#include "tapegrad/nn/files/file.h"
 
 namespace tapegrad::testing {
 

@@ -5,11 +5,11 @@
 
 #include "models/nets.h"
 #include "support/golden.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/nn/metrics.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/softmax.h"
 

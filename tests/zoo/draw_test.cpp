@@ -7,11 +7,11 @@
 #include "models/nets.h"
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
-#include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

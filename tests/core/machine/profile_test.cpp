@@ -9,12 +9,12 @@
 #include "support/golden.h"
 #include "tapegrad/core/precision.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/functions/attention.h"
+#include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/nn/optimizers/gradients.h"
 #include "tapegrad/nn/optimizers/optimizer.h"
-#include "tapegrad/ops/attention.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"
-#include "tapegrad/ops/recurrent.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

@@ -7,8 +7,8 @@
 #include "support/scratch.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/random.h"
+#include "tapegrad/nn/files/file.h"
 
 using namespace tapegrad;
 using Catch::Contains;

@@ -9,10 +9,10 @@
 #include "support/scratch.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/data/internal/npy_array.h"
 #include "tapegrad/nn/data/internal/zip.h"
+#include "tapegrad/nn/files/file.h"
 
 using namespace tapegrad;
 using Catch::Contains;

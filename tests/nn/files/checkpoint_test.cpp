@@ -7,13 +7,13 @@
 #include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/models/mlp.h"
+#include "tapegrad/nn/files/file.h"
+#include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
-#include "tapegrad/ops/loss.h"
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;

@@ -6,11 +6,11 @@
 
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/core/files/file.h"
 #include "tapegrad/core/range.h"
 #include "tapegrad/models/conv_net.h"
 #include "tapegrad/models/mlp.h"
 #include "tapegrad/models/transformer.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/layers/recurrent.h"
 #include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"

@@ -6,11 +6,11 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
+#include "tapegrad/nn/functions/similarity.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/reduce.h"
-#include "tapegrad/ops/similarity.h"
 
 using namespace tapegrad;
 

@@ -1,0 +1,159 @@
+#include "tapegrad/nn/functions/loss.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "tapegrad/core/indices.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/derivatives.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
+#include "tapegrad/ops/reduce.h"
+
+using namespace tapegrad;
+using Catch::Contains;
+
+namespace {
+
+constexpr real infinity = std::numeric_limits<real>::infinity();
+const real nan_value = std::numeric_limits<real>::quiet_NaN();
+constexpr double precision = sizeof(real) == 8 ? 1e-12 : 2e-6;
+
+bool is(const Tensor& x, const std::vector<real>& expected) {
+  return std::equal(expected.begin(), expected.end(), x.values().begin(), x.values().end());
+}
+
+// The gradient of a scalar function, and that of its sum: first and second derivatives.
+struct Slopes {
+  Tensor first, second;
+};
+Slopes slopes(const std::function<Tensor(const Tensor&)>& f, const Tensor& at) {
+  const Tape tape;
+  const Tensor x = watch(at);
+  const Tensor first = grad(f(x), x, {.record = true});
+  return {detach(first), grad(sum(first + 0.0 * x), x)};  // on the tape even where constant
+}
+
+// Value and gradient of f at x.
+std::vector<Tensor> both_of(const Function& f, const Tensor& x) {
+  const Tape tape;
+  const Tensor leaf = watch(x), y = f({leaf});
+  return {detach(y), grad(sum(y * cos(arange(y.size()).view(y.shape()))), leaf)};
+}
+
+}  // namespace
+
+TEST_CASE("huber is smooth at 0 and keeps its slope at the bounds and beyond", "[ops]") {
+  const Tensor x({6}, {0, 1, -1, 3, -3, infinity});
+  const Slopes found = slopes([](const Tensor& at) { return 6.0 * huber(at, zeros({6})); }, x);
+  CHECK(is(found.first, {0, 1, -1, 1, -1, 1}));
+  CHECK(is(found.second, {1, 1, 1, 0, 0, 0}));
+  CHECK(huber(Tensor(3.0), Tensor(0.0), {.delta = 2}).item() == 4);
+  CHECK(huber(Tensor(infinity), Tensor(0.0)).item() == infinity);
+  CHECK(std::isnan(huber(Tensor(nan_value), Tensor(0.0)).item()));
+  CHECK_THROWS_WITH(huber(zeros({2}), zeros({3})),
+                    Catch::StartsWith("huber: shapes differ: (2) and (3) ["));
+  CHECK_THROWS_WITH(huber(zeros({2}), zeros({2}), {.delta = 0}),
+                    Contains("huber: delta must be positive: 0"));
+}
+
+TEST_CASE("hinge is 0 from the margin on", "[ops]") {
+  const Tensor x({4}, {2, 1, 0.5, -3}), target = ones({4});
+  CHECK(hinge(x, target).item() == Approx(4.5 / 4));
+  const Slopes found = slopes([&](const Tensor& at) { return 4.0 * hinge(at, target); }, x);
+  CHECK(is(found.first, {0, 0, -1, -1}));
+  CHECK_THROWS_WITH(hinge(zeros({2}), zeros({2, 1})),
+                    Catch::StartsWith("hinge: shapes differ: (2) and (2, 1) ["));
+}
+
+TEST_CASE("a probability of 0 adds an exact 0 to the divergence", "[ops]") {
+  const Tensor p({1, 3}, {0, 0.5, 0.5}), log_q({1, 3}, {-infinity, -1, -2});
+  CHECK(kl_divergence(log_q, p).item() == Approx(std::log(0.5) + 1.5));
+  CHECK(kl_divergence(log(Tensor({2}, {0.25, 0.75})), Tensor({2}, {0.25, 0.75})).item() ==
+        Approx(0).margin(1e-6));
+  const Slopes to_q = slopes([&](const Tensor& at) { return kl_divergence(at, p); }, log_q);
+  CHECK(is(to_q.first, {0, -0.5, -0.5}));
+  const Slopes to_p = slopes([&](const Tensor& at) { return kl_divergence(log_q, at); }, p);
+  CHECK(to_p.first.data()[0] == 0);
+  CHECK(to_p.first.data()[1] == Approx(std::log(0.5) + 2));
+  CHECK(to_p.second.data()[0] == 0);
+  CHECK(to_p.second.data()[1] == Approx(2));
+  CHECK(kl_divergence(Tensor({3}, {-1, -1, -1}), Tensor({3}, {1, 0, 0})).item() == 1);
+  CHECK(kl_divergence(zeros({2, 2, 3}), full({2, 2, 3}, 1.0 / 3)).item() ==
+        Approx(-std::log(3.0)));  // a mean over all rows
+  CHECK_THROWS_WITH(kl_divergence(Tensor(0.0), Tensor(1.0)), Contains("kl_divergence: needs"));
+  CHECK_THROWS_WITH(kl_divergence(zeros({2}), zeros({3})),
+                    Catch::StartsWith("kl_divergence: shapes differ: (2) and (3) ["));
+}
+
+TEST_CASE("equal logits are equally likely, however large", "[ops]") {
+  for (const double size : {0.0, 1e3, 1e5, 1e7, 1e20, 1e38})
+    for (const double sign : {1.0, -1.0}) {
+      const std::vector<Tensor> found =
+          both_of([](const auto& in) { return cross_entropy(in[0], Indices({1}, {3})); },
+                  full({1, 10}, sign * size));
+      INFO(sign * size);
+      CHECK(found[0].item() == Approx(std::log(10.0)).epsilon(precision));
+      CHECK(std::abs(sum(found[1]).item()) < precision);
+    }
+}
+
+TEST_CASE("the loss of a binary choice at infinite logits", "[ops]") {
+  const auto loss = [](real logit, real target) {
+    return binary_cross_entropy_with_logits(Tensor({1}, {logit}), Tensor({1}, {target})).item();
+  };
+  CHECK(loss(infinity, 0.25) == infinity);
+  CHECK(loss(-infinity, 0.25) == infinity);
+  CHECK(loss(infinity, 0) == infinity);
+  CHECK(loss(100, 1) == Approx(0).margin(1e-30));
+  CHECK(loss(-3, 0.25) == Approx(std::log1p(std::exp(-3.0)) + 0.75));
+  for (const real logit : {-2.0, 0.0, 2.0}) {
+    const std::vector<Tensor> found = both_of(
+        [](const auto& in) { return binary_cross_entropy_with_logits(in[0], full({1}, 0.25)); },
+        full({1}, logit));
+    CHECK(found[1].item() == Approx(1 / (1 + std::exp(-logit)) - 0.25));
+  }
+}
+
+TEST_CASE("nothing counts in a class of weight 0 and in ignored rows", "[ops]") {
+  const Tensor logits({2, 2}, {1, -1, 3, 0});
+  const double of_second = std::log1p(std::exp(-3.0));
+  CHECK(cross_entropy(logits, Indices({2}, {1, 0}), {.weight = Tensor({2}, {2, 0})}).item() ==
+        Approx(of_second));
+  CHECK(
+      cross_entropy(logits, Indices({2}, {9, 0}), {.ignore_index = 9, .reduction = Reduction::sum})
+          .item() == Approx(of_second));
+  CHECK(std::isnan(cross_entropy(logits, Indices({2}, {9, 9}), {.ignore_index = 9}).item()));
+  CHECK_THROWS_WITH(cross_entropy(logits, Indices({2}, {0, 0}), {.weight = ones({3})}),
+                    Catch::StartsWith("cross_entropy: logits (2, 2) need one weight a class: (3)"));
+  CHECK_THROWS_WITH(nll(logits, Indices({3}, {0, 0, 0})),
+                    Catch::StartsWith("nll: logits (2, 2) need one label a row: labels (3) ["));
+  CHECK_THROWS_WITH(
+      binary_cross_entropy_with_logits(logits, logits, {.positive_weight = ones({2, 2, 2})}),
+      Contains("the weights of positives do not broadcast to the logits (2, 2): (2, 2, 2)"));
+}
+
+TEST_CASE("the gradient of a normal likelihood passes the least variance", "[ops]") {
+  // torch.nn.functional.gaussian_nll_loss(torch.zeros(1), torch.ones(1), v, eps=0.5) and its
+  // gradient at v = 0.25
+  const std::vector<Tensor> found = both_of(
+      [](const auto& in) { return gaussian_nll(zeros({1}), ones({1}), in[0], {.epsilon = 0.5}); },
+      full({1}, 0.25));
+  CHECK(found[0].item() == Approx(0.6534264));
+  CHECK(found[1].item() == Approx(-1));
+  const Tensor x({2, 2}, {1, 2, 3, 4});
+  CHECK_THROWS_WITH(gaussian_nll(x, x, ones({2})),
+                    Contains("needs the shape (2, 2) or 1 along its last axis: (2)"));
+  CHECK_THROWS_WITH(gaussian_nll(x, x, -x), Contains("gaussian_nll: a variance is negative: -1"));
+  CHECK_THROWS_WITH(gaussian_nll(x, x, x, {.epsilon = 0}), Contains("epsilon must be positive: 0"));
+}
+
+TEST_CASE("labels that are numbers are told from probabilities", "[ops]") {
+  CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4})),
+                    Contains("(4) are not probabilities for logits (4, 2); labels are Indices"));
+  CHECK_THROWS_WITH(cross_entropy(zeros({4, 2}), zeros({4, 3})), Contains("shapes differ"));
+}

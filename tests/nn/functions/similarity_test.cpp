@@ -1,0 +1,37 @@
+#include "tapegrad/nn/functions/similarity.h"
+
+#include <catch2/catch.hpp>
+
+#include "ops/check_same.h"
+#include "support/golden.h"
+#include "tapegrad/core/error.h"
+
+using namespace tapegrad;
+using namespace tapegrad::testing;
+using Catch::Contains;
+
+TEST_CASE("directions have length 1, and those of zeros are zeros", "[norm]") {
+  const Tensor x({3, 2}, {3, -4, 0, 0, 1e-11, 0});
+  CHECK(relative_error(l2_normalize(x, {.epsilon = 1e-10}),
+                       Tensor({3, 2}, {0.6, -0.8, 0, 0, 0.1, 0})) < golden_tolerance);
+  const Tensor slope = gradient([](const Tensor& in) { return l2_normalize(in, {.epsilon = 0.5}); },
+                                zeros({2}), Tensor({2}, {1, -3}));
+  CHECK(relative_error(slope, Tensor({2}, {2, -6})) < golden_tolerance);
+  CHECK_THROWS_AS(l2_normalize(x, {.epsilon = 0}), ArgumentError);
+  CHECK_THROWS_AS(l2_normalize(x, {.axis = 2}), ShapeError);
+}
+
+TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
+  const Tensor x({2, 3}, {0, 0, 0, 1, 2, 2}), row = ones({3});
+  CHECK(to_string(cosine_similarity(x, x)) == "(2) [0, 1]");
+  CHECK_THROWS_WITH(cosine_similarity(x, row), Contains("ranks differ: (2, 3) and (3)"));
+  CHECK_THROWS_WITH(cosine_similarity(x, ones({3, 3})), Catch::StartsWith("cosine_similarity: "));
+  CHECK_THROWS_WITH(cosine_similarity(x, x, {.epsilon = 0}), Contains("must be positive: 0"));
+  CHECK_THROWS_WITH(cosine_embedding(x, x, row),
+                    Contains("vectors (2, 3) need one target a row: (3)"));
+  CHECK_THROWS_WITH(cosine_embedding(x, x, ones({2}), {.margin = 2}),
+                    Contains("margin must lie in [-1, 1]: 2"));
+  CHECK(triplet_margin(x, x, x, {.margin = 3}).item() == Approx(3));
+  CHECK_THROWS_WITH(triplet_margin(x, x, row), Contains("shapes differ: (2, 3) and (3)"));
+  CHECK_THROWS_WITH(triplet_margin(x, x, x, {.margin = 0}), Contains("must be positive: 0"));
+}
