@@ -97,9 +97,9 @@ CheckResult check_jacobian(const Function& f, const std::vector<Tensor>& xs,
                            const CheckOptions& options) {
   CheckResult result;
   const Shape shape = value_of(f, xs).shape();
-  for (Index row = 0; row < shape.size(); ++row) {
+  for (Index output = 0; output < shape.size(); ++output) {
     Tensor unit = zeros(shape);
-    unit.mutable_data()[row] = 1;
+    unit.mutable_data()[output] = 1;
     const std::vector<Tensor> gradients = vjp(f, xs, unit);
     for (std::size_t i = 0; i < xs.size(); ++i)
       for (Index column = 0; column < xs[i].size(); ++column) {
@@ -107,7 +107,7 @@ CheckResult check_jacobian(const Function& f, const std::vector<Tensor>& xs,
         direction.mutable_data()[column] = 1;
         compare(result, gradients[i].data()[column],
                 difference(f, xs, i, direction, unit, options.step), options,
-                fmt::format("output {} by element {} of input {}", row, column, i));
+                fmt::format("output {} by element {} of input {}", output, column, i));
       }
   }
   return result;

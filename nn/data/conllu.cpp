@@ -14,7 +14,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-constexpr std::size_t fields = 10;
+constexpr std::size_t field_count = 10;
 enum Field : std::size_t { id, form, lemma, upos, xpos, features, head, relation };
 
 std::optional<Index> whole_number(std::string_view text) {
@@ -46,9 +46,9 @@ std::vector<std::size_t> upwards(const DependencyTree& tree) {
   return order;
 }
 
-class Reader {
+class ConlluReader {
  public:
-  Reader(const FileBytes& content, std::string file, const ConlluOptions& options)
+  ConlluReader(const FileBytes& content, std::string file, const ConlluOptions& options)
       : text_(content.text()), file_(std::move(file)), options_(options), left_(content, file_) {}
 
   std::vector<DependencyTree> read() {
@@ -82,11 +82,11 @@ class Reader {
     return line;
   }
 
-  std::array<std::string_view, fields> split(std::string_view line) const {
+  std::array<std::string_view, field_count> split(std::string_view line) const {
     const auto count = static_cast<std::size_t>(std::ranges::count(line, '\t')) + 1;
-    check(count == fields, line_, "has {} fields, not the {} of CoNLL-U; is it cut?", count,
-          fields);
-    std::array<std::string_view, fields> parts;
+    check(count == field_count, line_, "has {} fields, not the {} of CoNLL-U; is it cut?", count,
+          field_count);
+    std::array<std::string_view, field_count> parts;
     for (std::string_view& part : parts) {
       part = line.substr(0, line.find('\t'));
       check(!part.empty(), line_, "has an empty field");
@@ -160,7 +160,7 @@ class Reader {
 std::vector<DependencyTree> read_conllu(const std::filesystem::path& path,
                                         const ConlluOptions& options) {
   const FileBytes content = read_file(path, std::size_t{1} << 30);
-  return Reader(content, path.string(), options).read();
+  return ConlluReader(content, path.string(), options).read();
 }
 
 std::string universal_relation(const std::string& relation) {

@@ -18,9 +18,11 @@ namespace {
 
 constexpr const char* format_name = "tapegrad trace 1";
 constexpr std::string_view value_prefix = "value/", gradient_prefix = "gradient/";
-constexpr std::size_t digits = 6;
+constexpr std::size_t position_digits = 6;
 
-std::string number_of(std::size_t position) { return fmt::format("{:0{}}", position, digits); }
+std::string number_of(std::size_t position) {
+  return fmt::format("{:0{}}", position, position_digits);
+}
 
 // Names and sources of any encoding as UTF-8.
 std::string utf8(const std::string& text) {
