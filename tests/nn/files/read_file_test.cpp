@@ -171,8 +171,9 @@ TEST_CASE("a small gzipped file does not fill the memory", "[files][memory]") {
   CHECK_THROWS_WITH(read_file(folder / "bomb"),
                     Contains("its " + std::to_string(packed.size()) + " bytes unpack to") &&
                         Contains("more than 268435456") && Contains("gunzip"));
-  // Up to 32 MiB of the heap, which malloc may leave for a mapping of its own, come on top.
-  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
+  // A process that has freed such blocks before has those of up to 32 MiB on malloc's heap, where
+  // the last two of them come on top.
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 330 * mebibyte);
   // As large, but less than 100 times its size.
   write_file(folder / "honest", packed + gzipped(noise(5 * mebibyte / 2)));
   CHECK(read_file(folder / "honest").bytes().size() == 257 * mebibyte + 5 * mebibyte / 2);
