@@ -26,10 +26,10 @@ if(TARGET tapegrad_linalg)
   tapegrad_install_component(linalg tapegradLinalgTargets)
   install(FILES cmake/TapegradOpenBLAS.cmake DESTINATION ${package})
 endif()
-# What headers for users are built from lies in internal folders of core and of nn/files.
+# What headers for users are built from lies in internal folders of core, but for one.
 install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad FILES_MATCHING PATTERN "*.h")
-install(DIRECTORY nn/files/internal DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad/nn/files
-        FILES_MATCHING PATTERN "*.h")
+install(FILES nn/files/internal/honest_size.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad/nn/files/internal)
 install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
         FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)
 install(FILES ${programs_headers}

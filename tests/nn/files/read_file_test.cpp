@@ -167,13 +167,13 @@ TEST_CASE("a small gzipped file does not fill the memory", "[files][memory]") {
   Bytes packed;
   for (int i = 0; i < 257; ++i) packed = std::move(packed) + zeros;
   write_file(folder / "bomb", packed);
+  // Once before: what earlier tests have freed may come back, and is not what this one needs.
+  CHECK_THROWS_AS(read_file(folder / "bomb"), DataError);
   const PeakMemory peak;
   CHECK_THROWS_WITH(read_file(folder / "bomb"),
                     Contains("its " + std::to_string(packed.size()) + " bytes unpack to") &&
                         Contains("more than 268435456") && Contains("gunzip"));
-  // A process that has freed such blocks before has those of up to 32 MiB on malloc's heap, where
-  // the last two of them come on top.
-  if (const auto bytes = peak.bytes()) CHECK(*bytes < 330 * mebibyte);
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
   // As large, but less than 100 times its size.
   write_file(folder / "honest", packed + gzipped(noise(5 * mebibyte / 2)));
   CHECK(read_file(folder / "honest").bytes().size() == 257 * mebibyte + 5 * mebibyte / 2);
