@@ -104,7 +104,7 @@ Tensor affine_norm(const Tensor& x, const NormFields& fields, const Tensor& gain
                    const Tensor& bias, const NormOptions& options, Place place) {
   const OperationScope scope("affine_norm", place, x, gain);
   expect_channels("affine_norm", x, gain, bias);
-  expect_norm(fields, options, x, {});
+  expect_norm("affine_norm", fields, options, x, {});
   const bool rows = fields.scale == row && (!fields.center || *fields.center == row);
   if (!rows || !options.is_of_paper()) return affine(normalize(x, fields, options), gain, bias);
   return fused(AffineNorm{fields.center.has_value(), options}, Operands<3>{x, gain, bias}, place);

@@ -114,13 +114,13 @@ Tensor normalize_lines(const Tensor& x, Lines lines, bool centered, const NormOp
 
 Tensor layer_norm(const Tensor& x, const NormOptions& options, Place place) {
   const OperationScope scope("layer_norm", place, x);
-  expect_norm(both(row), options, x, {});
+  expect_norm("layer_norm", both(row), options, x, {});
   return normalize_lines(x, Lines::rows, true, options, "layer_norm", place);
 }
 
 Tensor rms_norm(const Tensor& x, const NormOptions& options, Place place) {
   const OperationScope scope("rms_norm", place, x);
-  expect_norm({.center = {}, .scale = row}, options, x, {});
+  expect_norm("rms_norm", {.center = {}, .scale = row}, options, x, {});
   return normalize_lines(x, Lines::rows, false, options, "rms_norm", place);
 }
 

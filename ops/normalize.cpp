@@ -21,17 +21,18 @@ Tensor composite::normalize(const Tensor& x, const NormFields& fields, const Nor
   return in_form(v / (options.detach_scale ? detach(s) : s), x, s, options);
 }
 
-void expect_norm(const NormFields& fields, const NormOptions& options, const Tensor& x,
-                 const Tensor& smoothing) {
-  if (fields.center) expect_field(*fields.center, x.shape());
-  expect_field(fields.scale, x.shape());
+void expect_norm(const char* operation, const NormFields& fields, const NormOptions& options,
+                 const Tensor& x, const Tensor& smoothing) {
+  if (fields.center) expect_field(operation, *fields.center, x.shape());
+  expect_field(operation, fields.scale, x.shape());
   expect<ArgumentError>(options.epsilon >= 0 && std::isfinite(options.epsilon),
-                        "normalize: epsilon must be finite and at least 0: {}", options.epsilon);
+                        "{}: epsilon must be finite and at least 0: {}", operation,
+                        options.epsilon);
   expect<ArgumentError>(options.variance == Variance::biased || fields.scale.window.empty(),
-                        "normalize: an unbiased variance over a window is not supported: {}",
+                        "{}: an unbiased variance over a window is not supported: {}", operation,
                         x.shape());
   expect<ArgumentError>(!smoothing.defined() || options.place == Epsilon::inside_root,
-                        "normalize: a learned smoothing term stands inside the root");
+                        "{}: a learned smoothing term stands inside the root", operation);
 }
 
 namespace {
@@ -72,7 +73,7 @@ Tensor as_rows(const Tensor& x, const std::vector<int>& axes, const F& f) {
 Tensor normalize(const Tensor& x, const NormFields& fields, const NormOptions& options,
                  const Tensor& smoothing, Place place) {
   const OperationScope scope("normalize", place, x);
-  expect_norm(fields, options, x, smoothing);
+  expect_norm("normalize", fields, options, x, smoothing);
   const bool one_field = !fields.center || *fields.center == fields.scale;
   const bool rows = one_field && fields.scale.window.empty() && fields.scale.share == 1;
   if (Composite::active() || smoothing.defined() || !rows)

@@ -25,7 +25,7 @@ Tensor divisive_norm(const Tensor& x, const Tensor& summation, const Tensor& sup
 
 Tensor centered_l1(const Tensor& x, const NormField& field, Place place) {
   const OperationScope scope("centered_l1", place, x);
-  expect_field(field, x.shape());
+  expect_field("centered_l1", field, x.shape());
   return mean(abs(x - center_over(field, x)));
 }
 

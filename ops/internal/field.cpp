@@ -97,27 +97,27 @@ double field_size(const NormField& field, const Shape& shape) {
   return size;
 }
 
-void expect_field(const NormField& field, const Shape& shape) {
+void expect_field(const char* operation, const NormField& field, const Shape& shape) {
   for (const std::vector<int>& axes : {field.axes, field.window})
     for (const int axis : axes)
       expect(axis < shape.rank() && axis >= -shape.rank(),
-             "normalize: there is no axis {} to normalize over: {}", axis, shape);
-  expect<ArgumentError>(!field.axes.empty() || !field.window.empty(),
-                        "normalize: a field needs axes: {}", shape);
-  expect<ArgumentError>(field.radius >= 0,
-                        "normalize: the radius of a window must not be negative: {}", field.radius);
-  expect<ArgumentError>(field.share > 0 && field.share <= 1,
-                        "normalize: the share must lie in (0, 1]: {}", field.share);
+             "{}: there is no axis {} to normalize over: {}", operation, axis, shape);
+  expect<ArgumentError>(!field.axes.empty() || !field.window.empty(), "{}: a field needs axes: {}",
+                        operation, shape);
+  expect<ArgumentError>(field.radius >= 0, "{}: the radius of a window must not be negative: {}",
+                        operation, field.radius);
+  expect<ArgumentError>(field.share > 0 && field.share <= 1, "{}: the share must lie in (0, 1]: {}",
+                        operation, field.share);
   if (field.share < 1)
     expect<ArgumentError>(
         field.groups == 1 && field.window.empty() && !field.axes.empty() &&
             counted(field, shape) >= 1,
-        "normalize: a share of {} leaves no element, or is combined with groups or windows: {}",
+        "{}: a share of {} leaves no element, or is combined with groups or windows: {}", operation,
         field.share, shape);
   if (field.groups == 1) return;
   expect(field.groups > 1 && field.window.empty() && !field.axes.empty() &&
              shape[field.axes.front()] % field.groups == 0,
-         "normalize: {} groups do not divide axis {} of {}, or are combined with windows",
+         "{}: {} groups do not divide axis {} of {}, or are combined with windows", operation,
          field.groups, field.axes.empty() ? 0 : field.axes.front(), shape);
 }
 

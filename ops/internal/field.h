@@ -13,8 +13,9 @@ Tensor center_over(const NormField& field, const Tensor& x);
 /// The number of elements of a field without windows.
 double field_size(const NormField& field, const Shape& shape);
 
-/// Throws ShapeError unless tensors of this shape have such a field.
-void expect_field(const NormField& field, const Shape& shape);
+/// Throws ShapeError and ArgumentError, in the name of `operation`, unless tensors of this shape
+/// have such a field.
+void expect_field(const char* operation, const NormField& field, const Shape& shape);
 
 /// The shape with the first of the field's axes split in two: groups and members.
 Shape cut_into_groups(const NormField& field, const Shape& shape);

@@ -31,8 +31,8 @@ kernels::RowNorm row_norm(bool centered, const NormOptions& options, Index lengt
 Tensor normalize_lines(const Tensor& x, kernels::Lines lines, bool centered,
                        const NormOptions& options, const char* node, Place place);
 
-/// Throws ShapeError and ArgumentError as `normalize` does.
-void expect_norm(const NormFields& fields, const NormOptions& options, const Tensor& x,
-                 const Tensor& smoothing);
+/// Throws ShapeError and ArgumentError as `normalize` does, in the name of `operation`.
+void expect_norm(const char* operation, const NormFields& fields, const NormOptions& options,
+                 const Tensor& x, const Tensor& smoothing);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR
