@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <span>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/internal/free_part.h"
@@ -38,26 +39,37 @@ class KeptOptimizer {
 
 // A step of an optimizer.
 struct Step {
-  std::vector<Tensor> before, added;  // values of a direction's parts, and what is added to them
-  double rms;                         // of what is added to all parameters
+  std::vector<Tensor> before, added;          // values of a direction's parts, and what is added
+  std::vector<Tensor> all_before, all_added;  // the same of all parameters
 };
 
 Step take(const FreeDirection& direction, Optimizer& optimizer,
           const std::vector<Tensor>& gradients) {
   Step step;
-  std::vector<Tensor> all;
   for (const FreePart& part : direction.parts) step.before.push_back(part.parameter.value());
-  for (const Parameter& each : optimizer.parameters()) all.push_back(each.value());
+  for (const Parameter& each : optimizer.parameters()) step.all_before.push_back(each.value());
   optimizer.step(gradients);
   for (std::size_t i = 0; i < step.before.size(); ++i)
     step.added.push_back(direction.parts[i].parameter.value() - step.before[i]);
-  double sum = 0, count = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    sum += squares(optimizer.parameters()[i].value() - all[i]);
-    count += static_cast<double>(all[i].size());
-  }
-  step.rms = std::sqrt(sum / count);
+  for (std::size_t i = 0; i < step.all_before.size(); ++i)
+    step.all_added.push_back(optimizer.parameters()[i].value() - step.all_before[i]);
   return step;
+}
+
+// How much of its parameters a step takes away for another reason than the gradient.
+struct Decays {
+  double along = 0;                // of what lies along the direction
+  std::vector<double> parts, all;  // of each part, and of each of the optimizer's parameters
+};
+
+// The root mean square of what a step adds to all parameters, without its decay.
+double rms_of(const Step& step, const Decays& decays) {
+  double sum = 0, count = 0;
+  for (std::size_t i = 0; i < step.all_added.size(); ++i) {
+    sum += squares(step.all_added[i] + decays.all[i] * step.all_before[i]);
+    count += static_cast<double>(step.all_added[i].size());
+  }
+  return std::sqrt(sum / count);
 }
 
 // What a step does along a direction.
@@ -69,8 +81,7 @@ struct Along {
   double elements = 0;  // how many it concerns
 };
 
-// decay: the share of what lies along it that the step takes away for another reason
-Along along(const FreeDirection& direction, const Step& step, double decay) {
+Along along(const FreeDirection& direction, const Step& step, const Decays& decays) {
   const bool shifts = direction.kind == FreeKind::shift;
   Numbers products, lengths, own;  // inner products with a unit change of each number
   const auto add = [](Numbers& to, const FreePart& part, const Tensor& x, double factor) {
@@ -85,7 +96,7 @@ Along along(const FreeDirection& direction, const Step& step, double decay) {
     const FreePart& part = direction.parts[i];
     const Tensor per_number = shifts ? ones(step.before[i].shape()) : step.before[i];
     const double sign = part.inverse ? -1 : 1;
-    add(products, part, per_number * (step.added[i] + decay * step.before[i]), sign);
+    add(products, part, per_number * (step.added[i] + decays.parts[i] * step.before[i]), sign);
     add(lengths, part, square(per_number), 1);
     add(own, part, per_number * step.before[i], sign);
     Numbers unused;
@@ -109,16 +120,42 @@ Along along(const FreeDirection& direction, const Step& step, double decay) {
   return found;
 }
 
-// By how much a step depends on what lies along the direction, which the gradient does not: it is
-// compared with one from weights where less lies there.
-double decay_along(const FreeDirection& direction, Optimizer& optimizer,
-                   const std::vector<Tensor>& gradients) {
+double inner_product(const Tensor& x, const Tensor& y) {
+  const std::span<const real> first = x.values(), second = y.values();
+  return std::inner_product(first.begin(), first.end(), second.begin(), 0.0);
+}
+
+// The share d if a step from weights that lack `less` takes away d of it less. Where `parallel`,
+// what it takes away has to be mostly such a share: a step as long as its weights, as of Lamb, is
+// not their decay.
+double decay_of(const Tensor& whole, const Tensor& from_less, const Tensor& less, bool parallel) {
   constexpr double unit = std::numeric_limits<real>::epsilon();
+  const Tensor apart = from_less - whole;
+  const double inner = inner_product(apart, less), squared = squares(less);
+  if (parallel && 2 * inner * inner < squares(apart) * squared) return 0;
+  const double decay = squared > 0 ? inner / squared : 0;
+  return decay > 8 * unit ? decay : 0;
+}
+
+// By how much a step depends on what lies along the direction, which the gradient does not: it is
+// compared with one from weights where less lies there. Of an exchange, both sides become less.
+Decays decays_along(const FreeDirection& direction, Optimizer& optimizer,
+                    const std::vector<Tensor>& gradients) {
   const bool shifts = direction.kind == FreeKind::shift;
+  const bool exchanges = direction.kind == FreeKind::exchange;
+  Decays decays;
   Step whole;
   {
     const KeptOptimizer kept(optimizer);
     whole = take(direction, optimizer, gradients);
+  }
+  {
+    const KeptOptimizer kept(optimizer);
+    for (Parameter each : optimizer.parameters()) each.set(each.value() * 0.5);
+    const Step halved = take(direction, optimizer, gradients);
+    for (std::size_t i = 0; i < whole.all_added.size(); ++i)
+      decays.all.push_back(decay_of(whole.all_added[i], halved.all_added[i],
+                                    whole.all_before[i] - halved.all_before[i], true));
   }
   const KeptOptimizer kept(optimizer);
   for (FreePart part : direction.parts) {
@@ -126,16 +163,21 @@ double decay_along(const FreeDirection& direction, Optimizer& optimizer,
     Numbers change = sums(part, value);
     const Numbers counts = sums(part, ones(value.shape()));
     for (std::size_t k = 0; k < change.size(); ++k)
-      change[k] = shifts ? -change[k] / counts[k] : std::log(0.5);
+      change[k] = shifts ? -change[k] / counts[k] : std::log(part.inverse ? 2 : 0.5);
     part.parameter.set(moved(direction.kind, part, value, change));
   }
   const Step less = take(direction, optimizer, gradients);
+  double sum = 0, squared = 0;
   for (std::size_t i = 0; i < whole.added.size(); ++i) {
-    Parameter(direction.parts[i].parameter).set(whole.before[i]);  // also if it is not optimized
-    whole.added[i] = whole.added[i] - less.added[i];
+    const Tensor& before = whole.before[i];
+    Parameter(direction.parts[i].parameter).set(before);  // also if it is not optimized
+    const Tensor lacking = before - less.before[i];
+    decays.parts.push_back(decay_of(whole.added[i], less.added[i], lacking, exchanges));
+    sum += decays.parts.back() * squares(lacking);
+    squared += squares(lacking);
   }
-  const double decay = -along(direction, whole, 0).outward / (shifts ? 1 : 0.5);
-  return decay > 8 * unit ? decay : 0;
+  if (squared > 0) decays.along = sum / squared;
+  return decays;
 }
 
 std::string sentence(FreeKind kind, const Drift& drift) {
@@ -172,19 +214,22 @@ Drift drift_along(const Fields& net, const FreeDirection& direction, Optimizer& 
   const KeptNet kept(net);
   const KeptOptimizer kept_optimizer(optimizer);
   Drift drift{};
+  Decays decays;
   for (int step = 0; step < steps; ++step) {
     std::vector<Tensor> gradients;
     {
       const Tape tape;
       gradients = grad(loss(), all);
     }
-    if (step == 0) drift.decay = decay_along(direction, optimizer, gradients);
+    if (step == 0) decays = decays_along(direction, optimizer, gradients);
     const Step taken = take(direction, optimizer, gradients);
-    const Along found = along(direction, taken, drift.decay);
-    if (taken.rms > 0) drift.share += std::pow(found.part / taken.rms, 2) / found.elements / steps;
+    const Along found = along(direction, taken, decays);
+    if (const double rms = rms_of(taken, decays); rms > 0)
+      drift.share += std::pow(found.part / rms, 2) / found.elements / steps;
     drift.walk += found.numbers * found.numbers / steps;
     drift.growth += (found.outward + found.bent) / steps;
   }
+  drift.decay = decays.along;
   drift.share = std::sqrt(drift.share);
   drift.walk = std::sqrt(drift.walk);
   drift.prediction = sentence(direction.kind, drift);

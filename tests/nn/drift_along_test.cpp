@@ -177,6 +177,59 @@ TEST_CASE("drift between ReLU layers: SGD keeps the balance", "[free_directions]
   CHECK(drift_along(fields(net), found[0], adam, loss).decay == 0);
 }
 
+// Of eight steps by hand, without what AdamW takes away from each weight.
+TEST_CASE("drift along an exchange is without the decay of AdamW", "[free_directions]") {
+  constexpr double rate = 1e-3, weight_decay = 0.2, steps = 8;
+  Random random(4);
+  const Tensor x = random.normal({16, 6});
+  const Mlp net({6, 8, 4}, random);
+  const auto loss = [&] { return mean(square(net(x) - 1)); };
+  const auto found = free_directions(fields(net), loss);
+  REQUIRE(found.size() == 1);
+  REQUIRE(found[0].kind == FreeKind::exchange);
+  for (const bool matrices_only : {false, true}) {
+    const AdamWOptions options{
+        .learning_rate = rate, .weight_decay = weight_decay, .matrices_only = matrices_only};
+    AdamW adamw(parameters(net), options);
+    const Drift drift = drift_along(fields(net), found[0], adamw, loss);
+    const std::vector<Parameter> all = parameters(net);
+    std::vector<Tensor> kept;
+    for (const Parameter& each : all) kept.push_back(each.value());
+    double share = 0, walk = 0;
+    for (int step = 0; step < steps; ++step) {
+      std::vector<Tensor> before, added;
+      for (const Parameter& each : all) before.push_back(each.value());
+      {
+        const Tape tape;
+        adamw.step(grad(loss(), all));
+      }
+      double squares = 0, count = 0;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const bool decays = !matrices_only || all[i].shape().rank() == 2;
+        added.push_back(all[i].value() - before[i] +
+                        (decays ? rate * weight_decay : 0) * before[i]);
+        squares += sum(square(added[i])).item();
+        count += static_cast<double>(added[i].size());
+      }
+      // unit k: column k of the first weight, its bias, and row k of the second weight inversely
+      const Tensor inner =
+          sum(before[0] * added[0], 0) + before[1] * added[1] - sum(before[2] * added[2], 1);
+      const Tensor lengths =
+          sum(square(before[0]), 0) + square(before[1]) + sum(square(before[2]), 1);
+      share += sum(square(inner) / lengths).item() / (squares / count) / (8 * (6 + 1 + 4)) / steps;
+      walk += mean(square(inner / lengths)).item() / steps;
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) Parameter(all[i]).set(kept[i]);
+    CHECK(drift.share == Approx(std::sqrt(share)).epsilon(1e-4));
+    CHECK(drift.walk == Approx(std::sqrt(walk)).epsilon(1e-4));
+    CHECK(drift.decay == Approx(rate * weight_decay).epsilon(matrices_only ? 0.2 : 0.01));
+    CHECK_THAT(drift.prediction, Contains("; decay takes away 0.000"));
+    CHECK(drift.share > 5e-2);
+  }
+  Lamb lamb(parameters(net), {.weight_decay = 0});
+  CHECK(drift_along(fields(net), found[0], lamb, loss).decay == 0);
+}
+
 TEST_CASE("drift leaves net and optimizer as they were", "[free_directions]") {
   const Task task;
   Adam adam(parameters(task.net), {.learning_rate = 0.01});
