@@ -1,15 +1,25 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# As part of another project that has not asked for it, only `cmake --install BUILD --component tapegrad` installs.
+set(component COMPONENT tapegrad)
+if(NOT TAPEGRAD_INSTALL)
+  list(APPEND component EXCLUDE_FROM_ALL)
+endif()
+
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tapegrad)
-install(TARGETS tapegrad tapegrad64 EXPORT tapegradTargets)
-install(EXPORT tapegradTargets NAMESPACE tapegrad:: DESTINATION ${package})
+install(TARGETS tapegrad tapegrad64 EXPORT tapegradTargets
+  ARCHIVE ${component} LIBRARY ${component} RUNTIME ${component})
+install(EXPORT tapegradTargets NAMESPACE tapegrad:: DESTINATION ${package} ${component})
+export(EXPORT tapegradTargets NAMESPACE tapegrad:: FILE ${PROJECT_BINARY_DIR}/tapegradTargets.cmake)
 set(folders ops nn models)
 set(programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h)
 # A component: its libraries in both precisions, its folder of headers, and the header of its name.
 macro(tapegrad_install_component name export)
-  install(TARGETS tapegrad_${name} tapegrad_${name}64 EXPORT ${export})
-  install(EXPORT ${export} NAMESPACE tapegrad:: DESTINATION ${package})
+  install(TARGETS tapegrad_${name} tapegrad_${name}64 EXPORT ${export}
+    ARCHIVE ${component} LIBRARY ${component} RUNTIME ${component})
+  install(EXPORT ${export} NAMESPACE tapegrad:: DESTINATION ${package} ${component})
+  export(EXPORT ${export} NAMESPACE tapegrad:: FILE ${PROJECT_BINARY_DIR}/${export}.cmake)
   list(APPEND folders ${name})
   list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/${name}.h)
 endmacro()
@@ -24,16 +34,17 @@ if(TAPEGRAD_BUILD_TRAIN)
 endif()
 if(TARGET tapegrad_linalg)
   tapegrad_install_component(linalg tapegradLinalgTargets)
-  install(FILES cmake/TapegradOpenBLAS.cmake DESTINATION ${package})
+  install(FILES cmake/TapegradOpenBLAS.cmake DESTINATION ${package} ${component})
 endif()
 # What headers for users are built from lies in internal folders of core, but for one.
-install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad ${component}
+        FILES_MATCHING PATTERN "*.h")
 install(FILES nn/files/internal/honest_size.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad/nn/files/internal)
-install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad/nn/files/internal ${component})
+install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad ${component}
         FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)
 install(FILES ${programs_headers}
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad)
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad ${component})
 
 # Who links a static library also links what it is made of.
 get_target_property(library_type tapegrad TYPE)
@@ -42,7 +53,7 @@ configure_package_config_file(cmake/tapegradConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tapegradConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tapegradConfig.cmake
-              ${PROJECT_BINARY_DIR}/tapegradConfigVersion.cmake DESTINATION ${package})
+              ${PROJECT_BINARY_DIR}/tapegradConfigVersion.cmake DESTINATION ${package} ${component})
 
 # tapegrad.pc and tapegrad64.pc find what they name from the folder in which they lie.
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
@@ -54,10 +65,14 @@ if(library_type STREQUAL STATIC_LIBRARY)
 endif()
 function(tapegrad_pkg_config pc_name pc_precision pc_definition)
   configure_file(cmake/tapegrad.pc.in ${pc_name}.pc @ONLY)
-  install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig ${component})
 endfunction()
 tapegrad_pkg_config(tapegrad "single precision" "")
 tapegrad_pkg_config(tapegrad64 "double precision" -DTAPEGRAD_DOUBLE)
+
+if(NOT PROJECT_IS_TOP_LEVEL)
+  return()
+endif()
 
 # `cpack` in the build folder: a package for Debian with all that programs are built with.
 set(CPACK_GENERATOR DEB)

@@ -73,6 +73,9 @@ function(tapegrad_linkable name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     DEFINE_SYMBOL "" LINK_DEPENDS ${PROJECT_BINARY_DIR}/tapegrad.map)
+  if(BUILD_SHARED_LIBS AND CMAKE_CXX_VISIBILITY_PRESET)  # of a project that hides its own
+    set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET default)
+  endif()
   target_compile_options(${name} PRIVATE -fno-semantic-interposition)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions
     -Wl,--version-script=${PROJECT_BINARY_DIR}/tapegrad.map)
