@@ -267,6 +267,10 @@ int Trainer::train(const Task& task) const {
   updates.after_updates(task.project);
   if (task.carried) updates.carries(task.carried);
   RunState state = resumed_state(resumed_, run_.resume, task.steps, !flags_.changes().empty());
+  expect<DataError>(
+      !past_ || !resumes() || run_.resume == kept_checkpoint(past_->directory(), state.steps),
+      "{}: it is the state after step {}, not that of its folder; remove it", run_.resume,
+      state.steps);
   if (resumes()) resume(task, updates, state);
   if (run_.rewind > 0) updates.examine(run_.rewind, run_.probe);
   cluster_->broadcast(task.net);
@@ -278,10 +282,11 @@ int Trainer::train(const Task& task) const {
   }
 
   Run run(run_, configuration_of(flags_, data_), task.steps, state, cluster_.get());
-  if (task.gather) run.before_saves(task.gather);
   if (run_.rewind == 0) run.saves([&] { updates.write_probe(); });
   run.saves_checkpoint([&] { return checkpoint(task, updates); });
+  // Before the first step, what is carried is what was loaded: the shards have none yet to gather.
   if (run_.fork > 0 && run_.keep_every > 0) run.keep();
+  if (task.gather) run.before_saves(task.gather);
   if (run_.overfit_batch)
     overfit(run, [&] { return steps.take(0, run); });
   else

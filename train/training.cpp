@@ -39,7 +39,7 @@ Training::Training(const OptimizerFlags& optimizer, const RunFlags& run, const F
       schedule_(optimizer.make_schedule(steps)),
       probe_(run.probe ? std::make_unique<Probe>(net) : nullptr) {
   if (run.profile) profile_.emplace();
-  if (flags_.ema > 0) ema_.emplace(optimizer_->parameters(), flags_.ema);
+  if (flags_.ema > 0) ema_.emplace(net_, flags_.ema);
   if (flags_.schedule == plateau_name)
     plateau_.emplace(flags_.learning_rate, PlateauOptions{.patience = 2});
 }

@@ -24,7 +24,7 @@ void load_saved_net(const RunFlags& run, const OptimizerFlags& optimizer, const 
   Checkpoint saved{.net = net};
   std::optional<Ema> averages;
   // The best ones are averages already.
-  if (optimizer.ema > 0 && !run.keep_best) averages.emplace(parameters(net), optimizer.ema);
+  if (optimizer.ema > 0 && !run.keep_best) averages.emplace(net, optimizer.ema);
   if (averages) saved.ema = &*averages;
   load_checkpoint(run.resume, saved);
   if (averages) averages->swap();

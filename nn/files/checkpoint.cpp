@@ -19,6 +19,7 @@ constexpr std::string_view note_prefix = "note.", optimizer_prefix = "optimizer.
 // Like other writers, which say "pt" for PyTorch.
 constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
+constexpr const char* updates_key = "ema_updates";
 
 std::string moment_name(const Moments& moments, const std::string& parameter) {
   return fmt::format("{}{}.{}", optimizer_prefix, moments.name, parameter);
@@ -42,6 +43,20 @@ std::vector<std::string> names_of(const char* owner, const Owner& some, const Fi
                           parameter.name());
     found.push_back(entry->second);
   }
+  return found;
+}
+
+// Those of the averages of an Ema: of its parameters, then of its buffers.
+std::vector<std::string> average_names(const Ema& ema, const Fields& net) {
+  std::vector<std::string> found = names_of("ema", ema, net);
+  std::map<const void*, std::string> names;
+  for (const auto& [name, buffer] : net.buffers()) names[buffer.identity()] = name;
+  for (const Buffer& buffer : ema.buffers()) {
+    const auto entry = names.find(buffer.identity());
+    expect<ArgumentError>(entry != names.end(), "checkpoint: a buffer of the ema is not in the net");
+    found.push_back(entry->second);
+  }
+  for (std::string& name : found) name = average_name(name);
   return found;
 }
 
@@ -118,6 +133,8 @@ class Reader {
     expect_used(file_.indices);
     expect_used(file_.unread);
   }
+
+  bool contains(const std::string& key) const { return file_.metadata.contains(key); }
 
   // Whether to read an entry: in a list, those that are missing are reported here.
   bool has(const std::string& key) {
@@ -210,12 +227,24 @@ void expect_state_of(const Fields& net, const NetState& best) {
   expect<ArgumentError>(found == wanted, "checkpoint: `best` is the state of another net");
 }
 
+// How often averages were updated. Files of earlier versions, whose first updates had the decay of
+// all others, do not tell.
+Index average_updates(const Reader& reader, const std::string& path, bool has_averages) {
+  constexpr Index many = Index{1} << 40;
+  if (!reader.contains(updates_key)) return has_averages ? many : 0;
+  const auto updates = reader.number<Index>(updates_key);
+  expect<DataError>(updates >= 0, "load_checkpoint: {}: {} is damaged: {}", path, updates_key,
+                    updates);
+  return updates;
+}
+
 // The content of a checkpoint, read and checked before anything changes.
 struct Loaded {
   std::vector<Tensor> values;  // of the slots of the net and of those carried
   std::vector<Tensor> best;
   OptimizerState optimizer;
   std::vector<Tensor> averages;
+  Index average_updates = 0;
   std::optional<PlateauState> plateau;
   std::map<std::string, std::array<std::uint64_t, 2>> random;
   std::map<std::string, std::string> notes;
@@ -241,10 +270,11 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint,
     if (unfit != nullptr && moments > 0 && unfit->missing.size() == missing + moments)
       loaded.optimizer.steps = 0;
   }
-  if (const Ema* ema = checkpoint.ema)
-    for (const std::string& name : names_of("ema", *ema, checkpoint.net))
-      loaded.averages.push_back(
-          reader.tensor(average_name(name), ema->values()[loaded.averages.size()]));
+  if (const Ema* ema = checkpoint.ema) {
+    for (const std::string& name : average_names(*ema, checkpoint.net))
+      loaded.averages.push_back(reader.tensor(name, ema->values()[loaded.averages.size()]));
+    loaded.average_updates = average_updates(reader, path.string(), unfit == nullptr);
+  }
   if (checkpoint.plateau != nullptr && reader.has("plateau.rate"))
     loaded.plateau = plateau_state(reader, path.string());
   std::vector<std::string_view> ignored;
@@ -271,7 +301,8 @@ void restore(Loaded loaded, Checkpoint& checkpoint) {
     optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
     optimizer->set_learning_rate(loaded.optimizer.rate);
   }
-  if (checkpoint.ema != nullptr) checkpoint.ema->restore(std::move(loaded.averages));
+  if (checkpoint.ema != nullptr)
+    checkpoint.ema->restore(std::move(loaded.averages), loaded.average_updates);
   if (checkpoint.best != nullptr) checkpoint.best->restore(std::move(loaded.best));
   if (loaded.plateau) checkpoint.plateau->restore(*loaded.plateau);
   auto value = loaded.values.begin();
@@ -312,8 +343,9 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->learning_rate());
   }
   if (const Ema* ema = checkpoint.ema) {
-    const std::vector<std::string> names = names_of("ema", *ema, checkpoint.net);
-    for (std::size_t i = 0; i < names.size(); ++i) put(average_name(names[i]), ema->values()[i]);
+    const std::vector<std::string> names = average_names(*ema, checkpoint.net);
+    for (std::size_t i = 0; i < names.size(); ++i) put(names[i], ema->values()[i]);
+    file.metadata[updates_key] = std::to_string(ema->updates());
   }
   if (const Plateau* plateau = checkpoint.plateau) {
     file.metadata["plateau.rate"] = fmt::format("{}", plateau->state().learning_rate);

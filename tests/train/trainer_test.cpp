@@ -344,7 +344,8 @@ TEST_CASE("with averages, the best ones are kept") {
   double x = 1, average = 1, best = 1;
   for (int step = 1; step <= 40; ++step) {
     x -= 0.1;
-    average = 0.75 * average + 0.25 * x;
+    const double decay = std::min(0.75, step / (step + 9.0));
+    average = decay * average + (1 - decay) * x;
     if (step % 2 == 0 && std::abs(average - 0.45) < std::abs(best - 0.45)) best = average;
   }
   Descent descent;
