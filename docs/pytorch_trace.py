@@ -71,6 +71,7 @@ class Trace(TorchFunctionMode):
         for number, entry in enumerate(self.entries):
             for kind in "value", "gradient":
                 if entry[kind] is not None:
-                    tensors[f"{kind}/{number:06}.{entry['name']}"] = entry[kind].detach().cpu().clone()
+                    own = entry[kind].detach().cpu().clone(memory_format=torch.contiguous_format)  # views keep strides
+                    tensors[f"{kind}/{number:06}.{entry['name']}"] = own
             about |= {f"{number:06}.{key}": entry[key] or "" for key in ("operation", "inputs", "place", "source")}
         save_file(tensors, self.file, about)

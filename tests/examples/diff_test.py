@@ -100,6 +100,10 @@ class Diff(unittest.TestCase):
         self.assertIn("diff_test.py:", text)
         self.assertIn("B: 3 times A", text)
         run(self.a, self.a)
+        heads = torch.nn.Linear(4, 4)
+        with pytorch_trace.Trace(heads, self.b):
+            heads(x).view(1, 5, 2, 2).transpose(1, 2).square().sum().backward()
+        run(self.b, self.b)
 
 
 if __name__ == "__main__":
