@@ -14,6 +14,7 @@ import os
 import pathlib
 import re
 import resource
+import secrets
 import shutil
 import signal
 import subprocess
@@ -21,10 +22,11 @@ import sys
 import tempfile
 
 COURSE = pathlib.Path(__file__).resolve().parent
-SECONDS, GIBIBYTES = 4, 1  # of the processor and of memory, for each point
+SECONDS, GIBIBYTES, MEGABYTES = 4, 1, 10  # of the processor, of memory and of output, for each point
 FLAGS = ["-std=c++20", "-O1", "-D_GLIBCXX_ASSERTIONS"]
 STOPPED = {signal.SIGSEGV: "it reads or writes where nothing is, as by a reference to what has moved, or calls itself without end",
            signal.SIGXCPU: f"it takes more than {SECONDS} s",
+           signal.SIGXFSZ: f"it writes more than {MEGABYTES} MB",
            signal.SIGABRT: "it was stopped", signal.SIGFPE: "it divides an integer by 0"}
 
 
@@ -41,6 +43,10 @@ def stages():
 
 
 class DoesNotCompile(Exception):
+    pass
+
+
+class HasNoPoints(Exception):
     pass
 
 
@@ -81,18 +87,39 @@ def command_of(compiler, output, flags):
 def limit():
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     resource.setrlimit(resource.RLIMIT_AS, (GIBIBYTES << 30, GIBIBYTES << 30))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MEGABYTES * 10**6, MEGABYTES * 10**6))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def run(program, *words):
+    """The program's end, within the limits. Its output is a file, so no child that lives on holds it; its process group ends."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=errors, preexec_fn=limit,
+                                   start_new_session=True)
+        try:
+            process.wait(timeout=5 * SECONDS)
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+        said = []
+        for file in (out, errors):
+            file.seek(0)
+            said.append(file.read(MEGABYTES * 10**6).decode(errors="replace"))
+        return subprocess.CompletedProcess(program, process.returncode, *said)
+
+
 def why_not(program, number):
-    """Why a point does not hold; None if it does."""
+    """Why a point does not hold; None if it does: then its test wrote this run's token at its end."""
+    token = secrets.token_hex(16)
     try:
-        result = subprocess.run([program, str(number)], capture_output=True, text=True, errors="replace", preexec_fn=limit,
-                                timeout=5 * SECONDS)
+        result = run(program, token, str(number))
     except subprocess.TimeoutExpired:
         return f"it waits for something, more than {5 * SECONDS} s"
     if result.returncode == 0:
-        return None
+        return None if token in result.stdout.splitlines() else "it ended with exit code 0 before the test came to its end"
     said = result.stdout.strip().splitlines()
     if result.returncode == 1:
         words = said[-1] if said else "it ended with exit code 1"
@@ -104,20 +131,34 @@ def why_not(program, number):
     return f"{reason}: {assertion[1]} does not hold, as with an index that is out of range" if assertion else reason
 
 
+def names_of(program):
+    """The names of the points: the lines that begin with this run's token. Throws HasNoPoints with the reason."""
+    token = secrets.token_hex(16)
+    try:
+        result = run(program, token)
+    except subprocess.TimeoutExpired:
+        raise HasNoPoints(f"before the first point it waits for something, more than {5 * SECONDS} s") from None
+    names = [line[len(token) + 1:] for line in result.stdout.splitlines() if line.startswith(token + " ")]
+    if result.returncode != 0 or not names:
+        reason = STOPPED.get(-result.returncode, f"it ended with exit code {result.returncode}")
+        raise HasNoPoints(f"before the first point, as in what is initialized outside of functions: {reason}")
+    return names
+
+
 def grade(stage, file, compiler="g++", flags=()):
-    """The stage's points: a list of name, and why it does not hold or None. Throws DoesNotCompile."""
+    """The stage's points: a list of name, and why it does not hold or None. Throws DoesNotCompile or HasNoPoints."""
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder, "grader")
         build(stage, file, program, compiler, flags)
-        names = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+        names = names_of(program)
         return [(name, why_not(program, number)) for number, name in enumerate(names)]
 
 
-def write_json(path, stage, file, points, error=None):
+def write_json(path, stage, file, points, error=None, compiles=True):
     """Replaces the file at once: who reads it sees the old score or the new one."""
     score = {"stage": stage.number, "name": stage.name, "file": file.name,
              "points": [{"name": name, "holds": why is None, "why": why} for name, why in points],
-             "holds": sum(why is None for _, why in points), "of": len(points), "compiles": error is None, "error": error}
+             "holds": sum(why is None for _, why in points), "of": len(points), "compiles": compiles, "error": error}
     part = path.with_name(path.name + ".part")
     part.write_text(json.dumps(score, indent=1, ensure_ascii=False) + "\n")
     os.replace(part, path)
@@ -180,18 +221,20 @@ def main():
         parser.error(f"{file.name} is not here; --start puts a header with holes into this folder")
     if not shutil.which(flags.compiler):
         parser.error(f"the compiler {flags.compiler} is not found; name another with --compiler")
-    points, error = [], None
+    points, error, compiles = [], None, True
     try:
         points = grade(stage, file, flags.compiler)
     except DoesNotCompile as said:
+        error, compiles = str(said), False
+    except HasNoPoints as said:
         error = str(said)
     if flags.json:
-        write_json(flags.json, stage, file, points, error)
+        write_json(flags.json, stage, file, points, error, compiles)
     if error is not None:
         print(error)
         return 1
     show(stage, file, points)
-    return any(why is not None for _, why in points)
+    return not points or any(why is not None for _, why in points)
 
 
 if __name__ == "__main__":

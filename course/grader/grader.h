@@ -1,7 +1,8 @@
 #pragma once
 
 // What the grader of each stage is written with. Its points are run one at a time, each in a
-// process of its own: `grader` lists their names, `grader 3` runs the fourth.
+// process of its own: `grader TOKEN` lists their names, each after the token;
+// `grader TOKEN 3` runs the fourth, and writes the token when its test came to its end.
 
 #include <cmath>
 #include <cstdio>
@@ -101,12 +102,16 @@ void expect_refused(const std::string& what, const F& f) {
 
 /// The main function of a grader.
 inline int run(const std::vector<Point>& points, int argc, char** argv) {
-  if (argc < 2) {
-    for (const Point& point : points) std::puts(point.name.c_str());
+  if (argc < 2) return 2;
+  const std::string token = argv[1];
+  if (argc < 3) {
+    for (const Point& point : points) std::printf("\n%s %s", token.c_str(), point.name.c_str());
+    std::puts("");
     return 0;
   }
   try {
-    points.at(static_cast<std::size_t>(std::atoi(argv[1]))).test();
+    points.at(static_cast<std::size_t>(std::atoi(argv[2]))).test();
+    std::printf("\n%s\n", token.c_str());
     return 0;
   } catch (const Failure& failure) {
     std::puts(failure.why.c_str());

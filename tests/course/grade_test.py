@@ -82,6 +82,24 @@ class Grade(unittest.TestCase):
                 self.assertIn(words, shown)
                 self.assertIn("ok     sums", shown)  # the other points do not mind
 
+    def test_hostile_files_have_a_score(self):
+        """In a function other points hold; outside of functions none does, and the score says why."""
+        for piece in ("std::exit(0);", "std::_Exit(0);", "std::quick_exit(0);", "for (;;) std::puts(\"endless\");"):
+            with self.subTest(piece):
+                self.wrong("inline Number tanh(Number x) {\n", f"#include <cstdio>\n#include <cstdlib>\ninline Number tanh(Number x) {{\n  {piece}\n")
+                self.grade(0, "--json", "score.json", code=1)
+                score = json.loads((self.folder / "score.json").read_text())
+                self.assertTrue(0 < score["holds"] < score["of"] == 17, score)
+                self.assertTrue(all(point["holds"] or point["why"] for point in score["points"]))
+        for piece, holds in (("std::exit(0);", 0), ("std::exit(1);", 0), ("std::abort();", 0), ("for (;;) {}", 0),
+                             ("std::puts(\"a line\");", 17), ("if (!fork()) sleep(60);", 17)):
+            with self.subTest(piece):
+                (self.folder / "scalar_tape.h").write_text(
+                    RIGHT + f"\n#include <cstdio>\n#include <cstdlib>\n#include <unistd.h>\ninline const int early = [] {{ {piece} return 0; }}();\n")
+                self.grade(0, "--json", "score.json", code=0 if holds else 1)
+                score = json.loads((self.folder / "score.json").read_text())
+                self.assertEqual((score["holds"], score["compiles"], score["error"] is None), (holds, True, holds == 17), score)
+
     def test_a_crash_names_its_input(self):
         """In stages whose points compute with several functions; one of them ends at once."""
         for stage, header, function, said in (
