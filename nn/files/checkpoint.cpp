@@ -53,7 +53,8 @@ std::vector<std::string> average_names(const Ema& ema, const Fields& net) {
   for (const auto& [name, buffer] : net.buffers()) names[buffer.identity()] = name;
   for (const Buffer& buffer : ema.buffers()) {
     const auto entry = names.find(buffer.identity());
-    expect<ArgumentError>(entry != names.end(), "checkpoint: a buffer of the ema is not in the net");
+    expect<ArgumentError>(entry != names.end(),
+                          "checkpoint: a buffer of the ema is not in the net");
     found.push_back(entry->second);
   }
   for (std::string& name : found) name = average_name(name);
