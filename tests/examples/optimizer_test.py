@@ -85,7 +85,7 @@ class Optimizers(ImagesTest):
 
         plain, averaged, slow = losses("plain"), losses("averaged", "--ema", "0.9"), losses("slow", "--ema", "0.9999")
         self.assertNotEqual(plain, averaged)
-        self.assertAlmostEqual(slow[0], slow[-1], delta=0.01)  # it has hardly moved from the start
+        self.assertLess(slow[-1], slow[0] - 0.1)  # the random start has no part in it
         plain, averaged = ((self.path / name).read_bytes() for name in ("plain", "averaged"))
         self.assertEqual(averaged.count(b'"ema.'), plain.count(b'"optimizer.mean.'))
         run(*self.train, "--epochs", "2", "--schedule", "constant", "--ema", "0.9", "--save", self.path / "part")
