@@ -1070,6 +1070,16 @@ struct CheckResult {
   explicit operator bool() const { return ok; }
 };
 
+// Numbers uniform in [-1, 1), by Knuth's linear congruential generator.
+inline Tensor random_in(const Shape& shape, std::uint64_t& state) {
+  Tensor x = Tensor::uninitialized(shape);
+  for (Index i = 0; i < x.size(); ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    x.mutable_data()[i] = static_cast<real>(static_cast<double>(state >> 11) / (1ull << 52) - 1);
+  }
+  return x;
+}
+
 // Compares the gradient of <f(x), u> with finite differences, for a random u and along a random
 // direction d of each x. A wrong rule passes only if its error is orthogonal to d, which has
 // probability 0. Four evaluations of f cancel the errors up to the fourth power of the step h:
@@ -1078,19 +1088,11 @@ struct CheckResult {
 inline CheckResult check_gradient(const Function& f, const std::vector<Tensor>& xs,
                                   const CheckOptions& options = {}) {
   std::uint64_t state = options.seed;
-  const auto random = [&](const Shape& shape) {  // uniform in [-1, 1), by Knuth's generator
-    Tensor x = Tensor::uninitialized(shape);
-    for (Index i = 0; i < x.size(); ++i) {
-      state = state * 6364136223846793005u + 1442695040888963407u;
-      x.mutable_data()[i] = static_cast<real>(static_cast<double>(state >> 11) / (1ull << 52) - 1);
-    }
-    return x;
-  };
-  const Tensor u = random(f(xs).shape());
+  const Tensor u = random_in(f(xs).shape(), state);
   const std::vector<Tensor> gradients = vjp(f, xs, u);
   CheckResult result;
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    const Tensor direction = random(xs[i].shape());
+    const Tensor direction = random_in(xs[i].shape(), state);
     const auto along = [&](double distance) {  // l(x + distance d), summed in double precision
       std::vector<Tensor> moved = xs;
       moved[i] = xs[i] + distance * direction;
@@ -1117,7 +1119,8 @@ inline CheckResult check_gradient(const Function& f, const std::vector<Tensor>& 
 inline CheckResult check_second_gradient(const Function& f, const std::vector<Tensor>& xs,
                                          const CheckOptions& options = {}) {
   std::vector<Tensor> inputs = xs;
-  inputs.push_back(ones(f(xs).shape()));
+  std::uint64_t state = options.seed + 1;
+  inputs.push_back(random_in(f(xs).shape(), state));
   for (std::size_t i = 0; i < xs.size(); ++i) {
     const Function gradient = [&](const std::vector<Tensor>& in) {
       return vjp(f, std::vector<Tensor>(in.begin(), in.end() - 1), in.back())[i];
