@@ -197,7 +197,7 @@ class Site:
         if self.engine:
             self.write_engine()
         for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "course").rglob("*.md"),
-                       ROOT / "bench/NOTES.md"]:
+                       ROOT / "bench/NOTES.md", ROOT / "examples/mini/README.md"]:
             self.write_markdown(source.relative_to(ROOT))
         for picture in (ROOT / "course").rglob("*.svg"):
             shutil.copy(picture, self.folder / picture.parent.relative_to(ROOT))
