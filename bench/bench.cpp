@@ -51,7 +51,7 @@ double peak_megabytes() {
   return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
-// Of one step, the second: the first may do more.
+// Profiles the second step: the first also allocates.
 Profile profile_of(const std::function<void()>& step) {
   step();
   Profile profile;

@@ -18,7 +18,7 @@ using namespace tapegrad::bench;
 
 namespace {
 
-// As in Cluster::gradients.
+// Cluster::gradients uses the same size.
 constexpr std::size_t range_size = (1 << 20) / sizeof(real);
 
 double milliseconds(const std::function<void()>& f) {

@@ -32,7 +32,7 @@ double best_seconds(double enough, const Body& body) {
   return best;
 }
 
-// Of rounds on all threads, in operations per second. round() tells how many it had.
+// The rate of rounds on all threads, in operations per second. round() returns its number of them.
 template <class Round>
 double peak_of(const Round& round) {
   constexpr Index rounds = 1 << 18;

@@ -202,7 +202,7 @@ BenchRow layernorm(Index rows, Index columns, bool readable) {
           }};
 }
 
-// The same row with products in bfloat16.
+// Repeats a row with products in bfloat16.
 BenchRow in_bfloat16(const char* name, const BenchRow& row) {
   return {name, [=]() -> Step {
             return [step = row.prepare()] {

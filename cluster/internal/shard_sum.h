@@ -46,8 +46,8 @@ class ShardSum {
   Shards all_, own_;
   std::size_t size_;
   std::vector<std::vector<Shards>> subtrees_;  // of each process
-  // Of the shards so far, from left to right. While the last one is filled, those that it completes
-  // hold the sum for the numbers that are ready. In the end, the first one is the sum over all.
+  // Sums of the shards so far, from left to right. While the last one is filled, the sums that it
+  // completes hold the numbers that are ready. In the end, the first one is the sum over all.
   std::vector<Sum> sums_;
   std::vector<std::unique_ptr<AllReduce>> ranges_;  // that have left
 };

@@ -30,7 +30,7 @@ Judgement reached_sooner(const Results& a, const Results& b) {
 
 const Judge sooner{"updates to the best validation of the baseline", reached_sooner};
 
-// The same runs with the best of their curves in place of the last validation.
+// Replaces the last validation of each run by the best of its curve.
 Results by_best(Results results) {
   for (Outcome& run : results.runs) run.values[by_curve.value] = best_of_curve(by_curve, run);
   return results;
@@ -42,7 +42,7 @@ Judgement lower_at_best(const Results& a, const Results& b) {
 
 const Judge reaches_lower{"best validations, means of three in a row", lower_at_best};
 
-// The same runs with their training losses in place of the validations.
+// Replaces the validations of each run by its training losses.
 Results by_training(Results results) {
   for (Outcome& outcome : results.runs)
     for (CurvePoint& point : outcome.curve)
@@ -89,7 +89,7 @@ const Judge more_found_first{"% R@1 of images", [](const Results& a, const Resul
                                              with_recall_items(b, 1));
                              }};
 
-// The same runs, which must have learned more of words than how frequent they are.
+// Judges only runs that have learned more of words than their frequencies.
 template <Judgement (*judge)(const Results& a, const Results& b)>
 Judgement beyond_frequencies(const Results& a, const Results& b) {
   Metric loss = by_curve;
@@ -121,7 +121,7 @@ double found_by(const std::string& probe, const Outcome& run, Look look) {
 
 const Metric found_mean{.value = "found", .higher_is_better = true, .worst = 0};
 
-// The same runs with what these probes find, in the mean, as value.
+// Gives each run the mean result of these probes as a value.
 Results with_found(Results results, const std::vector<std::string>& probes, Look look) {
   for (Outcome& run : results.runs) {
     RunningMean mean;

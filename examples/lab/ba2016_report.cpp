@@ -269,7 +269,7 @@ void not_run(Report& report, const Matrix& matrix) {
   }
 }
 
-// Those of a figure; all for 0.
+// The columns of a figure; all columns for 0.
 Matrix columns_of(const Matrix& matrix, int figure) {
   Matrix chosen;
   for (const FigureOfPaper& each : ba2016_figures)

@@ -106,9 +106,9 @@ class Comparison {
 /// The training losses of a system, averaged over seeds at each point, with their sample standard
 /// deviations if there are several seeds. Throws DataError if the curves have different lengths.
 Series mean_training_curve(const Results& results);
-/// The same for the measurements on held-out data during training.
+/// The mean curve of the measurements on held-out data during training.
 Series mean_validation_curve(const Results& results);
-/// The same for a trace, which each of the runs must have.
+/// The mean curve of a trace, which each of the runs must have.
 Series mean_trace(const Results& results, const std::string& trace);
 /// Reduces a curve with one point per step, from 1, to means over about fifty stretches of equal
 /// length; a deviation becomes the mean of those in its stretch.

@@ -10,7 +10,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// Of a validation: the less, the better.
+// The error of a validation: the less, the better.
 double error_of(const Metric& metric, const Outcome& outcome) {
   return outcome.diverged() ? INFINITY : metric.advantage(0, metric.of(outcome));
 }

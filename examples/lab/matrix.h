@@ -43,7 +43,7 @@ struct TaskTrial {
 struct SettingSearch {
   std::map<std::string, RateSearch> rates;  ///< by norm
 
-  /// Of a system of which nothing has been tried.
+  /// The search for a system without any tried setting.
   explicit SettingSearch(const std::string& system);
   /// What records have, by the validation of `choosing_seed`.
   SettingSearch(const PaperTask& task, const std::string& system, const Records& records);

@@ -12,7 +12,7 @@ bool includes(const std::vector<std::string>& systems, const std::string& system
   return std::find(systems.begin(), systems.end(), system) != systems.end();
 }
 
-// Those of all tasks, in the order in which they come.
+// The systems of all tasks, in order of appearance.
 std::vector<std::string> systems_of(const Matrix& matrix) {
   std::vector<std::string> systems;
   for (const MatrixColumn& column : matrix)

@@ -49,7 +49,7 @@ struct PaperTask {
   bool interior_rates = false;  ///< whether claims are judged at such rates alone: `SettingSearch`
   Index fewest_seeds = 1;       ///< with which each system is trained, even if fewer are asked for
 
-  /// Those of the paper, the forms, and the norms with remedies.
+  /// The systems of the paper, the forms, and the norms with remedies.
   std::vector<std::string> all_systems() const;
   /// With how many seeds each system is trained if `asked` are asked for.
   Index seeds(Index asked) const { return std::max(asked, fewest_seeds); }

@@ -12,7 +12,7 @@ const Metric tested_percent{
 
 // BLEU points, bits and shares within which systems count as level were fixed before any run.
 
-// Of tasks with deep nets: where a norm helps, and where systems count as level.
+// Claims about tasks with deep nets: where a norm helps, and where systems count as level.
 std::vector<PaperClaim> deep_claims(double margin, const PaperClaim& on_norms) {
   return {{"layer_simple", "detach", "table 2"},
           {"layer_simple", "detach_variance", "table 3"},

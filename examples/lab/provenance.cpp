@@ -12,7 +12,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-// As Linux names it; empty where it does not, as on ARM.
+// The name that Linux gives the processor; empty where it gives none, as on ARM.
 std::string processor_model() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)

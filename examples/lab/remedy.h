@@ -40,7 +40,7 @@ Tensor remedied(Remedy remedy, const std::function<Tensor()>& loss);
 struct Moments {
   Tensor mu, s;
 };
-/// Of all that a norm normalizes together.
+/// The moments of all elements that a norm normalizes together.
 Moments moments(const Norm& norm, const Tensor& x);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -64,8 +64,8 @@ class Report {
   void claim(const std::string& statement, const std::string& measured, bool holds,
              const std::string& tolerance = "");
   void claim(const Claim& claim);
-  /// The same for a claim about larger runs. A small one need not confirm it, so its verdict
-  /// does not make the program fail.
+  /// Adds a claim about larger runs. A small run need not confirm it, so its verdict does not
+  /// make the program fail.
   void judged(const JudgedClaim& claim);
 
   /// Writes the page. Returns the exit code of the program: 1 if a claim failed. Throws DataError

@@ -156,7 +156,7 @@ class Tensor {
     if (values_.use_count() != 1) throw Error("mutable_data: the values are shared");
     return values_->data();
   }
-  // The same numbers under another shape, on no tape.
+  // Gives the same numbers another shape, on no tape.
   Tensor view(const Shape& shape) const {
     if (shape.size() != size())
       throw ShapeError("view: " + to_string(shape_) + " as " + to_string(shape));
@@ -1115,7 +1115,7 @@ inline CheckResult check_gradient(const Function& f, const std::vector<Tensor>& 
   return result;
 }
 
-// The same for second derivatives: checks the gradient as a function of xs and of the seed.
+// Checks second derivatives: the derivatives of the gradient as a function of xs and of the seed.
 inline CheckResult check_second_gradient(const Function& f, const std::vector<Tensor>& xs,
                                          const CheckOptions& options = {}) {
   std::vector<Tensor> inputs = xs;

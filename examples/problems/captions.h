@@ -71,7 +71,7 @@ Tensor feature_rows(const std::vector<std::vector<DescriptionFeatures::Feature>>
 /// image by image.
 Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
                  const std::vector<support::DescribedImage>& images, Index begin, Index end);
-/// The same of all captions; the processes of a cluster share them.
+/// The costs of all captions; the processes of a cluster share them.
 Tensor all_costs(const OrderEmbedding& net, const CaptionData& data,
                  const std::vector<support::DescribedImage>& images, Cluster& cluster);
 

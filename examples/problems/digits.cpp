@@ -47,7 +47,7 @@ class DigitLearner : public Learner {
   }
 
  protected:
-  // Of an image, in percent.
+  // The score of each image, in percent.
   virtual std::vector<double> items(const ImageSet& set) const = 0;
   double mean_item(const ImageSet& set) const { return lab::mean_of_items({.items = items(set)}); }
 

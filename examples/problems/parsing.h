@@ -33,7 +33,7 @@ class ParserVocabulary {
   /// Words of the trees that occur twice or more, in lower case (of ASCII; other letters stay), and
   /// all tags and relations without their subtypes.
   explicit ParserVocabulary(const std::vector<DependencyTree>& trees);
-  /// Those lists: `words()`, `tags()` and `relations()` of another. Throws DataError for a word
+  /// Takes `words()`, `tags()` and `relations()` of another vocabulary. Throws DataError for a word
   /// that is there twice, and if the first relation is not "root".
   ParserVocabulary(std::vector<std::string> words, std::vector<std::string> tags,
                    std::vector<std::string> relations);

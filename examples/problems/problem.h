@@ -32,11 +32,11 @@ class Learner {
   virtual Fields net() const = 0;
   /// The rows of the batch of a step, counted from 0.
   virtual Index rows(Index step) = 0;
-  /// Of a shard of that batch, in the unit of curves: the mean over shards, weighted by their rows,
-  /// is the loss of the batch.
+  /// The loss of a shard of that batch, in the unit of curves: the mean over shards, weighted by
+  /// their rows, is the loss of the batch.
   ///   random: for dropout and what else is drawn
   virtual Tensor loss(Index step, const Shard& shard, Random& random) = 0;
-  /// The same for a `Trainer`.
+  /// Rows and loss for a `Trainer`.
   BatchLoss batch_loss() {
     return {[this](Index step) { return rows(step); },
             [this](Index step, const Shard& shard, Random& random) {

@@ -68,8 +68,8 @@ Problem sentence_problem(const support::SentenceSets& sets, const SentenceSizes&
 /// `rt` or `sst5`.
 Problem sentence_problem(const std::string& task, const Origin& origin, Size size);
 
-/// The same on other splits of the sentences into training, validation and test: a run with
-/// seed K has split 1 + K, as split 1 is that of `sentence_problem`. Baselines are means over the
+/// Repeats the problem on other splits of the sentences into training, validation and test: a run
+/// with seed K has split 1 + K, since `sentence_problem` has split 1. Baselines are means over the
 /// first five of these splits.
 Problem split_problem(const std::function<support::SentenceSets(std::uint64_t split)>& sets,
                       const SentenceSizes& sizes = {});

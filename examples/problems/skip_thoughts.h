@@ -21,7 +21,7 @@ struct TripletBatch {
 
   TripletBatch(const Vocabulary& vocabulary, std::span<const support::Triplet> triplets);
   Index rows() const { return current.lengths.size(); }
-  /// Those of the sentences before and after, which are to be told, with their ends.
+  /// The number of words to predict: the sentences before and after, with their ends.
   Index words() const;
   /// The triplets [begin, end).
   TripletBatch part(Index begin, Index end) const;
@@ -41,14 +41,14 @@ Tensor triplet_loss(const SkipThoughts& net, const TripletBatch& batch, const Sh
 /// the batches.
 double word_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches,
                 Cluster& cluster);
-/// The same by one process alone.
+/// Computes it in one process alone.
 double word_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches);
-/// The same where each decoder begins with the vector of another sentence of its batch. What it
-/// loses is what vectors tell about neighbours.
+/// The loss per word if each decoder begins with the vector of another sentence of its batch. The
+/// difference measures the information of vectors about neighbours.
 double strange_nll(const SkipThoughts& net, const std::vector<TripletBatch>& batches,
                    Cluster& cluster);
-/// The same for the frequencies of words beside the triplets to train on, with add-one smoothing. A
-/// baseline that sees no sentence.
+/// The loss per word of the frequencies of words beside the triplets to train on, with add-one
+/// smoothing: a baseline without sentences.
 double frequency_nll(const support::TripletSets& sets, const Vocabulary& vocabulary);
 
 /// The vectors of sentences, in their order: (N, H). Throws DataError for one of more than 1,000

@@ -19,7 +19,7 @@ class StoryVocabulary {
  public:
   /// Entities are numbered below `entities`.
   StoryVocabulary(const std::vector<support::Story>& stories, Index entities);
-  /// Of these words, in their order. Throws DataError for a word that is there twice.
+  /// Takes these words in their order. Throws DataError for a word that is there twice.
   StoryVocabulary(std::vector<std::string> words, Index entities);
 
   Index entities() const { return entities_; }

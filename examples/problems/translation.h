@@ -45,7 +45,7 @@ std::vector<PairBatch> pair_batches(const EncodedPairs& pairs, Index tokens,
 /// The mean cross entropy of the targets, in nats per subword.
 Tensor translation_loss(const Translator& net, const PairBatch& batch, double label_smoothing,
                         Mode mode = {});
-/// The same over all batches: the mean over their subwords. The processes of a cluster share them.
+/// The mean loss over the subwords of all batches. The processes of a cluster share the batches.
 double translation_loss(const Translator& net, const std::vector<PairBatch>& batches,
                         double label_smoothing, Cluster& cluster);
 

@@ -23,7 +23,7 @@ struct CaptionSets {
   Index captions_of_each() const;
   /// A text that differs for other descriptions or captions for training or validation.
   std::string digest() const;
-  /// The same for the test set.
+  /// A text that differs for another test set.
   std::string test_digest() const;
 };
 

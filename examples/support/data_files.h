@@ -20,7 +20,7 @@ std::array<std::filesystem::path, 2> data_folders(const std::string& directory,
 std::optional<std::filesystem::path> look_for_data_file(const std::string& directory,
                                                         const std::string& name,
                                                         const std::string& file);
-/// The same. Throws DataError, naming both folders, if it is in neither.
+/// Finds the same file. Throws DataError, naming both folders, if it is in neither.
 std::filesystem::path find_data_file(const std::string& directory, const std::string& name,
                                      const std::string& file);
 

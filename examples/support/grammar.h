@@ -14,8 +14,8 @@ namespace tapegrad::TAPEGRAD_SCALAR::support {
 ///     the dogs that the cat sees run.
 std::string grammar_text(Index sentences, Random& random);
 
-/// The same sentences as words, full stops among them, with tags of the Penn Treebank and the trees
-/// that Universal Dependencies give them. They are projective.
+/// Draws the same sentences as words, full stops among them, with tags of the Penn Treebank and the
+/// projective trees of Universal Dependencies.
 std::vector<DependencyTree> grammar_trees(Index sentences, Random& random);
 
 /// "sees" for "see" and vice versa; "" for a word that is not a verb of the language.

@@ -16,7 +16,7 @@ struct ImageSets {
 
   /// A text that differs for other training or validation images or labels.
   std::string digest() const;
-  /// The same for the test set.
+  /// A text that differs for another test set.
   std::string test_digest() const;
 };
 

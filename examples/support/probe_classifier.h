@@ -54,8 +54,8 @@ struct Fold {
 /// more. Throws ArgumentError unless 2 <= parts <= count.
 std::vector<Fold> make_folds(Index count, Index parts, Random random);
 
-/// The same, but the examples of a group are all in the test of one fold. Each fold has as many
-/// groups, or one group more.
+/// Divides examples so that a group is in the test of one fold only. Each fold has as many groups,
+/// or one group more.
 ///   groups: (count), the group of each example: 0, 1 ... without a gap
 std::vector<Fold> make_folds_of_groups(const Indices& groups, Index parts, Random random);
 

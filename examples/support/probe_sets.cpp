@@ -51,7 +51,7 @@ ClassifiedSentences read_classified(const std::string& directory, const std::str
   return set;
 }
 
-// As many sentences with a word as without it.
+// Chooses as many sentences with a word as without it.
 ClassifiedSentences sentences_with(const std::string& name, const std::string& word,
                                    const std::vector<Triplet>& stories) {
   constexpr Index of_each = 16;

@@ -27,7 +27,7 @@ namespace {
 constexpr Index score_count = 5;
 constexpr int name_width = 32;
 
-// The same number for equal sentences.
+// Gives equal sentences the same number.
 Indices numbered(const std::vector<Sentence>& sentences) {
   std::map<Words, Index> numbers;
   std::vector<Index> result;

@@ -15,7 +15,7 @@ struct SentenceSets {
 
   /// A text that differs for other sentences or labels for training or validation.
   std::string digest() const;
-  /// The same for the test set.
+  /// A text that differs for another test set.
   std::string test_digest() const;
 };
 
@@ -30,7 +30,7 @@ struct SentenceSets {
 SentenceSets read_sentence_sets(const std::string& task, const std::string& directory,
                                 Index most_words);
 
-/// The same split of RT with another seed than 1. Throws what `read_sentence_sets` throws.
+/// Splits RT in the same way with another seed than 1. Throws what `read_sentence_sets` throws.
 SentenceSets read_rt(const std::string& directory, Index most_words, std::uint64_t seed);
 
 /// Draws sentences of a small grammar. In half of them, class 1, one verb does not agree with its

@@ -36,7 +36,7 @@ struct StorySets {
 
   /// A text that differs for other stories for training or validation.
   std::string digest() const;
-  /// The same for the test set.
+  /// A text that differs for another test set.
   std::string test_digest() const;
 };
 

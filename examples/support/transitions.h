@@ -36,7 +36,7 @@ struct TransitionClasses {
 /// and s1 the first and second children from the left and from the right and outermost
 /// grandchildren: lc1 rc1 lc2 rc2 lc1(lc1) rc1(rc1).
 constexpr std::size_t feature_tokens = 18;
-/// Those from here on may have a label.
+/// Tokens from this index on may have a label.
 constexpr std::size_t first_labelled_token = 6;
 
 /// Between two transitions: a stack, on which the root (token 0) always lies, the words that are

@@ -7,7 +7,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
-/// The same text in two languages, for training, validation and final tests.
+/// Parallel text in two languages, for training, validation and final tests.
 struct TranslationSets {
   struct Test {
     std::string name;

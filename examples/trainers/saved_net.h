@@ -24,7 +24,7 @@ void load_saved_net(const RunFlags& run, const OptimizerFlags& optimizer, const 
 
 /// The texts that a checkpoint notes; nothing for notes of another form.
 std::optional<std::vector<std::string>> saved_texts(const Json& note);
-/// The same for the words of a vocabulary: nothing if a word is there twice.
+/// The words of a vocabulary that a checkpoint notes; nothing if a word is there twice.
 std::optional<std::vector<std::string>> saved_words(const Json& note);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -15,7 +15,7 @@ Index matrix_count(const Shape& shape);
 
 /// Throws ShapeError, naming `operation`, for an undefined tensor and for fewer than two axes.
 void expect_matrices(const char* operation, const Tensor& a);
-/// The same, also for matrices that are not square.
+/// Throws the same errors, and ShapeError for matrices that are not square.
 void expect_square(const char* operation, const Tensor& a);
 /// Throws ArgumentError for a NaN or an infinity, naming its matrix.
 void expect_finite(const char* operation, const Tensor& a);

@@ -6,7 +6,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Of two routines of BLAS or LAPACK, the one for `real`.
+/// Chooses the routine of BLAS or LAPACK for `real`.
 template <class Single, class Double>
 constexpr auto for_real(Single* single, Double* twice) {
   if constexpr (std::is_same_v<real, float>)

@@ -156,7 +156,7 @@ TEST_CASE("illegal transitions are refused") {
 }
 
 TEST_CASE("the features of a configuration") {
-  // Of 12 words, 1 and 2 hang on 3 from the left (1 on 2: a chain), 4 and 6 on 3 from the right,
+  // Words 1 and 2 of 12 hang on 3 from the left (1 on 2: a chain), 4 and 6 on 3 from the right,
   // 5 on 6 from the left, 7 on 6 from the right; then 8 is on the stack, with 9 on its right.
   Configuration configuration(12);
   const auto take = [&](Action action, Index label = 0) { configuration.apply({action, label}); };

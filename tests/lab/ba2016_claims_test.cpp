@@ -13,7 +13,7 @@ namespace {
 /// How bad systems are, from 1 on.
 using Levels = std::map<std::string, double>;
 
-/// As the paper says: layer is the best, and none is better than all others.
+/// Levels as in the paper: layer is the best, and none is better than all others.
 const Levels as_published{{"layer", 1},
                           {"none", 2},
                           {"symmetric", 3},

@@ -31,7 +31,7 @@ Results validated(const std::string& system, const std::vector<std::vector<doubl
   return results;
 }
 
-/// The same items for every seed; the metric is their mean.
+/// Gives every seed the same items; the metric is their mean.
 Results with_items(Results results, const std::vector<double>& items) {
   for (Outcome& run : results.runs) run.items = items;
   return results;
@@ -62,7 +62,7 @@ TEST_CASE(
             .verdict == Verdict::contradicted);
 
   const double width = bootstrap_half_width(found["items"]);
-  // Of 10,000 resamples it has an error of about 1 %.
+  // With 10,000 resamples the width has an error of about 1 %.
   CHECK(width == Approx(found["items_half_width"].get<double>()).epsilon(0.03));
   CHECK(bootstrap_half_width({}) == 0);
   CHECK(bootstrap_half_width({3, 3, 3}) == 0);
@@ -91,7 +91,7 @@ TEST_CASE("what seeds or items leave open is inconclusive") {
   const Results b = results("b", by_loss, {1, 1, 1});
   CHECK(better(by_loss, results("a", by_loss, {0.9, 0.8, 0.7}), b).verdict ==
         Verdict::inconclusive);
-  // The same for every seed: h = 0, and only items can leave it open.
+  // Every seed has the same value: h = 0, and only items can leave the verdict open.
   const Results a = results("a", by_loss, {0.5, 0.5, 0.5});
   CHECK(better(by_loss, a, b).verdict == Verdict::supported);
   Metric of_items = by_loss;

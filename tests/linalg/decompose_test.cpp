@@ -46,7 +46,7 @@ double distance(const Tensor& a, const Tensor& b) {
   return a.size() == 0 ? 0 : max(abs(a - b)).item();
 }
 
-// Of each matrix of a batch.
+// The greatest distance of a matrix of a batch from the identity.
 double distance_from_identity(const Tensor& x) {
   return distance(x, broadcast_to(eye(x.shape()[-1]), x.shape()));
 }

@@ -208,7 +208,7 @@ Translator drawn_translator() {
 
 BeamOptions beam(Index width) { return {.begin = 2, .end = 3, .width = width}; }
 
-// The same search without caches: each step decodes the whole prefixes.
+// Searches without caches: each step decodes the whole prefixes.
 std::vector<std::vector<Hypothesis>> translate_anew(const Translator& net,
                                                     const std::vector<Index>& longest,
                                                     const BeamOptions& options) {

@@ -177,7 +177,7 @@ TEST_CASE("drift between ReLU layers: SGD keeps the balance", "[free_directions]
   CHECK(drift_along(fields(net), found[0], adam, loss).decay == 0);
 }
 
-// Of eight steps by hand, without what AdamW takes away from each weight.
+// Eight steps are computed by hand, without the decay that AdamW subtracts from each weight.
 TEST_CASE("drift along an exchange is without the decay of AdamW", "[free_directions]") {
   constexpr double rate = 1e-3, weight_decay = 0.2, steps = 8;
   Random random(4);

@@ -96,7 +96,7 @@ TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
                     field("w", row);
                   }}),
                   Error);
-  // The same path by different nesting; the second name of a slot is taken, too.
+  // Different nesting gives the same path; the second name of a slot is taken, too.
   CHECK_THAT(refused([&](Fields& field) {
                field("a.b", matrix);
                field("a", Visited{[&](Fields& inner) { inner("b", row); }});

@@ -86,7 +86,7 @@ TEST_CASE("a Jacobian-vector product is the derivative in a direction", "[tape]"
   CHECK(product.shape() == Shape{2, 4});
   CHECK(product.tape_id() == 0);
 
-  // Of both Jacobians, times their vectors.
+  // The expected product is the sum of both Jacobians, times their vectors.
   Tensor expected = zeros({2, 4});
   for (std::size_t i = 0; i < 2; ++i) {
     const auto of_one = [&](const Tensor& x) { return i == 0 ? f({x, xs[1]}) : f({xs[0], x}); };

@@ -89,7 +89,7 @@ Function recurrent_of(const Cell& cell, Index gates) {
   };
 }
 
-// Those whose rows in the table keep some axis as long as it is. An input that is not the
+// Operations whose rows in the table keep the length of some axis. An input that is not the
 // operation's own has the shape of its indices or of its result.
 std::vector<Operation> of_any_shape() {
   using Shapes = std::vector<Shape>;

@@ -22,12 +22,12 @@ struct Row {
 
 /// Every differentiable operation; .ci/check_rows asks for a row of each.
 const std::vector<Row>& table();
-/// Those of indices and of windows over images, which are part of the table.
+/// Rows of indexing and of windows over images, which are part of the table.
 std::vector<Row> indexing_rows();
 std::vector<Row> windows_rows();
-/// Those of losses and similarities in nn/functions/, which are part of the table.
+/// Rows of losses and similarities in nn/functions/, which are part of the table.
 std::vector<Row> loss_rows();
-/// Those of zoo/, which are part of the table.
+/// Rows of zoo/, which are part of the table.
 std::vector<Row> zoo_rows();
 
 Golden golden(const Row& row);

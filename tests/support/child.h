@@ -49,7 +49,7 @@ inline std::string in_child(const std::function<void()>& body) {
   return WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status)) : message;
 }
 
-/// The same as a plain user.
+/// Runs the body in a child that is a plain user.
 inline std::string in_child_without_privileges(const std::function<void()>& body) {
   return in_child([&] {
     if (::geteuid() == 0) allowed(::setuid(nobody) == 0, "cannot become a plain user");

@@ -185,7 +185,7 @@ Table remedy_table(const Laboratory& laboratory, const DriftFlags& flags) {
   return table;
 }
 
-/// Of the base, at the least of the learning rates.
+/// Draws curves of the base, at the least of the learning rates.
 void figures(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   const double factor = *std::min_element(flags.factors.begin(), flags.factors.end());
   const auto diagram = [&](const std::string& title, const std::string& label,
@@ -236,7 +236,7 @@ Series over_norms(const Results& results, const std::string& trace, double (*sho
   return series;
 }
 
-/// Of the base, at the least of the learning rates, when the run ends.
+/// Draws the norms of the base, at the least of the learning rates, when the run ends.
 void figures_of_norms(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
   const double factor = *std::min_element(flags.factors.begin(), flags.factors.end());
   const auto figure = [&](const std::string& title, const std::string& label,

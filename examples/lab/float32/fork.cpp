@@ -148,7 +148,7 @@ Table cost_table(const std::vector<Results>& results, const ForkSizes& sizes) {
   return table;
 }
 
-/// Of the arms that keep values: all but the last.
+/// Draws the arms that keep values: all but the last.
 void figure(Report& report, const Results& trained, const ForkSizes& sizes, When when) {
   const bool now = when == When::at_once;
   Diagram diagram{

@@ -202,7 +202,7 @@ void fully_connected(Report& report, const Normalizations& subject, Random& rand
   added_constants(report, subject, w, x);
 }
 
-// Of 6 filters of 3 x 3 for 3 channels, and of 4 cases.
+// Changes of 6 filters of 3 x 3 for 3 channels, and of 4 cases.
 std::vector<Change> convolution_changes(Random& random) {
   const Tensor bank = random.normal({1, 3, 3, 3}), channel = random.normal({1, 3, 1, 1});
   return {

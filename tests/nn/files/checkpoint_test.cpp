@@ -174,7 +174,7 @@ TEST_CASE("a checkpoint with a value that is not finite is neither written nor r
     ema.restore({broken});
     refused({.net = net, .ema = &ema}, "ema.w");
 
-    // As another program would write it.
+    // Another program could write such a file.
     save_checkpoint(folder / "file", {.net = net});
     TensorFile file = load_tensors(folder / "file");
     file.tensors.at("w") = broken;

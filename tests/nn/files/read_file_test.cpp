@@ -174,7 +174,7 @@ TEST_CASE("a small gzipped file does not fill the memory", "[files][memory]") {
                     Contains("its " + std::to_string(packed.size()) + " bytes unpack to") &&
                         Contains("more than 268435456") && Contains("gunzip"));
   if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
-  // As large, but less than 100 times its size.
+  // This text is as large, but less than 100 times the size of its file.
   write_file(folder / "honest", packed + gzipped(noise(5 * mebibyte / 2)));
   CHECK(read_file(folder / "honest").bytes().size() == 257 * mebibyte + 5 * mebibyte / 2);
 }

@@ -22,7 +22,7 @@ void check_golden_steps(const std::string& file, const std::string& row, const M
   CHECK(relative_error(w.value(), expected.value) < tolerance);
 }
 
-/// The same for what tests/golden/optimizers.py computes: this optimizer of w, of this shape.
+/// Compares with the values of tests/golden/optimizers.py: this optimizer of w, of this shape.
 template <class Make>
 void check_steps(const std::string& torch, const std::string& shape, const Make& make,
                  double tolerance = golden_tolerance) {

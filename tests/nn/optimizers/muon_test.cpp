@@ -38,7 +38,7 @@ TEST_CASE("a step of muon is nearly orthogonal", "[nn]") {
   const double squares = sum(square(w.value())).item();
   CHECK(squares > 6 * 0.49);
   CHECK(squares < 6 * 1.44);
-  // That of (w^T w)^2 sums fourth powers: they are as near each other.
+  // The trace of (w^T w)^2 is the sum of their fourth powers, each in [0.7, 1.2]^4.
   CHECK(sum(square(matmul(w.value(), w.value(), {.a = true}))).item() < 6 * 1.44 * 1.44);
 }
 
