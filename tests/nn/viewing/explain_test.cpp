@@ -122,7 +122,8 @@ const Fault faults[] = {
     {"a square at 0", [](const Inputs& in) { return square(mul(in.x, 0.0, fault)); }, zero,
      "Its input is zero since"},
     {"a leaky ReLU without a leak",
-     [](const Inputs& in) { return leaky_relu(in.x - 10.0, 0, fault); }, zero, "what it chooses"},
+     [](const Inputs& in) { return leaky_relu(in.x - 10.0, 0, fault); }, zero,
+     "0 of 12 inputs are positive"},
     {"a class alone", [](const Inputs& in) { return log_softmax(slice(in.x, 1, 0, 1), -1, fault); },
      zero, "saturated"},
     {"ways that cancel",
@@ -132,7 +133,7 @@ const Fault faults[] = {
      },
      zero, "cancel"},
     {"an ELU without a tail", [](const Inputs& in) { return elu(in.x - 10.0, 0, fault); }, zero,
-     "what it chooses"},
+     "0 of 12 inputs are positive"},
     // ---- Not finite ----
     {"a logarithm of a negative number",
      [](const Inputs& in) { return sqrt(log(in.x - 9.0, fault)); }, bad, "its input: -1"},
