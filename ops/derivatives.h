@@ -20,7 +20,8 @@ std::vector<Tensor> vjp(const Function& f, const std::vector<Tensor>& xs, const 
                         Place place = Place::here());
 /// The Jacobian-vector product sum_i df/dx_i v_i, the derivative of f in the direction of `vs`. It
 /// takes two reverse sweeps: the vector-Jacobian product is linear in its vector u, and its
-/// gradient with respect to u is this. Recorded like `vjp`.
+/// gradient with respect to u is this. Recorded like `vjp`. As in PyTorch, a derivative of 0 that
+/// meets an infinite slope gives NaN, as of sqrt(relu(x)) at x < 0, where `vjp` gives 0.
 ///   vs: one for each x, of its shape   returns the shape of f
 /// Throws ShapeError for vs that do not fit.
 /// Example: `jvp([](const std::vector<Tensor>& in) { return sin(in[0]); }, {x}, {y})`

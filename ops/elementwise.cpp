@@ -7,6 +7,7 @@
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/internal/apply.h"
 #include "tapegrad/ops/internal/fused.h"
+#include "tapegrad/ops/internal/select.h"
 #include "tapegrad/ops/kernels/apply.h"
 #include "tapegrad/ops/kernels/elementwise.h"
 
@@ -15,16 +16,23 @@ namespace {
 
 const kernels::Elementwise& loops() { return kernels::elementwise(); }
 
-// g where y > 0, otherwise 0: the derivative of relu.
+// 0 where y <= 0, otherwise g: the derivative of relu.
 Tensor gate(const Tensor& g, const Tensor& y, Place place = Place::here()) {
   return record("gate", apply("gate", place, loops().gate, g, y), place,
                 edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
 }
 
+// The rule for an operand of an extreme, given by its shares.
+auto to_share(kernels::Binary share, const Tensor& operand, const Tensor& other) {
+  return [=](const Tensor& g) {
+    return weighed(g, apply("share", Place::here(), share, operand, other));
+  };
+}
+
 // A function of steps.
 Tensor stepped(const char* name, kernels::Unary loop, const Tensor& x, const Place& place) {
   return record(name, apply(name, place, loop, x), place,
-                edge(x, [](const Tensor& g) { return g * 0.0; }));
+                edge(x, [](const Tensor& g) { return zeros(g.shape()); }));
 }
 
 }  // namespace
@@ -64,15 +72,14 @@ Tensor pow(const Tensor& a, const Tensor& b, Place place) {
 
 Tensor minimum(const Tensor& a, const Tensor& b, Place place) {
   return record("minimum", apply("minimum", place, loops().minimum, a, b), place,
-                edge(a, [a, b](const Tensor& g) { return g * (less(a, b) + 0.5 * equal(a, b)); }),
-                edge(b, [a, b](const Tensor& g) { return g * (less(b, a) + 0.5 * equal(a, b)); }));
+                edge(a, to_share(loops().minimum_share, a, b)),
+                edge(b, to_share(loops().minimum_share, b, a)));
 }
 
 Tensor maximum(const Tensor& a, const Tensor& b, Place place) {
-  return record(
-      "maximum", apply("maximum", place, loops().maximum, a, b), place,
-      edge(a, [a, b](const Tensor& g) { return g * (greater(a, b) + 0.5 * equal(a, b)); }),
-      edge(b, [a, b](const Tensor& g) { return g * (greater(b, a) + 0.5 * equal(a, b)); }));
+  return record("maximum", apply("maximum", place, loops().maximum, a, b), place,
+                edge(a, to_share(loops().maximum_share, a, b)),
+                edge(b, to_share(loops().maximum_share, b, a)));
 }
 
 Tensor neg(const Tensor& x, Place place) {
@@ -82,7 +89,7 @@ Tensor neg(const Tensor& x, Place place) {
 
 Tensor abs(const Tensor& x, Place place) {
   return record("abs", apply("abs", place, loops().abs, x), place,
-                edge(x, [x](const Tensor& g) { return g * sign(x); }));
+                edge(x, [x](const Tensor& g) { return weighed(g, sign(x)); }));
 }
 
 Tensor sign(const Tensor& x, Place place) { return stepped("sign", loops().sign, x, place); }
@@ -163,11 +170,13 @@ Tensor relu(const Tensor& x, Place place) {
 
 Tensor leaky_relu(const Tensor& x, double slope, Place place) {
   const OperationScope scope("leaky_relu", place, x);
+  if (slope == 0) return relu(x);
   return where(greater(x, 0.0), x, slope * x);
 }
 
 Tensor elu(const Tensor& x, double alpha, Place place) {
   const OperationScope scope("elu", place, x);
+  if (alpha == 0) return relu(x);
   // Keeps the exponential from overflowing where it is not chosen. At 0 it gets the full gradient.
   const Tensor is_positive = greater(x, 0.0);
   return where(is_positive, x, alpha * expm1(where(is_positive, 0.0, x)));
@@ -218,8 +227,8 @@ Tensor clamp(const Tensor& x, double low, double high, Place place) {
                         high);
   const Tensor bounded =
       apply("clamp", place, loops().minimum, apply("clamp", place, loops().maximum, x, low), high);
-  return record("clamp", bounded, place, edge(x, [x, low, high](const Tensor& g) {
-                  return g * greater_equal(x, low) * less_equal(x, high);
+  return record("clamp", bounded, place, edge(x, [x](const Tensor& g, const Tensor& y) {
+                  return weighed(g, chosen(x, y));
                 }));
 }
 

@@ -6,6 +6,12 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 // Elementwise operations. With one operand, the result has its shape. Several operands broadcast by
 // NumPy's rule; those that do not fit throw ShapeError, naming the shapes.
+//
+// Infinities and NaN are as in the C++ library, which ignores one NaN in pow(x, 0) and pow(1, x)
+// alone. Where a value does not depend on an element, as with relu, clamp, minimum and maximum on
+// one side, or with functions of steps, the gradient of the element is 0 whatever arrives, even an
+// infinity or NaN. Elsewhere, what arrives is multiplied by the slope, so that 0 times infinity is
+// NaN, and the gradient of a NaN is 0 only if another factor is 0.
 
 /// Elsewhere: `x + y`, `jnp.add`; as `x + y`; shapes broadcast as in NumPy
 /// Example: `add(x, y)`
@@ -20,7 +26,8 @@ Tensor div(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Elsewhere: `x ** y`
 /// Example: `pow(x, 2)`
 Tensor pow(const Tensor& a, const Tensor& b, Place = Place::here());
-/// The smaller or the larger of two; equal elements get half the gradient each, as in PyTorch.
+/// The smaller or the larger of two; equal elements get half the gradient each, as in PyTorch. A
+/// NaN wins and gets all of it; of two, each does.
 /// Example: `minimum(x, y)`
 Tensor minimum(const Tensor& a, const Tensor& b, Place = Place::here());
 /// Elsewhere: `torch.maximum`, `fmax`
@@ -29,7 +36,7 @@ Tensor maximum(const Tensor& a, const Tensor& b, Place = Place::here());
 
 /// Example: `neg(x)`
 Tensor neg(const Tensor& x, Place = Place::here());
-/// |x|; the gradient at 0 is 0.
+/// |x|; the gradient at 0 is 0 whatever arrives.
 /// Example: `abs(x - y)`
 Tensor abs(const Tensor& x, Place = Place::here());
 /// -1, 0 or 1; its gradient is 0 everywhere.
@@ -80,7 +87,7 @@ Tensor erf(const Tensor& x, Place = Place::here());
 /// Elsewhere: `torch.sigmoid`, `expit`
 /// Example: `sigmoid(logits)`
 Tensor sigmoid(const Tensor& x, Place = Place::here());
-/// max(x, 0); the gradient at 0 is 0.
+/// max(x, 0); the gradient at 0 is 0, and at NaN 1.
 /// Elsewhere: `F.relu`
 /// Example: `relu(x)`
 Tensor relu(const Tensor& x, Place = Place::here());
@@ -107,7 +114,7 @@ Tensor silu(const Tensor& x, Place = Place::here());
 /// Elsewhere: `F.softplus`
 /// Example: `softplus(x)`
 Tensor softplus(const Tensor& x, Place = Place::here());
-/// x limited to [low, high]; the gradient is 1 inside and on the bounds, 0 outside.
+/// x limited to [low, high]; the gradient is 1 inside, on the bounds and at NaN, 0 outside.
 /// Elsewhere: `torch.clamp`, `np.clip`
 /// Example: `clamp(x, -1, 1)`
 Tensor clamp(const Tensor& x, double low, double high, Place = Place::here());

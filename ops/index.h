@@ -5,6 +5,9 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+// What is not looked up gets gradient 0, whatever arrives, and does not affect the result, even if
+// it is NaN.
+
 /// Looks up rows of a table.
 ///   table: (V, ...)   ids: any shape, values in [0, V)   returns ids.shape + table.shape[1:]
 /// Throws ShapeError for an id out of range.

@@ -10,7 +10,8 @@ struct Transposed {
   bool a = false, b = false;
 };
 
-/// The matrix product over the last two axes.
+/// The matrix product over the last two axes. In it, in its gradients and in the functions below,
+/// 0 times infinity or NaN is NaN.
 ///   a: (..., m, k), or (..., k, m) if transposed    b: (..., k, n), or (..., n, k)
 ///   returns (..., m, n); the leading axes broadcast.
 /// A vector is a row on the left and a column on the right, and the result lacks that axis:

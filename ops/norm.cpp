@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/field.h"
 #include "tapegrad/ops/internal/fused.h"
@@ -135,7 +136,8 @@ Tensor ada_scale(const Tensor& y, const AdaOptions& options, Place place) {
 
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place place) {
   const OperationScope scope("weight_norm", place, v, gain);
-  return gain * (v / norm(v, axes, Keep::yes));
+  const Tensor length = norm(v, axes, Keep::yes);
+  return gain * (v / where(equal(length, 0.0), 1.0, length));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -26,6 +26,7 @@ struct NormOptions {
 /// 3.1; Ba et al. 2016, eq. 3. With detached statistics, the forms of Xu et al., section 3.3 (eq. 4
 /// with both).
 ///   x: (..., H)   returns: same shape
+/// A row with a NaN or an infinity becomes NaN, as does its gradient.
 /// Example: `layer_norm(x, {.detach_mean = true})`
 Tensor layer_norm(const Tensor& x, const NormOptions& options = {}, Place = Place::here());
 
@@ -45,7 +46,8 @@ struct AdaOptions {
 /// Example: `ada_scale(layer_norm(x), {.slope = 0.2})`
 Tensor ada_scale(const Tensor& y, const AdaOptions& options = {}, Place = Place::here());
 
-/// gain v / |v|, with the Euclidean norm over `axes` (Salimans and Kingma 2016, eq. 2).
+/// gain v / |v|, with the Euclidean norm over `axes` (Salimans and Kingma 2016, eq. 2). Where v is
+/// all 0, so is the result, and the gradient is that of gain v.
 ///   v: a weight   gain: broadcasts to it   returns: v's shape
 /// Example: `weight_norm(x, ones({6}), 0)`
 Tensor weight_norm(const Tensor& v, const Tensor& gain, const Axes& axes, Place = Place::here());

@@ -7,7 +7,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// Running sums along an axis: result[i] = x[0] + ... + x[i].
 ///   x: one axis or more   returns: same shape
-/// Adds in double precision. Throws ShapeError for an axis that x does not have.
+/// Adds in double precision. All sums from a NaN on are NaN. Throws ShapeError for an axis that x
+/// does not have.
 /// Elsewhere: `torch.cumsum`, `cumprod`
 /// Example: `cumsum(x, 0)`
 Tensor cumsum(const Tensor& x, int axis = -1, Place = Place::here());
@@ -26,7 +27,8 @@ struct Sorted {
   Indices indices;
 };
 /// Sorts the elements along an axis, in ascending order unless `descending`. Stable: equal elements
-/// keep their order. NaN counts as greatest, as in PyTorch.
+/// keep their order. NaN counts as greatest, as in PyTorch. Each element gets the gradient of its
+/// place, a NaN too.
 ///   x: one axis or more   returns values and indices of x's shape
 /// Throws ShapeError for an axis that x does not have.
 /// Elsewhere: `torch.sort`; `.values` and `.indices`
@@ -37,7 +39,7 @@ Sorted sort(const Tensor& x, int axis = -1, bool descending = false, Place = Pla
 /// Example: `index_select(x, 0, argsort(mean(x, -1)))`
 Indices argsort(const Tensor& x, int axis = -1, bool descending = false, Place = Place::here());
 /// The k greatest elements along an axis, the greatest first; among equal ones, lower positions
-/// first. NaN counts as greatest.
+/// first. NaN counts as greatest. The other elements get gradient 0 whatever arrives.
 ///   returns values and indices of x's shape, with k along the axis
 /// Throws ShapeError if the axis has fewer than k elements.
 /// Elsewhere: `torch.topk`

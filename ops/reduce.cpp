@@ -9,6 +9,7 @@
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/internal/root.h"
+#include "tapegrad/ops/internal/select.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
@@ -129,8 +130,9 @@ Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const Tensor kept = reduce_groups(x, reduced, kernels::max);
   const Tensor result = keep == Keep::yes ? kept : kept.view(without_axes(x.shape(), reduced));
   return record("max", result, place, edge(x, [x, kept, axes](const Tensor& g) {
-                  const Tensor winners = equal(x, kept);
-                  return winners / sum(winners, axes, Keep::yes) * reshape(g, kept.shape());
+                  const Tensor winners = chosen(x, kept);
+                  const Tensor count = sum(winners, axes, Keep::yes);
+                  return weighed(reshape(g, kept.shape()) / count, winners);
                 }));
 }
 

@@ -10,7 +10,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 enum class Keep { no, yes };
 
 // Reductions over any axes (all by default) of a tensor of any shape. They throw ShapeError for
-// axes that do not exist. The order of summation depends on the shape alone.
+// axes that do not exist. The order of summation depends on the shape alone. A NaN makes the result
+// of its group NaN, and its gradient is not 0, unless another factor of `prod` is.
 
 /// Elsewhere: `torch.sum(x, dim=1, keepdim=True)`; all axes by default
 /// Example: `sum(images, {2, 3})`
@@ -44,8 +45,8 @@ Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance 
 /// Elsewhere: `torch.linalg.vector_norm`
 /// Example: `x / norm(x, -1, Keep::yes)`
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
-/// Equal extremes share the gradient evenly, as in PyTorch's amax and amin. NaN wins. Throws
-/// ShapeError if there are no elements.
+/// Equal extremes share the gradient evenly, as in PyTorch's amax and amin. NaNs win and share it
+/// likewise. The other elements get 0 whatever arrives. Throws ShapeError if there are no elements.
 /// Elsewhere: `torch.amax`, `np.max`
 /// Example: `max(x, -1)`
 Tensor max(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());

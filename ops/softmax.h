@@ -9,7 +9,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Elsewhere: `F.softmax`
 /// Example: `softmax(logits)`
 Tensor softmax(const Tensor& x, int axis = -1, Place = Place::here());
-/// log softmax(x)
+/// log softmax(x), with -inf for -inf; otherwise as softmax.
 /// Elsewhere: `F.log_softmax`
 /// Example: `log_softmax(logits)`
 Tensor log_softmax(const Tensor& x, int axis = -1, Place = Place::here());

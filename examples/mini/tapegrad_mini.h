@@ -698,6 +698,11 @@ inline Tensor sigmoid(const Tensor& x) {
   return record("sigmoid", map(x, [](real v) { return 1 / (1 + std::exp(-v)); }), Place::here(),
                 edge(x, [](const Tensor& g, const Tensor& y) { return g * y * (1 - y); }));
 }
+// 0 where y <= 0, otherwise g. Multiplying g by 0 would make NaN of an infinity.
+inline Tensor gate(const Tensor& g, const Tensor& y) {
+  return record("gate", map("gate", g, y, [](real a, real v) { return v <= 0 ? 0 : a; }),
+                Place::here(), edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
+}
 // The slopes of |x| and max(x, 0) are constant on each side of 0, where both rules take 0.
 inline Tensor sign(const Tensor& x) {
   return map(x, [](real v) { return static_cast<real>((v > 0) - (v < 0)); });
@@ -707,10 +712,8 @@ inline Tensor abs(const Tensor& x) {
                 edge(x, [x](const Tensor& g) { return g * sign(x); }));
 }
 inline Tensor relu(const Tensor& x) {
-  return record("relu", map(x, [](real v) { return v > 0 ? v : 0; }), Place::here(),
-                edge(x, [x](const Tensor& g) {
-                  return g * map(x, [](real v) { return static_cast<real>(v > 0); });
-                }));
+  return record("relu", map(x, [](real v) { return v <= 0 ? 0 : v; }), Place::here(),
+                edge(x, [](const Tensor& g, const Tensor& y) { return gate(g, y); }));
 }
 
 // Functions of functions need no rule: the tape sees the operations that they consist of.

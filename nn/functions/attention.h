@@ -12,7 +12,8 @@ struct AttentionOptions {
   /// Factor of the scores; 0 means 1/sqrt(channels of a head).
   double scale = 0;
   /// Broadcasts to (B, heads, Tq, Tk); 0 hides a key from a query. A constant. As in PyTorch, a NaN
-  /// in the values of a hidden key reaches the result, as 0 times NaN.
+  /// in the values of a hidden key reaches the result, as 0 times NaN, and what arrives at a query
+  /// reaches the hidden key likewise.
   Tensor mask = {};
   /// Broadcasts to (B, heads, Tq, Tk); added to the scaled scores. -inf hides a key from a query.
   /// Differentiable.

@@ -14,7 +14,8 @@ struct ConvOptions {
   Index groups = 1;          ///< each group of filters sees its group of channels only
 };
 
-/// Cross-correlation, which deep learning calls convolution.
+/// Cross-correlation, which deep learning calls convolution. 0 times infinity or NaN is NaN, as in
+/// matmul.
 ///   x: (N, C, H, W)   weight: (O, C / groups, R, S)   returns (N, O, H', W') with
 ///   H' = (H + 2 padding - dilation (R - 1) - 1) / stride + 1, and so on
 /// Throws ShapeError for other ranks, channels that disagree, groups that do not divide the

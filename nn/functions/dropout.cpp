@@ -2,6 +2,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/functions/internal/dropout.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/dropout.h"
@@ -9,18 +10,29 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor composite::dropout(const Tensor& x, double rate, Random& random) {
-  return x * (random.bernoulli(x.shape(), 1 - rate) / (1 - rate));
+  const Tensor factors = random.bernoulli(x.shape(), 1 - rate) / (1 - rate), y = x * factors;
+  return where(factors, y, detach(y));
 }
 
-// It is its own transpose: it multiplies each element by a factor.
-Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place place) {
-  const PlaceScope caller(place);
+namespace {
+
+// Multiplies each element by its factor, 0 or 1 / (1 - rate), with one of two products. The
+// transpose selects, so that what is dropped gets 0 whatever arrives.
+Tensor multiplied(const Choices& choices, const Tensor& x, double rate, kernels::Binary product,
+                  Place place) {
   const auto factor = static_cast<real>(1 / (1 - rate));
   Tensor y = Tensor::uninitialized(x.shape());
-  kernels::dropout(choices, factor, x.size(), x.data(), y.mutable_data());
+  kernels::dropout(choices, factor, product, x.size(), x.data(), y.mutable_data());
   return record("dropout", y, place, edge(x, [choices, rate](const Tensor& g) {
-                  return dropout_by(choices, g, rate, {});
+                  return multiplied(choices, g, rate, kernels::elementwise().weigh, {});
                 }));
+}
+
+}  // namespace
+
+Tensor dropout_by(const Choices& choices, const Tensor& x, double rate, Place place) {
+  const PlaceScope caller(place);
+  return multiplied(choices, x, rate, kernels::elementwise().mul, place);
 }
 
 Tensor dropout(const Tensor& x, double rate, Random& random, Place place) {

@@ -9,6 +9,7 @@
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
+#include "tapegrad/ops/internal/select.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
 
@@ -48,9 +49,11 @@ Tensor nll_of_rows(const char* operation, const Tensor& log_p, const Indices& la
   const Tensor& weight = options.weight;
   const double smoothing = options.label_smoothing;
   Tensor loss = -pick(log_p, chosen);
-  if (weight.defined()) loss = take(weight, chosen) * loss;
+  // A class of weight 0 counts nothing, even if its log-probability is -inf.
+  if (weight.defined()) loss = weighed(loss, take(weight, chosen));
   if (smoothing > 0)
-    loss = (1 - smoothing) * loss - smoothing * mean(weight.defined() ? weight * log_p : log_p, -1);
+    loss = (1 - smoothing) * loss -
+           smoothing * mean(weight.defined() ? weighed(log_p, weight) : log_p, -1);
   if (counted.defined()) loss = where(counted, loss, 0.0);
 
   const bool all_count_one = !counted.defined() && !weight.defined();
@@ -76,7 +79,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions opt
          "cross_entropy: {} are not probabilities for logits {}; labels are Indices",
          target.shape(), logits.shape());
   expect_same("cross_entropy", logits, target);
-  return reduced(-sum(log_softmax(logits) * target, -1), options.reduction);
+  return reduced(-sum(weighed(log_softmax(logits), target), -1), options.reduction);
 }
 
 Tensor nll(const Tensor& log_p, const Indices& labels, const CrossEntropyOptions& options,
@@ -100,7 +103,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
   }
   // softplus(logits) - logits * target would have rounding errors for large logits and NaN for
   // infinite ones.
-  return reduced(positive * softplus(-logits) + (1.0 - target) * softplus(logits),
+  return reduced(weighed(softplus(-logits), positive) + weighed(softplus(logits), 1.0 - target),
                  options.reduction);
 }
 

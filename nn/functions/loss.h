@@ -7,6 +7,10 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+// An element of weight 0 costs 0, even if it is impossible: a class of weight 0, a target of 0 in a
+// distribution, and each side of a binary choice that the target excludes. A NaN that counts makes
+// the loss NaN, and its gradient is not 0.
+
 /// How a loss combines the losses of its elements or rows: not at all, as their sum or as their
 /// mean.
 /// Example: `mse(x, y, {.reduction = Reduction::sum})`

@@ -14,7 +14,7 @@ struct PoolOptions {
   bool count_include_pad = true;  ///< whether padding counts as zeros in a mean
 };
 /// The greatest element of each window; the first of equal elements gets the gradient, as in
-/// PyTorch. Padding never wins.
+/// PyTorch, and the others 0 whatever arrives. The last NaN wins; padding never does.
 ///   x: (N, C, H, W)   returns (N, C, H', W') with H' = (H + 2 padding - size) / stride + 1,
 ///   rounded down, or with `ceil_mode` up; then no window begins after the image
 /// Throws ShapeError for other ranks, images without elements and a window larger than the padded

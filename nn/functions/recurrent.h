@@ -48,7 +48,8 @@ struct RecurrentResult {
 ///   inputs: (T, B, G hidden), what does not depend on h: x W_x + b, or x W_x where norms.inputs
 ///   normalizes it and adds b   weight W_h: (hidden, G hidden)   first: h, and c of a cell that has
 ///   one, (B, hidden)   lengths: (B), in [0, T]; all T if undefined
-/// A sequence that has ended keeps its state (h = m h_new + (1 - m) h_old).
+/// A sequence that has ended keeps its state (h = m h_new + (1 - m) h_old), and the inputs behind
+/// its end get gradient 0 whatever arrives.
 /// Throws ShapeError for shapes that do not fit, ArgumentError for norms that the cell does not
 /// support.
 /// Example: `recurrent(Cell::rnn_tanh, steps, eye(6), {.h = zeros({2, 6}), .c = {}}).outputs`

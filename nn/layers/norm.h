@@ -149,8 +149,10 @@ std::vector<std::string> norm_names();
 /// A normalization at one place of a network, with its parameters and buffers.
 ///   x: (..., C), or (N, C, H, W) or (N, C, L)   gain, bias: (C), or (C, 1, 1)   returns: x's shape
 /// Throws ArgumentError for instance normalization of features, for options out of range, for
-/// channels below 1, and for groups that do not divide the channels; ShapeError for other channels
-/// and for `features` with four axes, whose channels may be last or second.
+/// channels below 1, and for groups that do not divide the channels; ShapeError for other channels,
+/// for `features` with four axes, whose channels may be last or second, and for channels of one
+/// value, which its own mean would make 0: in instance normalization, and in batch normalization
+/// and whitening in training.
 /// Example: `Norm("layer", 6)(x)`
 struct Norm {
   NormSpec spec;
@@ -167,7 +169,7 @@ struct Norm {
     return at_step(x, 0, mode, place);
   }
   /// The same at one step of a sequence. Later steps use the averages of the last step that has
-  /// any.
+  /// any. After step 0, a batch may have one row, since the other sequences may have ended.
   Tensor at_step(const Tensor& x, Index step, Mode mode = {}, Place = Place::here()) const;
   void visit(Fields& field) const;
   /// nn.LayerNorm, nn.BatchNorm2d and so on; not with a learned smoothing term.

@@ -25,6 +25,11 @@ bool is_zero(const Tensor& x) {
   return std::all_of(x.values().begin(), x.values().end(), [](real v) { return v == 0; });
 }
 
+bool has_nan(const Tensor& x) {
+  return x.defined() &&
+         std::any_of(x.values().begin(), x.values().end(), [](real v) { return std::isnan(v); });
+}
+
 // The root mean square over this many elements, of which x has the finite ones that are not 0: 0 if
 // there are none.
 double rms(const Tensor& x, Index elements) {
@@ -274,8 +279,15 @@ class Explainer {
     return fmt::format("The gradients that arrive at {} cancel.\n", placed(x));
   }
 
+  // Whether an operation adds NaN to a gradient where neither what arrives at it nor its value is
+  // NaN: of the two, one is 0 and the slope infinite, or the other way round.
+  bool makes_nan(const Flow& flow, std::int32_t from) const {
+    return has_nan(flow.added) && !has_nan(total(from)) && !has_nan(tape_.value(from)) &&
+           flow.added.size() == total(from).size();
+  }
+
   std::string not_finite(std::int32_t x) const {
-    const std::string verdict = fmt::format("The gradient of {} is not finite.\n", called(x));
+    std::string verdict = fmt::format("The gradient of {} is not finite.\n", called(x));
     for (std::int32_t node = x;;) {
       const auto& arrived = flows_.at(node);
       const auto bad = std::find_if(arrived.begin(), arrived.end(),
@@ -286,6 +298,8 @@ class Explainer {
           (*bad)->from < 0 && node != result_ ? ways_.at(node).last.from : (*bad)->from;
       if (from < 0)
         return verdict + fmt::format("So is what the sweep began with, at {}.\n", placed(node));
+      if (makes_nan(**bad, from))
+        verdict += fmt::format("0 times infinity makes it NaN at {}.\n", placed(from));
       if (!is_finite(total(from))) {
         node = from;
         continue;

@@ -159,7 +159,12 @@ struct Maximum {
 };
 struct Gate {
   Vector operator()(Vector a, Vector b) const {
-    return hn::IfThenElseZero(hn::Gt(b, constant(0)), a);
+    return hn::IfThenZeroElse(hn::Le(b, constant(0)), a);
+  }
+};
+struct Weigh {
+  Vector operator()(Vector a, Vector b) const {
+    return hn::IfThenZeroElse(hn::Eq(b, constant(0)), hn::Mul(a, b));
   }
 };
 
@@ -172,6 +177,24 @@ struct IsFinite {
 };
 struct Equal {
   Vector operator()(Vector a, Vector b) const { return one_where(hn::Eq(a, b)); }
+};
+struct Chosen {
+  Vector operator()(Vector a, Vector b) const {
+    return one_where(hn::Or(hn::Eq(a, b), hn::IsNaN(a)));
+  }
+};
+Vector share_where(Vector a, Vector b, Vector wins) {
+  return hn::IfThenElse(hn::Eq(a, b), constant(0.5), wins);
+}
+struct MinimumShare {
+  Vector operator()(Vector a, Vector b) const {
+    return share_where(a, b, one_where(hn::Or(hn::Lt(a, b), hn::IsNaN(a))));
+  }
+};
+struct MaximumShare {
+  Vector operator()(Vector a, Vector b) const {
+    return share_where(a, b, one_where(hn::Or(hn::Gt(a, b), hn::IsNaN(a))));
+  }
 };
 // Not hn::Ne, which is false for NaN with some instruction sets.
 struct NotEqual {
@@ -231,6 +254,10 @@ const Elementwise* elementwise_here() {
       .greater = zip_any<Greater>,
       .greater_equal = zip_any<GreaterEqual>,
       .gate = zip_any<Gate>,
+      .weigh = zip_any<Weigh>,
+      .chosen = zip_any<Chosen>,
+      .minimum_share = zip_any<MinimumShare>,
+      .maximum_share = zip_any<MaximumShare>,
       .gelu_slope = zip_any<GeluSlope>,
   };
   return &loops;

@@ -21,7 +21,12 @@ struct Elementwise {
       reciprocal, sin, cos, tanh, erf, sigmoid, relu, softplus, gelu;
   Binary add, sub, mul, div, pow, minimum, maximum, equal, not_equal, less, less_equal, greater,
       greater_equal;
-  Binary gate;        ///< a where b > 0, otherwise 0
+  Binary gate;    ///< 0 where b <= 0, otherwise a
+  Binary weigh;   ///< 0 where b = 0, even if a is NaN or infinite, otherwise a b
+  Binary chosen;  ///< 1 where a = b or a is NaN, otherwise 0
+  /// The share of a in the minimum or maximum: 1/2 where a = b, 1 where a wins or is NaN, otherwise
+  /// 0.
+  Binary minimum_share, maximum_share;
   Binary gelu_slope;  ///< a times the derivative of gelu at b
 };
 

@@ -220,6 +220,20 @@ TEST_CASE("a constant row has gradient 0 with epsilon outside the root", "[norm]
   }
 }
 
+TEST_CASE("a weight of zeros stays 0 and keeps the net alive", "[norm]") {
+  // The second column, of length 5, is not affected.
+  const Tensor v({2, 2}, {0, 3, 0, 4}), gain({1, 2}, {2, 5}), g({2, 2}, {1, 1, -3, 0});
+  for (const bool recorded : {false, true}) {
+    std::optional<Tape> tape;
+    if (recorded) tape.emplace();
+    const auto f = [](const std::vector<Tensor>& in) { return weight_norm(in[0], in[1], 0); };
+    CHECK(relative_error(f({v, gain}), Tensor({2, 2}, {0, 3, 0, 4})) < precision);
+    const std::vector<Tensor> found = vjp(f, {v, gain}, g);
+    CHECK(relative_error(found[0], Tensor({2, 2}, {2, 0.64, -6, -0.48})) < precision);
+    CHECK(relative_error(found[1], Tensor({1, 2}, {0, 0.6})) < precision);
+  }
+}
+
 TEST_CASE("single precision follows double", "[ops]") {
   // Golden values are in double; large inputs through every fused row would show lost digits.
   const Tensor x = Random(2).normal({50, 300}, 1000, 1);

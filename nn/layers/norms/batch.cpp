@@ -24,6 +24,7 @@ struct Batch : Averaging {
   }
   Tensor compute(const Tensor& x, const Norm& norm, Index step, Mode mode) const override {
     Buffer means = norm.buffers[0].buffer, variances = norm.buffers[1].buffer;
+    expect_batch(x.shape(), at(means, step).size(), step, mode);
     if (!mode.is_training()) {
       const Tensor variance = at(variances, step), epsilon = norm.epsilon();
       const bool inside = norm.spec.statistics.place == Epsilon::inside_root;

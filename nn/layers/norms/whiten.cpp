@@ -61,7 +61,8 @@ struct Whiten : Averaging {
             {"momentum", set(momentum, number)}};
   }
 
-  Tensor compute(const Tensor& x, const Norm& norm, Index, Mode mode) const override {
+  Tensor compute(const Tensor& x, const Norm& norm, Index step, Mode mode) const override {
+    expect_batch(x.shape(), norm.buffers[0].buffer.value().size(), step, mode);
     if (norm.where() != Channels::second) return of_rows(x, norm, mode);
     return permute(of_rows(permute(x, {0, 2, 3, 1}), norm, mode), {0, 3, 1, 2});
   }

@@ -119,6 +119,51 @@ TEST_CASE("the loss of a binary choice at infinite logits", "[ops]") {
   }
 }
 
+TEST_CASE("what has no weight costs nothing, even where it is impossible", "[ops]") {
+  const auto check = [](const Function& f, const Tensor& x, double value,
+                        const std::vector<double>& gradient) {
+    const Tape tape;
+    const Tensor leaf = watch(x), y = f({leaf});
+    CHECK(y.item() == Approx(value).margin(precision));
+    for (const bool recorded : {true, false}) {
+      const Tensor found = grad(y, leaf, {.record = recorded});
+      INFO(to_string(found));
+      for (std::size_t i = 0; i < gradient.size(); ++i)
+        CHECK(found.values()[i] == Approx(gradient[i]).margin(precision));
+    }
+  };
+  const Tensor sure({2}, {-infinity, infinity}), target({2}, {0, 1});
+  check([&](const auto& in) { return binary_cross_entropy_with_logits(in[0], target); }, sure, 0,
+        {0, 0});
+  check(
+      [&](const auto& in) {
+        return binary_cross_entropy_with_logits(in[0], target, {.positive_weight = 3.0});
+      },
+      sure, 0, {0, 0});
+  check([&](const auto& in) { return cross_entropy(in[0], target); }, Tensor({2}, {-infinity, 0}),
+        0, {0, 0});
+  // Of two classes alike and one that is masked and has weight 0.
+  const Tensor logits({1, 3}, {-infinity, 0, 0}), weight({3}, {0, 1, 1});
+  const double share = 0.2 / 3, log_2 = std::log(2.0);
+  check(
+      [&](const auto& in) {
+        return cross_entropy(in[0], Indices({1}, {1}), {.label_smoothing = 0.2, .weight = weight});
+      },
+      logits, (0.8 + 2 * share) * log_2, {0, -0.4, 0.4});
+  check(
+      [&](const auto& in) {
+        return cross_entropy(
+            in[0], Indices({1}, {0}),
+            {.label_smoothing = 0.2, .weight = weight, .reduction = Reduction::sum});
+      },
+      logits, 2 * share * log_2, {0, 0, 0});
+  check(
+      [&](const auto& in) {
+        return nll(in[0], Indices({2}, {0, 1}), {.weight = weight});
+      },
+      Tensor({2, 3}, {-infinity, 0, 0, -2, -3, -4}), 3, {0, 0, 0, 0, -1, 0});
+}
+
 TEST_CASE("nothing counts in a class of weight 0 and in ignored rows", "[ops]") {
   const Tensor logits({2, 2}, {1, -1, 3, 0});
   const double of_second = std::log1p(std::exp(-3.0));

@@ -140,11 +140,44 @@ TEST_CASE("batch normalization uses its running averages in evaluation", "[nn][n
   CHECK(relative_error(norm(slice(x, 0, 2, 3)), slice(y, 0, 2, 3)) == 0);  // batch-independent
   CHECK(relative_error(reshape(norm.buffers[0].buffer, {3}), 0.1 * mean_now) <
         precision);  // unchanged
-  // one case: no deviation, no NaN
-  const Norm features("batch", 5);
-  const Tensor single = features(random.normal({1, 5}), training(random));
-  CHECK(tapegrad::norm(single).item() == 0);
-  CHECK(range(features(random.normal({1, 5}))).non_finite == 0);
+  CHECK(range(Norm("batch", 5)(random.normal({1, 5}))).non_finite == 0);
+}
+
+TEST_CASE("a channel of one value is refused where its mean is subtracted", "[nn][norm]") {
+  Random random(6);
+  const auto refusal = [&](const char* name, const Tensor& x, Mode mode) {
+    const Channels where = x.rank() == 2 ? Channels::features : Channels::second;
+    try {
+      Norm(name, x.shape()[1], where)(x, mode);
+    } catch (const ShapeError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const Tensor row = random.normal({1, 5}), pixel = random.normal({1, 5, 1, 1}),
+               pixels = random.normal({2, 3, 1, 1}), steps = random.normal({2, 3, 1});
+  CHECK_THAT(refusal("batch", row, training(random)),
+             Catch::StartsWith("norm: batch normalization needs more than one value per channel: "
+                               "(1, 5); train with larger batches"));
+  CHECK_THAT(refusal("batch", pixel, training(random)), Contains("(1, 5, 1, 1); train with"));
+  CHECK_THAT(refusal("whiten", row, training(random)), Contains("whitening needs more than one"));
+  CHECK_THAT(refusal("whiten", pixel, training(random)), Contains("(1, 5, 1, 1)"));
+  for (const Mode mode : {Mode(), training(random)}) {
+    CHECK_THAT(refusal("instance", pixels, mode),
+               Catch::StartsWith("norm: instance normalization needs more than one value per "
+                                 "channel: (2, 3, 1, 1); normalize more than"));
+    CHECK_THAT(refusal("instance", steps, mode), Contains("(2, 3, 1, 1)"));
+    CHECK(refusal("instance", zeros({0, 3, 1, 1}), mode).empty());
+    for (const char* name : {"layer", "group:groups=5", "rms"})
+      CHECK(refusal(name, pixel, mode).empty());
+  }
+  CHECK(Norm::of_steps("batch", 5).at_step(row, 1, training(random)).shape() == row.shape());
+  for (const char* name : {"batch", "whiten"}) {
+    CHECK(refusal(name, row, {}).empty());
+    CHECK(refusal(name, zeros({0, 5}), training(random)).empty());
+    CHECK(refusal(name, random.normal({2, 5}), training(random)).empty());
+    CHECK(refusal(name, pixels, training(random)).empty());
+  }
 }
 
 TEST_CASE("networks take every normalization that fits them", "[nn][norm]") {

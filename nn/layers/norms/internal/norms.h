@@ -29,6 +29,14 @@ inline std::vector<int> axes_of_sample(const Shape& shape, Channels where) {
   return where == Channels::second ? axes_from(1, shape.rank()) : std::vector{-1};
 }
 
+/// Throws ShapeError if each channel of an input of this shape has one value: that is its own mean,
+/// so the result and its gradient would be 0. `advice` says what to do.
+inline void expect_several_values(const NormMethod& method, const Shape& shape, Index channels,
+                                  const char* advice) {
+  expect(shape.size() == 0 || shape.size() != channels,
+         "norm: {} needs more than one value per channel: {}; {}", method.noun, shape, advice);
+}
+
 /// Statistics of the batch in training, otherwise running averages of these.
 struct Averaging : NormMethod {
   double momentum = 0.1;
@@ -42,6 +50,13 @@ struct Averaging : NormMethod {
   void expect_possible(const NormOptions&) const override {
     expect<ArgumentError>(momentum >= 0 && momentum <= 1, "norm: momentum must lie in [0, 1]: {}",
                           momentum);
+  }
+  /// Throws ShapeError for a batch of one value per channel in training. After the first step of
+  /// sequences, all but one may have ended.
+  void expect_batch(const Shape& shape, Index channels, Index step, Mode mode) const {
+    if (step > 0 || !mode.is_training()) return;
+    expect_several_values(*this, shape, channels,
+                          "train with larger batches, or normalize each sample (layer, group)");
   }
   Tensor next_average(const Tensor& before, const Tensor& found) const {
     return (1 - momentum) * before + momentum * found.view(before.shape());
