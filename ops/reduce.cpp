@@ -8,7 +8,6 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/internal/root.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
@@ -17,23 +16,33 @@ namespace {
 
 using ReduceKernel = void (*)(const kernels::AlongAxis& shape, const real* x, real* y);
 
-// Reduces each group of neighbouring axes with one call of the kernel, from the last to the first.
-// Keeps the axes with extent 1.
+// Calls body(first, last) for each group [first, last) of neighbouring axes, from the last to the
+// first.
+template <class Body>
+void for_groups(const std::array<bool, Shape::max_rank>& reduced, int rank, const Body& body) {
+  for (int last = rank; last > 0; --last) {
+    if (!reduced[last - 1]) continue;
+    int first = last - 1;
+    while (first > 0 && reduced[first - 1]) --first;
+    body(first, last);
+    last = first;
+  }
+}
+
+Shape with_ones(Shape shape, int first, int last) {
+  for (int axis = first; axis < last; ++axis) shape = shape.with(axis, 1);
+  return shape;
+}
+
+// Reduces each group with one call of the kernel. Keeps the axes with extent 1.
 Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
                      ReduceKernel kernel) {
   Tensor current = x.view(x.shape());
-  for (int last = x.rank() - 1; last >= 0; --last) {
-    if (!reduced[last]) continue;
-    int first = last;
-    while (first > 0 && reduced[first - 1]) --first;
-    Shape shape = current.shape();
-    const kernels::AlongAxis extents = kernels::along(shape, first, last + 1);
-    for (int axis = first; axis <= last; ++axis) shape = shape.with(axis, 1);
-    Tensor next = Tensor::uninitialized(shape);
-    kernel(extents, current.data(), next.mutable_data());
+  for_groups(reduced, x.rank(), [&](int first, int last) {
+    Tensor next = Tensor::uninitialized(with_ones(current.shape(), first, last));
+    kernel(kernels::along(current.shape(), first, last), current.data(), next.mutable_data());
     current = next;
-    last = first;
-  }
+  });
   return current;
 }
 
@@ -61,6 +70,70 @@ Index reduced_count(const Shape& shape, const std::array<bool, Shape::max_rank>&
 void expect_elements(const char* operation, const Shape& shape,
                      const std::array<bool, Shape::max_rank>& reduced) {
   expect(reduced_count(shape, reduced) > 0, "{}: no elements to compare: {}", operation, shape);
+}
+
+// Minus the mean. Centers twice: the mean of values far from 0 is inexact, but the mean of the
+// remainder is exact.
+Tensor centered(const Tensor& x, const Axes& axes) {
+  const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
+  return centered_at(centered_at(x));
+}
+
+double variance_divisor(const Tensor& x, const Axes& axes, Variance variance) {
+  const Index count = reduced_count(x.shape(), axes.of(x.shape()));
+  return static_cast<double>(variance == Variance::biased ? count : std::max<Index>(0, count - 1));
+}
+
+// The reduced axes last, as one axis: (kept, reduced).
+Tensor as_rows(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced) {
+  std::vector<int> order;
+  for (const bool last : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if (reduced[axis] == last) order.push_back(axis);
+  return reshape(permute(x, order),
+                 {without_axes(x.shape(), reduced).size(), reduced_count(x.shape(), reduced)});
+}
+
+struct Root {
+  Tensor value;
+  bool ordinary = true;  // each is 0 or has a square that keeps its digits
+};
+
+// sqrt(sum x^2 / divisor), as a constant, with the reduced axes. Where squares overflow or lose
+// digits, they are summed again, scaled.
+Root root_of_squares(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
+                     double divisor) {
+  const NoGrad values_only;
+  const Tensor squares = reduce_groups(square(x), reduced, kernels::sum);
+  Root root{sqrt(squares / divisor)};
+  if (std::all_of(squares.values().begin(), squares.values().end(), kernels::keeps_digits))
+    return root;
+  const Tensor rows = as_rows(x, reduced);
+  const Index length = rows.shape()[1];
+  for (Index row = 0; row < squares.size(); ++row) {
+    if (kernels::keeps_digits(squares.data()[row])) continue;
+    const double norm = kernels::scaled_norm(rows.data() + row * length, length);
+    root.value.mutable_data()[row] = static_cast<real>(norm / std::sqrt(divisor));
+    root.ordinary &= norm == 0;
+  }
+  return root;
+}
+
+// The same, recorded. Its gradient, x / (divisor root), is 0 at 0. Where products of two numbers of
+// its size overflow or vanish, x is divided first.
+Tensor root_of_squares(const char* name, const Tensor& x, const Axes& axes, Keep keep,
+                       double divisor, const Place& place) {
+  const auto reduced = axes.of(x.shape());
+  const auto [root, ordinary] = root_of_squares(x, reduced, divisor);
+  const Tensor result = keep == Keep::yes ? root : root.view(without_axes(x.shape(), reduced));
+  const auto rule = [x, ones = root.shape(), divisor, ordinary = ordinary](const Tensor& g,
+                                                                           const Tensor& y) {
+    const Tensor length = reshape(y, ones), is_zero = equal(length, 0.0);
+    const Tensor slope = where(is_zero, 0.0, reshape(g / divisor, ones)),
+                 by = where(is_zero, 1.0, length);
+    return ordinary ? slope / by * x : x / by * slope;
+  };
+  return record(name, result, place, edge(x, rule));
 }
 
 }  // namespace
@@ -103,23 +176,18 @@ Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 
 Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
   const OperationScope scope("var", place, x);
-  const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
-  // Centers twice: the mean of values far from 0 is inexact, but the mean of the remainder is
-  // exact.
-  const Tensor centered = centered_at(centered_at(x));
-  const Index count = reduced_count(x.shape(), axes.of(x.shape()));
-  return sum(square(centered), axes, keep) /
-         static_cast<double>(divisor == Variance::biased ? count : std::max<Index>(0, count - 1));
+  return sum(square(centered(x, axes)), axes, keep) / variance_divisor(x, axes, divisor);
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
   const OperationScope scope("stddev", place, x);
-  return root(var(x, axes, keep, divisor));
+  return root_of_squares("stddev", centered(x, axes), axes, keep,
+                         variance_divisor(x, axes, divisor), place);
 }
 
 Tensor norm(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const OperationScope scope("norm", place, x);
-  return root(sum(square(x), axes, keep));
+  return root_of_squares("norm", x, axes, keep, 1, place);
 }
 
 Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {

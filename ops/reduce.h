@@ -33,14 +33,14 @@ enum class Variance { biased, unbiased };
 /// Example: `var(x, -1, Keep::yes)`
 Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
            Place = Place::here());
-/// sqrt(var); its gradient at 0 is 0. It is not called `std`, so that programs can write `using
-/// namespace tapegrad`.
+/// sqrt(var), also where the variance would overflow or vanish; its gradient at 0 is 0. It is not
+/// called `std`, so that programs can write `using namespace tapegrad`.
 /// Elsewhere: `torch.std`, `np.std`; biased by default, as in NumPy; `torch.std` is unbiased
 /// Example: `stddev(x, 0)`
 Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
               Place = Place::here());
-/// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0. As in PyTorch, the squares overflow in
-/// single precision from 1.8e19 on.
+/// The Euclidean norm sqrt(sum x^2), also where squares overflow or vanish, as those of 1e20 and
+/// 1e-25 in single precision; its gradient at 0 is 0.
 /// Elsewhere: `torch.linalg.vector_norm`
 /// Example: `x / norm(x, -1, Keep::yes)`
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());

@@ -3,11 +3,13 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
@@ -69,6 +71,41 @@ TEST_CASE("the deviation of equal elements has gradient 0", "[ops]") {
   CHECK(std::isnan(
       normalize(Tensor({2}, {nan, 1}), both({.axes = {-1}}), {.place = Epsilon::outside_root})
           .values()[1]));
+}
+
+TEST_CASE("norms and deviations are right where squares overflow or vanish", "[ops]") {
+  using list = std::vector<double>;
+  const list scales =
+      sizeof(real) == 8 ? list{1e-310, 1e-200, 1.0, 1e200} : list{1e-39, 1e-25, 1e-23, 1.0, 1e20};
+  const auto check = [](const Tensor& found, const list& expected, double unit) {
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      CHECK(found.values()[i] / unit == Approx(expected[i]).margin(precision).epsilon(1e-5));
+  };
+  for (const double s : scales) {
+    INFO(s);
+    const auto length = [](const Tensor& v) { return norm(v); };
+    const Tensor x({2}, list{3 * s, 4 * s}), one_way({2}, list{s, 0});
+    check(norm(x), {5}, s);
+    check(norm(Tensor({2, 2}, list{3 * s, 4 * s, 0, 0}), 1), {5, 0}, s);
+    check(norm(Tensor({2, 3}, list{3 * s, 0, 3, 4 * s, 0, 4}), 0, Keep::yes), {5, 0, 5 / s}, s);
+    check(norm(Tensor({2, 2, 2}, list{3 * s, 0, 0, s, 4 * s, 0, 0, s}), {0, 2}),
+          {5, std::sqrt(2.0)}, s);
+    check(stddev(Tensor({2}, list{s, -s})), {1}, s);
+    for (const bool recorded : {false, true}) {
+      const Tape tape;
+      const Tensor v = watch(x), w = watch(Tensor({2}, list{s, -s}));
+      check(grad(norm(v), v, {.record = recorded}), {0.6, 0.8}, 1);
+      check(grad(stddev(w), w, {.record = recorded}), {0.5, -0.5}, 1);
+      check(grad(norm(v), v, {.seed = Tensor(s), .record = recorded}), {0.6, 0.8}, s);
+    }
+    // The Hessian is (1 - u u^T) / |x|, with u = (0.6, 0.8).
+    check(hvp(length, x, one_way), {0.128, -0.096}, 1);
+    check(jvp([](const std::vector<Tensor>& in) { return norm(in[0]); }, {x}, {one_way}), {0.6}, s);
+  }
+  const real infinity = std::numeric_limits<real>::infinity();
+  CHECK(norm(Tensor({2}, {infinity, 1})).item() == infinity);
+  CHECK(norm(full({2}, std::numeric_limits<real>::max())).item() == infinity);
+  CHECK(std::isnan(norm(Tensor({2}, {std::numeric_limits<real>::quiet_NaN(), infinity})).item()));
 }
 
 TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
