@@ -8,6 +8,8 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/internal/fused.h"
+#include "tapegrad/ops/kernels/order.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
@@ -94,6 +96,38 @@ Tensor as_rows(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced
                  {without_axes(x.shape(), reduced).size(), reduced_count(x.shape(), reduced)});
 }
 
+// The product over the axes [first, last).
+struct Prod {
+  static constexpr const char* name = "prod";
+
+  int first, last;
+
+  Tensor definition(const Operands<1>& in) const {
+    const kernels::AlongAxis shape = kernels::along(in[0].shape(), first, last);
+    Tensor y = reshape(in[0], {shape.outer, shape.length, shape.inner});
+    Index count = shape.length;
+    if (count == 0) y = ones({shape.outer, 1, shape.inner});
+    // Halves are multiplied with each other, so that derivatives are right at 0.
+    for (; count > 1; count = y.shape()[1]) {
+      const Index half = count / 2;
+      const Tensor products = slice(y, 1, 0, half) * slice(y, 1, half, 2 * half);
+      y = concat({products, slice(y, 1, 2 * half, count)}, 1);
+    }
+    return reshape(y, with_ones(in[0].shape(), first, last));
+  }
+  Tensor value(const Operands<1>& in) const {
+    Tensor y = Tensor::uninitialized(with_ones(in[0].shape(), first, last));
+    kernels::prod(kernels::along(in[0].shape(), first, last), in[0].data(), y.mutable_data());
+    return y;
+  }
+  Gradients<1> gradients(const Operands<1>& in, const Tensor& g, const Wanted<1>&) const {
+    Tensor dx = Tensor::uninitialized(in[0].shape());
+    kernels::prod_back(kernels::along(in[0].shape(), first, last), in[0].data(), g.data(),
+                       dx.mutable_data());
+    return {dx};
+  }
+};
+
 struct Root {
   Tensor value;
   bool ordinary = true;  // each is 0 or has a square that keeps its digits
@@ -152,20 +186,11 @@ Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 Tensor prod(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const OperationScope scope("prod", place, x);
   const auto reduced = axes.of(x.shape());
-  std::vector<int> order;
-  for (const bool last : {false, true})
-    for (int axis = 0; axis < x.rank(); ++axis)
-      if (reduced[axis] == last) order.push_back(axis);
-  const Shape kept = without_axes(x.shape(), reduced);
-  Index count = reduced_count(x.shape(), reduced);
-  Tensor y = reshape(permute(x, order), {kept.size(), count});
-  if (count == 0) y = ones({kept.size(), 1});
-  for (; count > 1; count = y.shape()[1]) {
-    const Index half = count / 2;
-    const Tensor products = slice(y, 1, 0, half) * slice(y, 1, half, 2 * half);
-    y = concat({products, slice(y, 1, 2 * half, count)}, 1);
-  }
-  return reshape(y, keep == Keep::yes ? with_ones(x.shape(), reduced) : kept);
+  Tensor y = x;
+  for_groups(reduced, x.rank(), [&](int first, int last) {
+    y = fused(Prod{first, last}, Operands<1>{y}, place);
+  });
+  return reshape(y, keep == Keep::yes ? y.shape() : without_axes(x.shape(), reduced));
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {

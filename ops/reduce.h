@@ -15,8 +15,7 @@ enum class Keep { no, yes };
 /// Elsewhere: `torch.sum(x, dim=1, keepdim=True)`; all axes by default
 /// Example: `sum(images, {2, 3})`
 Tensor sum(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
-/// 1 if there are no elements. Multiplies halves with each other, so derivatives are right at 0,
-/// too.
+/// 1 if there are no elements. Multiplies in double precision. Its derivatives are right at 0, too.
 /// Elsewhere: `torch.prod`
 /// Example: `prod(x, -1)`
 Tensor prod(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());

@@ -15,6 +15,7 @@
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/normalize.h"
+#include "tapegrad/ops/order.h"
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
@@ -108,6 +109,31 @@ TEST_CASE("norms and deviations are right where squares overflow or vanish", "[o
   CHECK(std::isnan(norm(Tensor({2}, {std::numeric_limits<real>::quiet_NaN(), infinity})).item()));
 }
 
+TEST_CASE("products of many factors keep their digits", "[ops]") {
+  // Each pair of factors 1 - 2^-11, 1 + 2^-11 makes 1 - 2^-22.
+  for (const Index count : {1000, 100'000, 1'000'000}) {
+    INFO(count << " factors");
+    const double step = std::ldexp(1.0, -11);
+    Tensor x = Tensor::uninitialized({count});
+    for (Index i = 0; i < count; ++i)
+      x.mutable_data()[i] = static_cast<real>(i % 2 == 0 ? 1 - step : 1 + step);
+    const double exact = std::exp(static_cast<double>(count / 2) * std::log1p(-step * step));
+    const auto check = [&](const Tensor& found) {
+      for (const real each : found.values()) CHECK(std::abs(each / exact - 1) < 1e-6);
+    };
+    const Tape tape;
+    const Tensor v = watch(x), columns = stack({v, v}, 1);
+    const Tensor all = prod(v), running = cumprod(v);
+    check(all);
+    check(prod(columns, 0));
+    check(prod(reshape(columns, {count, 2, 1}), {0, 2}));
+    check(slice(running, 0, count - 1, count));
+    check(slice(cumprod(columns, 0), 0, count - 1, count));
+    check(slice(grad(all, v, {.keep = true}) * x, 0, count / 2, count / 2 + 1));
+    check(slice(grad(slice(running, 0, count - 1, count), v, {.seed = ones({1})}) * x, 0, 0, 1));
+  }
+}
+
 TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
   const Tensor x = Random(3).normal({100000});
   for (const double offset : {1e2, 1e3, 1e4}) {
@@ -134,6 +160,7 @@ TEST_CASE("products of any number of elements", "[ops]") {
   CHECK(to_string(prod(zeros({2, 0}), 1)) == "(2) [1, 1]");
   CHECK(prod(zeros({2, 0}), 0).shape() == Shape{0});
   CHECK(prod(full({7}, 2)).item() == 128);
+  CHECK(to_string(prod(reshape(x, {1, 2, 3}), {0, 2})) == "(2) [6, 120]");
   CHECK(std::isnan(prod(Tensor({2}, {0, std::numeric_limits<real>::quiet_NaN()})).item()));
   CHECK_THROWS_AS(prod(x, 2), ShapeError);
 }
