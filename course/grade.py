@@ -9,6 +9,10 @@
 Exit code: 0 if all points hold, 1 if one does not or the file does not compile, 2 for a wrong call."""
 
 import argparse
+import collections
+import contextlib
+import ctypes
+import itertools
 import json
 import os
 import pathlib
@@ -20,14 +24,22 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 COURSE = pathlib.Path(__file__).resolve().parent
-SECONDS, GIBIBYTES, MEGABYTES = 4, 1, 10  # of the processor, of memory and of output, for each point
+# Of the processor and of the clock; of memory of each process; of each file; and how many processes and threads.
+Limits = collections.namedtuple("Limits", "seconds waiting gibibytes megabytes processes")
+POINT = Limits(4, 20, 1, 10, 8)
+COMPILER = Limits(60, 120, 4, 100, None)
+SHOWN = 10000  # characters of a reason
+LIST = -1  # what a program is asked when it is not asked for a point
 FLAGS = ["-std=c++20", "-O1", "-D_GLIBCXX_ASSERTIONS"]
 STOPPED = {signal.SIGSEGV: "it reads or writes where nothing is, as by a reference to what has moved, or calls itself without end",
-           signal.SIGXCPU: f"it takes more than {SECONDS} s",
-           signal.SIGXFSZ: f"it writes more than {MEGABYTES} MB",
+           signal.SIGXCPU: f"it takes more than {POINT.seconds} s",
+           signal.SIGXFSZ: f"it writes more than {POINT.megabytes} MB",
            signal.SIGABRT: "it was stopped", signal.SIGFPE: "it divides an integer by 0"}
+NO_MACROS = {"and", "and_eq", "bitand", "bitor", "compl", "defined", "not", "not_eq", "or", "or_eq", "xor", "xor_eq"}
+STOPPED_COMPILER = r"(?m)^[\w/+.-]+: (fatal error: .* terminated program|out of memory|error: unable to execute)|^virtual memory"
 
 
 class Stage:
@@ -61,84 +73,175 @@ def missing(stage, own, compiler, flags):
     """Which of these functions the file lacks, or has in another form."""
     for result, name, parameters in declared(stage):
         use = f"[[maybe_unused]] static {result} (*function)({parameters}) = &{name};\n"
-        if subprocess.run(command_of(compiler, ["-fsyntax-only"], flags), input=own + use, capture_output=True, text=True).returncode:
+        if compiled(own + use, ["-fsyntax-only"], compiler, flags).returncode:
             yield f"  {result} {name}({parameters})"
 
 
-def build(stage, file, program, compiler, flags=()):
-    """Throws DoesNotCompile with the compiler's words on the file alone, or with what the grader cannot find in it."""
-    own = f'#include "{file}"\n'
-    result = subprocess.run(command_of(compiler, ["-o", str(program)], flags), input=own + f'#include "{stage.grader}"\n',
-                            capture_output=True, text=True)
-    if result.returncode == 0:
-        return
-    alone = subprocess.run(command_of(compiler, ["-fsyntax-only"], flags), input=own, capture_output=True, text=True)
-    if alone.returncode != 0:
-        raise DoesNotCompile(re.sub(r"^In file included from <stdin>:1:\n", "", alone.stderr.strip()))
-    lacks = list(missing(stage, own, compiler, flags)) or [line for line in result.stderr.splitlines() if " error: " in line][:3]
-    raise DoesNotCompile("\n".join([f"{file.name} compiles, but the stage also needs, as its {stage.header.name} declares them:",
-                                    *lacks]))
+class Program:
+    """A stage's grader, built with a file. Throws DoesNotCompile with the compiler's words on the file alone, or with what the
+    grader cannot find in it."""
+
+    def __init__(self, stage, file, folder, compiler, flags=()):
+        path = pathlib.Path(folder, "grader")
+        self.key = [secrets.randbits(64), secrets.randbits(64)]
+        own = f'#include "{file}"\n'
+        result = compiled('#include "grader/grader.h"\n' + own + self.main_of(stage), ["-o", str(path)], compiler, flags)
+        if result.returncode == 0:
+            path.chmod(0o755)
+            self.file = path.open("rb")  # stays, whatever becomes of the folder
+            return
+        alone = compiled(own, ["-fsyntax-only"], compiler, flags)
+        if alone.returncode != 0:
+            raise DoesNotCompile(re.sub(r"^In file included from <stdin>:1:\n", "", alone.stderr.strip())[:SHOWN])
+        lacks = list(missing(stage, own, compiler, flags)) or [line for line in result.stderr.splitlines() if " error: " in line][:3]
+        raise DoesNotCompile("\n".join([f"{file.name} compiles, but the stage also needs, as its {stage.header.name} declares them:",
+                                        *lacks]))
+
+    def main_of(self, stage):
+        """The tests and the main function. A macro of the student's file changes none of their words."""
+        main = f"""#include "{stage.grader}"
+int main(int argc, char** argv) {{
+  return grader::run(points, argc, argv, [] {{ return grader::Key{{{self.key[0]}u, {self.key[1]}u}}; }});
+}}
+"""
+        words = set(re.findall(r"\b[a-z]\w*", stage.grader.read_text() + (COURSE / "grader/tensors.h").read_text() + main))
+        return "".join(f"#undef {word}\n" for word in sorted(words - NO_MACROS)) + main
+
+    def answer(self, challenge, point):
+        """As in grader.h."""
+        def mixed(x):
+            x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9 % 2**64
+            x = (x ^ x >> 27) * 0x94d049bb133111eb % 2**64
+            return x ^ x >> 31
+        return f"{mixed((mixed(challenge ^ self.key[0]) + self.key[1] + point) % 2**64):016x}"
+
+    def run(self, *words):
+        path = f"/proc/self/fd/{self.file.fileno()}" if sys.platform == "linux" else self.file.name
+        return run([path, *map(str, words)], POINT, pass_fds=[self.file.fileno()])
 
 
-def command_of(compiler, output, flags):
-    return [compiler, *FLAGS, *flags, "-I", str(COURSE), "-x", "c++", "-", *output]
+def compiled(source, output, compiler, flags):
+    command = [compiler, *FLAGS, *flags, "-I", str(COURSE), "-x", "c++", "-", *output]
+    try:
+        result = run(command, COMPILER, source)
+    except subprocess.TimeoutExpired:
+        result = None
+    if result is None or result.returncode and re.search(STOPPED_COMPILER, result.stderr):
+        raise DoesNotCompile(f"the compiler needs more than {COMPILER.seconds} s, {COMPILER.gibibytes} GiB of memory or "
+                             f"{COMPILER.megabytes} MB of output")
+    return result
 
 
-def limit():
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
-    resource.setrlimit(resource.RLIMIT_AS, (GIBIBYTES << 30, GIBIBYTES << 30))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (MEGABYTES * 10**6, MEGABYTES * 10**6))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+own_processes, changing_processes = set(), threading.Lock()
+strangers = itertools.count(os.getpid())
 
 
-def run(program, *words):
-    """The program's end, within the limits. Its output is a file, so no child that lives on holds it; its process group ends."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=out, stderr=errors, preexec_fn=limit,
-                                   start_new_session=True)
+def run(command, limits, source="", pass_fds=()):
+    """A command's end, within the limits. Its output is a file, so no child that lives on holds it. Whatever it started ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: this process becomes the parent of orphans
+    # Root's processes have no number: a user of their own, who owns nothing, bounds them.
+    stranger = 60000 + next(strangers) % 5000 if limits.processes and os.geteuid() == 0 else None
+    processes = limits.processes and limits.processes + (0 if stranger else tasks_of(os.geteuid()))
+
+    def limit():
+        for what, most in ((resource.RLIMIT_AS, limits.gibibytes << 30), (resource.RLIMIT_FSIZE, limits.megabytes * 10**6),
+                           (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NPROC, processes)):
+            if most is not None:
+                resource.setrlimit(what, (most, most))
+        resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 1))
+        if stranger:
+            with contextlib.suppress(OSError):  # in a namespace that has no other user
+                os.setgroups([])
+                os.setresgid(stranger, stranger, stranger)
+                os.setresuid(stranger, stranger, stranger)
+
+    read, write = os.pipe()
+    with open(read) as input, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+        with open(write, "w") as to:
+            to.write(source)  # less than a pipe holds
+        with changing_processes:
+            process = subprocess.Popen(command, stdin=input, stdout=out, stderr=errors, preexec_fn=limit, start_new_session=True,
+                                       pass_fds=pass_fds)
+            own_processes.add(process.pid)
         try:
-            process.wait(timeout=5 * SECONDS)
+            process.wait(timeout=limits.waiting)
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            end(process)
         said = []
         for file in (out, errors):
             file.seek(0)
-            said.append(file.read(MEGABYTES * 10**6).decode(errors="replace"))
-        return subprocess.CompletedProcess(program, process.returncode, *said)
+            said.append(file.read(10 * 10**6).decode(errors="replace"))
+        return subprocess.CompletedProcess(command, process.returncode, *said)
+
+
+def tasks_of(user):
+    """How many processes and threads the user has."""
+    count = 0
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if process.stat().st_uid == user:
+                count += len(list((process / "task").iterdir()))
+        except OSError:
+            pass  # ended
+    return count
+
+
+def end(process):
+    """Kills its group, then what has left the group: orphans are children of this process."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    with changing_processes:
+        own_processes.discard(process.pid)
+        for _ in range(1000):  # each killed one may have left children
+            lists = pathlib.Path("/proc/self/task").glob("*/children")
+            orphans = {int(child) for each in lists for child in each.read_text().split()} - own_processes
+            for orphan in orphans:
+                os.kill(orphan, signal.SIGKILL)
+            for orphan in orphans:
+                os.waitpid(orphan, 0)
+            if not orphans:
+                return
+
+
+def last_of(text):
+    """The last line, of which a reason shows the beginning."""
+    return text.strip().rpartition("\n")[2][:SHOWN]
 
 
 def why_not(program, number):
-    """Why a point does not hold; None if it does: then its test wrote this run's token at its end."""
-    token = secrets.token_hex(16)
+    """Why a point does not hold; None if it does: then its test gave this run's answer at its end."""
+    challenge = secrets.randbits(63)
     try:
-        result = run(program, token, str(number))
+        result = program.run(challenge, number)
     except subprocess.TimeoutExpired:
-        return f"it waits for something, more than {5 * SECONDS} s"
+        return f"it waits for something, more than {POINT.waiting} s"
     if result.returncode == 0:
-        return None if token in result.stdout.splitlines() else "it ended with exit code 0 before the test came to its end"
-    said = result.stdout.strip().splitlines()
+        holds = program.answer(challenge, number) in result.stdout.splitlines()
+        return None if holds else "it ended with exit code 0 before the test came to its end"
+    said = last_of(result.stdout)
     if result.returncode == 1:
-        words = said[-1] if said else "it ended with exit code 1"
-        return f"it needs more than {GIBIBYTES} GiB of memory" if "bad_alloc" in words else words
+        words = said or "it ended with exit code 1"
+        return f"it needs more than {POINT.gibibytes} GiB of memory" if "bad_alloc" in words else words
     assertion = re.search(r"Assertion '(.*?)' failed", result.stderr)
     reason = STOPPED.get(-result.returncode, f"it ended with exit code {result.returncode}")
     if said:
-        reason = f"{said[-1]}: {reason}"
+        reason = f"{said}: {reason}"
     return f"{reason}: {assertion[1]} does not hold, as with an index that is out of range" if assertion else reason
 
 
 def names_of(program):
-    """The names of the points: the lines that begin with this run's token. Throws HasNoPoints with the reason."""
-    token = secrets.token_hex(16)
+    """The names of the points: the lines that begin with this run's answer. Throws HasNoPoints with the reason."""
+    challenge = secrets.randbits(63)
     try:
-        result = run(program, token)
+        result = program.run(challenge)
     except subprocess.TimeoutExpired:
-        raise HasNoPoints(f"before the first point it waits for something, more than {5 * SECONDS} s") from None
-    names = [line[len(token) + 1:] for line in result.stdout.splitlines() if line.startswith(token + " ")]
+        raise HasNoPoints(f"before the first point it waits for something, more than {POINT.waiting} s") from None
+    answer = program.answer(challenge, LIST)
+    names = [line[len(answer) + 1:] for line in result.stdout.splitlines() if line.startswith(answer + " ")]
     if result.returncode != 0 or not names:
         reason = STOPPED.get(-result.returncode, f"it ended with exit code {result.returncode}")
         raise HasNoPoints(f"before the first point, as in what is initialized outside of functions: {reason}")
@@ -148,10 +251,9 @@ def names_of(program):
 def grade(stage, file, compiler="g++", flags=()):
     """The stage's points: a list of name, and why it does not hold or None. Throws DoesNotCompile or HasNoPoints."""
     with tempfile.TemporaryDirectory() as folder:
-        program = pathlib.Path(folder, "grader")
-        build(stage, file, program, compiler, flags)
-        names = names_of(program)
-        return [(name, why_not(program, number)) for number, name in enumerate(names)]
+        program = Program(stage, file, folder, compiler, flags)
+        with program.file:
+            return [(name, why_not(program, number)) for number, name in enumerate(names_of(program))]
 
 
 def write_json(path, stage, file, points, error=None, compiles=True):
@@ -159,8 +261,10 @@ def write_json(path, stage, file, points, error=None, compiles=True):
     score = {"stage": stage.number, "name": stage.name, "file": file.name,
              "points": [{"name": name, "holds": why is None, "why": why} for name, why in points],
              "holds": sum(why is None for _, why in points), "of": len(points), "compiles": compiles, "error": error}
-    part = path.with_name(path.name + ".part")
-    part.write_text(json.dumps(score, indent=1, ensure_ascii=False) + "\n")
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    with open(handle, "w") as to:
+        to.write(json.dumps(score, indent=1, ensure_ascii=False) + "\n")
+    os.chmod(part, 0o644)
     os.replace(part, path)
 
 

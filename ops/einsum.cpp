@@ -1,7 +1,9 @@
 #include "tapegrad/ops/einsum.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <utility>
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
@@ -222,8 +224,12 @@ Tensor joined(const Factor& factor, const std::string& first, const std::string&
                  {count(factor, first), count(factor, second), count(factor, third)});
 }
 
-// The product of two factors. Sums over their common letters that are not `kept`.
-Factor product(const Factor& a, const Factor& b, const std::string& kept) {
+// The product of two factors. Sums over their letters that are not `kept`.
+Factor product(const Factor& first, const Factor& second, const std::string& kept) {
+  const auto in_either = [&](const Factor& other) {
+    return [&](char c) { return has(other.letters, c) || has(kept, c); };
+  };
+  const Factor a = summed(first, in_either(second)), b = summed(second, in_either(a));
   const auto shared = [&](char c) { return has(a.letters, c) && has(b.letters, c); };
   const std::string batch = filtered(a.letters, [&](char c) { return shared(c) && has(kept, c); });
   const std::string inner = filtered(a.letters, [&](char c) { return shared(c) && !has(kept, c); });
@@ -238,6 +244,41 @@ Factor product(const Factor& a, const Factor& b, const std::string& kept) {
   return {reshape(c, Shape(extents)), batch + rows + columns};
 }
 
+// The letters of the result and of all factors but two.
+std::string needed(const std::vector<Factor>& factors, std::size_t first, std::size_t second,
+                   const std::string& result) {
+  std::string letters = result;
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    if (i != first && i != second) letters += factors[i].letters;
+  return letters;
+}
+
+// The pair of factors whose product has the fewest elements, and not too many axes; the first of
+// several.
+std::pair<std::size_t, std::size_t> smallest_product(const std::vector<Factor>& factors,
+                                                     const std::string& result,
+                                                     const std::map<char, Index>& extents) {
+  std::pair<std::size_t, std::size_t> best{0, 1};
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < factors.size(); ++i)
+    for (std::size_t j = i + 1; j < factors.size(); ++j) {
+      const std::string kept = needed(factors, i, j, result);
+      double elements = 1;
+      int rank = 0;
+      for (const auto& [letter, extent] : extents)
+        if (has(kept, letter) &&
+            (has(factors[i].letters, letter) || has(factors[j].letters, letter))) {
+          elements *= static_cast<double>(extent);
+          ++rank;
+        }
+      if (elements < least && rank <= Shape::max_rank) {
+        least = elements;
+        best = {i, j};
+      }
+    }
+  return best;
+}
+
 }  // namespace
 
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, Place place) {
@@ -247,21 +288,17 @@ Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands, 
   const std::string shown = beginning(equation);
   const Equation terms = expanded(shown, parsed, operands);
   const std::map<char, Index> extents = extents_of(shown, terms, operands);
-  const auto factor = [&](std::size_t i) {
-    return with_diagonals(without_stretched({operands[i], terms.operands[i]}, extents));
-  };
-  Factor total = factor(0);
-  for (std::size_t i = 1; i < operands.size(); ++i) {
-    std::string kept = terms.result;  // what the result and later factors still need
-    for (std::size_t later = i + 1; later < operands.size(); ++later) kept += terms.operands[later];
-    const Factor next = factor(i);
-    const auto in_next = [&](char c) { return has(next.letters, c) || has(kept, c); };
-    const Factor left = summed(total, in_next);
-    const auto in_left = [&](char c) { return has(left.letters, c) || has(kept, c); };
-    total = product(left, summed(next, in_left), kept);
+  std::vector<Factor> factors;
+  for (std::size_t i = 0; i < operands.size(); ++i)
+    factors.push_back(with_diagonals(without_stretched({operands[i], terms.operands[i]}, extents)));
+  while (factors.size() > 1) {
+    const auto [first, second] = smallest_product(factors, terms.result, extents);
+    const std::string kept = needed(factors, first, second, terms.result);
+    factors[first] = product(factors[first], factors[second], kept);
+    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(second));
   }
   const auto in_result = [&](char c) { return has(terms.result, c); };
-  return permuted(summed(total, in_result), terms.result).tensor;
+  return permuted(summed(factors[0], in_result), terms.result).tensor;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -3,6 +3,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
+#include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/kernels/order.h"
 #include "tapegrad/ops/layout.h"
 
@@ -18,6 +19,34 @@ Tensor cumulated(const Tensor& x, int axis, bool backward, Place place = Place::
                   return cumulated(g, axis, !backward);
                 }));
 }
+
+struct Cumprod {
+  static constexpr const char* name = "cumprod";
+
+  int axis;
+
+  Tensor definition(const Operands<1>& in) const {
+    const Index extent = in[0].shape()[axis];
+    Tensor y = in[0];
+    // Each element is the product of the `reach` last ones (Hillis and Steele 1986).
+    for (Index reach = 1; reach < extent; reach *= 2)
+      y = concat({slice(y, axis, 0, reach),
+                  slice(y, axis, reach, extent) * slice(y, axis, 0, extent - reach)},
+                 axis);
+    return y;
+  }
+  Tensor value(const Operands<1>& in) const {
+    Tensor y = Tensor::uninitialized(in[0].shape());
+    kernels::cumprod(kernels::along(in[0].shape(), axis), in[0].data(), y.mutable_data());
+    return y;
+  }
+  Gradients<1> gradients(const Operands<1>& in, const Tensor& g, const Wanted<1>&) const {
+    Tensor dx = Tensor::uninitialized(g.shape());
+    kernels::cumprod_back(kernels::along(g.shape(), axis), in[0].data(), g.data(),
+                          dx.mutable_data());
+    return {dx};
+  }
+};
 
 // The positions of the first `count` elements of each column along the axis.
 Indices ordered_positions(const Tensor& x, int axis, Index count, bool descending) {
@@ -36,15 +65,7 @@ Tensor cumsum(const Tensor& x, int axis, Place place) {
 
 Tensor cumprod(const Tensor& x, int axis, Place place) {
   const OperationScope scope("cumprod", place, x);
-  axis = x.shape().resolve(axis);
-  const Index extent = x.shape()[axis];
-  Tensor y = x;
-  // Each element is the product of the `reach` last ones (Hillis and Steele 1986).
-  for (Index reach = 1; reach < extent; reach *= 2)
-    y = concat({slice(y, axis, 0, reach),
-                slice(y, axis, reach, extent) * slice(y, axis, 0, extent - reach)},
-               axis);
-  return y;
+  return fused(Cumprod{x.shape().resolve(axis)}, Operands<1>{x}, place);
 }
 
 Sorted sort(const Tensor& x, int axis, bool descending, Place place) {

@@ -15,7 +15,8 @@ Tensor cumsum(const Tensor& x, int axis = -1, Place = Place::here());
 
 /// Running products along an axis: result[i] = x[0] ... x[i].
 ///   x: one axis or more   returns: same shape
-/// Its derivatives are right at 0, too. Throws ShapeError for an axis that x does not have.
+/// Multiplies in double precision. Its derivatives are right at 0, too. Throws ShapeError for an
+/// axis that x does not have.
 /// Example: `cumprod(x)`
 Tensor cumprod(const Tensor& x, int axis = -1, Place = Place::here());
 

@@ -8,8 +8,9 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
-#include "tapegrad/ops/internal/root.h"
+#include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/internal/select.h"
+#include "tapegrad/ops/kernels/order.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"
 
@@ -18,23 +19,33 @@ namespace {
 
 using ReduceKernel = void (*)(const kernels::AlongAxis& shape, const real* x, real* y);
 
-// Reduces each group of neighbouring axes with one call of the kernel, from the last to the first.
-// Keeps the axes with extent 1.
+// Calls body(first, last) for each group [first, last) of neighbouring axes, from the last to the
+// first.
+template <class Body>
+void for_groups(const std::array<bool, Shape::max_rank>& reduced, int rank, const Body& body) {
+  for (int last = rank; last > 0; --last) {
+    if (!reduced[last - 1]) continue;
+    int first = last - 1;
+    while (first > 0 && reduced[first - 1]) --first;
+    body(first, last);
+    last = first;
+  }
+}
+
+Shape with_ones(Shape shape, int first, int last) {
+  for (int axis = first; axis < last; ++axis) shape = shape.with(axis, 1);
+  return shape;
+}
+
+// Reduces each group with one call of the kernel. Keeps the axes with extent 1.
 Tensor reduce_groups(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
                      ReduceKernel kernel) {
   Tensor current = x.view(x.shape());
-  for (int last = x.rank() - 1; last >= 0; --last) {
-    if (!reduced[last]) continue;
-    int first = last;
-    while (first > 0 && reduced[first - 1]) --first;
-    Shape shape = current.shape();
-    const kernels::AlongAxis extents = kernels::along(shape, first, last + 1);
-    for (int axis = first; axis <= last; ++axis) shape = shape.with(axis, 1);
-    Tensor next = Tensor::uninitialized(shape);
-    kernel(extents, current.data(), next.mutable_data());
+  for_groups(reduced, x.rank(), [&](int first, int last) {
+    Tensor next = Tensor::uninitialized(with_ones(current.shape(), first, last));
+    kernel(kernels::along(current.shape(), first, last), current.data(), next.mutable_data());
     current = next;
-    last = first;
-  }
+  });
   return current;
 }
 
@@ -64,6 +75,102 @@ void expect_elements(const char* operation, const Shape& shape,
   expect(reduced_count(shape, reduced) > 0, "{}: no elements to compare: {}", operation, shape);
 }
 
+// Minus the mean. Centers twice: the mean of values far from 0 is inexact, but the mean of the
+// remainder is exact.
+Tensor centered(const Tensor& x, const Axes& axes) {
+  const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
+  return centered_at(centered_at(x));
+}
+
+double variance_divisor(const Tensor& x, const Axes& axes, Variance variance) {
+  const Index count = reduced_count(x.shape(), axes.of(x.shape()));
+  return static_cast<double>(variance == Variance::biased ? count : std::max<Index>(0, count - 1));
+}
+
+// The reduced axes last, as one axis: (kept, reduced).
+Tensor as_rows(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced) {
+  std::vector<int> order;
+  for (const bool last : {false, true})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if (reduced[axis] == last) order.push_back(axis);
+  return reshape(permute(x, order),
+                 {without_axes(x.shape(), reduced).size(), reduced_count(x.shape(), reduced)});
+}
+
+// The product over the axes [first, last).
+struct Prod {
+  static constexpr const char* name = "prod";
+
+  int first, last;
+
+  Tensor definition(const Operands<1>& in) const {
+    const kernels::AlongAxis shape = kernels::along(in[0].shape(), first, last);
+    Tensor y = reshape(in[0], {shape.outer, shape.length, shape.inner});
+    Index count = shape.length;
+    if (count == 0) y = ones({shape.outer, 1, shape.inner});
+    // Halves are multiplied with each other, so that derivatives are right at 0.
+    for (; count > 1; count = y.shape()[1]) {
+      const Index half = count / 2;
+      const Tensor products = slice(y, 1, 0, half) * slice(y, 1, half, 2 * half);
+      y = concat({products, slice(y, 1, 2 * half, count)}, 1);
+    }
+    return reshape(y, with_ones(in[0].shape(), first, last));
+  }
+  Tensor value(const Operands<1>& in) const {
+    Tensor y = Tensor::uninitialized(with_ones(in[0].shape(), first, last));
+    kernels::prod(kernels::along(in[0].shape(), first, last), in[0].data(), y.mutable_data());
+    return y;
+  }
+  Gradients<1> gradients(const Operands<1>& in, const Tensor& g, const Wanted<1>&) const {
+    Tensor dx = Tensor::uninitialized(in[0].shape());
+    kernels::prod_back(kernels::along(in[0].shape(), first, last), in[0].data(), g.data(),
+                       dx.mutable_data());
+    return {dx};
+  }
+};
+
+struct Root {
+  Tensor value;
+  bool ordinary = true;  // each is 0 or has a square that keeps its digits
+};
+
+// sqrt(sum x^2 / divisor), as a constant, with the reduced axes. Where squares overflow or lose
+// digits, they are summed again, scaled.
+Root root_of_squares(const Tensor& x, const std::array<bool, Shape::max_rank>& reduced,
+                     double divisor) {
+  const NoGrad values_only;
+  const Tensor squares = reduce_groups(square(x), reduced, kernels::sum);
+  Root root{sqrt(squares / divisor)};
+  if (std::all_of(squares.values().begin(), squares.values().end(), kernels::keeps_digits))
+    return root;
+  const Tensor rows = as_rows(x, reduced);
+  const Index length = rows.shape()[1];
+  for (Index row = 0; row < squares.size(); ++row) {
+    if (kernels::keeps_digits(squares.data()[row])) continue;
+    const double norm = kernels::scaled_norm(rows.data() + row * length, length);
+    root.value.mutable_data()[row] = static_cast<real>(norm / std::sqrt(divisor));
+    root.ordinary &= norm == 0;
+  }
+  return root;
+}
+
+// The same, recorded. Its gradient, x / (divisor root), is 0 at 0. Where products of two numbers of
+// its size overflow or vanish, x is divided first.
+Tensor root_of_squares(const char* name, const Tensor& x, const Axes& axes, Keep keep,
+                       double divisor, const Place& place) {
+  const auto reduced = axes.of(x.shape());
+  const auto [root, ordinary] = root_of_squares(x, reduced, divisor);
+  const Tensor result = keep == Keep::yes ? root : root.view(without_axes(x.shape(), reduced));
+  const auto rule = [x, ones = root.shape(), divisor, ordinary = ordinary](const Tensor& g,
+                                                                           const Tensor& y) {
+    const Tensor length = reshape(y, ones), is_zero = equal(length, 0.0);
+    const Tensor slope = where(is_zero, 0.0, reshape(g / divisor, ones)),
+                 by = where(is_zero, 1.0, length);
+    return ordinary ? slope / by * x : x / by * slope;
+  };
+  return record(name, result, place, edge(x, rule));
+}
+
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
@@ -80,20 +187,11 @@ Tensor sum(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 Tensor prod(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const OperationScope scope("prod", place, x);
   const auto reduced = axes.of(x.shape());
-  std::vector<int> order;
-  for (const bool last : {false, true})
-    for (int axis = 0; axis < x.rank(); ++axis)
-      if (reduced[axis] == last) order.push_back(axis);
-  const Shape kept = without_axes(x.shape(), reduced);
-  Index count = reduced_count(x.shape(), reduced);
-  Tensor y = reshape(permute(x, order), {kept.size(), count});
-  if (count == 0) y = ones({kept.size(), 1});
-  for (; count > 1; count = y.shape()[1]) {
-    const Index half = count / 2;
-    const Tensor products = slice(y, 1, 0, half) * slice(y, 1, half, 2 * half);
-    y = concat({products, slice(y, 1, 2 * half, count)}, 1);
-  }
-  return reshape(y, keep == Keep::yes ? with_ones(x.shape(), reduced) : kept);
+  Tensor y = x;
+  for_groups(reduced, x.rank(), [&](int first, int last) {
+    y = fused(Prod{first, last}, Operands<1>{y}, place);
+  });
+  return reshape(y, keep == Keep::yes ? y.shape() : without_axes(x.shape(), reduced));
 }
 
 Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
@@ -104,23 +202,18 @@ Tensor mean(const Tensor& x, const Axes& axes, Keep keep, Place place) {
 
 Tensor var(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
   const OperationScope scope("var", place, x);
-  const auto centered_at = [&](const Tensor& v) { return v - mean(v, axes, Keep::yes); };
-  // Centers twice: the mean of values far from 0 is inexact, but the mean of the remainder is
-  // exact.
-  const Tensor centered = centered_at(centered_at(x));
-  const Index count = reduced_count(x.shape(), axes.of(x.shape()));
-  return sum(square(centered), axes, keep) /
-         static_cast<double>(divisor == Variance::biased ? count : std::max<Index>(0, count - 1));
+  return sum(square(centered(x, axes)), axes, keep) / variance_divisor(x, axes, divisor);
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, Keep keep, Variance divisor, Place place) {
   const OperationScope scope("stddev", place, x);
-  return root(var(x, axes, keep, divisor));
+  return root_of_squares("stddev", centered(x, axes), axes, keep,
+                         variance_divisor(x, axes, divisor), place);
 }
 
 Tensor norm(const Tensor& x, const Axes& axes, Keep keep, Place place) {
   const OperationScope scope("norm", place, x);
-  return root(sum(square(x), axes, keep));
+  return root_of_squares("norm", x, axes, keep, 1, place);
 }
 
 Tensor max(const Tensor& x, const Axes& axes, Keep keep, Place place) {

@@ -16,8 +16,7 @@ enum class Keep { no, yes };
 /// Elsewhere: `torch.sum(x, dim=1, keepdim=True)`; all axes by default
 /// Example: `sum(images, {2, 3})`
 Tensor sum(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
-/// 1 if there are no elements. Multiplies halves with each other, so derivatives are right at 0,
-/// too.
+/// 1 if there are no elements. Multiplies in double precision. Its derivatives are right at 0, too.
 /// Elsewhere: `torch.prod`
 /// Example: `prod(x, -1)`
 Tensor prod(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());
@@ -34,14 +33,14 @@ enum class Variance { biased, unbiased };
 /// Example: `var(x, -1, Keep::yes)`
 Tensor var(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
            Place = Place::here());
-/// sqrt(var); its gradient at 0 is 0. It is not called `std`, so that programs can write `using
-/// namespace tapegrad`.
+/// sqrt(var), also where the variance would overflow or vanish; its gradient at 0 is 0. It is not
+/// called `std`, so that programs can write `using namespace tapegrad`.
 /// Elsewhere: `torch.std`, `np.std`; biased by default, as in NumPy; `torch.std` is unbiased
 /// Example: `stddev(x, 0)`
 Tensor stddev(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Variance = Variance::biased,
               Place = Place::here());
-/// The Euclidean norm sqrt(sum x^2); its gradient at 0 is 0. As in PyTorch, the squares overflow in
-/// single precision from 1.8e19 on.
+/// The Euclidean norm sqrt(sum x^2), also where squares overflow or vanish, as those of 1e20 and
+/// 1e-25 in single precision; its gradient at 0 is 0.
 /// Elsewhere: `torch.linalg.vector_norm`
 /// Example: `x / norm(x, -1, Keep::yes)`
 Tensor norm(const Tensor& x, const Axes& axes = {}, Keep = Keep::no, Place = Place::here());

@@ -48,7 +48,7 @@ Statistics statistics(const Tensor& x, const Norm& norm) {
   return {listed(mean(rows, 1)), listed(var(rows, 1))};
 }
 
-double norm_of(const Tensor& x) { return std::sqrt(sum(square(x)).item()); }
+double norm_of(const Tensor& x) { return norm(x).item(); }
 
 template <class... Cells>
 std::string line_of(const Cells&... cells) {

@@ -1,10 +1,11 @@
 #pragma once
 
 // What the grader of each stage is written with. Its points are run one at a time, each in a
-// process of its own: `grader TOKEN` lists their names, each after the token;
-// `grader TOKEN 3` runs the fourth, and writes the token when its test came to its end.
+// process of its own: `grader CHALLENGE` lists their names, each after an answer to that number;
+// `grader CHALLENGE 3` runs the fourth, and writes its answer when its test came to its end.
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -100,18 +101,44 @@ void expect_refused(const std::string& what, const F& f) {
   throw Failure{what + " must be refused with an exception, and is not"};
 }
 
-/// The main function of a grader.
-inline int run(const std::vector<Point>& points, int argc, char** argv) {
+/// What a program answers to a number, at each point and for the list of points: only one that was
+/// built with this key can.
+struct Key {
+  std::uint64_t first, second;
+  static constexpr std::uint64_t list = -1;
+
+  std::string answer(std::uint64_t challenge, std::uint64_t point) const {
+    char buffer[17];
+    std::snprintf(
+        buffer, sizeof buffer, "%016llx",
+        static_cast<unsigned long long>(mixed(mixed(challenge ^ first) + second + point)));
+    return buffer;
+  }
+
+ private:
+  // The finalizer of splitmix64.
+  static std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    return x ^ (x >> 31);
+  }
+};
+
+/// The main function of a grader. Its key is asked for when a test has come to its end, so that it
+/// is nowhere in memory before.
+inline int run(const std::vector<Point>& points, int argc, char** argv, Key (*key)()) {
   if (argc < 2) return 2;
-  const std::string token = argv[1];
+  const std::uint64_t challenge = std::strtoull(argv[1], nullptr, 10);
   if (argc < 3) {
-    for (const Point& point : points) std::printf("\n%s %s", token.c_str(), point.name.c_str());
+    const std::string answer = key().answer(challenge, Key::list);
+    for (const Point& point : points) std::printf("\n%s %s", answer.c_str(), point.name.c_str());
     std::puts("");
     return 0;
   }
   try {
-    points.at(static_cast<std::size_t>(std::atoi(argv[2]))).test();
-    std::printf("\n%s\n", token.c_str());
+    const auto number = static_cast<std::size_t>(std::atoi(argv[2]));
+    points.at(number).test();
+    std::printf("\n%s\n", key().answer(challenge, number).c_str());
     return 0;
   } catch (const Failure& failure) {
     std::puts(failure.why.c_str());

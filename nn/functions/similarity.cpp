@@ -10,16 +10,18 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 Tensor l2_normalize(const Tensor& x, L2Options options, Place place) {
   const OperationScope scope("l2_normalize", place, x);
-  expect<ArgumentError>(options.epsilon > 0, "l2_normalize: epsilon must be positive: {}",
+  expect<ArgumentError>(options.epsilon >= 0, "l2_normalize: epsilon must be at least 0: {}",
                         options.epsilon);
-  return x / maximum(norm(x, options.axis, Keep::yes), options.epsilon);
+  const Tensor length = norm(x, options.axis, Keep::yes);
+  return x / (options.epsilon > 0 ? maximum(length, options.epsilon)
+                                  : where(equal(length, 0.0), 1.0, length));
 }
 
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options, Place place) {
   const OperationScope scope("cosine_similarity", place, a, b);
   expect(a.rank() == b.rank(), "cosine_similarity: ranks differ: {} and {}", a.shape(), b.shape());
   broadcast("cosine_similarity", a.shape(), b.shape());
-  expect<ArgumentError>(options.epsilon > 0, "cosine_similarity: epsilon must be positive: {}",
+  expect<ArgumentError>(options.epsilon >= 0, "cosine_similarity: epsilon must be at least 0: {}",
                         options.epsilon);
   const L2Options of_each{options.axis, options.epsilon};
   return sum(l2_normalize(a, of_each) * l2_normalize(b, of_each), options.axis);

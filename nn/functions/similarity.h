@@ -8,22 +8,23 @@ struct L2Options {
   int axis = -1;
   double epsilon = 1e-12;  ///< least length that counts
 };
-/// The directions of vectors along an axis: x / max(|x|, epsilon). A vector of zeros stays 0, and
-/// one whose `norm` overflows becomes 0. torch's normalize.
+/// The directions of vectors along an axis: x / max(|x|, epsilon). A vector of zeros stays 0; with
+/// epsilon 0, its gradient is as if its length were 1. torch's normalize.
 ///   x: any shape but a scalar   returns: same shape
-/// Throws ShapeError for an axis that does not exist, ArgumentError unless epsilon > 0.
+/// Throws ShapeError for an axis that does not exist, ArgumentError for a negative epsilon.
 /// Elsewhere: `F.normalize`; along the last axis by default
 /// Example: `l2_normalize(x, {.axis = 0})`
 Tensor l2_normalize(const Tensor& x, L2Options options = {}, Place = Place::here());
 
 struct CosineOptions {
   int axis = -1;
-  double epsilon = 1e-8;  ///< least length of a vector
+  double epsilon = 0;  ///< least length of a vector
 };
-/// The cosine of the angle between vectors along an axis: <a, b> / (|a| |b|).
+/// The cosine of the angle between vectors along an axis: <a, b> / (|a| |b|), of vectors of any
+/// length; that of a vector of zeros is 0, as of `l2_normalize`.
 ///   a, b: of one rank, broadcast   returns their shape without the axis
-/// Throws ShapeError for shapes that do not fit, ArgumentError unless epsilon > 0.
-/// Elsewhere: `F.cosine_similarity`; along the last axis by default
+/// Throws ShapeError for shapes that do not fit, ArgumentError for a negative epsilon.
+/// Elsewhere: `F.cosine_similarity`; along the last axis and with eps=0 by default
 /// Example: `cosine_similarity(x, y, {.axis = 0})`
 Tensor cosine_similarity(const Tensor& a, const Tensor& b, CosineOptions options = {},
                          Place = Place::here());

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/parallel.h"
@@ -25,10 +26,13 @@ double squared_norm(const Tensor& gradient) {
   return std::accumulate(squares.begin(), squares.end(), 0.0);
 }
 
-double common_norm(const std::vector<Tensor>& gradients) {
-  double total = 0;
-  for (const Tensor& gradient : gradients) total += squared_norm(gradient);
-  return std::sqrt(total);
+double common_norm(std::span<const Tensor> gradients) {
+  double squares = 0, norm = 0;
+  for (const Tensor& gradient : gradients) squares += squared_norm(gradient);
+  if (kernels::keeps_digits(squares)) return std::sqrt(squares);
+  for (const Tensor& gradient : gradients)
+    norm = std::hypot(norm, kernels::scaled_norm(gradient.data(), gradient.size()));
+  return norm;
 }
 
 void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
@@ -61,7 +65,7 @@ void clip_by_norm(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_norm");
   expect_clippable("clip_by_norm", gradients, limit);
   const NoGrad pause;
-  for (Tensor& gradient : gradients) scale_to(gradient, std::sqrt(squared_norm(gradient)), limit);
+  for (Tensor& gradient : gradients) scale_to(gradient, common_norm({&gradient, 1}), limit);
 }
 
 void clip_by_value(std::vector<Tensor>& gradients, double limit) {

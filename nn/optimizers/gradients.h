@@ -6,8 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// The norm of all gradients together: the root of the sum of all squares. As in `norm`, the
-/// squares overflow in single precision from 1.8e19 on: the norm is then infinite.
+/// The norm of all gradients together: the root of the sum of all squares, which may overflow or
+/// vanish as in `norm`.
 /// Example: `global_norm(grad(sum(net(x)), parameters(net)))`
 double global_norm(const std::vector<Tensor>& gradients);
 

@@ -184,5 +184,19 @@ void max(const AlongAxis& shape, const real* x, real* y) {
                   });
 }
 
+double scaled_norm(const real* x, Index count) {
+  real largest = 0;
+  for (Index i = 0; i < count; ++i) largest = std::max(largest, std::abs(x[i]));
+  if (largest == 0 || std::isinf(largest)) return largest;
+  double squares = 0;
+  for (Index first = 0; first < count; first += column_tile) {
+    real scaled[column_tile];
+    const Index width = std::min(column_tile, count - first);
+    for (Index i = 0; i < width; ++i) scaled[i] = x[first + i] / largest;
+    squares += reduce().dot(scaled, scaled, width);
+  }
+  return largest * std::sqrt(squares);
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::kernels
 #endif

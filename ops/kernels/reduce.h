@@ -1,5 +1,7 @@
 #pragma once
 
+#include <limits>
+
 #include "tapegrad/ops/kernels/axis.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
@@ -9,6 +11,16 @@ namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 void sum(const AlongAxis& shape, const real* x, real* y);
 /// y (outer, inner) = the greatest elements, NaN where there is one. A task takes some of `outer`.
 void max(const AlongAxis& shape, const real* x, real* y);
+
+/// Whether a sum of squares keeps the digits of its elements: it is neither infinite nor so small
+/// that squares below the least normal number count in it. NaN counts as such.
+inline bool keeps_digits(double squares) {
+  using Limits = std::numeric_limits<real>;
+  constexpr double least = Limits::min() / Limits::epsilon();
+  return !(squares < least || squares == std::numeric_limits<double>::infinity());
+}
+/// The Euclidean norm of a row without NaN, whose elements are divided by the largest one.
+double scaled_norm(const real* x, Index count);
 
 /// The number of columns to sum side by side.
 constexpr Index column_tile = 256;

@@ -4,6 +4,10 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+#include "tapegrad/core/random.h"
+#include "tapegrad/core/tape.h"
+#include "tapegrad/ops/elementwise.h"
+
 using namespace tapegrad;
 using Catch::Contains;
 
@@ -50,6 +54,30 @@ TEST_CASE("einsum takes the diagonal of an operand with repeated letters", "[ops
   CHECK(einsum("ii", {a}).item() == 5);
   CHECK(is(einsum("ii,i->i", {a, Tensor({2}, {3, 5})}), {3, 20}));
   CHECK(is(einsum("iij->ij", {ones({0, 0, 2})}), {}));
+}
+
+TEST_CASE("einsum multiplies the pair with the smallest product first", "[ops]") {
+  const auto largest = [](const std::string& equation, std::vector<Tensor> operands) {
+    const Tape tape;
+    for (Tensor& each : operands) each = watch(each);
+    einsum(equation, operands);
+    Index most = 0;
+    for (std::int32_t i = 0; i < tape.size(); ++i) most = std::max(most, tape.node(i).shape.size());
+    return most;
+  };
+  Random random(5);
+  const Tensor a = random.normal({200, 10}), b = random.normal({200, 10}), c = random.normal({200});
+  CHECK(largest("ki,kj,k->ij", {a, b, c}) == 2000);
+  CHECK(largest("ab,cd,bc->ad", {ones({10, 10}), ones({10, 10}), ones({10, 10})}) == 100);
+  CHECK(largest("a,b,c,abc->", {ones({8}), ones({8}), ones({8}), ones({8, 8, 8})}) == 512);
+  const Tensor found = einsum("ki,kj,k->ij", {a, b, c});
+  for (Index i = 0; i < 10; ++i)
+    for (Index j = 0; j < 10; ++j) {
+      double expected = 0;
+      for (Index k = 0; k < 200; ++k)
+        expected += static_cast<double>(a.data()[k * 10 + i]) * b.data()[k * 10 + j] * c.data()[k];
+      CHECK(found.data()[i * 10 + j] == Approx(expected).margin(1e-4));
+    }
 }
 
 TEST_CASE("einsum refuses what it does not support by name", "[ops]") {

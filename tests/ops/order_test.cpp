@@ -82,10 +82,16 @@ TEST_CASE("the gradient of what was sorted goes to its first position", "[ops]")
 }
 
 TEST_CASE("sums and orders are the same for any number of threads", "[ops]") {
-  const Tensor x = Random(1).normal({40, 900});
+  const Tensor x = Random(1).normal({40, 900}), near_one = 1 + 1e-3 * x;
   const RestoreThreads after;
   const auto all = [&] {
-    return std::vector{cumsum(x), cumsum(x, 0), sort(x).values, top_k(x, 7, 0).values};
+    return std::vector{cumsum(x),
+                       cumsum(x, 0),
+                       sort(x).values,
+                       top_k(x, 7, 0).values,
+                       cumprod(near_one, 0),
+                       prod(near_one),
+                       prod(near_one, 0)};
   };
   set_threads(1);
   const std::vector<Tensor> one = all();

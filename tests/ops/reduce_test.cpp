@@ -3,16 +3,19 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/composite.h"
+#include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"
 #include "tapegrad/ops/normalize.h"
+#include "tapegrad/ops/order.h"
 #include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
@@ -71,6 +74,66 @@ TEST_CASE("the deviation of equal elements has gradient 0", "[ops]") {
           .values()[1]));
 }
 
+TEST_CASE("norms and deviations are right where squares overflow or vanish", "[ops]") {
+  using list = std::vector<double>;
+  const list scales =
+      sizeof(real) == 8 ? list{1e-310, 1e-200, 1.0, 1e200} : list{1e-39, 1e-25, 1e-23, 1.0, 1e20};
+  const auto check = [](const Tensor& found, const list& expected, double unit) {
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      CHECK(found.values()[i] / unit == Approx(expected[i]).margin(precision).epsilon(1e-5));
+  };
+  for (const double s : scales) {
+    INFO(s);
+    const auto length = [](const Tensor& v) { return norm(v); };
+    const Tensor x({2}, list{3 * s, 4 * s}), one_way({2}, list{s, 0});
+    check(norm(x), {5}, s);
+    check(norm(Tensor({2, 2}, list{3 * s, 4 * s, 0, 0}), 1), {5, 0}, s);
+    check(norm(Tensor({2, 3}, list{3 * s, 0, 3, 4 * s, 0, 4}), 0, Keep::yes), {5, 0, 5 / s}, s);
+    check(norm(Tensor({2, 2, 2}, list{3 * s, 0, 0, s, 4 * s, 0, 0, s}), {0, 2}),
+          {5, std::sqrt(2.0)}, s);
+    check(stddev(Tensor({2}, list{s, -s})), {1}, s);
+    for (const bool recorded : {false, true}) {
+      const Tape tape;
+      const Tensor v = watch(x), w = watch(Tensor({2}, list{s, -s}));
+      check(grad(norm(v), v, {.record = recorded}), {0.6, 0.8}, 1);
+      check(grad(stddev(w), w, {.record = recorded}), {0.5, -0.5}, 1);
+      check(grad(norm(v), v, {.seed = Tensor(s), .record = recorded}), {0.6, 0.8}, s);
+    }
+    // The Hessian is (1 - u u^T) / |x|, with u = (0.6, 0.8).
+    check(hvp(length, x, one_way), {0.128, -0.096}, 1);
+    check(jvp([](const std::vector<Tensor>& in) { return norm(in[0]); }, {x}, {one_way}), {0.6}, s);
+  }
+  const real infinity = std::numeric_limits<real>::infinity();
+  CHECK(norm(Tensor({2}, {infinity, 1})).item() == infinity);
+  CHECK(norm(full({2}, std::numeric_limits<real>::max())).item() == infinity);
+  CHECK(std::isnan(norm(Tensor({2}, {std::numeric_limits<real>::quiet_NaN(), infinity})).item()));
+}
+
+TEST_CASE("products of many factors keep their digits", "[ops]") {
+  // Each pair of factors 1 - 2^-11, 1 + 2^-11 makes 1 - 2^-22.
+  for (const Index count : {1000, 100'000, 1'000'000}) {
+    INFO(count << " factors");
+    const double step = std::ldexp(1.0, -11);
+    Tensor x = Tensor::uninitialized({count});
+    for (Index i = 0; i < count; ++i)
+      x.mutable_data()[i] = static_cast<real>(i % 2 == 0 ? 1 - step : 1 + step);
+    const double exact = std::exp(static_cast<double>(count / 2) * std::log1p(-step * step));
+    const auto check = [&](const Tensor& found) {
+      for (const real each : found.values()) CHECK(std::abs(each / exact - 1) < 1e-6);
+    };
+    const Tape tape;
+    const Tensor v = watch(x), columns = stack({v, v}, 1);
+    const Tensor all = prod(v), running = cumprod(v);
+    check(all);
+    check(prod(columns, 0));
+    check(prod(reshape(columns, {count, 2, 1}), {0, 2}));
+    check(slice(running, 0, count - 1, count));
+    check(slice(cumprod(columns, 0), 0, count - 1, count));
+    check(slice(grad(all, v, {.keep = true}) * x, 0, count / 2, count / 2 + 1));
+    check(slice(grad(slice(running, 0, count - 1, count), v, {.seed = ones({1})}) * x, 0, 0, 1));
+  }
+}
+
 TEST_CASE("a variance far from 0 keeps its digits", "[ops]") {
   const Tensor x = Random(3).normal({100000});
   for (const double offset : {1e2, 1e3, 1e4}) {
@@ -97,6 +160,7 @@ TEST_CASE("products of any number of elements", "[ops]") {
   CHECK(to_string(prod(zeros({2, 0}), 1)) == "(2) [1, 1]");
   CHECK(prod(zeros({2, 0}), 0).shape() == Shape{0});
   CHECK(prod(full({7}, 2)).item() == 128);
+  CHECK(to_string(prod(reshape(x, {1, 2, 3}), {0, 2})) == "(2) [6, 120]");
   CHECK(std::isnan(prod(Tensor({2}, {0, std::numeric_limits<real>::quiet_NaN()})).item()));
   CHECK_THROWS_AS(prod(x, 2), ShapeError);
 }

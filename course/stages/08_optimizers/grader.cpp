@@ -298,5 +298,3 @@ const std::vector<grader::Point> points{
 };
 
 }  // namespace
-
-int main(int argc, char** argv) { return grader::run(points, argc, argv); }

@@ -1,10 +1,12 @@
 #include "tapegrad/nn/functions/similarity.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "ops/check_same.h"
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/ops/elementwise.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -17,8 +19,19 @@ TEST_CASE("directions have length 1, and those of zeros are zeros", "[norm]") {
   const Tensor slope = gradient([](const Tensor& in) { return l2_normalize(in, {.epsilon = 0.5}); },
                                 zeros({2}), Tensor({2}, {1, -3}));
   CHECK(relative_error(slope, Tensor({2}, {2, -6})) < golden_tolerance);
-  CHECK_THROWS_AS(l2_normalize(x, {.epsilon = 0}), ArgumentError);
+  CHECK(to_string(l2_normalize(zeros({2}), {.epsilon = 0})) == "(2) [0, 0]");
+  CHECK_THROWS_AS(l2_normalize(x, {.epsilon = -1}), ArgumentError);
   CHECK_THROWS_AS(l2_normalize(x, {.axis = 2}), ShapeError);
+}
+
+TEST_CASE("cosines are those of vectors of any length", "[ops]") {
+  const Tensor a({2}, {1, 2}), b({2}, {2, -1}), c({2}, {3, 4});
+  for (const double scale : {1e-25, 1e-12, 1.0, 1e25}) {
+    INFO(scale);
+    CHECK(cosine_similarity(scale * a, scale * a).item() == Approx(1));
+    CHECK(cosine_similarity(scale * a, scale * b).item() == Approx(0).margin(1e-6));
+    CHECK(cosine_similarity(scale * a, c).item() == Approx(11 / std::sqrt(125.0)));
+  }
 }
 
 TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
@@ -26,7 +39,7 @@ TEST_CASE("cosines and triplets refuse what does not fit", "[ops]") {
   CHECK(to_string(cosine_similarity(x, x)) == "(2) [0, 1]");
   CHECK_THROWS_WITH(cosine_similarity(x, row), Contains("ranks differ: (2, 3) and (3)"));
   CHECK_THROWS_WITH(cosine_similarity(x, ones({3, 3})), Catch::StartsWith("cosine_similarity: "));
-  CHECK_THROWS_WITH(cosine_similarity(x, x, {.epsilon = 0}), Contains("must be positive: 0"));
+  CHECK_THROWS_WITH(cosine_similarity(x, x, {.epsilon = -1}), Contains("must be at least 0: -1"));
   CHECK_THROWS_WITH(cosine_embedding(x, x, row),
                     Contains("vectors (2, 3) need one target a row: (3)"));
   CHECK_THROWS_WITH(cosine_embedding(x, x, ones({2}), {.margin = 2}),

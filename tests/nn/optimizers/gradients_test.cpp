@@ -36,22 +36,22 @@ TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
   CHECK(total[1].data()[0] == 8);
 }
 
-TEST_CASE("squares overflow where their root is beyond the greatest number's", "[nn]") {
-  const double root = std::sqrt(static_cast<double>(std::numeric_limits<real>::max()));
-  for (const double sign : {-1.0, 1.0}) {
-    std::vector<Tensor> below{full({1}, 0.99 * sign * root)}, above{full({1}, 1.01 * sign * root)};
-    CHECK(norm(below[0]).item() == Approx(0.99 * root));
-    CHECK(norm(above[0]).item() == std::numeric_limits<double>::infinity());
-    CHECK(l2_normalize(below[0]).item() == Approx(sign));
-    CHECK(l2_normalize(above[0]).item() == 0);
-    CHECK(global_norm(above) == std::numeric_limits<double>::infinity());
-    CHECK(clip_by_global_norm(below, 2) == Approx(0.99 * root));
-    CHECK(below[0].item() == Approx(2 * sign));
-    std::vector<Tensor> alone = above;
-    clip_by_norm(alone, 2);
-    CHECK(alone[0].item() == 0);
-    clip_by_global_norm(above, 2);
-    CHECK(above[0].item() == 0);
+TEST_CASE("norms are right, and clip, where squares overflow or vanish", "[nn]") {
+  using Limits = std::numeric_limits<real>;
+  const double least = std::sqrt(Limits::min()), most = std::sqrt(Limits::max());
+  for (const double scale : {1e-5 * least, 0.1 * least, 10 * least, 0.1 * most, 10 * most}) {
+    INFO(scale);
+    const std::vector<Tensor> gradients{scale * Tensor({2}, {3, 0}), full({1}, -4 * scale)};
+    const double limit = scale / 10;
+    CHECK(global_norm(gradients) / scale == Approx(5));
+    std::vector<Tensor> common = gradients, own = gradients;
+    CHECK(clip_by_global_norm(common, limit) / scale == Approx(5));
+    CHECK(common[0].values()[0] / limit == Approx(0.6));
+    CHECK(common[1].values()[0] / limit == Approx(-0.8));
+    clip_by_norm(own, limit);
+    CHECK(own[0].values()[0] / limit == Approx(1));
+    CHECK(own[1].values()[0] / limit == Approx(-1));
+    CHECK(l2_normalize(gradients[1], {.axis = 0, .epsilon = 0}).item() == Approx(-1));
   }
 }
 
