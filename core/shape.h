@@ -26,7 +26,7 @@ class Shape {
   explicit Shape(std::span<const Index> extents);
 
   int rank() const { return rank_; }
-  /// The number of elements.
+  /// The number of elements; `rank()` is the number of axes.
   Index size() const { return count(0, rank_); }
   /// The extent of an axis; negative axes count from the last. Throws ShapeError out of range.
   Index operator[](int axis) const { return extent(resolve(axis)); }

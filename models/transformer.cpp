@@ -1,12 +1,15 @@
 #include "tapegrad/models/transformer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/functions/recurrent.h"
 #include "tapegrad/nn/options.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/softmax.h"
@@ -25,6 +28,18 @@ TransformerOptions stack_options(const char* model, const TransformerModelOption
   return stack;
 }
 
+// The shape of token ids.
+const Shape& expect_rows(const Indices& ids) {
+  expect_defined("embedding", ids);
+  expect(ids.shape().rank() == 2, "embedding: token ids must be (B, T): {}", ids.shape());
+  return ids.shape();
+}
+
+void expect_learned(Index needed, const Tensor& table) {
+  expect(needed <= table.shape()[0], "embedding: too few learned positions: {} needed, {} learned",
+         needed, table.shape()[0]);
+}
+
 }  // namespace
 
 TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, Positions p,
@@ -41,19 +56,31 @@ TokenEmbedding::TokenEmbedding(Index vocabulary, Index channels, Index length, P
 }
 
 Tensor TokenEmbedding::operator()(const Indices& ids, Index first) const {
-  expect_defined("embedding", ids);
-  expect(ids.shape().rank() == 2, "embedding: token ids must be (B, T): {}", ids.shape());
-  const Index count = ids.shape()[1];
+  const Index count = expect_rows(ids)[1];
   const Tensor x = tokens(ids);
   if (positions == Positions::learned) {
-    expect(first + count <= table.shape()[0],
-           "embedding: too few learned positions: {} needed, {} learned", first + count,
-           table.shape()[0]);
+    expect_learned(first + count, table);
     return x + slice(table, 0, first, first + count);
   }
   if (positions != Positions::sinusoidal) return x;
   const Index channels = x.shape()[-1];
   return x * std::sqrt(static_cast<double>(channels)) + sinusoids(count, channels, first);
+}
+
+Tensor TokenEmbedding::operator()(const Indices& ids, const Indices& at) const {
+  const Shape& rows = expect_rows(ids);
+  expect_defined("embedding", at);
+  expect_positions("embedding", at, rows[0], rows[1]);
+  const Tensor x = tokens(ids);
+  const Index needed = at.size() > 0 ? 1 + std::ranges::max(at.values()) : 0;
+  if (positions == Positions::learned) {
+    expect_learned(needed, table);
+    return x + tapegrad::embedding(table, at);
+  }
+  if (positions != Positions::sinusoidal) return x;
+  const Index channels = x.shape()[-1];
+  return x * std::sqrt(static_cast<double>(channels)) +
+         tapegrad::embedding(sinusoids(needed, channels), at);
 }
 
 void set_normal(const Linear& linear, double deviation, Random& random) {
@@ -84,16 +111,64 @@ TransformerLm::TransformerLm(Index vocabulary, Random& random, const Transformer
   set_normal(*output, 0.02, random);
 }
 
-Tensor TransformerLm::operator()(const Indices& ids, Mode mode,
-                                 std::vector<AttentionCache>* caches) const {
+Tensor TransformerLm::operator()(const Indices& ids, Mode mode, std::vector<AttentionCache>* caches,
+                                 const TokenContext& context) const {
   const Index seen = caches == nullptr || caches->empty() ? 0 : caches->front().length();
-  const Tensor y = stack(dropout(embedding(ids, seen), mode), {}, mode, caches);
+  const Shape& rows = expect_rows(ids);
+  const Shape scores{rows[0], stack.blocks[0].attention.options.heads, rows[1], seen + rows[1]};
+  expect(!context.mask.defined() ||
+             broadcast("transformer_lm", context.mask.shape(), scores) == scores,
+         "transformer_lm: the mask must broadcast to the scores {}: {}", scores,
+         context.mask.shape());
+  Tensor x;
+  if (context.positions.defined()) {
+    expect_positions("transformer_lm", context.positions, rows[0], seen + rows[1]);
+    x = embedding(ids, last_columns(context.positions, rows[1]));
+  } else {
+    x = embedding(ids, seen);
+  }
+  const Tensor y =
+      stack(dropout(x, mode), {.mask = context.mask, .positions = context.positions}, mode, caches);
   return output ? (*output)(y) : matmul(y, embedding.tokens.weight, {.b = true});
 }
 
 Tensor padding_mask(const Indices& lengths, Index steps) {
   expect_lengths("padding_mask: lengths", lengths, steps, lengths.size());
   return reshape(transpose(running(lengths, 0, steps), 0, 1), {lengths.size(), 1, 1, steps});
+}
+
+TokenContext left_padded(const Indices& lengths, Index steps) {
+  expect_lengths("left_padded: lengths", lengths, steps, lengths.size());
+  TokenContext context{.positions = Indices::uninitialized({lengths.size(), steps}),
+                       .mask = Tensor::uninitialized({lengths.size(), 1, 1, steps})};
+  Index* position = context.positions.mutable_data();
+  real* seen = context.mask.mutable_data();
+  for (const Index length : lengths.values())
+    for (Index at = length - steps; at < length; ++at) {  // below 0 in the padding
+      *position++ = std::max<Index>(at, 0);
+      *seen++ = static_cast<real>(at >= 0);
+    }
+  return context;
+}
+
+TokenContext packed(const Indices& texts) {
+  expect_defined("packed", texts);
+  expect(texts.shape().rank() == 2, "packed: texts must be (B, T): {}", texts.shape());
+  const Index rows = texts.shape()[0], steps = texts.shape()[1];
+  TokenContext context{.positions = Indices::uninitialized(texts.shape()),
+                       .mask = zeros({rows, 1, steps, steps})};
+  Index* position = context.positions.mutable_data();
+  real* seen = context.mask.mutable_data();
+  for (Index row = 0; row < rows; ++row) {
+    const Index* text = texts.data() + row * steps;
+    Index begin = 0;  // of the text at hand
+    for (Index t = 0; t < steps; ++t, seen += steps) {
+      if (text[t] != text[begin]) begin = t;
+      *position++ = t - begin;
+      std::fill(seen + begin, seen + t + 1, real{1});
+    }
+  }
+  return context;
 }
 
 TransformerClassifier::TransformerClassifier(Index vocabulary, Index classes, Random& random,

@@ -25,6 +25,8 @@ struct TokenEmbedding {
   TokenEmbedding(Index vocabulary, Index channels, Index length, Positions positions,
                  Random& random);
   Tensor operator()(const Indices& ids, Index first = 0) const;
+  /// The same with a position for each id: (B, T).
+  Tensor operator()(const Indices& ids, const Indices& positions) const;
   void visit(Fields& field) const {
     field("tokens", tokens);
     field("table", table);
@@ -40,6 +42,28 @@ struct TransformerModelOptions {
   bool tied = true;   ///< the output layer is the embedding, transposed (Press and Wolf 2017)
 };
 
+/// Where the tokens of a batch stand and what they may see, if its rows are not one text each, from
+/// the first column on: `left_padded` and `packed` make such contexts. The keys, Tk in number, are
+/// the tokens in the caches and then those of the call.
+/// Example: `const TokenContext context{.positions = Indices({1, 3}, {0, 1, 0})}`
+struct TokenContext {
+  Indices positions = {};  ///< (B, Tk), not negative; undefined: 0, 1, ... in each row
+  Tensor mask = {};        ///< broadcasts to (B, heads, T, Tk); 0 hides a key from a query
+};
+
+/// Texts that end in the last column, behind padding: text b stands in the last lengths[b] of
+/// `steps` columns, at positions from 0 on. Nothing sees the padding, whose own logits mean
+/// nothing. To go on by n tokens a row with caches: `left_padded` of lengths + n and steps + n.
+///   lengths: (B)   Throws ShapeError for lengths outside [0, steps].
+/// Example: `left_padded(Indices({2}, {5, 3}), 5).positions`
+TokenContext left_padded(const Indices& lengths, Index steps);
+
+/// Several texts in a row, one after the other: neighbours with the same number belong to one text,
+/// which begins at position 0 and sees no other.
+///   texts: (B, T)   Throws ShapeError for another rank.
+/// Example: `packed(Indices({1, 5}, {0, 0, 0, 1, 1})).mask`
+TokenContext packed(const Indices& texts);
+
 /// A decoder-only language model, initialized like GPT-2 (Radford et al. 2019, section 2.3):
 /// weights N(0, 0.02), divided by sqrt(2 layers) in the projections that end a residual branch;
 /// biases 0.
@@ -52,9 +76,11 @@ struct TransformerLm {
   std::optional<Linear> output;  ///< if not tied
 
   TransformerLm(Index vocabulary, Random& random, const TransformerModelOptions& options = {});
-  /// With caches, ids are the tokens that follow those seen.
+  /// With caches, ids are the tokens that follow those seen. Throws ShapeError for a context that
+  /// does not fit, and for positions beyond the learned ones.
   Tensor operator()(const Indices& ids, Mode mode = {},
-                    std::vector<AttentionCache>* caches = nullptr) const;
+                    std::vector<AttentionCache>* caches = nullptr,
+                    const TokenContext& context = {}) const;
   void visit(Fields& field) const {
     field("embedding", embedding);
     field("stack", stack);

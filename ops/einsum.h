@@ -21,11 +21,11 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 ///
 /// Without an arrow, the axes under the ellipsis come first; if the result has no ellipsis, they
 /// are summed over. Operands are multiplied two at a time, always the pair whose product has the
-/// fewest elements (the first of several), until one is left. Spaces are ignored. 0 times infinity
-/// or NaN is NaN, as in matmul. As torch.einsum, except that an extent of 1 broadcasts under an
-/// ellipsis alone. Throws ShapeError, naming the equation, for letters that do not fit the operands,
-/// for different extents under one letter and for ellipses that do not broadcast; ArgumentError for
-/// a letter repeated within the result.
+/// fewest elements (the first of several), until one is left. Spaces are ignored. 0 times
+/// infinity or NaN is NaN, as in matmul. As torch.einsum, except that an extent of 1 broadcasts
+/// under an ellipsis alone. Throws ShapeError, naming the equation, for letters that do not fit
+/// the operands, for different extents under one letter and for ellipses that do not broadcast;
+/// ArgumentError for a letter repeated within the result.
 /// Elsewhere: `torch.einsum`
 /// Example: `einsum("ij,kj->ik", {x, y})`
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands,

@@ -18,8 +18,10 @@ void CharFlags::add_to(Flags& flags) {
   run.add_to(flags);
   flags.setting("--sample", sample, "Characters to generate after the run").check(not_negative());
   flags.setting("--prompt", prompt, "Beginning of the sample");
-  flags.setting("--temperature", temperature, "Sampling temperature: lower is more predictable")
-      .check(between(1e-3, 1e3));
+  flags
+      .setting("--temperature", temperature,
+               "Sampling temperature: lower is more predictable; 0: always the likeliest")
+      .check(between(0.0, 1e3));
   flags.setting("--top-k", top_k, "Sample only from that many likeliest characters; 0: from all")
       .check(not_negative());
 }

@@ -14,6 +14,7 @@
 #include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
+#include "tapegrad/ops/reduce.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/trainer.h"
 
@@ -163,17 +164,20 @@ class CharTraining {
 
 Index held(const Memory& memory) { return memory.empty() ? 0 : memory[0].shape()[1]; }
 
-// Samples a character by its probability.
+// Samples a character by its probability; at temperature 0, takes the likeliest.
 Index choose(const Tensor& logits, const CharFlags& flags, Random& random) {
+  if (flags.temperature == 0) return argmax(logits).data()[0];
   std::vector<std::pair<double, Index>> candidates;
-  for (Index i = 0; i < logits.size(); ++i)
-    candidates.emplace_back(logits.data()[i] / flags.temperature, i);
-  std::sort(candidates.begin(), candidates.end(), std::greater<>());
+  for (Index i = 0; i < logits.size(); ++i) candidates.emplace_back(logits.data()[i], i);
+  // Of equal ones the first comes first, as in argmax.
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   if (flags.top_k > 0 && flags.top_k < logits.size())
     candidates.resize(static_cast<std::size_t>(flags.top_k));
   double total = 0;
   const double greatest = candidates.front().first;
-  for (auto& [weight, id] : candidates) total += weight = std::exp(weight - greatest);
+  for (auto& [weight, id] : candidates)
+    total += weight = std::exp((weight - greatest) / flags.temperature);
   double left = random.uniform() * total;
   for (const auto& [weight, id] : candidates)
     if ((left -= weight) < 0) return id;

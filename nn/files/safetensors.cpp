@@ -12,6 +12,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/file.h"
 #include "tapegrad/nn/files/internal/safetensors_header.h"
+#include "tapegrad/nn/files/internal/small_float.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -77,26 +78,8 @@ class Values {
 
 // ---- Types of values ----------------------------------------------------------------------------
 
-// The meaning of the greatest exponent: infinities and NaN, as in IEEE 754, or ordinary numbers and
-// one NaN of all ones (OCP 8-bit floating point specification, section 5).
-enum class Top { special, numbers };
-
-// The value of a small float: sign, exponent, mantissa.
-double small_float(std::uint32_t bits, int exponent_bits, int mantissa_bits, Top top) {
-  const std::uint32_t greatest = (1U << exponent_bits) - 1, ones = (1U << mantissa_bits) - 1;
-  const std::uint32_t mantissa = bits & ones, exponent = bits >> mantissa_bits & greatest;
-  const double sign = bits >> (exponent_bits + mantissa_bits) == 0 ? 1 : -1;
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  if (exponent == greatest && top == Top::special && mantissa == 0) return sign * INFINITY;
-  if (exponent == greatest && (top == Top::special || mantissa == ones)) return NAN;
-  const std::uint32_t leading = exponent == 0 ? 0 : ones + 1;  // subnormal numbers have none
-  const int power = std::max(1, static_cast<int>(exponent)) - bias - mantissa_bits;
-  return sign * std::ldexp(leading + mantissa, power);
-}
-
 double of_f64(double value) { return value; }
 double of_f32(float value) { return value; }
-double of_f16(std::uint16_t bits) { return small_float(bits, 5, 10, Top::special); }
 double of_bf16(std::uint16_t bits) { return small_float(bits, 8, 7, Top::special); }
 double of_f8_e5m2(std::uint8_t bits) { return small_float(bits, 5, 2, Top::special); }
 double of_f8_e4m3(std::uint8_t bits) { return small_float(bits, 4, 3, Top::numbers); }

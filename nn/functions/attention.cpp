@@ -242,38 +242,59 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
 
 namespace {
 
-Tensor turned(const Tensor& x, Index heads, Index first, double base, double direction) {
+// The angles of `rotary`. Without positions, they ascend from `first`.
+struct Angles {
+  Index heads;
+  Index first = 0;
+  Indices positions = {};
+  double base;
+};
+
+Tensor turned(const Tensor& x, const Angles& angles, double direction) {
   const Shape& shape = x.shape();
   Tensor y = Tensor::uninitialized(shape);
   kernels::rotate({.batch = shape[0],
                    .steps = shape[1],
-                   .heads = heads,
+                   .heads = angles.heads,
                    .channels = shape[2],
-                   .first = first,
-                   .base = base},
+                   .first = angles.first,
+                   .positions = angles.positions.data(),
+                   .base = angles.base},
                   direction, x.data(), y.mutable_data());
   return y;
 }
 
-Tensor rotate(const Tensor& x, Index heads, Index first, double base, double direction,
-              Place place) {
+Tensor rotate(const Tensor& x, const Angles& angles, double direction, Place place) {
   const PlaceScope caller(place);
-  return record("rotary", turned(x, heads, first, base, direction), place,
+  return record("rotary", turned(x, angles, direction), place,
                 edge(x, [=](const Tensor& g) {  // a rotation's transpose rotates back
-                  return rotate(g, heads, first, base, -direction, {});
+                  return rotate(g, angles, -direction, {});
                 }));
+}
+
+Tensor checked_rotate(const Tensor& x, const Angles& angles, Place place) {
+  expect(x.rank() == 3 && angles.heads >= 1 && x.shape()[2] % (2 * angles.heads) == 0,
+         "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", angles.heads,
+         x.shape());
+  expect<ArgumentError>(angles.base > 0 && std::isfinite(angles.base),
+                        "rotary: the base must be finite and positive: {}", angles.base);
+  return rotate(x, angles, 1, place);
 }
 
 }  // namespace
 
 Tensor rotary(const Tensor& x, Index heads, Index first, double base, Place place) {
   const OperationScope scope("rotary", place, x);
-  expect(x.rank() == 3 && heads >= 1 && x.shape()[2] % (2 * heads) == 0,
-         "rotary: needs (B, T, C) with {} heads of an even number of channels: {}", heads,
+  return checked_rotate(x, {.heads = heads, .first = first, .base = base}, place);
+}
+
+Tensor rotary(const Tensor& x, Index heads, const Indices& positions, double base, Place place) {
+  const OperationScope scope("rotary", place, x);
+  expect_defined("rotary", positions);
+  expect(x.rank() == 3 && positions.shape() == Shape{x.shape()[0], x.shape()[1]},
+         "rotary: needs a position for each row of channels, (B, T): {} for {}", positions.shape(),
          x.shape());
-  expect<ArgumentError>(base > 0 && std::isfinite(base),
-                        "rotary: the base must be finite and positive: {}", base);
-  return rotate(x, heads, first, base, 1, place);
+  return checked_rotate(x, {.heads = heads, .positions = positions, .base = base}, place);
 }
 
 Tensor relative_shift(const Tensor& scores, Place place) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tapegrad/core/indices.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/core/tape.h"
 
@@ -44,6 +45,10 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options =
 /// positive.
 /// Example: `rotary(sequence, 2)`
 Tensor rotary(const Tensor& x, Index heads, Index first = 0, double base = 1e4,
+              Place = Place::here());
+/// The same with a position for each row of channels: (B, T). Throws ShapeError for others.
+/// Example: `rotary(zeros({1, 3, 8}), 2, Indices({1, 3}, {0, 1, 0}))`
+Tensor rotary(const Tensor& x, Index heads, const Indices& positions, double base = 1e4,
               Place = Place::here());
 
 /// Turns scores by distance into scores by position (Dai et al. 2019, appendix B):

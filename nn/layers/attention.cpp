@@ -1,6 +1,8 @@
 #include "tapegrad/nn/layers/attention.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/pytorch.h"
@@ -78,18 +80,50 @@ void AttentionCache::select(const Indices& rows) {
 }
 
 Tensor alibi_bias(Index heads, Index queries, Index keys) {
+  Indices positions = Indices::uninitialized({1, keys});
+  std::iota(positions.mutable_data(), positions.mutable_data() + keys, 0);
+  return select(alibi_bias(heads, queries, positions), 0);
+}
+
+Tensor alibi_bias(Index heads, Index queries, const Indices& positions) {
   expect_positive("alibi_bias", "heads", heads);
+  expect_defined("alibi_bias", positions);
+  expect(positions.shape().rank() == 2, "alibi_bias: positions must be (B, keys): {}",
+         positions.shape());
+  const Index batch = positions.shape()[0], keys = positions.shape()[1];
   expect<ArgumentError>(queries <= keys, "alibi_bias: more queries than keys: {} and {}", queries,
                         keys);
-  Tensor bias = Tensor::uninitialized({heads, queries, keys});
+  Tensor bias = Tensor::uninitialized({batch, heads, queries, keys});
   real* out = bias.mutable_data();
-  for (Index h = 0; h < heads; ++h) {
-    const double slope = std::exp2(-8 * static_cast<double>(h + 1) / static_cast<double>(heads));
-    for (Index i = 0; i < queries; ++i)
-      for (Index j = 0; j < keys; ++j)
-        *out++ = static_cast<real>(-slope * static_cast<double>(i + keys - queries - j));
+  for (Index b = 0; b < batch; ++b) {
+    const Index* at = positions.data() + b * keys;
+    for (Index h = 0; h < heads; ++h) {
+      const double slope = std::exp2(-8 * static_cast<double>(h + 1) / static_cast<double>(heads));
+      for (Index i = keys - queries; i < keys; ++i)
+        for (Index j = 0; j < keys; ++j)
+          *out++ = static_cast<real>(-slope * static_cast<double>(at[i] - at[j]));
+    }
   }
   return bias;
+}
+
+void expect_positions(const char* owner, const Indices& positions, Index batch, Index keys) {
+  expect(positions.shape() == Shape{batch, keys},
+         "{}: needs a position for each of the keys, {}: {}", owner, Shape{batch, keys},
+         positions.shape());
+  for (const Index position : positions.values())
+    expect(position >= 0, "{}: a position must not be negative: {}", owner, position);
+}
+
+Indices last_columns(const Indices& rows, Index count) {
+  expect_defined("last_columns", rows);
+  expect(rows.shape().rank() == 2 && count >= 0 && count <= rows.shape()[1],
+         "last_columns: needs (B, T) with at least {} columns: {}", count, rows.shape());
+  Indices columns = Indices::uninitialized({rows.shape()[0], count});
+  Index* out = columns.mutable_data();
+  for (Index b = 1; b <= rows.shape()[0]; ++b)
+    out = std::copy_n(rows.data() + b * rows.shape()[1] - count, count, out);
+  return columns;
 }
 
 SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLayerOptions& o)
@@ -102,17 +136,24 @@ SelfAttention::SelfAttention(Index channels, Random& random, const AttentionLaye
 }
 
 Tensor SelfAttention::operator()(const Tensor& x, const Tensor& mask, Mode mode,
-                                 AttentionCache* cache, Place place) const {
+                                 AttentionCache* cache, const Indices& positions,
+                                 Place place) const {
   const PlaceScope caller(place);
   AttentionOptions o = in_mode(options, mask, mode);
   const Tensor projected = projection(x);
   const Index before = cache == nullptr ? 0 : cache->length(), count = x.shape()[1];
-  if (options.alibi) o.bias = alibi_bias(options.heads, count, before + count);
+  if (positions.defined())
+    expect_positions("SelfAttention", positions, x.shape()[0], before + count);
+  if (options.alibi)
+    o.bias = positions.defined() ? alibi_bias(options.heads, count, positions)
+                                 : alibi_bias(options.heads, count, before + count);
   if (cache == nullptr && !options.rotary) return output(self_attention(projected, o));
 
   std::vector<Tensor> p = parts(projected, 3);
   if (options.rotary)
-    for (const int i : {0, 1}) p[i] = rotary(p[i], options.heads, before);
+    for (const int i : {0, 1})
+      p[i] = positions.defined() ? rotary(p[i], options.heads, last_columns(positions, count))
+                                 : rotary(p[i], options.heads, before);
   if (cache != nullptr) {
     cache->keys = p[1] = with_memory(cache->keys, p[1]);
     cache->values = p[2] = with_memory(cache->values, p[2]);

@@ -38,13 +38,27 @@ Tensor with_memory(const Tensor& before, const Tensor& x);
 /// queries than keys.
 /// Example: `alibi_bias(2, 3, 3)`
 Tensor alibi_bias(Index heads, Index queries, Index keys);
+/// The same with a position for each key, (B, keys); the queries are the last ones.
+///   returns (B, heads, queries, keys)
+/// Example: `alibi_bias(2, 1, Indices({1, 3}, {0, 0, 1}))`
+Tensor alibi_bias(Index heads, Index queries, const Indices& positions);
+
+/// Throws ShapeError, naming the owner, unless the positions are (batch, keys) and not negative.
+/// Example: `expect_positions("Encoder", Indices({1, 3}, {0, 0, 1}), 1, 3)`
+void expect_positions(const char* owner, const Indices& positions, Index batch, Index keys);
+/// The last `count` columns of each row: (B, T) becomes (B, count).
+/// Example: `last_columns(Indices({2, 3}, {0, 1, 2, 3, 4, 5}), 1)`
+Indices last_columns(const Indices& rows, Index count);
 
 /// Multi-head self-attention (Vaswani et al. 2017, section 3.2.2).
 ///   x: (B, T, C)   mask: broadcasts to (B, heads, T, T); 0 hides a key from a query
 ///   projection: (C, 3 C)   output: (C, C)   returns (B, T, C)
 /// With a cache, x holds the next positions: they attend to the cached ones and are appended to
-/// them. Throws ArgumentError for heads that do not divide the channels, as the other attention
-/// layers do, and for `rotary` with an odd number of channels per head.
+/// them; Tk, the number of keys, is both together, and the mask broadcasts to (B, heads, T, Tk).
+/// `rotary` and `alibi` read the positions, (B, Tk); without any, the keys are at 0, 1, ... Throws
+/// ShapeError for positions of another shape or below 0, ArgumentError for heads that do not divide
+/// the channels, as the other attention layers do, and for `rotary` with an odd number of channels
+/// per head.
 /// Example: `SelfAttention(8, random, {.heads = 2, .causal = true})(sequence)`
 struct SelfAttention {
   AttentionLayerOptions options;
@@ -52,7 +66,8 @@ struct SelfAttention {
 
   SelfAttention(Index channels, Random& random, const AttentionLayerOptions& options);
   Tensor operator()(const Tensor& x, const Tensor& mask = {}, Mode mode = {},
-                    AttentionCache* cache = nullptr, Place = Place::here()) const;
+                    AttentionCache* cache = nullptr, const Indices& positions = {},
+                    Place = Place::here()) const;
   void visit(Fields& field) const {
     field("projection", projection);
     field("output", output);

@@ -90,8 +90,9 @@ TransformerBlock::TransformerBlock(Random& random, const TransformerOptions& o, 
 
 Tensor TransformerBlock::operator()(const Tensor& x, const BlockContext& context, Mode mode,
                                     AttentionCache* cache) const {
-  Tensor y = attention_residual(
-      x, mode, [&](const Tensor& in) { return attention(in, context.mask, mode, cache); });
+  Tensor y = attention_residual(x, mode, [&](const Tensor& in) {
+    return attention(in, context.mask, mode, cache, context.positions);
+  });
   if (cross)
     y = (*cross_residual)(y, mode, [&](const Tensor& in) {
       if (context.weights != nullptr)

@@ -79,10 +79,11 @@ struct Residual {
   void visit(Fields& field) const { field("norm", norm); }
 };
 
-/// The masks of a block, and the other sequence that it attends to.
+/// The masks and positions of a block, and the other sequence that it attends to.
 /// Example: `const BlockContext context{.mask = tril(ones({3, 3}))}`
 struct BlockContext {
-  Tensor mask = {};         ///< of its own sequence: broadcasts to (B, heads, T, T)
+  Tensor mask = {};         ///< of its own sequence, as in SelfAttention
+  Indices positions = {};   ///< of its own sequence, as in SelfAttention
   Tensor memory = {};       ///< for a decoder block, the other sequence (B, Tk, C)
   Tensor memory_mask = {};  ///< broadcasts to (B, heads, T, Tk)
   /// Receives, block by block, the weights of the attention to the memory: (B, heads, T, Tk).

@@ -4,11 +4,12 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::kernels {
 
-/// Pairs of neighbouring channels, and their angles: pair i of each head in step t has the angle
-/// (first + t) base^(-i / pairs per head).
+/// Pairs of neighbouring channels, and their angles: pair i of each head has the angle
+/// position base^(-i / pairs per head).
 struct Rotary {
   Index batch, steps, heads, channels;  ///< channels: of all heads
-  Index first;
+  Index first;                          ///< step t is at first + t
+  const Index* positions;               ///< (batch, steps) instead, or null
   double base;
 };
 /// y (batch, steps, channels) = x with each pair rotated by its angle times `direction`. A task

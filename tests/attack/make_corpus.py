@@ -66,6 +66,10 @@ write("gzip", "damaged_sum", packed(b"a text")[:-8] + bytes(8))
 write("gzip", "garbage_behind", packed(b"a") + b"garbage")
 write("gzip", "bomb", packed(bytes(1 << 16)))
 
+for name in "f2_limits", "u8_limits", "big_f2", "big_f4", "big_i8", "big_u8":
+    write("npy", name, (GOLDEN / f"npy/{name}.npy").read_bytes())
+
+
 def npy(kind, shape, values):
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + values

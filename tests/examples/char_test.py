@@ -56,7 +56,7 @@ class CharModels(TrainerTest):
         own = ([["--norm-placement", "odd"], ["--hidden", "0"]] if IS_RNN else
                [["--heads", "3"], ["--positions", "relative"], ["--feed-forward", "cubic"],
                 ["--memory", "4"]])
-        for flag, *values in (["--norm", "lyer"], ["--steps", "0"], ["--temperature", "0"],
+        for flag, *values in (["--norm", "lyer"], ["--steps", "0"], ["--temperature", "-0.1"], ["--temperature", "nan"],
                               ["--top-k", "-1"], ["--seq-len", "0"], ["--model", "mlp"], *own):
             self.assertIn(flag, run(*self.train, flag, *values, code=2).stderr)
         self.assertIn("instance", run(*self.train, "--norm", "instance", code=1).stderr)
@@ -246,6 +246,21 @@ class CharModels(TrainerTest):
         greedy = sample("--top-k", "1")
         self.assertEqual(greedy, sample("--top-k", "1", "--temperature", "3"))
         self.assertNotEqual(text, greedy)
+        self.assertEqual(greedy, sample("--temperature", "0"))
+        self.assertEqual(greedy, sample("--temperature", "1e-300"))
+        # Of equally likely characters, those of a net of zeros, the first is taken.
+        saved = (self.path / "net").read_bytes()
+        begin = 8 + int.from_bytes(saved[:8], "little")
+        header, values = json.loads(saved[8:begin]), bytearray(saved[begin:])
+        del header["__metadata__"]["tapegrad.checksum"]
+        for tensor in header.values():
+            if tensor.get("dtype") == "F32":
+                first, end = tensor["data_offsets"]
+                values[first:end] = bytes(end - first)
+        text = json.dumps(header).encode()
+        (self.path / "net").write_bytes(len(text).to_bytes(8, "little") + text + values)
+        for flags in ["--temperature", "0"], ["--top-k", "1"]:
+            self.assertEqual(sample(*flags), "ab" + 60 * " " + "\n")
 
     def test_a_sample_longer_than_what_the_net_was_trained_at(self):
         self.saved("net")

@@ -104,6 +104,149 @@ TEST_CASE("padding changes nothing", "[attention]") {
   }
 }
 
+namespace {
+
+// A few units in the last place.
+constexpr double rounding = sizeof(real) == 8 ? 4e-15 : 2e-6;
+
+const std::vector<std::vector<Index>> prompts{{1, 2, 3, 4, 0}, {4, 0}, {2, 2, 1}};
+
+// The prompts as a batch, behind or before token 3 as padding.
+Indices padded_prompts(bool left) {
+  Indices ids({3, 5}, std::vector<Index>(15, 3));
+  for (std::size_t b = 0; b < 3; ++b) {
+    const std::size_t begin = 5 * b + (left ? 5 - prompts[b].size() : 0);
+    std::copy(prompts[b].begin(), prompts[b].end(), ids.mutable_data() + begin);
+  }
+  return ids;
+}
+
+Indices alone(const std::vector<Index>& prompt) {
+  return Indices({1, static_cast<Index>(prompt.size())}, prompt);
+}
+
+// The logits of prompt b in a padded batch.
+Tensor of_prompt(const Tensor& logits, std::size_t b, bool left) {
+  const auto length = static_cast<Index>(prompts[b].size());
+  const Index begin = left ? logits.shape()[1] - length : 0, row = static_cast<Index>(b);
+  return slice(slice(logits, 0, row, row + 1), 1, begin, begin + length);
+}
+
+const Indices prompt_lengths({3}, {5, 2, 3});
+
+}  // namespace
+
+TEST_CASE("a padded batch gives what each prompt alone gives", "[models]") {
+  Random random(20);
+  for (const Positions positions : all_positions)
+    for (const bool left : {false, true}) {
+      CAPTURE(static_cast<int>(positions), left);
+      const TransformerLm net(5, random, small(positions));
+      enlarge(net, random);
+      // Behind the prompts, padding needs no mask: a causal model does not see it.
+      const TokenContext context = left ? left_padded(prompt_lengths, 5) : TokenContext();
+      const Tensor seed = random.normal({1, 5, 5});
+      const auto projection = [&](const Tensor& logits) {
+        return sum(logits * slice(seed, 1, 0, logits.shape()[1]));
+      };
+      std::vector<Tensor> expected, found;
+      for (std::size_t b = 0; b < 3; ++b) {
+        const Tape tape;
+        const Tensor single = net(alone(prompts[b]));
+        const Tensor batched = of_prompt(net(padded_prompts(left), {}, nullptr, context), b, left);
+        CHECK(relative_error(batched, single) < rounding);
+        expected = grad(projection(single), parameters(net));
+        found = grad(projection(batched), parameters(net));
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          INFO(parameters(net)[i].name());
+          CHECK(relative_error(found[i], expected[i]) < rounding);
+        }
+      }
+    }
+}
+
+TEST_CASE("prompts of different lengths are continued in one batch", "[models]") {
+  Random random(21);
+  for (const Positions positions : all_positions)
+    for (const bool left : {false, true}) {
+      CAPTURE(static_cast<int>(positions), left);
+      const TransformerLm net(5, random, small(positions));
+      enlarge(net, random);
+      // After `more` columns, where padding behind a prompt stays as a gap.
+      const auto context = [&](Index more) {
+        if (left) return left_padded(Indices({3}, {5 + more, 2 + more, 3 + more}), 5 + more);
+        TokenContext by_hand{.positions = Indices::uninitialized({3, 5 + more}),
+                             .mask = zeros({3, 1, 1, 5 + more})};
+        for (Index b = 0; b < 3; ++b)
+          for (Index t = 0; t < 5 + more; ++t) {
+            const Index length = prompt_lengths.data()[b], at = b * (5 + more) + t;
+            by_hand.positions.mutable_data()[at] = t < 5 ? t : t - 5 + length;
+            by_hand.mask.mutable_data()[at] = t < length || t >= 5 ? 1 : 0;
+          }
+        return by_hand;
+      };
+      std::vector<AttentionCache> together;
+      std::vector<std::vector<AttentionCache>> each(3);
+      net(padded_prompts(left), {}, &together, context(0));
+      for (std::size_t b = 0; b < 3; ++b) net(alone(prompts[b]), {}, &each[b]);
+      for (Index step = 0; step < 3; ++step) {
+        const Indices next({3, 1}, {step, 1, 4 - step});
+        const Tensor logits = net(next, {}, &together, context(step + 1));
+        for (Index b = 0; b < 3; ++b)
+          CHECK(relative_error(slice(logits, 0, b, b + 1),
+                               net(part(next, b, b + 1), {}, &each[static_cast<std::size_t>(b)])) <
+                rounding);
+      }
+    }
+}
+
+TEST_CASE("texts packed into a row do not see each other", "[models]") {
+  Random random(22);
+  const Indices row({1, 10}, {1, 2, 3, 4, 0, 4, 0, 2, 2, 1});
+  const TokenContext context = packed(Indices({1, 10}, {0, 0, 0, 0, 0, 7, 7, 1, 1, 1}));
+  for (const Positions positions : all_positions) {
+    CAPTURE(static_cast<int>(positions));
+    const TransformerLm net(5, random, small(positions));
+    enlarge(net, random);
+    const Tensor logits = net(row, {}, nullptr, context);
+    Index begin = 0;
+    for (const std::vector<Index>& prompt : prompts) {
+      const Index end = begin + static_cast<Index>(prompt.size());
+      CHECK(relative_error(slice(logits, 1, begin, end), net(alone(prompt))) < rounding);
+      begin = end;
+    }
+  }
+  CHECK_THROWS_WITH(packed(Indices({3}, {0, 0, 1})), Contains("packed: texts must be (B, T): (3)"));
+}
+
+TEST_CASE("a context that does not fit is refused", "[models]") {
+  Random random(23);
+  const Indices ids({2, 3}, {0, 1, 2, 3, 4, 0});
+  for (const Positions positions : all_positions) {
+    const TransformerLm net(5, random, small(positions));
+    const auto refused = [&](const TokenContext& context, const std::string& why) {
+      CHECK_THROWS_WITH(net(ids, {}, nullptr, context), Contains("transformer_lm: " + why));
+    };
+    refused({.positions = Indices({3}, {0, 1, 2})},
+            "needs a position for each of the keys, (2, 3): (3)");
+    refused({.positions = Indices({2, 2}, {0, 1, 0, 1})}, "needs a position for each of the keys");
+    refused({.positions = Indices({2, 3}, {0, 1, 2, 0, -1, 2})},
+            "a position must not be negative: -1");
+    refused({.mask = ones({3, 1, 1, 3})}, "shapes do not broadcast: (3, 1, 1, 3) and (2, 2, 3, 3)");
+    std::vector<AttentionCache> caches;
+    net(ids, {}, &caches);
+    CHECK_THROWS_WITH(
+        net(ids, {}, &caches, {.mask = ones({1, 1, 3, 3})}),
+        Contains("transformer_lm: shapes do not broadcast: (1, 1, 3, 3) and (2, 2, 3, 6)"));
+    CHECK_THROWS_WITH(net(Indices({1, 3}, {0, 1, 2}), {}, nullptr, {.mask = ones({2, 1, 1, 3})}),
+                      Contains("mask must broadcast to the scores (1, 2, 3, 3): (2, 1, 1, 3)"));
+  }
+  const TransformerLm net(5, random, small(Positions::learned));
+  CHECK_THROWS_WITH(net(ids, {}, nullptr, {.positions = Indices({2, 3}, {0, 1, 2, 0, 1, 12})}),
+                    Contains("13 needed, 12 learned"));
+  CHECK_THROWS_WITH(left_padded(Indices({2}, {4, 2}), 3), Contains("left_padded: lengths"));
+}
+
 TEST_CASE("a model refuses texts longer than its positions", "[attention]") {
   Random random(13);
   const TransformerLm net(5, random, small(Positions::learned));

@@ -151,6 +151,7 @@ TEST_CASE("a refusal of an undefined tensor names the operation and the line tha
       {"attention", [&] { attention(sequence, u, sequence); }},
       {"self_attention", [&] { self_attention(u); }},
       {"rotary", [&] { rotary(u, 1); }},
+      {"rotary", [&] { rotary(sequence, 1, Indices()); }},
       {"relative_shift", [&] { relative_shift(u); }},
       {"layer_norm", [&] { layer_norm(u); }},
       {"rms_norm", [&] { rms_norm(u); }},

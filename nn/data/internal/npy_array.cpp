@@ -3,20 +3,25 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
+#include <concepts>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/files/internal/small_float.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "npy files are read as they lie");
+static_assert(std::endian::native == std::endian::little,
+              "the bytes of little endian files are kept");
 
 constexpr std::string_view magic = "\x93NUMPY";
 
@@ -112,35 +117,55 @@ class HeaderParser {
   const std::string& file_;
 };
 
+struct Half {
+  std::uint16_t bits;
+  explicit operator real() const { return static_cast<real>(of_f16(bits)); }
+};
+
 template <class To>
 struct Type {
-  std::string_view name;
+  std::string_view name;  // after the byte order
   std::size_t bytes;
-  void (*convert)(const std::byte* from, Index count, To* to);
+  // Returns how many values were converted: fewer than `count` if the next is out of To's range.
+  Index (*convert)(const std::byte* from, Index count, bool reversed, To* to);
 };
 
 template <class To, class From>
 constexpr Type<To> type(std::string_view name) {
-  return {name, sizeof(From), [](const std::byte* from, Index count, To* to) {
+  return {name, sizeof(From), [](const std::byte* from, Index count, bool reversed, To* to) {
             for (Index i = 0; i < count; ++i, from += sizeof(From)) {
-              From value;
-              std::memcpy(&value, from, sizeof(From));
+              std::array<std::byte, sizeof(From)> bytes;
+              std::copy_n(from, sizeof(From), bytes.begin());
+              if (reversed) std::reverse(bytes.begin(), bytes.end());
+              const auto value = std::bit_cast<From>(bytes);
+              if constexpr (std::integral<To>)
+                if (!std::in_range<To>(value)) return i;
               to[i] = static_cast<To>(value);
             }
+            return count;
           }};
 }
 
 template <class To>
 std::vector<Type<To>> types() {
-  std::vector<Type<To>> result{type<To, std::int8_t>("|i1"),   type<To, std::int16_t>("<i2"),
-                               type<To, std::int32_t>("<i4"),  type<To, std::int64_t>("<i8"),
-                               type<To, std::uint8_t>("|u1"),  type<To, std::uint16_t>("<u2"),
-                               type<To, std::uint32_t>("<u4"), type<To, std::uint8_t>("|b1")};
+  std::vector<Type<To>> result{
+      type<To, std::int8_t>("i1"),   type<To, std::int16_t>("i2"),  type<To, std::int32_t>("i4"),
+      type<To, std::int64_t>("i8"),  type<To, std::uint8_t>("u1"),  type<To, std::uint16_t>("u2"),
+      type<To, std::uint32_t>("u4"), type<To, std::uint64_t>("u8"), type<To, std::uint8_t>("b1")};
   if constexpr (std::is_floating_point_v<To>) {
-    result.push_back(type<To, float>("<f4"));
-    result.push_back(type<To, double>("<f8"));
+    result.push_back(type<To, Half>("f2"));
+    result.push_back(type<To, float>("f4"));
+    result.push_back(type<To, double>("f8"));
   }
   return result;
+}
+
+// Whether a type in a header, such as <f4, is this one. A single byte has no order.
+template <class To>
+bool is(const Type<To>& type, std::string_view described) {
+  const std::string_view orders = type.bytes == 1 ? "|" : "<>";
+  return !described.empty() && orders.find(described[0]) != std::string_view::npos &&
+         described.substr(1) == type.name;
 }
 
 // Where the header of a file begins, and where its values do.
@@ -188,12 +213,14 @@ Array read(std::span<const std::byte> bytes, const std::string& file) {
   const Header header = HeaderParser(text.substr(0, end), begin, file).parse();
   const std::vector<Type<To>> known = types<To>();
   const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const Type<To>& each) { return each.name == header.type; });
+                                  [&](const Type<To>& each) { return is(each, header.type); });
   if (found == known.end()) {
     std::vector<std::string_view> names;
     for (const Type<To>& each : known) names.push_back(each.name);
-    throw DataError(fmt::format("npy: {} has values of type {}, at byte {}; supported: {}", file,
-                                beginning(header.type), begin, fmt::join(names, " ")));
+    throw DataError(
+        fmt::format("npy: {} has values of type {}, at byte {}; supported: {}, "
+                    "of either byte order",
+                    file, beginning(header.type), begin, fmt::join(names, " ")));
   }
   expect<DataError>(
       !header.fortran_order || header.extents.size() < 2,
@@ -205,7 +232,11 @@ Array read(std::span<const std::byte> bytes, const std::string& file) {
                     "npy: {} should have {} bytes according to its header, but has {}", file,
                     end + count * found->bytes, bytes.size());
   Array result = Array::uninitialized(Shape(header.extents));
-  found->convert(bytes.data() + end, static_cast<Index>(count), result.mutable_data());
+  const Index converted = found->convert(bytes.data() + end, static_cast<Index>(count),
+                                         header.type[0] == '>', result.mutable_data());
+  expect<DataError>(converted == static_cast<Index>(count),
+                    "npy: {} has a value of type {} that is too large for an index, at byte {}",
+                    file, header.type, end + static_cast<std::size_t>(converted) * found->bytes);
   return result;
 }
 

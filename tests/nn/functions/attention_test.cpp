@@ -46,6 +46,21 @@ TEST_CASE("rotary positions keep lengths and see distances only", "[attention]")
   CHECK_THROWS_WITH(rotary(zeros({1, 1, 6}), 2), Contains("even"));
 }
 
+TEST_CASE("rotary positions may be given one by one", "[attention]") {
+  Random random(19);
+  const Tensor x = random.normal({2, 3, 8});
+  const Indices positions({2, 3}, {4, 0, 4, 7, 1, 0});
+  const Tensor y = rotary(x, 2, positions);
+  for (Index b = 0; b < 2; ++b)
+    for (Index t = 0; t < 3; ++t) {
+      const auto row = [&](const Tensor& of) { return slice(slice(of, 0, b, b + 1), 1, t, t + 1); };
+      CHECK(relative_error(row(y), rotary(row(x), 2, positions.data()[3 * b + t])) == 0);
+    }
+  CHECK(check_gradient([&](const auto& in) { return rotary(in[0], 2, positions); }, {x}));
+  CHECK_THROWS_WITH(rotary(x, 2, Indices({3}, {0, 1, 2})),
+                    Contains("rotary: needs a position for each row of channels, (B, T): (3)"));
+}
+
 // Hidden pairs have the weight 0, but 0 times NaN is NaN.
 TEST_CASE("a NaN in a query or its gradient does not reach keys that it may not see",
           "[attention]") {

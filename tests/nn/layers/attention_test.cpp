@@ -66,6 +66,9 @@ TEST_CASE("options of attention have an effect", "[attention]") {
   CHECK(relative_error(bias, Tensor({2, 2, 3}, {-1. / 16, 0, 1. / 16, -2. / 16, -1. / 16, 0,
                                                 -1. / 256, 0, 1. / 256, -2. / 256, -1. / 256, 0})) <
         1e-6);
+  CHECK(relative_error(alibi_bias(1, 1, Indices({2, 3}, {0, 0, 1, 5, 2, 3})),
+                       Tensor({2, 1, 1, 3}, {-1. / 256, -1. / 256, 0, 2. / 256, -1. / 256, 0})) <
+        1e-6);
   const TransformerLm untied(5, random, {.stack = {.layers = 1, .channels = 8}, .tied = false});
   CHECK(fields(untied).parameters().back().name == "output.weight");
   const Tensor row = sinusoids(3, 8, 2, -1);  // positions 2, 1, 0

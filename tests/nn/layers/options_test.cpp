@@ -217,6 +217,14 @@ TEST_CASE("attention and Transformers refuse options that make no sense", "[nn][
       {[] { alibi_bias(1, 2, 2); }, ""},
       {[] { alibi_bias(0, 2, 2); }, "alibi_bias: heads must be at least 1: 0"},
       {[] { alibi_bias(1, 3, 2); }, "alibi_bias: more queries than keys: 3 and 2"},
+      {[] {
+         alibi_bias(1, 1, Indices({2}, {0, 1}));
+       },
+       "alibi_bias: positions must be (B, keys): (2)"},
+      {[] {
+         last_columns(Indices({1, 2}, {0, 1}), 3);
+       },
+       "last_columns: needs (B, T) with at least 3 columns: (1, 2)"},
 
       {stack(small), ""},
       {stack({.layers = 0}), "transformer: layers must be at least 1: 0"},
