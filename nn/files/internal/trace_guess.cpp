@@ -11,7 +11,9 @@
 #include "tapegrad/core/range.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/nn/files/internal/trace_arrangement.h"
+#include "tapegrad/nn/files/internal/trace_distance.h"
 #include "tapegrad/nn/files/internal/trace_words.h"
+#include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"
@@ -52,7 +54,12 @@ class Guess {
  public:
   Guess(const TraceDifference& all, const Tensor& from, const Tensor& to, const char* from_name,
         const char* name)
-      : all_(all), from_(from), to_(to), other_(from_name), name_(name) {}
+      : all_(all),
+        from_(from),
+        to_(to),
+        hidden_(hidden_in_both()),
+        other_(from_name),
+        name_(name) {}
 
   // Guesses of one kind each, in words, or "".
 
@@ -65,9 +72,12 @@ class Guess {
                  ? fmt::format("{} is zero: no gradient flows, as through detach", name_)
                  : fmt::format("{} is zero everywhere: a state or a table that is never filled",
                                name_);
-    if (range(to_).non_finite > range(from_).non_finite)
-      return fmt::format("{} has infinities or NaN: a mask, an overflow or log(0)", name_);
     return "";
+  }
+
+  std::string not_finite() const {
+    if (range(to_).non_finite <= range(from_).non_finite) return "";
+    return fmt::format("{} has infinities or NaN: a mask, an overflow or log(0)", name_);
   }
 
   std::string arranged() const {
@@ -120,12 +130,13 @@ class Guess {
 
   std::string masked() const {
     if (from_.shape() != to_.shape()) return "";
-    const auto hidden = [](double x) { return x == 0 || !(std::abs(x) < 1e18); };
+    const auto hidden = [](double x) { return x == 0 || is_mask_value(x); };
     std::set<Index> diagonals;
     Index places = 0, kept = 0;
     double factor = 0;
     for (Index i = 0; i < to_.size(); ++i) {
       const double x = from_.data()[i], y = to_.data()[i];
+      if (std::isnan(x) || std::isnan(y)) return "";
       if (hidden(x)) {
         if (x != y) return "";
       } else if (hidden(y)) {
@@ -144,6 +155,7 @@ class Guess {
     if (!diagonals.empty() && (*diagonals.begin() > 0 || *diagonals.rbegin() < 0))
       return fmt::format("{} hides one side of the diagonal: a mask is missing in {}", name_,
                          other_);
+    if (range(to_).non_finite > 0) return "";
     if (std::abs(factor - 1) < 1e-4)
       return fmt::format("{} hides {} of {} elements: a mask, or dropout without 1/(1-p)", name_,
                          places, to_.size());
@@ -269,9 +281,19 @@ class Guess {
   }
 
  private:
-  bool explains(const Tensor& candidate) const {
-    return candidate.shape() == to_.shape() && all_.agree(candidate, to_);
+  // 1 where a mask has put the same into both, which no candidate has to explain; may be undefined.
+  Tensor hidden_in_both() const {
+    if (!from_.defined() || !to_.defined() || from_.shape() != to_.shape()) return {};
+    std::vector<double> hidden(static_cast<std::size_t>(to_.size()));
+    for (std::size_t i = 0; i < hidden.size(); ++i)
+      hidden[i] = from_.values()[i] == to_.values()[i] && is_mask_value(to_.values()[i]);
+    return std::count(hidden.begin(), hidden.end(), 1) > 0 ? Tensor(to_.shape(), hidden) : Tensor();
   }
+  bool explains(const Tensor& candidate) const {
+    return candidate.shape() == to_.shape() &&
+           all_.agree(hidden_.defined() ? where(hidden_, to_, candidate) : candidate, to_);
+  }
+  bool is_hidden(Index i) const { return hidden_.defined() && hidden_.data()[i] != 0; }
   bool fits(const Tensor& x) const {
     if (x.rank() > to_.rank()) return false;
     try {
@@ -308,6 +330,7 @@ class Guess {
   std::optional<double> ratio() const {
     double top = 0, bottom = 0;
     for (Index i = 0; i < to_.size(); ++i) {
+      if (is_hidden(i)) continue;
       top += static_cast<double>(to_.data()[i]) * from_.data()[i];
       bottom += static_cast<double>(from_.data()[i]) * from_.data()[i];
     }
@@ -317,7 +340,14 @@ class Guess {
 
   // to - from, likewise.
   std::optional<double> shift() const {
-    const double c = mean(to_ - from_).item();
+    double sum = 0;
+    Index visible = 0;
+    for (Index i = 0; i < to_.size(); ++i) {
+      if (is_hidden(i)) continue;
+      sum += static_cast<double>(to_.data()[i]) - from_.data()[i];
+      ++visible;
+    }
+    const double c = sum / static_cast<double>(visible);
     if (!std::isfinite(c) || !explains(from_ + c)) return {};
     return c;
   }
@@ -341,7 +371,7 @@ class Guess {
   }
 
   const TraceDifference& all_;
-  const Tensor &from_, &to_;
+  const Tensor &from_, &to_, hidden_;
   const char *other_, *name_;
 };
 
@@ -354,9 +384,9 @@ std::string guess_cause(const TraceDifference& difference) {
   std::vector kinds{&Guess::absent};
   if (difference.a.defined() && difference.b.defined())
     kinds.insert(kinds.end(),
-                 {&Guess::scaled, &Guess::masked, &Guess::arranged, &Guess::by_operand,
-                  &Guess::by_number, &Guess::outside, &Guess::computed, &Guess::other_value,
-                  &Guess::normalized, &Guess::reshaped, &Guess::part});
+                 {&Guess::scaled, &Guess::masked, &Guess::not_finite, &Guess::arranged,
+                  &Guess::by_operand, &Guess::by_number, &Guess::outside, &Guess::computed,
+                  &Guess::other_value, &Guess::normalized, &Guess::reshaped, &Guess::part});
   for (const auto kind : kinds)
     for (const Guess* guess : {&forward, &backward})
       if (const std::string words = (guess->*kind)(); !words.empty()) return words;

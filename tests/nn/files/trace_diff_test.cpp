@@ -264,6 +264,48 @@ TEST_CASE("values that are not finite differ from those that are") {
   CHECK_FALSE(compare_traces(of(INFINITY), of(-INFINITY)).equal());
 }
 
+TEST_CASE("a mask does not hide what differs beside it") {
+  const Index length = 4;
+  const Tensor q = Random(1).normal({length, 3}), k = Random(2).normal({length, 3});
+  const auto attention = [&](double divisor, const Tensor& allowed, double mask,
+                             bool added = false) {
+    const Tensor scores = matmul(q, k, {.b = true}),
+                 masked = added ? scores / divisor + where(allowed, 0.0, mask)
+                                : where(allowed, scores / divisor, mask);
+    return made(
+        {{.name = "q", .operation = "constant", .value = q},
+         {.name = "k", .operation = "constant", .value = k},
+         {.name = "scores", .operation = "matmul", .inputs = {0, 1}, .value = scores},
+         {.name = "masked", .operation = "where", .inputs = {2}, .value = masked},
+         {.name = "weights", .operation = "softmax", .inputs = {3}, .value = softmax(masked)}});
+  };
+  const Tensor causal = tril(ones({length, length})), one_off = tril(ones({length, length}), 1);
+  const double root = std::sqrt(3.0);
+  for (const double mask : {-1e4, -65504.0, -1e9, -1e30, -3.3895313892515355e38,
+                            double(std::numeric_limits<real>::lowest()), -double(INFINITY)}) {
+    INFO(mask);
+    const Trace right = attention(root, causal, mask);
+    for (const Trace& other : {attention(1, causal, mask), attention(root * 1.001, causal, mask)}) {
+      CHECK(compare_traces(right, other).first == "masked");
+      CHECK(compare_traces(other, right).first == "masked");
+    }
+    CHECK_THAT(compare_traces(right, attention(1, causal, mask)).guess,
+               Contains("1/sqrt(3) is missing"));
+    CHECK_THAT(compare_traces(right, attention(root, one_off, mask)).guess, Contains("off by one"));
+    CHECK(compare_traces(right, attention(root, causal, mask)).equal());
+    CHECK(compare_traces(attention(root, causal, mask, true), attention(1, causal, mask, true))
+              .first == "masked");
+  }
+  // The largest of two elements is no mask value.
+  const auto of = [](double large, double small) {
+    return made(
+        {{.name = "x", .operation = "exp", .value = Tensor({2}, {real(large), real(small)})}});
+  };
+  CHECK(compare_traces(of(5000.5, 1), of(5000.5, 1.001)).equal());
+  CHECK(compare_traces(of(5000, 50), of(5000, 50.001)).equal());
+  CHECK_FALSE(compare_traces(of(5000, 1), of(5000, 1.001)).equal());
+}
+
 TEST_CASE("traces with nothing in common differ") {
   const Trace a = made({{.name = "exp", .operation = "exp", .value = ones({2})}}),
               b = made({{.name = "log", .operation = "log", .value = ones({3})}});
