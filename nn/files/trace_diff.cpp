@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/internal/trace_distance.h"
+#include "tapegrad/nn/files/internal/trace_gradients.h"
 #include "tapegrad/nn/files/internal/trace_guess.h"
 #include "tapegrad/nn/files/internal/trace_pairs.h"
 #include "tapegrad/ops/layout.h"
@@ -47,11 +48,6 @@ std::string names(const std::vector<std::string>& all) {
                          : "");
 }
 
-// The value that an input is, detached or not.
-std::size_t operand(Index input) {
-  return static_cast<std::size_t>(input < -1 ? -2 - input : input);
-}
-
 class Comparison {
  public:
   Comparison(const Trace& a, const Trace& b, double tolerance)
@@ -62,11 +58,14 @@ class Comparison {
     const auto agree = [this](const Tensor& x, const Tensor& y) { return this->agree(x, y); };
     pairs_ = pair_traces(a, b, agree, tolerance_ * epsilon_);
     const NoGrad constants;
-    flowing_ = largest_users();
+    const double rounding = tolerance_ * epsilon_;
+    const std::vector<double> scales_a = gradient_scales(a, rounding),
+                              scales_b = gradient_scales(b, rounding);
     for (const TracePair& pair : pairs_) {
       partners_.insert({pair.a, values_.size()});
       values_.push_back(distance(pair, &TracedValue::value, 0));
-      gradients_.push_back(distance(pair, &TracedValue::gradient, flowing_[pair.a]));
+      gradients_.push_back(
+          distance(pair, &TracedValue::gradient, std::max(scales_a[pair.a], scales_b[pair.b])));
     }
   }
 
@@ -103,19 +102,6 @@ class Comparison {
     if (x.shape() == y.shape()) return trace_distance(x, y, epsilon_).ulps <= tolerance_;
     return a_.framework != b_.framework && x.defined() && y.defined() && x.size() == y.size() &&
            agree(x, y.view(x.shape()));
-  }
-
-  // For each value of A, the largest element of the gradients of the operations that use it:
-  // where these cancel, what is left is their rounding.
-  std::vector<double> largest_users() const {
-    std::vector<double> most(a_.values.size());
-    for (std::size_t i = a_.values.size(); i-- > 0;)
-      for (const Index input : a_.values[i].inputs)
-        if (input >= 0) {
-          double& own = most[static_cast<std::size_t>(input)];
-          own = std::max(own, largest(a_.values[i].gradient));
-        }
-    return most;
   }
 
   // What B has, in the layout of A.
@@ -290,7 +276,6 @@ class Comparison {
   std::vector<TracePair> pairs_;
   std::map<std::size_t, std::size_t> partners_;    // by position in A: index of the pair
   std::vector<TraceDistance> values_, gradients_;  // by pair
-  std::vector<double> flowing_;                    // by position in A
   Index fields_alone_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #include "tapegrad/nn/files/trace_diff.h"
 
+#include <array>
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "nn/files/trace_nets.h"
 #include "support/scratch.h"
@@ -395,4 +397,126 @@ TEST_CASE("named values may be computed in another order") {
   INFO(diff.report);
   CHECK(diff.equal());
   CHECK(diff.pairs >= 6);
+}
+
+namespace {
+
+enum class Order { qkv, vkq };
+
+// Attention with rotary positions, in calls on (B, T, C) or, as PyTorch has it, on heads.
+// `wrong` turns the keys the other way.
+Trace rotary_step(Order order, bool of_heads, bool wrong = false) {
+  const Index batch = 2, length = 5, heads = 2, size = 4, channels = heads * size;
+  PortedStep is("");
+  const Tape tape({.keep_values = true});
+  const Tensor x = Random(1).normal({batch, length, channels});
+  const Tensor angles =
+      reshape(arange(length), {length, 1, 1}) * Tensor({1, size / 2, 1}, {1, 0.01});
+  const auto turned_heads = [&](const Tensor& y, double direction) {
+    const Tensor pairs = reshape(y, {batch, heads, length, size / 2, 2}),
+                 even = slice(pairs, 4, 0, 1), odd = slice(pairs, 4, 1, 2),
+                 other = concat({-odd, even}, 4);
+    return reshape(pairs * cos(angles) + other * (direction * sin(angles)),
+                   {batch, heads, length, size});
+  };
+  const auto projected = [&](const std::string& name) {
+    const Tensor y =
+        linear(x, is(name + ".weight", {channels, channels}, 0.5), is(name + ".bias", {channels}));
+    const bool turns = name != "v";
+    if (!of_heads && !(wrong && name == "k")) return turns ? rotary(y, heads) : y;
+    Tensor z = permute(reshape(y, {batch, length, heads, size}), {0, 2, 1, 3});
+    if (turns) z = turned_heads(z, wrong && name == "k" ? -1 : 1);
+    return of_heads ? z : reshape(permute(z, {0, 2, 1, 3}), {batch, length, channels});
+  };
+  std::map<std::string, Tensor> made;
+  for (const char* name :
+       order == Order::qkv ? std::array{"q", "k", "v"} : std::array{"v", "k", "q"})
+    made[name] = projected(name);
+  const auto flat = [&](const Tensor& y) { return reshape(y, {batch * heads, length, size}); };
+  Tensor y;
+  if (of_heads)
+    y = reshape(permute(reshape(attention(flat(made["q"]), flat(made["k"]), flat(made["v"])),
+                                {batch, heads, length, size}),
+                        {0, 2, 1, 3}),
+                {batch, length, channels});
+  else
+    y = attention(made["q"], made["k"], made["v"], {.heads = heads});
+  const Tensor loss =
+      mean(square(linear(y, is("out.weight", {channels, channels}), is("out.bias", {channels}))));
+  grad(loss, parameters(is));
+  Trace step = trace(tape, fields(is));
+  if (of_heads) step.framework = "pytorch";
+  return step;
+}
+
+}  // namespace
+
+TEST_CASE("right ports that compute in other ways and orders are equal") {
+  for (const Order a : {Order::qkv, Order::vkq})
+    for (const Order b : {Order::qkv, Order::vkq})
+      for (const bool a_of_heads : {false, true})
+        for (const bool b_of_heads : {false, true}) {
+          const Trace one = rotary_step(a, a_of_heads), other = rotary_step(b, b_of_heads);
+          const TraceDiff diff = compare_traces(one, other);
+          INFO(diff.report);
+          CHECK(diff.equal());
+          CHECK(diff.pairs >= 16);
+        }
+}
+
+TEST_CASE("an error is found among values in another order") {
+  for (const Order order : {Order::qkv, Order::vkq})
+    for (const bool of_heads : {false, true}) {
+      const TraceDiff diff =
+          compare_traces(rotary_step(Order::qkv, of_heads), rotary_step(order, of_heads, true));
+      INFO(diff.report);
+      CHECK(diff.first == (of_heads ? "mul" : "rotary"));
+    }
+}
+
+namespace {
+
+// Nets with a bias that a norm or a softmax takes away, and the same computed in another way.
+Tensor biased_images(PortedStep& is, bool other) {
+  const Tensor x = Random(1).normal({32, 3, 16, 16}) + 3.0;
+  const Tensor y = conv2d(x, is("kernel", {6, 3, 3, 3})) + is("bias", {6, 1, 1});
+  const Axes axes{0, 2, 3};
+  const Tensor mu = mean(y, axes, Keep::yes), v = var(y, axes, Keep::yes) + 1e-5;
+  const Tensor normal = other ? y * rsqrt(v) - mu * rsqrt(v) : (y - mu) / sqrt(v);
+  return mean_of(square(relu(normal * is("gain", {6, 1, 1}) + is("shift", {6, 1, 1})) - 1.0));
+}
+Tensor biased_rows(PortedStep& is, bool other) {
+  const Tensor x = Random(1).normal({4096, 5}) + 3.0;
+  const Tensor y = linear(x, is("weight", {5, 7}), is("bias", {7}));
+  const Tensor mu = mean(y, 0), v = var(y, 0) + 1e-5;
+  return mean_of(square(relu(other ? y * rsqrt(v) - mu * rsqrt(v) : (y - mu) / sqrt(v)) - 1.0));
+}
+Tensor biased_keys(PortedStep& is, bool other) {
+  const Tensor x = Random(1).normal({8, 200, 8}) + 1.0;
+  const Tensor q = linear(x, is("q.weight", {8, 8}, 0.3), is("q.bias", {8})),
+               k = linear(x, is("k.weight", {8, 8}, 0.3), is("k.bias", {8}));
+  return mean_of(square(other ? composite::attention(q, k, x) : attention(q, k, x)));
+}
+
+}  // namespace
+
+TEST_CASE("gradients that are 0 but for rounding are equal") {
+  const auto step = [](Tensor (*net)(PortedStep&, bool), bool other) {
+    const Tape tape({.keep_values = true});
+    PortedStep is("");
+    const Tensor loss = net(is, other);
+    grad(loss, parameters(is));
+    return trace(tape, fields(is));
+  };
+  for (Tensor (*net)(PortedStep&, bool) : {biased_images, biased_rows, biased_keys}) {
+    const Trace a = step(net, false);
+    Trace b = step(net, true);
+    for (const TraceDiff& diff : {compare_traces(a, b), compare_traces(b, a)}) {
+      INFO(diff.report);
+      CHECK(diff.equal());
+    }
+    for (TracedValue& one : b.values)
+      if (one.operation == "parameter") one.gradient = one.gradient * 1.01 + 1e-5;
+    CHECK(compare_traces(a, b).gradients >= 2);
+  }
 }
