@@ -11,7 +11,7 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 // The unit in the last place of numbers as large as x.
 double unit(double x, double epsilon) {
-  return epsilon * std::exp2(std::floor(std::log2(std::max(x, 1e-30))));
+  return std::ldexp(epsilon, std::ilogb(std::max(x, 1e-30)));
 }
 
 // The largest finite element of both, except for what a mask has put there.
@@ -20,7 +20,8 @@ double largest(const Tensor& a, const Tensor& b, double epsilon) {
   for (Index i = 0; i < a.size(); ++i) {
     const double x = a.data()[i], y = b.data()[i], size = std::max(std::abs(x), std::abs(y));
     if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    if (is_mask_value(x) && std::abs(x - y) <= epsilon * size) {
+    const bool is_whole = is_mask_value(x) || size * epsilon >= 1;  // in the lower precision
+    if (is_whole && std::abs(x - y) <= epsilon * size) {
       of_mask = std::max(of_mask, size);
       least_of_mask = std::min(least_of_mask, size);
     } else {

@@ -62,7 +62,7 @@ struct Users {
   bool all_cancel = true;        // whether their gradients are nothing but rounding
   double ratio = 0;              // by how much these are smaller than what they sum, at most
   Dots dots = {};                // of their values and gradients
-  const TracedValue* first = nullptr;
+  std::size_t first = 0, count = 0;
 };
 
 class Scales {
@@ -73,7 +73,8 @@ class Scales {
       const double most = largest(trace_[i].gradient);
       const Users& own = users_[i];
       found_[i] =
-          std::max({own.largest, own.sums, of_linear(i), own.all_cancel ? own.ratio * most : 0});
+          std::max({own.largest, own.sums, of_linear(i), own.all_cancel ? own.ratio * most : 0,
+                    is_moved(i) ? found_[own.first] : 0});
       for (const Index input : trace_[i].inputs)
         if (input >= 0) use(operand(input), i, most, most <= rounding * found_[i]);
     }
@@ -90,7 +91,18 @@ class Scales {
     all.all_cancel = all.all_cancel && cancels;
     if (cancels && most > 0) all.ratio = std::max(all.ratio, found_[user] / most);
     all.dots += dots(by.gradient, by.value);
-    all.first = &by;
+    all.first = user;
+    ++all.count;
+  }
+
+  // Whether the gradient of the only user has the same elements, in another order or shape.
+  bool is_moved(std::size_t value) const {
+    const Users& own = users_[value];
+    if (own.count != 1) return false;
+    const Tensor &g = trace_[value].gradient, &of_user = trace_[own.first].gradient;
+    const double size = dots(g, g).sum;
+    return g.defined() && of_user.defined() && largest(g) == largest(of_user) &&
+           std::abs(size - dots(of_user, of_user).sum) <= 1e-9 * size;
   }
 
   // Of results y = f(w) with f(c w) = c f(w), or with a bias b more, gradients g satisfy
@@ -99,13 +111,13 @@ class Scales {
     const Users& own = users_[value];
     double sizes = 0;
     for (const double w : trace_[value].value.values()) sizes += std::abs(w);
-    if (own.first == nullptr || sizes == 0) return 0;
+    if (own.count == 0 || sizes == 0) return 0;
     const auto is_product = [&](double of_bias) {
       const double sum = dots(trace_[value].gradient, trace_[value].value).sum + of_bias;
       return std::abs(sum - own.dots.sum) <= 1e-4 * own.dots.of_sizes;
     };
     bool linear = is_product(0);
-    for (const Index input : own.first->inputs)
+    for (const Index input : trace_[own.first].inputs)
       if (input >= 0 && !linear && operand(input) != value) {
         const TracedValue& bias = trace_[operand(input)];
         linear = users_[operand(input)].dots.sum == own.dots.sum &&
