@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "tapegrad/core/error.h"
@@ -331,21 +333,23 @@ class Comparison {
     const auto& partners = value.of_a ? partners_ : partners_of_b_;
     const Trace& trace = value.of_a ? a_ : b_;
     const std::vector<TraceDistance>& apart = what == &TracedValue::value ? values_ : gradients_;
-    for (const Index input : trace.values[value.index].inputs) {
-      if (input == -1) continue;
-      Position at{value.of_a, operand(input)};
-      const auto pair = partners.find(at.index);
-      const bool is_pair = pair != partners.end();
-      if (is_pair && apart[pair->second].ulps > tolerance_) continue;
-      int next = steps;
-      if (is_pair || is_field(trace.values[at.index])) {
-        int& left = found[is_pair ? Position{true, pairs_[pair->second].a} : at];
-        if (left >= steps) continue;
-        left = steps;
-        --next;
+    std::map<std::size_t, int, std::greater<>> reached{{value.index, steps}};  // and steps left
+    for (auto user = reached.begin(); user != reached.end(); ++user)
+      for (const Index input : trace.values[user->first].inputs) {
+        const std::size_t at = operand(input);
+        if (input == -1 || at >= user->first) continue;
+        const auto pair = partners.find(at);
+        const bool is_pair = pair != partners.end();
+        if (is_pair && apart[pair->second].ulps > tolerance_) continue;
+        const bool is_step = is_pair || is_field(trace.values[at]);
+        if (is_step) {
+          int& left =
+              found[is_pair ? Position{true, pairs_[pair->second].a} : Position{value.of_a, at}];
+          left = std::max(left, user->second);
+        }
+        if (const int next = user->second - (is_step ? 1 : 0); next > 0)
+          reached[at] = std::max(reached[at], next);
       }
-      if (next > 0) add_common(found, at, next, what);
-    }
   }
 
   const Trace &a_, &b_;

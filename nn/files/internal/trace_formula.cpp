@@ -271,7 +271,7 @@ class Formula {
   std::string quotient() const {
     for (const TraceOperand& p : all_.inputs)
       for (const TraceOperand& q : all_.inputs) {
-        if (p.value.size() != y_.size() || q.value.size() != y_.size() || !enough() ||
+        if (&p == &q || p.value.size() != y_.size() || q.value.size() != y_.size() || !enough() ||
             !(range(q.value).least >= 0))
           continue;
         const Tensor x = reshape(p.value, y_.shape()), v = reshape(q.value, y_.shape());
