@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
 #include <set>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/internal/trace_distance.h"
+#include "tapegrad/nn/files/internal/trace_gradients.h"
 #include "tapegrad/nn/files/internal/trace_guess.h"
 #include "tapegrad/nn/files/internal/trace_pairs.h"
 #include "tapegrad/ops/layout.h"
@@ -47,11 +50,6 @@ std::string names(const std::vector<std::string>& all) {
                          : "");
 }
 
-// The value that an input is, detached or not.
-std::size_t operand(Index input) {
-  return static_cast<std::size_t>(input < -1 ? -2 - input : input);
-}
-
 class Comparison {
  public:
   Comparison(const Trace& a, const Trace& b, double tolerance)
@@ -62,11 +60,15 @@ class Comparison {
     const auto agree = [this](const Tensor& x, const Tensor& y) { return this->agree(x, y); };
     pairs_ = pair_traces(a, b, agree, tolerance_ * epsilon_);
     const NoGrad constants;
-    flowing_ = largest_users();
+    const double rounding = tolerance_ * epsilon_;
+    const std::vector<double> scales_a = gradient_scales(a, rounding),
+                              scales_b = gradient_scales(b, rounding);
     for (const TracePair& pair : pairs_) {
       partners_.insert({pair.a, values_.size()});
+      partners_of_b_.insert({pair.b, values_.size()});
       values_.push_back(distance(pair, &TracedValue::value, 0));
-      gradients_.push_back(distance(pair, &TracedValue::gradient, flowing_[pair.a]));
+      gradients_.push_back(
+          distance(pair, &TracedValue::gradient, std::max(scales_a[pair.a], scales_b[pair.b])));
     }
   }
 
@@ -103,19 +105,6 @@ class Comparison {
     if (x.shape() == y.shape()) return trace_distance(x, y, epsilon_).ulps <= tolerance_;
     return a_.framework != b_.framework && x.defined() && y.defined() && x.size() == y.size() &&
            agree(x, y.view(x.shape()));
-  }
-
-  // For each value of A, the largest element of the gradients of the operations that use it:
-  // where these cancel, what is left is their rounding.
-  std::vector<double> largest_users() const {
-    std::vector<double> most(a_.values.size());
-    for (std::size_t i = a_.values.size(); i-- > 0;)
-      for (const Index input : a_.values[i].inputs)
-        if (input >= 0) {
-          double& own = most[static_cast<std::size_t>(input)];
-          own = std::max(own, largest(a_.values[i].gradient));
-        }
-    return most;
   }
 
   // What B has, in the layout of A.
@@ -235,14 +224,19 @@ class Comparison {
       return fmt::format(
           "A uses it {} times and B {} times: tied weights are cut, or a use is detached", in_a,
           in_b);
-    std::string words = guess_of(pair, what);
+    const TraceDifference difference = difference_of(pair, what);
+    std::string words = guess_cause(difference);
+    if (words.empty() && what == &TracedValue::value) words = guess_of_inputs(pair);
+    if (words.empty()) words = guess_part(difference);
     const bool other_operation =
         a_.values[pair.a].operation != b_.values[pair.b].operation && !is_field(a_.values[pair.a]);
-    if (!other_operation || what == &TracedValue::gradient) return words;
+    if (!other_operation || (a_.framework != b_.framework && !words.empty()) ||
+        what == &TracedValue::gradient)
+      return words;
     for (std::size_t next = first + 1; next < pairs_.size(); ++next) {
       if (values_[next].ulps <= tolerance_) continue;
       const TracedValue &x = a_.values[pairs_[next].a], &y = b_.values[pairs_[next].b];
-      const std::string more = guess_of(pairs_[next], what);
+      const std::string more = guess_cause(difference_of(pairs_[next], what));
       if (!more.empty() && (words.empty() || x.operation != y.operation))
         words += fmt::format("{}at {}: {}", words.empty() ? "" : "; then ", x.name, more);
       break;
@@ -250,47 +244,119 @@ class Comparison {
     return words;
   }
 
-  std::string guess_of(const TracePair& pair, Tensor TracedValue::*what) const {
-    TraceDifference difference{.a = a_.values[pair.a].*what,
-                               .b = of_b(pair, what),
-                               .of_gradients = what == &TracedValue::gradient};
-    const double apart = trace_distance(difference.a, difference.b, epsilon_).ulps;
-    difference.agree = [this, apart](const Tensor& x, const Tensor& y) {
-      return trace_distance(x, y, epsilon_).ulps <= std::min(tolerance_, apart / 4);
+  // What a value that one trace alone has does to an input of the other, as dropout does that is
+  // left on. Where the operations differ, this value may be a part of what the other one fuses.
+  std::string guess_of_inputs(const TracePair& pair) const {
+    const bool same_operation = a_.values[pair.a].operation == b_.values[pair.b].operation;
+    for (const TracePair& input : pairs_) {
+      const bool used_by_a = uses(a_, pair.a, input.a) > 0,
+                 used_by_b = uses(b_, pair.b, input.b) > 0;
+      if (used_by_a == used_by_b) continue;
+      const Trace& more = used_by_a ? b_ : a_;
+      const auto& partners = used_by_a ? partners_of_b_ : partners_;
+      for (const std::size_t between : ancestors(more, used_by_a ? pair.b : pair.a)) {
+        const Tensor &own = more.values[between].value, &of_a = a_.values[input.a].value;
+        if (partners.contains(between) || own.shape() != of_a.shape() ||
+            !ancestors(more, between).contains(used_by_a ? input.b : input.a))
+          continue;
+        TraceDifference difference = difference_of(used_by_a ? of_a : own, used_by_a ? own : of_a,
+                                                   input, &TracedValue::value);
+        if (difference.tolerance == 0) continue;
+        difference.present.clear();
+        const std::string words = same_operation ? guess_cause(difference) : guess_mask(difference);
+        if (!words.empty()) return fmt::format("of its input {}: {}", called(a_, input.a), words);
+      }
+    }
+    return "";
+  }
+
+  // What a value is computed from in up to three steps.
+  static std::set<std::size_t> ancestors(const Trace& trace, std::size_t value, int depth = 3) {
+    std::set<std::size_t> found;
+    for (const Index input : trace.values[value].inputs) {
+      if (input == -1) continue;
+      found.insert(operand(input));
+      if (depth > 1) found.merge(ancestors(trace, operand(input), depth - 1));
+    }
+    return found;
+  }
+
+  TraceDifference difference_of(const TracePair& pair, Tensor TracedValue::*what) const {
+    return difference_of(a_.values[pair.a].*what, of_b(pair, what), pair, what);
+  }
+
+  // Of two tensors that are those of a pair, or should be.
+  TraceDifference difference_of(const Tensor& a, const Tensor& b, const TracePair& pair,
+                                Tensor TracedValue::*what) const {
+    TraceDifference difference{.a = a, .b = b, .of_gradients = what == &TracedValue::gradient};
+    difference.apart = [this](const Tensor& x, const Tensor& y) {
+      return trace_distance(x, y, epsilon_).ulps;
     };
-    for (const auto& [trace, end] : {std::pair(&a_, pair.a), std::pair(&b_, pair.b)}) {
-      add_inputs(difference.operands, *trace, end, 1, what);
-      add_inputs(difference.inputs, *trace, end, 3, what);
+    difference.tolerance = std::min(tolerance_, difference.apart(a, b) / 4);
+    constexpr int steps = 3;
+    std::map<Position, int> common;
+    add_common(common, {true, pair.a}, steps, what);
+    add_common(common, {false, pair.b}, steps, what);
+    for (int left = steps; left > 0; --left)  // the nearest ones come first
+      for (const auto& [at, steps_left] : common) {
+        if (left != steps_left) continue;
+        add(difference.inputs, at.of_a ? a_ : b_, at.index, what);
+        if (left == steps) add(difference.operands, at.of_a ? a_ : b_, at.index, what);
+      }
+    for (const auto& [trace, end] : {std::pair(&a_, pair.a), std::pair(&b_, pair.b)})
       for (std::size_t i = 0; i < trace->values.size(); ++i)
         if (i != end) add(difference.present, *trace, i, what);
-    }
     std::stable_partition(difference.present.begin(), difference.present.end(),
                           [](const TraceOperand& one) { return one.named; });
-    return guess_cause(difference);
+    return difference;
   }
 
   void add(std::vector<TraceOperand>& all, const Trace& trace, std::size_t position,
            Tensor TracedValue::*what) const {
     const TracedValue& one = trace.values[position];
+    const bool of_a = &trace == &a_,
+               common = (of_a ? partners_ : partners_of_b_).contains(position);
     if ((one.*what).defined() && (one.*what).size() > 0)
-      all.push_back({one.name, one.*what, &trace == &a_, one.name != one.operation});
+      all.push_back({one.name, one.*what, of_a, one.name != one.operation, common});
   }
 
-  void add_inputs(std::vector<TraceOperand>& all, const Trace& trace, std::size_t position,
-                  int depth, Tensor TracedValue::*what) const {
-    for (const Index input : trace.values[position].inputs) {
-      if (input == -1) continue;
-      add(all, trace, operand(input), what);
-      if (depth > 1) add_inputs(all, trace, operand(input), depth - 1, what);
-    }
+  struct Position {
+    bool of_a;
+    std::size_t index;
+    auto operator<=>(const Position&) const = default;
+  };
+
+  // What a value is computed from in so many steps, with the steps that were left: of values, those
+  // that both traces have, since one that stands in one of them alone would explain its own result.
+  void add_common(std::map<Position, int>& found, Position value, int steps,
+                  Tensor TracedValue::*what) const {
+    const auto& partners = value.of_a ? partners_ : partners_of_b_;
+    const Trace& trace = value.of_a ? a_ : b_;
+    const std::vector<TraceDistance>& apart = what == &TracedValue::value ? values_ : gradients_;
+    std::map<std::size_t, int, std::greater<>> reached{{value.index, steps}};  // and steps left
+    for (auto user = reached.begin(); user != reached.end(); ++user)
+      for (const Index input : trace.values[user->first].inputs) {
+        const std::size_t at = operand(input);
+        if (input == -1 || at >= user->first) continue;
+        const auto pair = partners.find(at);
+        const bool is_pair = pair != partners.end();
+        if (is_pair && apart[pair->second].ulps > tolerance_) continue;
+        const bool is_step = is_pair || is_field(trace.values[at]);
+        if (is_step) {
+          int& left =
+              found[is_pair ? Position{true, pairs_[pair->second].a} : Position{value.of_a, at}];
+          left = std::max(left, user->second);
+        }
+        if (const int next = user->second - (is_step ? 1 : 0); next > 0)
+          reached[at] = std::max(reached[at], next);
+      }
   }
 
   const Trace &a_, &b_;
   double tolerance_, epsilon_;
   std::vector<TracePair> pairs_;
-  std::map<std::size_t, std::size_t> partners_;    // by position in A: index of the pair
-  std::vector<TraceDistance> values_, gradients_;  // by pair
-  std::vector<double> flowing_;                    // by position in A
+  std::map<std::size_t, std::size_t> partners_, partners_of_b_;  // by position: index of the pair
+  std::vector<TraceDistance> values_, gradients_;                // by pair
   Index fields_alone_ = 0;
 };
 

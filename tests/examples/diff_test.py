@@ -65,6 +65,16 @@ class Diff(unittest.TestCase):
         write_trace(self.a, {"x": [1, 2, 3], "y": [1, 4, 9]}, "float64")
         self.assertIn("first at x", run(self.a, third, code=1).stdout)
 
+    def test_masks_do_not_hide_scores(self):
+        for mask in -1e4, -1e9, -3.4028234663852886e38, float("-inf"):
+            write_trace(self.a, {"masked": [1.5, -0.5, mask, mask], "weights": [0.8808, 0.1192, 0, 0]})
+            write_trace(self.b, {"masked": [0.75, -0.25, mask, mask], "weights": [0.7311, 0.2689, 0, 0]})
+            for pair, factor in ((self.a, self.b), "0.5"), ((self.b, self.a), "2"):
+                text = run(*pair, code=1).stdout
+                self.assertIn("The values differ first at masked (exp):\n", text)
+                self.assertIn(f"This looks like: B: {factor} times A", text)
+            run(self.b, self.b)
+
     def test_names_of_files_do_not_reach_the_terminal_as_they_are(self):
         write_trace(self.b, {"x": [1, 2, 3], "y\x1b[31m": [2, 8, 18]})
         self.assertNotIn("\x1b", run(self.a, self.b, code=1).stdout)

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
 #include <span>
+#include <tuple>
+#include <utility>
 
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/layout.h"
@@ -40,7 +43,14 @@ class Aligner {
         of_b_(b_.size(), none) {
     by_name();
     fields_by_value();
+    origins_of_a_ = origins(a_, [this](std::size_t i) { return of_a_[i] == none ? none : i; });
+    origins_of_b_ = origins(b_, [this](std::size_t j) { return of_b_[j]; });
+    const Positions by_name_alone = of_a_;
+    by_origin();
+    by_inputs();
     between_anchors();
+    last_of_origin();
+    leave_what_has_no_effect(by_name_alone);
   }
 
   std::vector<TracePair> pairs() const {
@@ -112,6 +122,117 @@ class Aligner {
     return found;
   }
 
+  // For each value, the pairs by name from which it is computed: the nearest ones.
+  template <class PairOf>
+  static std::vector<Positions> origins(const std::vector<TracedValue>& all,
+                                        const PairOf& pair_of) {
+    std::vector<Positions> found(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (const Index input : all[i].inputs) {
+        if (input == -1) continue;
+        const std::size_t x = operand(input), pair = pair_of(x);
+        const Positions more = pair == none ? found[x] : Positions{pair};
+        Positions both;
+        std::set_union(found[i].begin(), found[i].end(), more.begin(), more.end(),
+                       std::back_inserter(both));
+        found[i] = std::move(both);
+      }
+    return found;
+  }
+
+  // Equal values of equal gradients and the same origin are pairs in whatever order they were
+  // computed.
+  void by_origin() {
+    std::map<Positions, Positions> candidates;
+    for (const std::size_t j : left(b_, of_b_, 0, b_.size()))
+      if (!origins_of_b_[j].empty()) candidates[origins_of_b_[j]].push_back(j);
+    for (const std::size_t i : left(a_, of_a_, 0, a_.size())) {
+      const auto same_origin = candidates.find(origins_of_a_[i]);
+      if (same_origin == candidates.end()) continue;
+      Positions& found = same_origin->second;
+      if (found.size() > most_pairs / a_.size()) continue;
+      const auto best = std::find_if(found.begin(), found.end(), [&](std::size_t j) {
+        return likeness(i, j) == equal_values && same_gradient(i, j);
+      });
+      if (best == found.end()) continue;
+      join(i, *best);
+      found.erase(best);
+    }
+  }
+
+  // So are the same operations of the same inputs, even if their values differ.
+  void by_inputs() {
+    using Call = std::tuple<std::string, Positions, std::vector<Index>>;
+    const auto call = [](const TracedValue& value, const Positions* partners) {
+      Positions inputs;
+      for (const Index input : value.inputs)
+        if (input != -1) inputs.push_back(partners ? (*partners)[operand(input)] : operand(input));
+      const bool known = std::count(inputs.begin(), inputs.end(), none) == 0;
+      return Call(plain(value.operation), known ? inputs : Positions{},
+                  {value.value.shape().begin(), value.value.shape().end()});
+    };
+    std::map<Call, Positions> calls;
+    for (const std::size_t j : left(b_, of_b_, 0, b_.size()))
+      calls[call(b_[j], nullptr)].push_back(j);
+    for (const std::size_t i : left(a_, of_a_, 0, a_.size())) {
+      const Call own = call(a_[i], &of_a_);
+      Positions& same = calls[own];
+      if (std::get<Positions>(own).empty() || same.empty()) continue;
+      if (is_named(a_[i]) && is_named(b_[same.front()])) continue;
+      join(i, same.front());
+      same.erase(same.begin());
+    }
+  }
+
+  // Of what is left of one origin, the last ones of one shape are a pair, as in an alignment.
+  void last_of_origin() {
+    std::map<Positions, std::size_t> last;
+    for (const std::size_t j : left(b_, of_b_, 0, b_.size()))
+      if (!origins_of_b_[j].empty()) last[origins_of_b_[j]] = j;
+    const Positions left_in_a = left(a_, of_a_, 0, a_.size());
+    for (auto i = left_in_a.rbegin(); i != left_in_a.rend(); ++i)
+      if (const auto found = last.extract(origins_of_a_[*i]);
+          found && a_[*i].value.shape() == b_[found.mapped()].value.shape())
+        join(*i, found.mapped());
+  }
+
+  // Two values that differ while nothing that differs is computed from them were taken for the same
+  // by mistake: what another way of computing has in between.
+  void leave_what_has_no_effect(const Positions& by_name_alone) {
+    std::vector<char> differs_in_a(a_.size()), differs_in_b(b_.size());
+    for (std::size_t i = 0; i < a_.size(); ++i)
+      if (of_a_[i] != none)
+        differs_in_a[i] = differs_in_b[of_a_[i]] = !agree_(a_[i].value, b_[of_a_[i]].value);
+    for (bool again = true; std::exchange(again, false);) {
+      const std::vector<char> matters_in_a = matters(a_, of_a_, differs_in_a),
+                              matters_in_b = matters(b_, of_b_, differs_in_b);
+      for (std::size_t i = 0; i < a_.size(); ++i) {
+        const std::size_t j = of_a_[i];
+        if (j == none || !differs_in_a[i] || by_name_alone[i] != none ||
+            (matters_in_a[i] && matters_in_b[j]))
+          continue;
+        of_a_[i] = of_b_[j] = none;
+        again = true;
+      }
+    }
+  }
+
+  // Whether a value is a result, or a pair that differs is computed from it.
+  static std::vector<char> matters(const std::vector<TracedValue>& all, const Positions& of,
+                                   const std::vector<char>& differs) {
+    std::vector<char> used(all.size()), found(all.size());
+    for (std::size_t i = all.size(); i-- > 0;) {
+      found[i] = found[i] || !used[i];
+      const bool matters = of[i] == none ? found[i] : differs[i];
+      for (const Index input : all[i].inputs) {
+        if (input == -1) continue;
+        used[operand(input)] = true;
+        found[operand(input)] = found[operand(input)] || matters;
+      }
+    }
+    return found;
+  }
+
   // Pairs of operations that follow each other in both traces divide these into parts.
   void between_anchors() {
     Positions tails, previous(a_.size(), none);  // of the longest chain of each length
@@ -165,6 +286,11 @@ class Aligner {
     return !(std::abs(x - y) > most) && agree_(a_[i].value, b_[j].value);
   }
 
+  bool same_gradient(std::size_t i, std::size_t j) const {
+    const Tensor &x = a_[i].gradient, &y = b_[j].gradient;
+    return x.defined() == y.defined() && (!x.defined() || agree_(x, y));
+  }
+
   // How much two operations look like the same; 0: not at all.
   int likeness(std::size_t i, std::size_t j) const {
     const TracedValue &x = a_[i], &y = b_[j];
@@ -172,7 +298,9 @@ class Aligner {
       return alike(i, j) ? 2 : 0;
     if (alike(i, j)) return equal_values;
     if (plain(x.operation) != plain(y.operation)) return 0;
-    return x.value.shape() == y.value.shape() ? 3 : 1;
+    const bool same_shape = x.value.shape() == y.value.shape();
+    if (origins_of_a_[i] != origins_of_b_[j]) return same_shape ? 1 : 0;
+    return same_shape ? 3 : 1;
   }
 
   void join_last(Positions& x, Positions& y) {
@@ -226,11 +354,16 @@ class Aligner {
   const TracesAgree& agree_;
   double slack_;
   std::vector<double> sums_a_, sums_b_;
-  Positions of_a_, of_b_;             // partners
+  Positions of_a_, of_b_;  // partners
+  std::vector<Positions> origins_of_a_, origins_of_b_;
   std::set<std::size_t> transposed_;  // positions in a
 };
 
 }  // namespace
+
+std::size_t operand(Index input) {
+  return static_cast<std::size_t>(input < -1 ? -2 - input : input);
+}
 
 bool is_field(const TracedValue& value) {
   return value.operation == "parameter" || value.operation == "buffer";

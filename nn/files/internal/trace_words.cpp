@@ -31,17 +31,20 @@ std::optional<std::string> known_factor(double c, const TraceSizes& sizes, const
     return times(of_gradients
                      ? "a factor of 2, as where a square loses its half or one of two uses is cut"
                      : "a factor of 2, as of a squared error, or dropout of rate 0.5");
-  for (const Index n : sizes.extents) {
+  for (const Index n : sizes.runs) {
     const double size = static_cast<double>(n);
     if (close(c, size)) return times(fmt::format("a sum over {} rather than a mean", n));
     if (close(c, 1 / size)) return times(fmt::format("a mean over {} rather than a sum", n));
+  }
+  for (const Index n : sizes.extents) {
+    const double size = static_cast<double>(n);
     if (close(c, std::sqrt(size)))
       return times(fmt::format("the root of {}: a scale of 1/sqrt({}) is missing", n, n));
     if (close(c, 1 / std::sqrt(size))) return times(fmt::format("a scale of 1/sqrt({})", n));
   }
   for (const double base : {2.0, 10.0})
     if (close(c, 1 / std::log(base))) return times(fmt::format("a logarithm to base {}", base));
-  for (int percent = 5; percent < 100; percent += 5)
+  for (int percent = 5; percent <= 60; percent += 5)
     if (close(c, 100.0 / (100 - percent)))
       return times(fmt::format("divided by {0:.2f}, as by dropout of rate {1:.2f}",
                                1 - percent / 100.0, percent / 100.0));

@@ -15,6 +15,7 @@ constexpr double usual_epsilons[] = {0, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-1
 struct TraceSizes {
   std::set<Index> reduced;  ///< how many elements of an input make one of the tensor
   std::set<Index> extents;  ///< extents and sizes of the tensor and its inputs
+  std::set<Index> runs;     ///< these, and products of extents of neighbouring axes
 };
 
 /// What c, by which a tensor is larger than the other, is known for, such as "2 times A: ...";

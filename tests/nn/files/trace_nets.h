@@ -47,8 +47,13 @@ Tensor gru_net(PortedStep& is);
 Tensor conv_net(PortedStep& is);
 Tensor embedding_net(PortedStep& is);
 Tensor loss_net(PortedStep& is);
+Tensor block_net(PortedStep& is);
+Tensor picture_net(PortedStep& is);
+Tensor adam_net(PortedStep& is);
 
 /// The trace of a step with this error; "": with none.
 Trace ported(PortedNet net, std::string_view fault);
+/// What a framework of modules has of a trace: parameters, buffers, data and named results.
+Trace modules(const Trace& step);
 
 }  // namespace tapegrad::testing
