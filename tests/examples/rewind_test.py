@@ -112,6 +112,25 @@ class Rewind(ImagesTest):
         configuration.write_text(re.sub(r'"tapegrad": "[^"]+"', '"tapegrad": "9"', text))
         self.assertRegex(self.rewind(4, code=1).stdout, 'what has changed: version .* instead of "9"')
 
+    def test_a_log_without_rows(self):
+        self.train_log("--keep-every", "2")
+        rows = self.log / "metrics.jsonl"
+        lines = rows.read_text().splitlines(keepends=True)
+        wrong = "nothing could be compared, since .*metrics.jsonl lacks the rows"
+        (self.log / "step_5").mkdir()
+        for left in lines[:4], [], None:  # of the steps that are computed again, none at all, no file
+            rows.unlink() if left is None else rows.write_text("".join(left))
+            self.assertRegex(self.rewind(5, code=1).stdout, wrong)
+            self.assertFalse((self.log / "step_5" / "state.checkpoint").exists())
+        rows.write_text("".join(lines))
+        self.assertIn(": 1 rows of the log are equal", self.rewind(5).stdout)
+
+    def test_steps_between_the_rows(self):
+        self.train_log("--epochs", "20", "--keep-every", "10")  # 600 steps, a row for each 3
+        self.assertIn("step_10/state.checkpoint: 0 rows of the log are equal", self.rewind(11).stdout)
+        (self.log / "metrics.jsonl").write_text("")
+        self.assertIn("nothing could be compared", self.rewind(11, code=1).stdout)
+
     def test_refusals(self):
         steps = self.train_log()
         self.assertIn("--log-dir", run("--rewind", "1", code=2).stderr)
