@@ -1,5 +1,9 @@
 #include "tapegrad/train/run_flags.h"
 
+#include <cmath>
+
+#include "tapegrad/core/beginning.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 std::optional<SaveInterval> parse_save_interval(std::string text) {
@@ -7,8 +11,8 @@ std::optional<SaveInterval> parse_save_interval(std::string text) {
   if (text.ends_with('m')) {
     text.pop_back();
     const std::optional<double> minutes = real_number(text);
-    if (!minutes || !(*minutes > 0)) return {};
-    interval.seconds = 60 * *minutes;
+    interval.seconds = 60 * minutes.value_or(0);
+    if (!(interval.seconds > 0) || !std::isfinite(interval.seconds)) return {};
   } else {
     interval.steps = whole_number<Index>(text).value_or(0);
     if (interval.steps < 1) return {};
@@ -51,7 +55,7 @@ void RunFlags::add_to(Flags& flags) {
       .check([](const std::string& text) {
         return parse_save_interval(text)
                    ? ""
-                   : "must be a number of steps, or of minutes as in 5m: " + text;
+                   : "must be a number of steps, or of minutes as in 5m: " + beginning(text);
       });
   flags.input("--resume", resume, "Checkpoint to resume from");
   flags
