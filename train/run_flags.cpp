@@ -5,6 +5,19 @@
 #include "tapegrad/core/beginning.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// What a run replaces or removes in its log directory. It may resume from a state that it has kept
+// there: it goes on after that step.
+std::vector<std::string> files_in_log(const std::string& directory, const RunFlags& flags) {
+  if (flags.rewind > 0) return files_of_step(step_directory(directory, flags.rewind));
+  std::vector<std::string> files = log_files(directory);
+  for (const std::string& file : step_files(directory))
+    if (flags.resume.empty() || !same_file(file, flags.resume)) files.push_back(file);
+  return files;
+}
+
+}  // namespace
 
 std::optional<SaveInterval> parse_save_interval(std::string text) {
   SaveInterval interval;
@@ -42,7 +55,7 @@ void RunFlags::add_to(Flags& flags) {
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
       .check(between(1, 1024));
   flags.output("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary",
-               {.files = log_files});
+               {.files = [this](const std::string& in) { return files_in_log(in, *this); }});
   flags
       .setting("--tensorboard", tensorboard,
                "Write the metrics to --log-dir as an event file for TensorBoard, too")

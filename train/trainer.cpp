@@ -259,6 +259,16 @@ void Trainer::expect_trainable(const Task& task) const {
   cluster_->expect_same("data", Json(data_).dump());
 }
 
+// The state of a kept step with which the run begins.
+void Trainer::expect_of_its_step(Index steps_done) const {
+  const std::string& log = past_ ? past_->directory() : run_.log_dir;
+  if (!resumes() || log.empty()) return;
+  for (const Index step : kept_steps(log))
+    expect<DataError>(step == steps_done || !same_file(run_.resume, kept_checkpoint(log, step)),
+                      "{}: it is the state after step {}, not that of its folder; remove it",
+                      run_.resume, steps_done);
+}
+
 int Trainer::train(const Task& task) const {
   expect_trainable(task);
   const PrecisionScope products(run_.products());
@@ -271,10 +281,7 @@ int Trainer::train(const Task& task) const {
   updates.after_updates(task.project);
   if (task.carried) updates.carries(task.carried);
   RunState state = resumed_state(resumed_, run_.resume, task.steps, !flags_.changes().empty());
-  expect<DataError>(
-      !past_ || !resumes() || run_.resume == kept_checkpoint(past_->directory(), state.steps),
-      "{}: it is the state after step {}, not that of its folder; remove it", run_.resume,
-      state.steps);
+  expect_of_its_step(state.steps);
   if (resumes()) resume(task, updates, state);
   if (run_.rewind > 0) updates.examine(run_.rewind, run_.probe);
   cluster_->broadcast(task.net);
