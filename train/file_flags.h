@@ -24,7 +24,7 @@ void expect_no_link(const std::string& path);
 /// Example: `expect_own("pages/fork.html", "<p class=")`
 void expect_own(const std::string& file, std::string_view mark);
 /// Writes a file by this rule. Throws DataError.
-/// Example: `write_own("pages/loss.svg", "<svg", svg({}))`
+/// Example: `write_own("pages/loss.svg", "<svg", "<svg/>")`
 void write_own(const std::string& file, std::string_view mark, std::string_view text);
 
 /// Checks --resume and --save before a run begins. Throws FlagError if --resume

@@ -40,8 +40,10 @@ struct Files {
   Sentences read_with_label(Index label, const std::string& folder, const std::string& file) const {
     const std::filesystem::path path = find_data_file(directory, folder, file);
     Sentences sentences;
-    for (const std::string& line : read_lines(path)) {
-      sentences.push_back({label, words_of(line)});
+    LineReader lines(path);
+    while (const auto line = lines.next()) {
+      lines.keep(in_growing_vector<Sentence>);
+      sentences.push_back({label, lines.words(*line)});
       expect<DataError>(!sentences.back().words.empty(), "{}: line {} has no words", path.string(),
                         sentences.size());
     }
