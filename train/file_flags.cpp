@@ -1,7 +1,13 @@
 #include "tapegrad/train/file_flags.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <optional>
+#include <span>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/nn/files/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -36,6 +42,31 @@ bool same_file(const std::string& a, const std::string& b) {
 bool holds_something(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
+}
+
+void expect_no_link(const std::string& path) {
+  std::error_code error;  // where nothing can be, writing says so
+  expect<DataError>(!fs::is_symlink(path, error),
+                    "{}: it is a link, and this program would write to where it leads; remove it, "
+                    "or choose another directory",
+                    path);
+}
+
+void expect_own(const std::string& file, std::string_view mark) {
+  expect_no_link(file);
+  if (!holds_something(file)) return;
+  const FileBytes found = read_file(file);
+  const std::string_view text(reinterpret_cast<const char*>(found.bytes().data()),
+                              found.bytes().size());
+  expect<DataError>(text.find(mark) != std::string_view::npos,
+                    "{}: this program has not written it, and would replace it; move it, or "
+                    "choose another directory",
+                    file);
+}
+
+void write_own(const std::string& file, std::string_view mark, std::string_view text) {
+  expect_own(file, mark);
+  write_file(file, std::as_bytes(std::span(text)));
 }
 
 void check_file_flags(const Flags& flags) {

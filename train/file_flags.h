@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "tapegrad/train/flags.h"
 
@@ -13,6 +14,18 @@ bool same_file(const std::string& a, const std::string& b);
 /// Whether a file has anything to lose, unlike one that mktemp has made.
 /// Example: `holds_something("net.checkpoint")`
 bool holds_something(const std::string& path);
+
+/// The rule for each file and folder whose name a program makes, in a directory that the user
+/// names. It is not a link, which may lead anywhere: throws DataError for one.
+/// Example: `expect_no_link("log/step_10")`
+void expect_no_link(const std::string& path);
+/// And such a file holds nothing, or what the program has written there before, which contains
+/// `mark`: throws DataError, naming the file, where the program would replace anything else.
+/// Example: `expect_own("pages/fork.html", "<p class=")`
+void expect_own(const std::string& file, std::string_view mark);
+/// Writes a file by this rule. Throws DataError.
+/// Example: `write_own("pages/loss.svg", "<svg", "<svg/>")`
+void write_own(const std::string& file, std::string_view mark, std::string_view text);
 
 /// Checks --resume and --save before a run begins. Throws FlagError if --resume
 /// names a pipe, and if --save names a non-empty file that is not the one to resume.

@@ -359,6 +359,7 @@ void Flags::adopt(const std::map<std::string, std::string>& saved, const std::st
     expect<DataError>(entry.get().dump() == found->second, "{}: its note {} is damaged", file,
                       entry.name.substr(2));
   }
+  check_outputs();  // beside the inputs that it has adopted
 }
 
 int Flags::run_alone(int argc, char** argv, const std::function<int()>& body) try {

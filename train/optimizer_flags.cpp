@@ -70,6 +70,7 @@ class GivenOptions {
   static const char* read(const std::string& text, double& number) {
     const std::optional<double> value = real_number(text);
     if (!value) return "a number";
+    if (!std::isfinite(*value)) return "a finite number";
     number = *value;
     return nullptr;
   }

@@ -106,12 +106,13 @@ std::vector<std::string> PastRun::differences(
   return found;
 }
 
-Replay::Replay(const std::string& directory, Index begin, Index end) : last_step_(begin) {
-  rows_ = logged_rows(directory, end);
-  std::erase_if(rows_, [&](const Json& row) { return row["step"] <= begin; });
+Replay::Replay(const std::string& directory, Index begin, Index end)
+    : rows_(logged_rows(directory)), last_step_(begin), end_(end), is_empty_(rows_.empty()) {
+  std::erase_if(rows_, [&](const Json& row) { return row["step"] <= begin || row["step"] > end; });
 }
 
 void Replay::compare(const Json& row) {
+  was_due_ = was_due_ || row["step"] <= end_;
   const auto index = static_cast<std::size_t>(equal_);
   if (!difference_.empty() || index == rows_.size()) return;  // or the log ends
   const Json& logged = rows_[index];

@@ -53,12 +53,15 @@ class Replay {
   void compare(const Json& row);
   /// How many rows were equal before the first difference.
   Index equal() const { return equal_; }
+  /// Whether the log lacks all rows that were to be compared, or has none at all.
+  bool lacks_rows() const { return is_empty_ || (rows_.empty() && was_due_); }
   /// In words, the first difference; empty without one.
   const std::string& difference() const { return difference_; }
 
  private:
   std::vector<Json> rows_;
-  Index equal_ = 0, last_step_;
+  Index equal_ = 0, last_step_, end_;
+  bool is_empty_, was_due_ = false;
   std::string difference_;
 };
 

@@ -289,7 +289,9 @@ double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium m
                                    frame.floor, frame.right));
   double end = canvas.paragraph((frame.left + frame.right) / 2, frame.floor + 40,
                                 frame.right - frame.left, diagram.x_label + scale, Anchor::middle);
-  if (const auto mark = diagram.x_mark; mark && frame.x_axis.at(*mark) <= 1)
+  // A logarithmic axis has 0 infinitely far to the left.
+  if (const auto mark = diagram.x_mark;
+      mark && frame.x_axis.at(*mark) >= 0 && frame.x_axis.at(*mark) <= 1)
     canvas.path("frame",
                 fmt::format("M{:.1f} {:.1f}V{:.1f}", frame.across(*mark), frame.top, frame.floor),
                 " stroke-dasharray=\"4 4\"");

@@ -173,6 +173,10 @@ void Run::saves(std::function<void()> write) { saves_.push_back(std::move(write)
 
 void Run::saves_checkpoint(std::function<Checkpoint()> make) {
   make_checkpoint_ = std::move(make);
+  if (keep_every_ > 0 && !log_directory_.empty())
+    for (Index step = (state_.steps / keep_every_ + 1) * keep_every_; step <= last_step_;
+         step += keep_every_)
+      expect_own_step(step_directory(log_directory_, step));
   if (save_path_.empty()) return;
   expect_writable(save_path_);
   saves([this] { write_checkpoint(save_path_); });
@@ -193,8 +197,10 @@ void Run::write_checkpoint(const std::string& path) const {
 void Run::keep() {
   before_saves_();
   if (log_directory_.empty()) return;
+  const std::string directory = step_directory(log_directory_, state_.steps);
+  expect_own_step(directory);
   log([this] { log_.start(); });
-  make_directory(step_directory(log_directory_, state_.steps));
+  make_directory(directory);
   write_checkpoint(kept_checkpoint(log_directory_, state_.steps));
 }
 

@@ -108,7 +108,7 @@ class Run {
   void saves(std::function<void()> write);
   /// Registers the checkpoint that `make` returns, for --save and --keep-every; the state of the
   /// run is added to its notes. Throws DataError now, before the run, if the file of --save
-  /// cannot be written.
+  /// cannot be written, and if --keep-every would replace what no run has written.
   void saves_checkpoint(std::function<Checkpoint()> make);
   /// Keeps the checkpoint in --log-dir under the current step. Throws DataError if it cannot be
   /// written.
@@ -150,7 +150,7 @@ class Run {
   /// The mean training loss of the current epoch, or at its end, of the last.
   double epoch_loss() const { return state_.epoch_loss.value(); }
   /// Whether all steps are done, --patience is exhausted or a signal asked to stop.
-  bool over() const { return state_.steps == last_step_ || out_of_patience() || interrupted(); }
+  bool over() const { return state_.steps >= last_step_ || out_of_patience() || interrupted(); }
   bool out_of_patience() const { return patience_ > 0 && state_.best.failed >= patience_; }
   bool interrupted() const { return alone_ ? interrupt_.requested() : stopped_; }
   /// The time spent training. A resumed run continues from the last row of the log.

@@ -1,14 +1,31 @@
 #include "tapegrad/train/run_flags.h"
 
+#include <cmath>
+
+#include "tapegrad/core/beginning.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// What a run replaces or removes in its log directory. It may resume from a state that it has kept
+// there: it goes on after that step.
+std::vector<std::string> files_in_log(const std::string& directory, const RunFlags& flags) {
+  if (flags.rewind > 0) return files_of_step(step_directory(directory, flags.rewind));
+  std::vector<std::string> files = log_files(directory);
+  for (const std::string& file : step_files(directory))
+    if (flags.resume.empty() || !same_file(file, flags.resume)) files.push_back(file);
+  return files;
+}
+
+}  // namespace
 
 std::optional<SaveInterval> parse_save_interval(std::string text) {
   SaveInterval interval;
   if (text.ends_with('m')) {
     text.pop_back();
     const std::optional<double> minutes = real_number(text);
-    if (!minutes || !(*minutes > 0)) return {};
-    interval.seconds = 60 * *minutes;
+    interval.seconds = 60 * minutes.value_or(0);
+    if (!(interval.seconds > 0) || !std::isfinite(interval.seconds)) return {};
   } else {
     interval.steps = whole_number<Index>(text).value_or(0);
     if (interval.steps < 1) return {};
@@ -38,7 +55,7 @@ void RunFlags::add_to(Flags& flags) {
   flags.setting("--threads", threads, "Threads to use; results do not depend on it")
       .check(between(1, 1024));
   flags.output("--log-dir", log_dir, "Directory for configuration, metrics, curves and summary",
-               {.files = log_files});
+               {.files = [this](const std::string& in) { return files_in_log(in, *this); }});
   flags
       .setting("--tensorboard", tensorboard,
                "Write the metrics to --log-dir as an event file for TensorBoard, too")
@@ -51,7 +68,7 @@ void RunFlags::add_to(Flags& flags) {
       .check([](const std::string& text) {
         return parse_save_interval(text)
                    ? ""
-                   : "must be a number of steps, or of minutes as in 5m: " + text;
+                   : "must be a number of steps, or of minutes as in 5m: " + beginning(text);
       });
   flags.input("--resume", resume, "Checkpoint to resume from");
   flags

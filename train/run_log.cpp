@@ -29,6 +29,14 @@ constexpr const char* curves_file = "curves.svg";
 constexpr const char* fork_file = "fork.svg";
 constexpr const char *seed_prefix = "seed_", *step_prefix = "step_";
 constexpr const char* checkpoint_file = "state.checkpoint";
+// What runs write to the directory of a step, and what each of these files contains.
+constexpr std::pair<const char*, const char*> marks_of_step[] = {
+    {checkpoint_file, "tapegrad.checksum"},
+    {tape_file, tape_mark},
+    {trace_file, "tapegrad.checksum"},
+    {batch_file, "tapegrad.checksum"},
+    {probe_norms_file, "step,"},
+    {probe_weights_file, "step,"}};
 // The entry of a configuration that tells a log from files of others.
 constexpr const char* mark = "tapegrad";
 
@@ -158,34 +166,37 @@ std::map<std::uint64_t, std::string> numbered_in(const std::string& directory, c
   return found;
 }
 
+// Removes what is kept of the steps after `last`.
+void remove_steps(const std::string& directory, std::uint64_t last) {
+  std::error_code failure;
+  for (const auto& [number, step] : numbered_in(directory, step_prefix)) {
+    if (number <= last) continue;
+    for (const std::string& file : files_of_step(step)) remove_file(file);
+    std::filesystem::remove(step, failure);  // fails if something else is there
+  }
+}
+
 void remove_seeds(const std::string& directory) {
   std::error_code failure;
   for (const auto& [number, seed] : numbered_in(directory, seed_prefix)) {
+    remove_steps(seed, 0);
     remove_log(seed);
     std::filesystem::remove(seed, failure);  // fails if something else is there
   }
 }
 
-// Removes what is kept of the steps after `last`.
-void remove_steps(const std::string& directory, Index last) {
-  std::error_code failure;
-  for (const auto& [number, step] : numbered_in(directory, step_prefix)) {
-    if (number <= static_cast<std::uint64_t>(last)) continue;
-    for (const char* file :
-         {checkpoint_file, tape_file, trace_file, batch_file, probe_norms_file, probe_weights_file})
-      remove_file(fmt::format("{}/{}", step, file));
-    std::filesystem::remove(step, failure);  // fails if something else is there
-  }
-}
-
 // Throws DataError for files with the names of a log in a directory without the configuration of a
-// run. Earlier versions did not mark it.
-void expect_own_log(const std::string& directory) {
+// run, which earlier versions did not mark, and for those of steps after `last` that no run wrote.
+void expect_own_log(const std::string& directory, std::uint64_t last) {
+  for (const auto& [number, step] : numbered_in(directory, step_prefix))
+    if (number > last) expect_own_step(step);
   constexpr int depth = 2;  // flags, some of them with lists
   const std::string path = fmt::format("{}/{}", directory, config_file);
   const std::optional<Json> found = parse_json(text_if_exists(path), depth);
   if (found && found->is_object() && (found->contains(mark) || found->contains("log-dir"))) return;
-  for (const std::string& file : log_files(directory))
+  std::vector<std::string> files = log_files(directory);
+  for (const std::string& file : step_files(directory)) files.push_back(file);
+  for (const std::string& file : files)
     expect<DataError>(is_event_file(file) || !holds_something(file),
                       "{}: it is not of a log, and this run would replace it; choose another "
                       "--log-dir, or move it",
@@ -279,6 +290,26 @@ std::vector<std::string> log_files(const std::string& directory) {
   return files;
 }
 
+std::vector<std::string> step_files(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& [number, step] : numbered_in(directory, step_prefix))
+    for (const std::string& file : files_of_step(step)) files.push_back(file);
+  return files;
+}
+
+std::vector<std::string> files_of_step(const std::string& step_directory) {
+  std::vector<std::string> files;
+  for (const auto& [file, content] : marks_of_step)
+    files.push_back(fmt::format("{}/{}", step_directory, file));
+  return files;
+}
+
+void expect_own_step(const std::string& step_directory) {
+  expect_no_link(step_directory);
+  for (const auto& [file, content] : marks_of_step)
+    expect_own(fmt::format("{}/{}", step_directory, file), content);
+}
+
 std::string step_directory(const std::string& directory, Index step) {
   return fmt::format("{}/{}{}", directory, step_prefix, step);
 }
@@ -317,8 +348,8 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
   if (directory_.empty()) return;
   make_directory(directory_);
   for (const std::string& file : log_files(directory_)) expect_writable(file);
-  expect_own_log(directory_);
-  for (const auto& [number, seed] : numbered_in(directory_, seed_prefix)) expect_own_log(seed);
+  expect_own_log(directory_, steps_kept());
+  for (const auto& [number, seed] : numbered_in(directory_, seed_prefix)) expect_own_log(seed, 0);
   if (resumes_) {
     rows_ = logged_rows(directory_, steps_done);
     expect_no_more_rows(path(table_file), path(rows_file), steps_done);
@@ -335,12 +366,11 @@ void RunLog::start() {
   if (started_ || directory_.empty()) return;
   if (resumes_) {
     remove_file(path(summary_file));
-    remove_steps(directory_, steps_before_);
   } else {
     remove_log(directory_);
     remove_seeds(directory_);
-    remove_steps(directory_, 0);
   }
+  remove_steps(directory_, steps_kept());
   make_directory(directory_);
   write(path(config_file), configuration_);
   started_ = true;

@@ -28,10 +28,23 @@ constexpr const char* probe_weights_file = "probe_weights.csv";
 constexpr const char* tape_file = "tape.html";
 constexpr const char* trace_file = "trace.safetensors";
 constexpr const char* batch_file = "batch.safetensors";
+/// What every page of a tape contains.
+constexpr const char* tape_mark = "<title>A tape, step by step</title>";
 
 /// All files that a run may leave in a directory, and the event files that runs have left there.
 /// Example: `for (const std::string& file : log_files("log")) fmt::print("{}\n", file)`
 std::vector<std::string> log_files(const std::string& directory);
+
+/// All files that runs may have left in the directories of steps that there are in a directory.
+/// Example: `for (const std::string& file : step_files("log")) fmt::print("{}\n", file)`
+std::vector<std::string> step_files(const std::string& directory);
+/// The same of one step, whose directory need not exist.
+/// Example: `files_of_step(step_directory("log", 1200)).size()`
+std::vector<std::string> files_of_step(const std::string& step_directory);
+/// Throws DataError unless a run may write to the directory of a step: for a link, and for a file
+/// with the name of what runs write there that is a link or that no run has written.
+/// Example: `expect_own_step(step_directory("log", 1200))`
+void expect_own_step(const std::string& step_directory);
 
 /// The rows of the run in a directory, up to a step; none if it has no file of them. Throws
 /// DataError, naming file and line, for rows that no run has written. Drops a truncated last line
@@ -88,6 +101,10 @@ class RunLog {
 
  private:
   std::string path(const char* file) const { return directory_ + "/" + file; }
+  // The last step of which the files stay.
+  std::uint64_t steps_kept() const {
+    return resumes_ ? static_cast<std::uint64_t>(steps_before_) : 0;
+  }
   // Adds the rows that the event file does not have yet.
   void write_events();
 

@@ -200,12 +200,16 @@ int Trainer::report_rewound(Run& run, const Training& updates) const {
   const Replay& replay = run.replay();
   write_result(fmt::format("step {}: loss {:.6g}, learning rate {:.4g}, norm of gradients {:.4g}\n",
                            run_.rewind, loss, rate, std::abs(norm.value_or(NAN))));
-  write_result(fmt::format("computed again from {}: {} rows of the log are equal to the bit\n",
-                           resumes() ? run_.resume : "the start", replay.equal()));
-  if (replay.difference().empty()) {
+  const bool is_compared = !replay.lacks_rows(), is_equal = replay.difference().empty();
+  write_result(fmt::format(
+      "computed again from {}: {}\n", resumes() ? run_.resume : "the start",
+      is_compared ? fmt::format("{} rows of the log are equal to the bit", replay.equal())
+                  : fmt::format("nothing could be compared, since {}/{} lacks the rows",
+                                past_->directory(), rows_file)));
+  if (is_compared && is_equal) {
     const bool has_other_bits = run_.probe && !past_->probed();
     if (std::isfinite(loss) && !has_other_bits) run.keep();
-  } else {
+  } else if (!is_equal) {
     const std::vector<std::string> changes = past_->differences(flags_, data_);
     write_result(fmt::format("the first difference: {}\nwhat has changed: {}\n",
                              replay.difference(),
@@ -217,7 +221,7 @@ int Trainer::report_rewound(Run& run, const Training& updates) const {
       run_.probe ? fmt::format(", {}, {}", probe_norms_file, probe_weights_file) : "";
   write_result(fmt::format("{}: {}, {}, {}{}\n", step_directory(run_.log_dir, run_.rewind),
                            tape_file, trace_file, batch_file, probes));
-  return replay.difference().empty() ? 0 : 1;
+  return is_compared && is_equal ? 0 : 1;
 }
 
 // Before any of them acts upon a flag, or upon the checkpoint with which the run begins.
@@ -255,6 +259,16 @@ void Trainer::expect_trainable(const Task& task) const {
   cluster_->expect_same("data", Json(data_).dump());
 }
 
+// The state of a kept step with which the run begins.
+void Trainer::expect_of_its_step(Index steps_done) const {
+  const std::string& log = past_ ? past_->directory() : run_.log_dir;
+  if (!resumes() || log.empty()) return;
+  for (const Index step : kept_steps(log))
+    expect<DataError>(step == steps_done || !same_file(run_.resume, kept_checkpoint(log, step)),
+                      "{}: it is the state after step {}, not that of its folder; remove it",
+                      run_.resume, steps_done);
+}
+
 int Trainer::train(const Task& task) const {
   expect_trainable(task);
   const PrecisionScope products(run_.products());
@@ -267,10 +281,7 @@ int Trainer::train(const Task& task) const {
   updates.after_updates(task.project);
   if (task.carried) updates.carries(task.carried);
   RunState state = resumed_state(resumed_, run_.resume, task.steps, !flags_.changes().empty());
-  expect<DataError>(
-      !past_ || !resumes() || run_.resume == kept_checkpoint(past_->directory(), state.steps),
-      "{}: it is the state after step {}, not that of its folder; remove it", run_.resume,
-      state.steps);
+  expect_of_its_step(state.steps);
   if (resumes()) resume(task, updates, state);
   if (run_.rewind > 0) updates.examine(run_.rewind, run_.probe);
   cluster_->broadcast(task.net);

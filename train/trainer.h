@@ -130,6 +130,7 @@ class Trainer {
  private:
   void expect_same_on_all(const std::string& begins_with) const;
   void expect_trainable(const Task& task) const;
+  void expect_of_its_step(Index steps_done) const;
   void resume(const Task& task, Training& updates, RunState& state) const;
   // Begins a fork with what fits of its checkpoint; reports the rest.
   void begin_fork(Checkpoint& into, Training& updates, RunState& state) const;

@@ -177,10 +177,14 @@ void Training::resume(const std::string& resume, Index steps_done, Index began,
   if (probe_) probe_->resume(log, steps_done);
 }
 
-void Training::examine(Index step, bool probes) { examined_ = {step, probes}; }
+void Training::examine(Index step, bool probes) {
+  examined_ = {step, probes};
+  expect_own_step(directory_);
+}
 
 void Training::write_examined(const Tape& tape) const {
   explain_zeros(tape, optimizer_->parameters());
+  expect_own_step(directory_);
   make_directory(directory_);
   write_viewer(tape, fmt::format("{}/{}", directory_, tape_file));
   write_trace(tape, net_, fmt::format("{}/{}", directory_, trace_file));

@@ -82,7 +82,7 @@ std::vector<Strokes> read_strokes(const std::filesystem::path& path) {
     for (const std::string& word : lines.words(*line))
       drawing.push_back(parse(word, file, lines.number()));
     expect<DataError>(!drawing.empty(), "{}: line {} has no moves", file, lines.number());
-    lines.keep(sizeof(Strokes));
+    lines.keep(in_growing_vector<Strokes>);
   }
   expect<DataError>(!drawings.empty(), "{}: it has no drawings", file);
   return drawings;

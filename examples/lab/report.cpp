@@ -12,10 +12,14 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/nn/data/csv.h"
 #include "tapegrad/nn/files/file.h"
+#include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
+
+// What every page contains.
+constexpr const char* page_mark = R"(<p class="headline">)";
 
 constexpr const char* page_form = R"(<!doctype html>
 <html lang="en">
@@ -51,7 +55,7 @@ svg {{ max-width: 100%; height: auto }}
 </head>
 <body>
 <h1>{title}</h1>
-<p class="headline">{headline}</p>
+{mark}{headline}</p>
 {body}
 <footer>
 {footer}</footer>
@@ -162,19 +166,52 @@ std::pair<const char*, const char*> shown(Verdict verdict) {
   return all[static_cast<int>(verdict)];
 }
 
-// The pages of all experiments.
-std::vector<std::string> pages_in(const std::string& directory) {
+std::string page_in(const std::string& directory, const std::string& name) {
+  return fmt::format("{}/{}.html", directory, name);
+}
+
+// The files in a directory that have the names of what a report writes beside its page.
+std::vector<std::string> files_beside(const std::string& directory, const std::string& name) {
   std::vector<std::string> files;
-  for (const auto& [name, experiment] : registry::experiments())
-    files.push_back(fmt::format("{}/{}.html", directory, name));
+  std::error_code failure;  // ignored: a directory that cannot be read cannot be written either
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failure)) {
+    const std::filesystem::path file = entry.path().filename();
+    const bool is_kind = file.extension() == ".csv" || file.extension() == ".svg";
+    if (is_kind && (file.stem() == name || file.string().starts_with(name + "_")))
+      files.push_back(entry.path().string());
+  }
   return files;
+}
+
+// The files of all experiments.
+std::vector<std::string> files_in(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& [name, experiment] : registry::experiments()) {
+    files.push_back(page_in(directory, name));
+    for (const std::string& file : files_beside(directory, name)) files.push_back(file);
+  }
+  return files;
+}
+
+// Throws DataError for what a report would replace that is not of an earlier one. The page marks
+// what is beside it as its own.
+void expect_own_report(const std::string& directory, const std::string& name) {
+  const std::string page = page_in(directory, name);
+  expect_own(page, page_mark);
+  for (const std::string& file : files_beside(directory, name)) {
+    expect_no_link(file);
+    expect<DataError>(holds_something(page) || !holds_something(file),
+                      "{}: without {}, it is of no report, and this one would replace it; move it, "
+                      "or choose another --report",
+                      file, page);
+  }
 }
 
 }  // namespace
 
 void Report::add_to(Flags& flags) {
   flags.output("--report", directory_, "Directory for a page with tables, figures and verdicts",
-               {.files = pages_in});
+               {.files = files_in});
   flags.footer(on_verdicts);
   flags_ = &flags;
 }
@@ -190,7 +227,8 @@ void Report::begin(const std::string& name, const std::string& title, const std:
   command_ = command;
   if (directory_.empty()) return;
   make_directory(directory_);
-  expect_writable(directory_ + "/" + name_ + ".html");
+  expect_own_report(directory_, name_);
+  expect_writable(page_in(directory_, name_));
 }
 
 void Report::paragraph(const std::string& text) {
@@ -320,19 +358,17 @@ std::string Report::footer() const {
 
 std::string Report::page() const {
   return fmt::format(fmt::runtime(page_form), fmt::arg("title", escaped(title_)),
-                     fmt::arg("headline", headline()), fmt::arg("body", body_),
-                     fmt::arg("footer", footer()));
+                     fmt::arg("mark", page_mark), fmt::arg("headline", headline()),
+                     fmt::arg("body", body_), fmt::arg("footer", footer()));
 }
 
 int Report::finish() const {
   if (!levels_.empty()) write_result(fmt::format("\n{}\n", discoveries("claims", levels_)));
   write_result(fmt::format("\n{}\n", headline()));
   if (!directory_.empty()) {
-    const auto write = [&](const std::string& file, const std::string& text) {
-      write_file(directory_ + "/" + file, std::as_bytes(std::span(text)));
-    };
-    for (const auto& [file, text] : files_) write(file, text);
-    write(name_ + ".html", page());
+    expect_own_report(directory_, name_);
+    write_own(page_in(directory_, name_), page_mark, page());
+    for (const auto& [file, text] : files_) write_own(directory_ + "/" + file, "", text);
   }
   return failed_ == 0 ? 0 : 1;
 }

@@ -75,7 +75,7 @@ std::vector<Book> read_books(const std::filesystem::path& path) {
   LineReader lines(path);
   while (const auto line = lines.next()) {
     Words words = lines.words(*line);
-    lines.keep(sizeof(Book));
+    lines.keep(in_growing_vector<Book>);
     const bool is_title = !words.empty() && words[0].starts_with(title_mark);
     expect<DataError>(!is_title || (words.size() >= 3 && words[0] == title_mark && words[1] == ":"),
                       "{}: line {}: it is not {} : and a title: {}", path.string(), lines.number(),

@@ -102,7 +102,7 @@ std::vector<std::string> read_concepts(const std::filesystem::path& path) {
     const auto [number, name] = fields_of(*line, place);
     expect<DataError>(number_of(number, count + 1, place) == count && !name.empty(),
                       "{}: it is not concept {} with its name", place, count);
-    lines.keep(memory_of(names.emplace_back(name)));
+    lines.keep(in_growing_vector<std::string> + memory_of(names.emplace_back(name)));
   }
   expect<DataError>(!names.empty(), "{}: it has no concepts", path.string());
   return names;
@@ -114,7 +114,7 @@ Hypernyms read_hypernyms(const std::filesystem::path& path, Index count) {
   while (const auto line = lines.next()) {
     const std::string place = fmt::format("{}: line {}", path.string(), lines.number());
     const auto [general, specific] = fields_of(*line, place);
-    lines.keep(sizeof(Hypernym));
+    lines.keep(in_growing_vector<Hypernym>);
     pairs.push_back({number_of(general, count, place), number_of(specific, count, place)});
     expect<DataError>(pairs.back().general != pairs.back().specific,
                       "{}: a concept is a kind of itself", place);

@@ -91,7 +91,7 @@ std::vector<SentencePair> read_pairs(const std::filesystem::path& path) {
   while (const auto line = lines.next())
     if (lines.number() > 1) {
       pairs.push_back(pair_of(*line, path.string(), lines));
-      lines.keep(sizeof pairs.back());
+      lines.keep(in_growing_vector<SentencePair>);
     }
   expect<DataError>(!pairs.empty(), "{}: it has no pairs", path.string());
   return pairs;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "support/data_files.h"
 #include "support/grammar.h"
@@ -39,8 +40,10 @@ struct Files {
   Sentences read_with_label(Index label, const std::string& folder, const std::string& file) const {
     const std::filesystem::path path = find_data_file(directory, folder, file);
     Sentences sentences;
-    for (const std::string& line : read_lines(path)) {
-      sentences.push_back({label, words_of(line)});
+    LineReader lines(path);
+    while (const auto line = lines.next()) {
+      lines.keep(in_growing_vector<Sentence>);
+      sentences.push_back({label, lines.words(*line)});
       expect<DataError>(!sentences.back().words.empty(), "{}: line {} has no words", path.string(),
                         sentences.size());
     }
@@ -52,23 +55,25 @@ struct Files {
     if (look_for_data_file(directory, "sentence-classification", "rt-polarity.all"))
       return read("sentence-classification", "rt-polarity.all");
     Sentences sentences = read_with_label(0, "rt-polaritydata", "rt-polarity.neg");
-    const Sentences liked = read_with_label(1, "rt-polaritydata", "rt-polarity.pos");
-    sentences.insert(sentences.end(), liked.begin(), liked.end());
+    Sentences liked = read_with_label(1, "rt-polaritydata", "rt-polarity.pos");
+    std::ranges::move(liked, std::back_inserter(sentences));
     return sentences;
   }
 };
 
 // Removes the sentences from `first` on, and returns them.
 Sentences split_off(Sentences& all, std::size_t first) {
-  Sentences rest(all.begin() + static_cast<std::ptrdiff_t>(first), all.end());
+  Sentences rest(std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(first)),
+                 std::make_move_iterator(all.end()));
   all.resize(first);
   return rest;
 }
 
 void shuffle(Sentences& sentences, Random random) {
   Sentences shuffled;
+  shuffled.reserve(sentences.size());
   for (const Index i : random.permutation(static_cast<Index>(sentences.size())).values())
-    shuffled.push_back(sentences[static_cast<std::size_t>(i)]);
+    shuffled.push_back(std::move(sentences[static_cast<std::size_t>(i)]));
   sentences = std::move(shuffled);
 }
 

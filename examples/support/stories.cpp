@@ -181,11 +181,11 @@ std::vector<Story> read_stories(const std::filesystem::path& path, const Passage
     }
     if (!read.is_question) {
       sentences.push_back(words_of_sentence(read.text, &lines));
-      lines.keep(sizeof sentences.back());
+      lines.keep(in_growing_vector<Words>);
       continue;
     }
     Story story{passage_of(sentences, limits), words_of_sentence(read.text, &lines), {}};
-    lines.keep(sizeof story + memory_of(story.passage));
+    lines.keep(in_growing_vector<Story> + memory_of(story.passage));
     if (const Words answer = words_of_sentence(read.answer, &lines); !answer.empty()) {
       story.answer = answer.front();
       expect<DataError>(answer.size() == 1 && entity(story.answer) >= 0,

@@ -189,7 +189,14 @@ void check_prompt(const CharFlags& flags, const Characters& characters) {
   expect<DataError>(!flags.prompt.empty(),
                     "--prompt: it is empty: --sample {} needs at least one character to continue",
                     flags.sample);
-  characters.encode(flags.prompt);
+  try {
+    characters.encode(flags.prompt);
+  } catch (const DataError& error) {
+    throw DataError(
+        fmt::format("--prompt: a sample begins with characters of the text, by default "
+                    "with the end of a line: {}",
+                    error.what()));
+  }
 }
 
 // A text of --sample characters that continues the prompt. Calls `write` with each new piece, which

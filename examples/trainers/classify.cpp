@@ -134,13 +134,16 @@ int run_classify(ClassifyFlags& flags) {
     return train(flags, sets, *make_learner(flags, sets, flags.seed), flags.seed, trainer,
                  test_accuracy);
 
+  const std::string& log_dir = flags.run_flags.log_dir;
+  const auto seed_at = [&](Index i) { return flags.seed + static_cast<std::uint64_t>(i); };
+  if (!log_dir.empty())
+    for (Index i = 0; i < flags.seeds; ++i) expect_no_link(seed_directory(log_dir, seed_at(i)));
   std::optional<RunLog> log;  // of all seeds
-  if (!flags.run_flags.dry_run) log.emplace(flags.run_flags.log_dir, flags.values(), 0);
+  if (!flags.run_flags.dry_run) log.emplace(log_dir, flags.values(), 0);
   std::vector<double> accuracies;
   for (Index i = 0; i < flags.seeds; ++i) {
-    const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
-    if (!flags.run_flags.log_dir.empty())
-      trainer.log_to(seed_directory(flags.run_flags.log_dir, seed));
+    const std::uint64_t seed = seed_at(i);
+    if (!log_dir.empty()) trainer.log_to(seed_directory(log_dir, seed));
     const auto learner = make_learner(flags, sets, seed);
     if (log) log->start();
     if (const int code = train(flags, sets, *learner, seed, trainer, test_accuracy); code != 0)

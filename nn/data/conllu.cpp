@@ -111,7 +111,7 @@ class ConlluReader {
       word.head = *number;
       word.relation = parts[relation];
     }
-    left_.take(sizeof word);
+    left_.take(in_growing_vector<DependencyWord>);
     for (const std::string* text : {&word.form, &word.upos, &word.xpos, &word.relation})
       left_.take(memory_of(*text) - sizeof(std::string));
     tree_.push_back(std::move(word));
@@ -120,7 +120,7 @@ class ConlluReader {
   void end_sentence() {
     if (tree_.empty()) return;
     if (options_.trees) check_tree();
-    left_.take(sizeof(DependencyTree));
+    left_.take(in_growing_vector<DependencyTree>);
     trees_.push_back(std::move(tree_));
     tree_.clear();
   }

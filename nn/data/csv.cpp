@@ -148,7 +148,7 @@ CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) 
     Index count = 0;
     do {
       const std::string_view field = fields.next();
-      left.take(sizeof(real));
+      left.take(in_growing_vector<real>);
       values.push_back(cells.number(field, static_cast<std::size_t>(count++), fields.line()));
     } while (!fields.line_has_ended());
     if (rows == 0 && !options.header) columns = count;

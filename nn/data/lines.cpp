@@ -37,7 +37,10 @@ std::optional<std::string_view> LineReader::next() {
 }
 
 std::vector<std::string> LineReader::words(std::string_view text) {
+  std::size_t count = 0;
+  each_word(text, [&](std::string_view) { ++count; });
   std::vector<std::string> words;
+  words.reserve(count);
   each_word(text, [&](std::string_view word) { keep(memory_of(words.emplace_back(word))); });
   return words;
 }
@@ -52,7 +55,7 @@ std::vector<std::string> read_lines(const std::filesystem::path& path) {
   LineReader reader(path);
   std::vector<std::string> lines;
   while (const auto line = reader.next()) {
-    reader.keep(sizeof(std::string) + built_per_byte * line->size());
+    reader.keep(in_growing_vector<std::string> + (built_per_byte - 1) * line->size());
     lines.emplace_back(*line);
   }
   return lines;

@@ -80,8 +80,10 @@ std::vector<Sentence> read_sentences(const std::filesystem::path& path, Index le
   std::vector<Sentence> sentences;
   LineReader lines(path);
   while (const auto line = lines.next()) {
-    sentences.push_back(parse(lines.words(*line), least_words, path.string(), lines.number()));
-    lines.keep(sizeof(Sentence));
+    Sentence sentence = parse(lines.words(*line), least_words, path.string(), lines.number());
+    // Also what a batch has of it: a number for each word, its length and its label.
+    lines.keep(in_growing_vector<Sentence> + (sentence.words.size() + 2) * sizeof(Index));
+    sentences.push_back(std::move(sentence));
   }
   expect<DataError>(!sentences.empty(), "{}: it has no sentences", path.string());
   return sentences;

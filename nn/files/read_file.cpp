@@ -218,7 +218,7 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& direc
 
 std::string read_text(const std::filesystem::path& path) {
   const FileBytes file = read_file(path, std::size_t{1} << 30);
-  Allowance(file, path.string()).take(built_per_byte * file.text().size());
+  Allowance(file, path.string()).take((built_per_byte - 1) * file.text().size());
   return std::string(file.text());
 }
 

@@ -391,8 +391,9 @@ def a_series(name, points, deviations=()):
             (b"\1" + b"".join(map(a_number, deviations)) if deviations else b"\0"))
 
 
-def a_diagram(*series, logarithmic=False, title="t"):
-    return a_text(title) + a_text("x") + a_text("y") + a_list(series) + bytes([logarithmic]) + a_text("caption")
+def a_diagram(*series, logarithmic=False, title="t", mark=None):
+    return (a_text(title) + a_text("x") + a_text("y") + a_list(series) + bytes([logarithmic]) + a_text("caption") +
+            (b"\0" if mark is None else b"\1" + a_number(mark)))
 
 
 def a_heat_map(rows, columns, values):
@@ -429,6 +430,8 @@ picture("y_least", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(1, 5e-324),
 picture("band_infinite", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(INF, 1), (1, INF)], [1, 1]))]))
 picture("band_not_positive", PAGE, DIAGRAMS,
         a_list([a_diagram(a_series("a", [(0, 1), (1, -2), (2, 3)], [1, 5, -9]), logarithmic=True)]))
+picture("mark_of_zero", PAGE, DIAGRAMS, a_list([a_diagram(a_series("a", [(1, 1), (2, 2)]), logarithmic=True, mark=0)]))
+picture("mark_least", PAGE, DIAGRAMS, a_list([a_diagram(curve, mark=-GREATEST), a_diagram(curve, mark=NAN)]))
 picture("names", PAGE, DIAGRAMS, a_list([a_diagram(a_series("<&>\"", [(1, 1)]), title=b"\x1b[0m\0\xff\xef\xbf\xbf")]))
 picture("heat_map", PAGE, HEAT_MAPS, a_list([a_heat_map(["a", "b"], ["c"], [1, -INF])]))
 picture("heat_map_greatest", SLIDE, HEAT_MAPS, a_list([a_heat_map(["a"], "bcd", [GREATEST, 1e308, -GREATEST])]))

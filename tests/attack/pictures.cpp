@@ -3,6 +3,7 @@
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "attack.h"
@@ -72,7 +73,8 @@ Diagram diagram(Source& source) {
           .y_label = text(),
           .series = source.list(4, series),
           .logarithmic = source.below(2) == 1,
-          .caption = text()};
+          .caption = text(),
+          .x_mark = source.below(2) == 1 ? std::optional(source.number()) : std::nullopt};
 }
 
 HeatMap heat_map(Source& source) {

@@ -87,6 +87,9 @@ class CharModels(TrainerTest):
         strange = run(*self.train, "--sample", "3", "--prompt", "a?", code=1).stderr
         self.assertIn("0x3f", strange)
         self.assertIn("position 1", strange)
+        one_line = self.path / "one_line"
+        one_line.write_text("abcd efgh " * 100)
+        self.assertIn("--prompt: ", run(*QUICK, "--data", one_line, "--sample", "3", code=1).stderr)
 
     def test_a_terminal_obeys_no_sample(self):
         self.text.write_bytes("a\x1b[2J\u00e9\u009b1m\u011b\t".encode() * 40)  # the last has the byte 9b as well

@@ -92,6 +92,18 @@ class Classify(TrainerTest):
         self.assertTrue((log / "seed_2" / "summary.json").exists())
         run(*self.train, "--log-dir", log)
         self.assertFalse(list(log.glob("seed_*")))
+        run(*self.train, "--seeds", "2", "--log-dir", log, "--keep-every", "10")
+        self.assertTrue((log / "seed_2" / "step_10" / "state.checkpoint").exists())
+        run(*self.train, "--log-dir", log)
+        self.assertFalse(list(log.glob("seed_*")))
+        other = self.path / "other"
+        run(*self.train, "--log-dir", other)
+        (log / "seed_2").symlink_to(other)
+        before = (other / "config.json").read_text()
+        message = run(*self.train, "--seeds", "2", "--log-dir", log, code=1).stderr
+        self.assertIn(f"{log / 'seed_2'}: it is a link", message)
+        self.assertEqual((other / "config.json").read_text(), before)
+        self.assertFalse((log / "seed_1").exists())
 
     def test_every_flag_has_an_effect(self):
         self.check_effects([], (("norm", "none"), ("norm", "ada"), ("norm-placement", "post"),

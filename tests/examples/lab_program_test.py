@@ -62,6 +62,36 @@ class Program(unittest.TestCase):
                 self.assertIn(f"train-images-idx3-ubyte is neither in {folder}/mnist nor in {folder}, gzipped or not\n",
                               run(*words, "--data", folder, code=1).stderr)
 
+    def test_pages_and_pictures_replace_none_of_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name, file in (("fork", "fork.html"), ("fork", "fork_costs.svg"), ("theorem2", "theorem2.html"),
+                               ("tape_tour", "tape_layer_norm.html"), ("tape_tour", "tape_second_derivative.html"),
+                               ("pictures", "drift.svg")):
+                report, foreign = folder / name, folder / "foreign"
+                report.mkdir(exist_ok=True)
+                (report / file).write_text("of the user")
+                code = 2 if name == "pictures" else 1  # which names all of its files before it begins
+                self.assertIn(f"{report / file}", run(name, "--report", report, code=code).stderr)
+                self.assertEqual((report / file).read_text(), "of the user")
+                (report / file).unlink()
+                for text in "of the user", "<svg <title>A tape, step by step</title> <p class=\"headline\">":
+                    foreign.write_text(text)
+                    (report / file).symlink_to(foreign)
+                    self.assertIn(f"{report / file}", run(name, "--report", report, code=code if text[0] == "o" else 1).stderr)
+                    self.assertEqual(foreign.read_text(), text)
+                    (report / file).unlink()
+            for name in "tape_tour", "pictures":
+                for _ in range(2):
+                    run(name, "--report", folder / name)
+
+    def test_a_page_is_not_read_by_its_experiment(self):
+        with tempfile.TemporaryDirectory() as folder:
+            data = pathlib.Path(folder) / "depth_losses.csv"
+            data.write_text("of the user")
+            error = run("depth", "--data", data, "--report", folder, code=2).stderr
+            self.assertIn(f"--report: would replace {data}, which --data reads", error)
+
     def test_a_grid_with_an_impossible_setting_is_refused(self):
         self.assertIn("4 do not divide 30 channels", run("depth", "--channels", "32,30", code=2).stderr)
         for flag, value in ("--init", "paper,zero"), ("--lr", "0.1,0"), ("--steps", "1,100"):

@@ -70,6 +70,52 @@ class FlagsOfFiles(ImagesTest):
             self.assertIn(f"--save: would replace {self.path / name}, which --data reads", message)
 
 
+ROOT = pathlib.Path(__file__).parents[2]
+# What programs write files with, and make folders. The functions of the library write where their callers say.
+WRITING = re.compile(r"\b(write_(?:file|own|np[yz]|trace|viewer)|save_(?:tensors|checkpoint)|make_directory|create_director\w+"
+                     r"|rename|copy_file|resize_file|create_symlink|o?fstream|f(?:re)?open|O_CREAT|O_WRONLY|O_RDWR)[ ,;(]")
+# All that programs write, by what keeps it from replacing files of others.
+LOG = "RunLog: files of its names are of a run; log_test"
+STEP = "expect_own_step: no link, and nothing that no run has written; rewind_test"
+OWN = "write_own, expect_own: no link, and nothing that the program has not written; report_test, lab_program_test"
+NAMED = "Flags::output: the user has named the file, which begins as an image, if it is there; FlagsOfFiles"
+NEW = "a name that nothing has, without following links; tensorboard_test, queue_test"
+WRITERS = {
+    "train/run_log.cpp": (LOG, ["write_file", "make_directory", "make_directory"]),
+    "train/probe.cpp": (LOG, ["write_file"]),
+    "train/run.cpp": (STEP, ["save_checkpoint", "make_directory"]),
+    "train/training.cpp": (STEP, ["make_directory", "write_viewer", "write_trace", "save_tensors"]),
+    "train/file_flags.cpp": (OWN, ["write_own", "write_file"]),
+    "examples/lab/report.cpp": (OWN, ["make_directory", "write_own", "write_own"]),
+    "examples/lab/float64/pictures.cpp": (OWN, ["make_directory", "write_own"]),
+    "examples/lab/float64/tape_tour.cpp": (OWN, ["make_directory", "write_viewer", "write_viewer"]),
+    **{f"examples/trainers/{name}.cpp": (NAMED, ["write_file"])
+       for name in ("draw", "handwriting", "parse", "read", "translate")},
+    "examples/shapes.cpp": ("a name in the program, which is an example; examples_shapes", ["write_npz"]),
+    "train/event_file.cpp": (NEW, ["O_WRONLY", "O_CREAT", "resize_file", "ofstream"]),
+    "examples/lab/ledger.cpp": (NEW, ["make_directory", "write_file"]),
+    "examples/lab/file_lock.cpp": (NEW, ["make_directory", "O_RDWR", "O_CREAT"]),
+    "train/output.cpp": ("/dev/null alone; mnist_test", ["O_WRONLY"]),
+}
+
+
+class Writers(unittest.TestCase):
+    def test_all_are_known(self):
+        """Whoever adds one chooses its rule, and plants a foreign file and a link in a test of it."""
+        found = {}
+        for path in sorted(path for layer in ("train", "examples") for path in (ROOT / layer).rglob("*.cpp")):
+            code = re.sub(r'//.*|"(\\.|[^"\\\n])*"', "", path.read_text())
+            if calls := WRITING.findall(code):
+                found[str(path.relative_to(ROOT))] = calls
+        self.maxDiff = None
+        self.assertEqual(found, {file: calls for file, (_, calls) in sorted(WRITERS.items())})
+
+    def test_each_calls_its_guard(self):
+        guards = {STEP: "expect_own_step(", OWN: "_own(", NAMED: ".begins = "}
+        for file, (rule, _) in WRITERS.items():
+            self.assertIn(guards.get(rule, ""), (ROOT / file).read_text(), file)
+
+
 class Outputs(ImagesTest):
     def test_a_new_training_replaces_no_file(self):
         saved = self.saved("saved")

@@ -321,7 +321,7 @@ class TrainerTest(unittest.TestCase):
             run(*self.data_flags, "--resume", part, "--save", part)
             self.assertEqual(whole.read_bytes(), part.read_bytes())
         self.assertIn("--save", run(*train, "--save-every", "5", code=2).stderr)
-        for wrong in "0", "-1", "5s", "m", "0m", "nanm", "1.5", "":
+        for wrong in "0", "-1", "5s", "m", "0m", "nanm", "1e999m", "1e307m", "infm", "1.5", "":
             flags = ["--save", self.path / "none", "--save-every", wrong]
             self.assertIn("--save-every", run(*train, *flags, code=2).stderr)
 

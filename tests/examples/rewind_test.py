@@ -112,6 +112,25 @@ class Rewind(ImagesTest):
         configuration.write_text(re.sub(r'"tapegrad": "[^"]+"', '"tapegrad": "9"', text))
         self.assertRegex(self.rewind(4, code=1).stdout, 'what has changed: version .* instead of "9"')
 
+    def test_a_log_without_rows(self):
+        self.train_log("--keep-every", "2")
+        rows = self.log / "metrics.jsonl"
+        lines = rows.read_text().splitlines(keepends=True)
+        wrong = "nothing could be compared, since .*metrics.jsonl lacks the rows"
+        (self.log / "step_5").mkdir()
+        for left in lines[:4], [], None:  # of the steps that are computed again, none at all, no file
+            rows.unlink() if left is None else rows.write_text("".join(left))
+            self.assertRegex(self.rewind(5, code=1).stdout, wrong)
+            self.assertFalse((self.log / "step_5" / "state.checkpoint").exists())
+        rows.write_text("".join(lines))
+        self.assertIn(": 1 rows of the log are equal", self.rewind(5).stdout)
+
+    def test_steps_between_the_rows(self):
+        self.train_log("--epochs", "20", "--keep-every", "10")  # 600 steps, a row for each 3
+        self.assertIn("step_10/state.checkpoint: 0 rows of the log are equal", self.rewind(11).stdout)
+        (self.log / "metrics.jsonl").write_text("")
+        self.assertIn("nothing could be compared", self.rewind(11, code=1).stdout)
+
     def test_refusals(self):
         steps = self.train_log()
         self.assertIn("--log-dir", run("--rewind", "1", code=2).stderr)
@@ -185,6 +204,79 @@ class Rewind(ImagesTest):
         run("--quiet", *self.data_flags, "--resume", self.path / "part", "--save", self.path / "part",
             "--log-dir", self.path / "part_log")
         self.assertEqual((self.path / "whole").read_bytes(), (self.path / "part").read_bytes())
+
+    def contents(self, folder):
+        return {file: (file.read_bytes(), file.is_symlink()) for file in folder.rglob("*") if file.is_file()}
+
+    def refused(self, told, command):
+        """A command that a program refuses before it writes anything."""
+        before = self.contents(self.path)
+        self.assertRegex(command().stderr, told)
+        self.assertEqual(self.contents(self.path), before)
+
+    def test_foreign_steps_are_not_replaced(self):
+        names = ["state.checkpoint", "tape.html", "trace.safetensors", "batch.safetensors", "probe_norms.csv",
+                 "probe_weights.csv"]
+        self.train_log("--keep-every", "4")
+        step, foreign = self.log / "step_6", self.path / "foreign"
+        foreign.mkdir()
+        for name in names:
+            (foreign / name).write_text(f"{name} of the user")
+        before = self.contents(foreign)
+        commands = [lambda: self.rewind(6, "--probe", code=1),
+                    lambda: run(*self.train, "--log-dir", self.log, "--keep-every", "3", code=1)]
+        for command in commands:
+            step.symlink_to(foreign)
+            self.refused(f"{step}: it is a link", command)
+            step.unlink()
+            step.mkdir()
+            for name in names:
+                (step / name).write_text("of the user")
+                self.refused(f"{step / name}: this program has not written it", command)
+                (step / name).unlink()
+                (step / name).symlink_to(foreign / name)
+                self.refused(f"{step / name}: it is a link", command)
+                (step / name).unlink()
+            (step / "state.checkpoint").write_text("")  # as mktemp leaves it
+            self.assertEqual(self.contents(foreign), before)
+            self.rewind(6, "--probe")
+            shutil.rmtree(step)
+        (self.path / "bare" / "step_6").mkdir(parents=True)
+        (self.path / "bare" / "step_6" / "tape.html").write_text("<title>A tape, step by step</title>")
+        self.refused("tape.html: it is not of a log", lambda: run(*self.train, "--log-dir", self.path / "bare", code=1))
+
+    def test_what_is_read_is_not_replaced(self):
+        self.train_log("--keep-every", "4")
+        self.rewind(6)
+        state, trace = self.log / "step_4" / "state.checkpoint", self.log / "step_6" / "trace.safetensors"
+        (self.path / "link").symlink_to(trace)
+        for file, command in ((trace, lambda data: self.rewind(6, "--data", data, code=2)),
+                              (self.path / "link", lambda data: self.rewind(6, "--data", data, code=2)),
+                              (state, lambda data: run("--data", data, "--log-dir", self.log, code=2)),
+                              (trace, lambda data: run("--data", data, "--log-dir", self.log, "--resume", state, code=2))):
+            self.refused("--log-dir: would replace .*, which --data reads", lambda: command(file))
+        self.refused("--log-dir: would replace .*, which --save writes",
+                     lambda: run(*self.train, "--log-dir", self.log, "--save", trace, code=2))
+
+    def test_a_kept_state_is_resumed_from_in_its_log(self):
+        whole = self.saved("whole", "--log-dir", self.log, "--keep-every", "4")
+        state = self.log / "step_8" / "state.checkpoint"
+        resume = [*self.data_flags, "--resume", state, "--log-dir", self.log, "--keep-every", "4", "--quiet"]
+        run(*resume, "--save", self.path / "again")
+        self.assertEqual((self.path / "again").read_bytes(), whole)
+        shutil.copy(self.log / "step_4" / "state.checkpoint", state)
+        self.assertIn("it is the state after step 4, not that of its folder", run(*resume, code=1).stderr)
+
+    def test_inputs_of_the_run_that_is_forked(self):
+        """They are adopted after the flags were checked."""
+        other = self.path / "other"
+        run(*self.train, "--log-dir", other)
+        self.train_log("--keep-every", "4")
+        configuration = self.log / "config.json"
+        settings = json.loads(configuration.read_text())
+        configuration.write_text(json.dumps({**settings, "data": str(other / "metrics.csv")}))
+        self.refused("--log-dir: would replace .*metrics.csv, which --data reads",
+                     lambda: run("--original", self.log, "--fork", "4", "--log-dir", other, code=2))
 
     def test_a_new_run_removes_what_was_kept(self):
         self.train_log("--keep-every", "2")

@@ -1,13 +1,14 @@
-# Programs include the headers under the warnings that they have chosen, and with exceptions. What is wrong with a
-# field of `visit` is said in words.
+# Programs include the headers, also those of the training kit, under the warnings that they have chosen, and with
+# exceptions. What is wrong with a field of `visit` is said in words.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 set(compile ${COMPILER} -std=c++20 -I${BUILD}/include -fsyntax-only)
 set(program ${SOURCE}/tests/install/outside/main.cpp)
-set(warnings -Wall -Wextra -Wconversion -Wshadow -Werror)
+set(warnings -Wall -Wextra -Wconversion -Wshadow -Wold-style-cast -pedantic -Werror)
 foreach(precision -UTAPEGRAD_DOUBLE -DTAPEGRAD_DOUBLE)
   run(${compile} ${warnings} ${precision} ${program})
   run(${compile} ${warnings} ${precision} ${SOURCE}/tests/install/outside/linear.cpp)
+  run(${compile} ${warnings} ${precision} -include tapegrad/train.h -x c++ /dev/null)
 endforeach()
 
 execute_process(COMMAND ${compile} -fno-exceptions ${program} RESULT_VARIABLE status ERROR_VARIABLE output)

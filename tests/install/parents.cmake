@@ -1,5 +1,6 @@
 # Projects that build tapegrad as a part of themselves are configured: one that exports what links tapegrad and chooses
-# no build type, and one that hides its symbols. Their commands are read, not run.
+# no build type, one that hides its symbols, and one that fetches tapegrad. Their commands are read, not run: shared.cmake
+# links what hides its symbols.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 file(REMOVE_RECURSE ${WORK})
@@ -31,3 +32,9 @@ expect_flags(chosen outside/plugin.cpp " -fvisibility=hidden ")
 expect_flags(chosen ops/softmax.cpp " -O2" NOT)
 file(READ ${WORK}/chosen/tapegrad/cmake_install.cmake output)
 expect("STREQUAL \"tapegrad\" OR NOT CMAKE_INSTALL_COMPONENT")
+
+run(${configure} -B ${WORK}/fetched -DCMAKE_EXPORT_COMPILE_COMMANDS=ON -DCMAKE_BUILD_TYPE=Release -DFETCHED=ON)
+expect_flags(fetched ops/softmax.cpp " -O3 ")
+expect_flags(fetched outside/plugin.cpp "tapegrad/include")
+file(READ ${WORK}/fetched/parentTargets.cmake output)
+expect("tapegrad::tapegrad")

@@ -1,5 +1,5 @@
-# Builds tapegrad as shared libraries: the project in outside/ runs with them, and they export the
-# namespace of tapegrad alone.
+# Builds tapegrad as shared libraries, from a project that hides symbols: the project in outside/ runs with them, and
+# they export the namespace of tapegrad alone.
 
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -12,7 +12,7 @@ expect("TAPEGRAD_BUILD_TESTS=OFF")
 
 run(${CMAKE_COMMAND} ${quick} -S ${SOURCE} -B ${WORK}/tapegrad -DBUILD_SHARED_LIBS=ON
     -DTAPEGRAD_BUILD_TESTS=OFF -DTAPEGRAD_BUILD_BENCH=OFF -DTAPEGRAD_BUILD_EXAMPLES=OFF
-    -DTAPEGRAD_BUILD_TRAIN=OFF)
+    -DTAPEGRAD_BUILD_TRAIN=OFF -DCMAKE_CXX_VISIBILITY_PRESET=hidden)
 run(${CMAKE_COMMAND} --build ${WORK}/tapegrad)
 file(REMOVE_RECURSE ${WORK}/prefix ${WORK}/found)
 run(${CMAKE_COMMAND} --install ${WORK}/tapegrad --prefix ${WORK}/prefix)
@@ -23,7 +23,7 @@ run(${CMAKE_COMMAND} --build ${WORK}/found)
 run(${WORK}/found/outside)
 run(${WORK}/found/outside64)
 run(${WORK}/found/both)
-run(${WORK}/found/host ${WORK}/found/libplugin.so)
+run(${WORK}/found/host ${WORK}/found/libwide.so ${WORK}/found/libplugin.so)
 run(${WORK}/found/drawing)
 run(${WORK}/found/drawing64)
 if(LINALG)

@@ -18,10 +18,14 @@ using Catch::Contains;
 
 namespace {
 
-// What `fill` reports, as a page, and the files beside it.
+// What `fill` reports, as a page, and the files beside it, after `before` has been done in the
+// folder.
 class Written {
  public:
-  explicit Written(const std::function<void(Report&)>& fill) {
+  explicit Written(
+      const std::function<void(Report&)>& fill,
+      const std::function<void(const std::filesystem::path&)>& before = [](const auto&) {}) {
+    before(folder_.path);
     silence_results();
     Flags flags("toys", "Toys.");
     std::uint64_t seed = 7;
@@ -57,6 +61,50 @@ const Judgement supported{Verdict::supported, "+1"}, contradicted{Verdict::contr
     unlearned{Verdict::not_learned, "no better than a guess"};
 
 }  // namespace
+
+TEST_CASE("a report replaces its own files alone, and follows no link") {
+  const auto fill = [](Report& report) { report.table({"Toys", {"toy"}, {{"bear"}}}); };
+  const auto write = [](const std::filesystem::path& file, const std::string& text) {
+    std::ofstream(file) << text;
+  };
+  const Written first(fill);
+  CHECK(first.exit_code == 0);
+  const std::string page = first.page();
+  for (const std::string name : {"toys.html", "toys_table1.csv", "toys_other.svg", "toys.csv"}) {
+    INFO(name);
+    const auto plant = [&](const std::filesystem::path& folder) {
+      write(folder / name, "of the user");
+    };
+    const Written foreign(fill, plant);
+    CHECK(foreign.exit_code == 1);
+    CHECK(foreign.file(name) == "of the user");
+    CHECK(!foreign.has(name == "toys.html" ? "toys_table1.csv" : "toys.html"));
+    const auto link = [&](const std::filesystem::path& folder) {
+      write(folder / "toys.html", page);
+      write(folder / "foreign", page);
+      std::filesystem::remove(folder / name);
+      std::filesystem::create_symlink("foreign", folder / name);
+    };
+    const Written linked(fill, link);
+    CHECK(linked.exit_code == 1);
+    CHECK(linked.file("foreign") == page);
+  }
+  const Written again(fill, [&](const std::filesystem::path& folder) {
+    write(folder / "toys.html", page);
+    write(folder / "toys_table1.csv", "of an earlier report");
+    write(folder / "other.csv", "of the user");
+  });
+  CHECK(again.exit_code == 0);
+  CHECK(again.file("toys_table1.csv") == "toy\nbear\n");
+  CHECK(again.file("other.csv") == "of the user");
+  const Written before(
+      [&](Report& report) {
+        fill(report);
+        report.file("toys_late.csv", "a,b\n");
+      },
+      [&](const std::filesystem::path& folder) { write(folder / "toys.html", ""); });
+  CHECK(before.exit_code == 0);  // as mktemp leaves a file
+}
 
 TEST_CASE("the headline counts claims, and judged ones by source and value") {
   const Written written([](Report& report) {

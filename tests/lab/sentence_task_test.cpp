@@ -6,7 +6,9 @@
 
 #include "lab/matrix_task.h"
 #include "lab/paper_xu2019.h"
+#include "support/files.h"
 #include "support/scratch.h"
+#include "tapegrad/core/error.h"
 #include "tapegrad/nn/files/file.h"
 #include "tapegrad/tapegrad.h"
 
@@ -61,6 +63,25 @@ TEST_CASE("RT is split as in the paper, and no sentence is in two parts") {
   CHECK(read_rt(folder.path, 10, 1).digest() == sets.digest());
   CHECK(read_rt(folder.path, 10, 2).digest() != sets.digest());
   CHECK(read_rt(folder.path, 10, 2).test_digest() != sets.test_digest());
+}
+
+// Some 10 KB as they are stored.
+TEST_CASE("few bytes of labelled sentences do not fill the memory", "[memory]") {
+  constexpr std::size_t mebibyte = std::size_t{1} << 20;
+  const testing::Scratch folder;
+  testing::write_repeated(folder / "TREC.test.all.gz", "0 a\n", mebibyte);
+  const testing::PeakMemory peak;
+  for (const std::size_t size : {4 * mebibyte, 8 * mebibyte}) {
+    testing::write_repeated(folder / "TREC.train.all.gz", "0 a\n", size);
+    try {
+      const auto sets = std::make_shared<SentenceSets>(read_sentence_sets("trec", folder.path, 64));
+      Random random(1);
+      CHECK(SentenceLearner(sets, small.net, 64, 1, random).per_epoch() > 0);
+    } catch (const DataError& error) {
+      CHECK_THAT(error.what(), testing::too_much_of(folder / "TREC.train.all.gz"));
+    }
+  }
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
 }
 
 TEST_CASE("accuracy is the mean of the answers") {

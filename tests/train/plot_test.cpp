@@ -221,6 +221,21 @@ TEST_CASE("a dashed line stands at a mark that the axis reaches") {
   CHECK(lines(100).empty());
   REQUIRE(lines(2).size() == 1);
   CHECK(std::stod(lines(2)[0]) < std::stod(lines(4).at(0)));
+  CHECK(lines(0).size() == 1);
+  for (const double beyond :
+       {-1.0, -DBL_MAX, DBL_MAX, -double{INFINITY}, double{INFINITY}, double{NAN}})
+    CHECK(lines(beyond).empty());
+}
+
+TEST_CASE("a mark that a logarithmic axis does not reach is left out") {
+  const auto image = [](std::optional<double> mark) {
+    Diagram diagram{"t", "x", "y", {{"a", {{1, 1}, {4, 4}}}}, true};
+    diagram.x_mark = mark;
+    return svg({diagram});
+  };
+  CHECK_THAT(image(2), Contains("dasharray=\"4 4\""));
+  for (const double beyond : {0.0, -1.0, 5e-324, DBL_MIN, 0.5, 8.0})
+    CHECK(image(beyond) == image({}));
 }
 
 TEST_CASE("a caption is the description of its diagram") {

@@ -368,6 +368,8 @@ std::string file_of(const std::string& picture, const std::string& directory) {
   return fmt::format("{}/{}.svg", directory, picture);
 }
 
+constexpr const char* picture_mark = "<svg";
+
 std::vector<std::string> files_in(const std::string& directory) {
   std::vector<std::string> files;
   for (const auto& [name, picture] : pictures) files.push_back(file_of(name, directory));
@@ -378,12 +380,12 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   std::string directory = ".";
   flags.output("--report", directory, "Directory for the pictures",
-               {.files = files_in, .begins = "<svg"});
+               {.files = files_in, .begins = picture_mark});
   return flags.run(argc, argv, [&] {
     make_directory(directory);
     for (const auto& [name, picture] : pictures) {
       const std::string file = file_of(name, directory), image = picture();
-      write_file(file, std::as_bytes(std::span(image)));
+      write_own(file, picture_mark, image);
       write_result(file + "\n");
     }
     return 0;

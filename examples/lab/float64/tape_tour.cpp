@@ -50,6 +50,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     make_directory(directory);
     const std::string layer_norm = directory + layer_norm_page, second = directory + second_page;
+    for (const std::string& file : {layer_norm, second}) expect_own(file, tape_mark);
     write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
     write_viewer({normalization("nothing detached", false, false),
                   normalization("mean detached", true, false),

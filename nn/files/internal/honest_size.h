@@ -19,10 +19,16 @@ constexpr std::size_t honest_size(std::size_t stored_bytes) {
 /// as so many bytes for each of its own where the reader does not know it.
 constexpr std::size_t built_per_byte = 16;
 
+/// What an element takes of a vector that grows: while the old ones move to twice the room, they
+/// stay where they were.
+template <class T>
+constexpr std::size_t in_growing_vector = 3 * sizeof(T);
+
 /// The memory that these take.
 inline std::size_t memory_of(const std::string& text) {
   static const std::size_t inside = std::string().capacity();  // needs no memory of its own
-  return sizeof(std::string) + (text.capacity() > inside ? text.capacity() + 1 : 0);
+  constexpr std::size_t of_block = 16;                         // what malloc adds
+  return sizeof(std::string) + (text.capacity() > inside ? text.capacity() + 1 + of_block : 0);
 }
 inline std::size_t memory_of(const std::vector<std::string>& texts) {
   std::size_t bytes = sizeof(std::vector<std::string>);
@@ -30,7 +36,7 @@ inline std::size_t memory_of(const std::vector<std::string>& texts) {
   return bytes;
 }
 
-/// How much a reader may still build from a file.
+/// How much a reader may still build from a file. What it unpacks to is part of that.
 class Allowance {
  public:
   /// file: of which only the size is kept   name: that of messages

@@ -92,7 +92,7 @@ TEST_CASE("a small file does not become a large one in memory", "[text][files][m
   CHECK_THROWS_WITH(read_conllu(path), testing::too_much_of(path));
   testing::write_repeated(path, "1\n", 140 * mebibyte / (sizeof(real) / 4));
   CHECK_THROWS_WITH(read_csv(path), testing::too_much_of(path));
-  if (const auto bytes = peak.bytes()) CHECK(*bytes < 1024 * mebibyte);
+  if (const auto bytes = peak.bytes()) CHECK(*bytes < 300 * mebibyte);
 }
 
 TEST_CASE("a text may unpack to 16 MiB, or take 100 times its size in memory", "[text][files]") {

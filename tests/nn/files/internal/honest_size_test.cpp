@@ -25,7 +25,8 @@ TEST_CASE("a reader may build 256 MiB, or 100 times the size of the file", "[fil
   CHECK_THROWS_WITH(small.take(1),
                     Contains("text.gz: its 1000 bytes would take more than 268435456 bytes of "
                              "memory; if you trust it, divide it into several files"));
-  CHECK_THROWS_WITH(packed.take(257 * mebibyte), Contains("unpack it with gunzip"));
+  packed.take(156 * mebibyte);  // beside what it unpacks to
+  CHECK_THROWS_WITH(packed.take(1), Contains("unpack it with gunzip"));
   CHECK_NOTHROW(large.take(400 * mebibyte));
   CHECK_THROWS_AS(large.take(1), DataError);
 }
