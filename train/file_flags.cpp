@@ -52,4 +52,15 @@ void check_file_flags(const Flags& flags) {
                                 save));
 }
 
+FileLock claim_output(const std::string& flag, const std::string& path) {
+  std::error_code error;
+  FileLock lock(fs::is_directory(path, error) ? fs::path(path)
+                                              : place_of(path).value_or(path) += ".lock");
+  if (!lock.is_held() && lock.error() == 0)
+    throw FlagError(flag, fmt::format("another run, which has not ended, writes to {}; wait for "
+                                      "its end, or choose another",
+                                      path));
+  return lock;
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR

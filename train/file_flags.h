@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "tapegrad/train/file_lock.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -18,5 +19,11 @@ bool holds_something(const std::string& path);
 /// names a pipe, and if --save names a non-empty file that is not the one to resume.
 /// Example: `check_file_flags(flags)`
 void check_file_flags(const Flags& flags);
+
+/// Takes the directory or file that a flag names for this run alone, until the lock ends: the
+/// directory itself, or a file NAME.lock beside the other. Where the system has no locks, does
+/// nothing. Throws FlagError while another run has it.
+/// Example: `const FileLock mine = claim_output("--save", "net.checkpoint")`
+FileLock claim_output(const std::string& flag, const std::string& path);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -177,6 +177,7 @@ void Run::saves_checkpoint(std::function<Checkpoint()> make) {
   expect_writable(save_path_);
   saves([this] { write_checkpoint(save_path_); });
 }
+  save_lock_.emplace(claim_output("--save", save_path_));
 
 void Run::write_checkpoint(const std::string& path) const {
   Checkpoint checkpoint = make_checkpoint_();

@@ -107,8 +107,8 @@ class Run {
   /// Registers `write` to run after each report, by --save-every and at the end.
   void saves(std::function<void()> write);
   /// Registers the checkpoint that `make` returns, for --save and --keep-every; the state of the
-  /// run is added to its notes. Throws DataError now, before the run, if the file of --save
-  /// cannot be written.
+  /// run is added to its notes. Throws now, before the run, FlagError while another run writes to
+  /// the file of --save, and DataError if it cannot be written.
   void saves_checkpoint(std::function<Checkpoint()> make);
   /// Keeps the checkpoint in --log-dir under the current step. Throws DataError if it cannot be
   /// written.
@@ -180,7 +180,8 @@ class Run {
   bool alone_, writes_;   // whether this is the only process, or the one that writes
   bool stopped_ = false;  // because a process wants it
   Index first_step_;
-  std::string save_path_;      // of the process that writes
+  std::string save_path_;  // of the process that writes
+  std::optional<FileLock> save_lock_;
   std::string log_directory_;  // of the process that writes; that of the run that --rewind repeats
   Index keep_every_;
   RunLog log_;

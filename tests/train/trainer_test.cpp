@@ -55,6 +55,39 @@ TEST_CASE("streams of random numbers that a checkpoint would lose are refused") 
         }) == 0);
 }
 
+TEST_CASE("what a run writes is its own until it ends") {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "there");
+  std::filesystem::create_symlink(folder / "there", folder / "link");
+  const auto named = [&](const char* flag, const char* name) {
+    return fmt::format("{}={}", flag, (folder / name).string());
+  };
+  const auto nothing = [](Task&, Random&) {};
+  // Begins a second run at the end of each epoch of the first; returns what it says.
+  const auto beside = [&](const std::string& flag, const std::string& other_flag) {
+    int code = 0;
+    std::string said;
+    const auto evaluates = [&](Task& task, Random& random) {
+      task.random = {{"dropout", &random}};
+      task.evaluate = [&] {
+        said = said_by([&] { code = trained({other_flag, "--lr=0.5"}, nothing); });
+        return Json();
+      };
+    };
+    CHECK(trained({flag}, evaluates) == 0);
+    CHECK(code == (said.empty() ? 0 : 2));
+    return said;
+  };
+  CHECK_THAT(beside(named("--log-dir", "there"), named("--log-dir", "link")),
+             Contains("--log-dir: another run, which has not ended, writes to"));
+  CHECK(read_text(folder / "there" / "config.json").find("\"lr\": 0.001") != std::string::npos);
+  CHECK_THAT(beside(named("--save", "net"), named("--save", "link/../net")),
+             Contains("--save: ") && Contains("net"));
+  CHECK(beside(named("--log-dir", "there"), named("--log-dir", "other")).empty());
+  CHECK(trained({named("--log-dir", "there")}, nothing) == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "net.lock"));
+}
+
 TEST_CASE("weights that are not finite never replace a checkpoint") {
   const Scratch folder;
   const std::string net = (folder / "net").string();
