@@ -59,6 +59,7 @@ struct BestValidation {
 /// Example: `RunState{.steps = 200}.notes()`
 struct RunState {
   Index steps = 0;
+  // Means over the rows of batches.
   RunningMean epoch_loss = {};  ///< of the current epoch, or at its end, of the last
   RunningMean row_loss = {};    ///< since the last row of the log
   /// The step at which the run was extended or forked, while a mean begins there.
@@ -72,9 +73,10 @@ struct RunState {
 /// What a step of the run has measured.
 /// Example: `run.step({.loss = 0.7, .learning_rate = 1e-3, .gradient_norm = 0.2})`
 struct StepResult {
-  double loss;
+  double loss;  ///< the mean over the rows
   double learning_rate;
   std::optional<double> gradient_norm = {};  ///< of all gradients together, before clipping
+  Index rows = 1;                            ///< of the batch: the weight of its loss in means
 };
 
 /// What a process wants after a step. All processes of a run do what one of them wants.

@@ -267,6 +267,40 @@ TEST_CASE("projections act after each update") {
         CHECK(min(each.value()).item() > -1e-4);
         CHECK(max(each.value()).item() < 0.1001);
       }
+TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the batches") {
+  const Scratch folder;
+  const Examples losses(Tensor({3}, std::vector<real>{0, 0, 9}));
+  const bool in_parts = GENERATE(false, true);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    EpochBatches batches(losses, 2, seed);
+    double of_epoch = 0;
+    const auto of_batches = [&](Task& task, Random&) {
+      const Parameter w = task.net.parameters()[0].parameter;
+      task.steps = RunSteps::epochs(200, batches.per_epoch());  // a row of the log for each epoch
+      const auto loss = [w](const Tensor& rows) { return mean(rows) + 0 * sum(w); };
+      if (in_parts)
+        task.loss = {[&](Index step) { return batches.rows(step); },
+                     [&batches, loss](Index step, const Shard& shard, Random&) {
+                       return loss(part(std::get<0>(batches.at(step)), shard.begin, shard.end));
+                     }};
+      else
+        task.loss = {batches, [loss](const auto& batch) { return loss(std::get<0>(batch)); }};
+      task.finish = [&](const Run& run) {
+        of_epoch = run.epoch_loss();
+        return Json();
+      };
+    };
+    CHECK(trained({in_parts ? "--shards=2" : "--shards=1", "--log-dir=" + folder.path.string()},
+                  of_batches) == 0);
+    CHECK(of_epoch == 3);
+    const std::vector<Json> rows = logged_rows(folder.path);
+    CHECK(rows.size() >= 200);
+    for (const Json& row : rows)
+      if (row.contains("train_loss")) CHECK(row["train_loss"] == 3);
+    CHECK(parse_json(read_text(folder / "summary.json"), 1).value()["train_loss"] == 3);
+  }
+}
+
       return Json();
     };
   };
