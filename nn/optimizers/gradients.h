@@ -6,6 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+// Undefined gradients, of parameters that a step skips, count as none and stay undefined.
+
 /// The norm of all gradients together: the root of the sum of all squares. As in `norm`, the
 /// squares overflow in single precision from 1.8e19 on: the norm is then infinite.
 /// Example: `global_norm(grad(sum(net(x)), parameters(net)))`
