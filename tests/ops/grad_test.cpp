@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "support/said.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
@@ -30,7 +31,6 @@ TEST_CASE("gradients of gradients, and further", "[tape]") {
   }
 }
 
-TEST_CASE("each gradient is announced once it is final, and only then", "[tape]") {
 TEST_CASE("what y does not depend on has zeros as its gradient, or none if wanted", "[tape]") {
   const std::vector<Parameter> xs{Parameter(ones({2})), Parameter(ones({3}))};
   const Tape tape;
@@ -67,6 +67,7 @@ TEST_CASE("a tape that outlives the steps of a loop is reported, once", "[tape]"
   CHECK(train(2100, 1).empty());
 }
 
+TEST_CASE("each gradient is announced once it is final, and only then", "[tape]") {
   const bool recorded = GENERATE(false, true);
   const Tape tape;
   const Tensor first = watch(Tensor({2}, {1, 2})), second = watch(Tensor({2}, {3, 4}));
