@@ -196,6 +196,21 @@ TEST_CASE("the first step tells of parameters that are not trained, once") {
   CHECK(said_by([&] { trained({}, [](Task&, Random&) {}); }).empty());
 }
 
+TEST_CASE("a dry run shows which layers share their parameters") {
+  Random random(1);
+  const Linear layer(3, 3, random);
+  const Sequential net{layer, relu, layer};
+  const auto uses = [&](Task& task, Random&) {
+    task.net = fields(net);
+    task.loss = [&](Index) { return sum(net(ones({2, 3}))); };
+  };
+  const std::string said = said_by([&] { CHECK(trained({"--dry-run"}, uses) == 0); }, stdout);
+  CHECK(
+      said.find("  layers.2.weight                                 shared with layers.0.weight\n"
+                "  layers.2.bias                                   shared with layers.0.bias\n") !=
+      std::string::npos);
+}
+
 TEST_CASE("the loss may read what is carried and not trained") {
   const Parameter frozen(ones({2}));
   const auto reads = [&](Task& task, Random&) {
@@ -252,21 +267,6 @@ TEST_CASE("a batch is trained in shards if its loss can be computed in parts") {
                 in_parts(seen, drawn)) == 2);
 }
 
-TEST_CASE("projections act after each update") {
-  int calls = 0;
-  const auto project = [&](Task& task, Random& random) {
-    task.random = {{"dropout", &random}};
-    std::vector<Parameter> all;
-    for (const NamedParameter& each : task.net.parameters()) all.push_back(each.parameter);
-    task.project = [&, all]() mutable {
-      ++calls;
-      for (Parameter& each : all) each.set(clamp(each.value(), 0, 0.1));
-    };
-    task.finish = [all](const Run&) {
-      for (const Parameter& each : all) {
-        CHECK(min(each.value()).item() > -1e-4);
-        CHECK(max(each.value()).item() < 0.1001);
-      }
 TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the batches") {
   const Scratch folder;
   const Examples losses(Tensor({3}, std::vector<real>{0, 0, 9}));
@@ -301,6 +301,21 @@ TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the
   }
 }
 
+TEST_CASE("projections act after each update") {
+  int calls = 0;
+  const auto project = [&](Task& task, Random& random) {
+    task.random = {{"dropout", &random}};
+    std::vector<Parameter> all;
+    for (const NamedParameter& each : task.net.parameters()) all.push_back(each.parameter);
+    task.project = [&, all]() mutable {
+      ++calls;
+      for (Parameter& each : all) each.set(clamp(each.value(), 0, 0.1));
+    };
+    task.finish = [all](const Run&) {
+      for (const Parameter& each : all) {
+        CHECK(min(each.value()).item() > -1e-4);
+        CHECK(max(each.value()).item() < 0.1001);
+      }
       return Json();
     };
   };
