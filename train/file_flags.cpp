@@ -38,6 +38,14 @@ bool holds_something(const std::string& path) {
   return fs::is_regular_file(path, error) && fs::file_size(path, error) > 0;
 }
 
+void expect_replaceable(const std::string& save, const std::string& resume) {
+  if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
+    throw FlagError("--save",
+                    fmt::format("{} exists, and this run would replace it; continue it with "
+                                "--resume, remove it, or name another",
+                                save));
+}
+
 void check_file_flags(const Flags& flags) {
   const Json values = flags.values();
   const std::string save = named_by(values, "save"), resume = named_by(values, "resume");
@@ -45,11 +53,7 @@ void check_file_flags(const Flags& flags) {
   if (fs::is_fifo(resume, error))
     throw FlagError("--resume",
                     fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
-  if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
-    throw FlagError("--save",
-                    fmt::format("{} exists, and this run would replace it; continue it with "
-                                "--resume, remove it, or name another",
-                                save));
+  expect_replaceable(save, resume);
 }
 
 FileLock claim_output(const std::string& flag, const std::string& path) {

@@ -15,6 +15,10 @@ bool same_file(const std::string& a, const std::string& b);
 /// Example: `holds_something("net.checkpoint")`
 bool holds_something(const std::string& path);
 
+/// Throws FlagError if --save names a non-empty file that is not the one to resume.
+/// Example: `expect_replaceable("new.checkpoint", "")`
+void expect_replaceable(const std::string& save, const std::string& resume);
+
 /// Checks --resume and --save before a run begins. Throws FlagError if --resume
 /// names a pipe, and if --save names a non-empty file that is not the one to resume.
 /// Example: `check_file_flags(flags)`

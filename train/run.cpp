@@ -167,6 +167,10 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       tried_step_(state.steps),
       progress_(last_step_, state.steps, flags.quiet || !writes_),
       interrupt_(flags.quiet || !writes_) {
+  if (!save_path_.empty()) {
+    save_lock_.emplace(claim_output("--save", save_path_));
+    expect_replaceable(save_path_, flags.resume);  // a run may have ended since the flags were read
+  }
   // Probes may change the last bits of the step for which they are wanted.
   if (flags.rewind > 0)
     replay_.emplace(flags.log_dir, state.steps, flags.probe ? last_step_ - 1 : last_step_);
@@ -177,7 +181,6 @@ void Run::saves(std::function<void()> write) { saves_.push_back(std::move(write)
 void Run::saves_checkpoint(std::function<Checkpoint()> make) {
   make_checkpoint_ = std::move(make);
   if (save_path_.empty()) return;
-  save_lock_.emplace(claim_output("--save", save_path_));
   expect_writable(save_path_);
   saves([this] { write_checkpoint(save_path_); });
 }

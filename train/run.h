@@ -101,6 +101,8 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
 class Run {
  public:
   /// cluster: its processes, if there may be several
+  /// Throws FlagError while another run writes to --log-dir or --save, and if --save names what
+  /// another run has written since the flags were read.
   Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
       const RunState& state, const Cluster* cluster = nullptr);
 
@@ -109,8 +111,8 @@ class Run {
   /// Registers `write` to run after each report, by --save-every and at the end.
   void saves(std::function<void()> write);
   /// Registers the checkpoint that `make` returns, for --save and --keep-every; the state of the
-  /// run is added to its notes. Throws now, before the run, FlagError while another run writes to
-  /// the file of --save, and DataError if it cannot be written.
+  /// run is added to its notes. Throws DataError now, before the run, if the file of --save
+  /// cannot be written.
   void saves_checkpoint(std::function<Checkpoint()> make);
   /// Keeps the checkpoint in --log-dir under the current step. Throws DataError if it cannot be
   /// written.

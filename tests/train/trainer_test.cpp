@@ -84,6 +84,12 @@ TEST_CASE("what a run writes is its own until it ends") {
   CHECK_THAT(beside(named("--save", "net"), named("--save", "link/../net")),
              Contains("--save: ") && Contains("net"));
   CHECK(beside(named("--log-dir", "there"), named("--log-dir", "other")).empty());
+  // A run that ends while this one reads its data.
+  CHECK(trained({named("--save", "late")}, [&](Task& task, Random& random) {
+          task.random = {{"dropout", &random}};
+          write_file(folder / "late", bytes_of({1}));
+        }) == 2);
+  CHECK(bytes_in(folder / "late") == bytes_of({1}));
   CHECK(trained({named("--log-dir", "there")}, nothing) == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "net.lock"));
 }
