@@ -119,6 +119,7 @@ class Log(ImagesTest):
         self.addCleanup(process.kill)
         while not self.part.exists():
             self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGSTOP)  # so that it saves nothing while others read
         config = (self.log / "config.json").read_bytes()
         for flags in ([*self.train, "--lr", "0.5", "--keep-every", "3"], self.resume[:2] + ["--resume", self.part]):
             message = run(*flags, "--log-dir", self.log, code=2).stderr
