@@ -19,13 +19,16 @@ namespace {
 class KeptOptimizer {
  public:
   explicit KeptOptimizer(Optimizer& optimizer)
-      : optimizer_(optimizer), steps_(optimizer.steps()), moments_(optimizer.moments()) {
+      : optimizer_(optimizer),
+        steps_(optimizer.steps()),
+        skipped_(optimizer.skipped()),
+        moments_(optimizer.moments()) {
     for (const Parameter& parameter : optimizer.parameters()) values_.push_back(parameter.value());
   }
   KeptOptimizer(const KeptOptimizer&) = delete;
   KeptOptimizer& operator=(const KeptOptimizer&) = delete;
   ~KeptOptimizer() {
-    optimizer_.restore(steps_, moments_);
+    optimizer_.restore(steps_, moments_, skipped_);
     for (std::size_t i = 0; i < values_.size(); ++i)
       Parameter(optimizer_.parameters()[i]).set(values_[i]);
   }
@@ -33,6 +36,7 @@ class KeptOptimizer {
  private:
   Optimizer& optimizer_;
   Index steps_;
+  std::vector<Index> skipped_;
   std::vector<Moments> moments_;
   std::vector<Tensor> values_;
 };

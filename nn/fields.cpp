@@ -8,6 +8,17 @@
 #include "tapegrad/nn/files/pytorch.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// Appends another name of a slot that was found before.
+template <class Named, class Slot>
+void share(std::vector<SharedSlot>& shared, const std::string& name,
+           const std::vector<Named>& found, const Slot& again) {
+  for (const auto& [first, slot] : found)
+    if (slot.identity() == again.identity() && first != name) shared.push_back({name, first});
+}
+
+}  // namespace
 
 std::string Fields::enter(const char* name) {
   std::string outer = prefix_;
@@ -32,6 +43,8 @@ void Fields::operator()(const char* name, const Parameter& parameter) {
   if (is_new) {
     if (cloning_) entry->second = Parameter(parameter.value(), parameter.name());
     parameters_.push_back({prefix_ + name, entry->second});
+  } else if (!cloning_) {
+    share(shared_, prefix_ + name, parameters_, parameter);
   }
   // `visit` is const for the sake of all other walks. `clone` walks over its own module, which is
   // not const.
@@ -46,6 +59,8 @@ void Fields::operator()(const char* name, const Buffer& buffer) {
   if (is_new) {
     if (cloning_) entry->second = Buffer(buffer.value());
     buffers_.push_back({prefix_ + name, entry->second});
+  } else if (!cloning_) {
+    share(shared_, prefix_ + name, buffers_, buffer);
   }
   if (cloning_) const_cast<Buffer&>(buffer) = entry->second;
 }

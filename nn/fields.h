@@ -29,6 +29,11 @@ struct NamedBuffer {
   std::string name;
   Buffer buffer;
 };
+/// A slot that was found again, such as a parameter of a layer and of its copy.
+/// Example: `for (const SharedSlot& one : fields(net).shared()) fmt::print("{}\n", one.name)`
+struct SharedSlot {
+  std::string name, first;  ///< its other name, and the one under which it counts
+};
 
 /// Collects what a module holds. A module is any struct with
 ///
@@ -36,8 +41,8 @@ struct NamedBuffer {
 ///
 /// Fields are parameters, buffers, modules, and vectors and optionals of these; other types, such
 /// as a Tensor, do not compile. Names are joined with dots ("layers.0.weight"). A slot found twice
-/// counts once, under its first name. Throws Error for two slots, or two norms, of one name: a
-/// checkpoint could hold only one of them.
+/// counts once, under its first name, and is `shared`. Throws Error for two slots, or two norms, of
+/// one name: a checkpoint could hold only one of them.
 /// Example: `const Fields found = fields(net); found.parameters().size()`
 class Fields {
  public:
@@ -85,6 +90,8 @@ class Fields {
   std::vector<NamedBuffer> buffers() && { return std::move(buffers_); }
   const std::vector<NamedNorm>& norms() const& { return norms_; }
   std::vector<NamedNorm> norms() && { return std::move(norms_); }
+  const std::vector<SharedSlot>& shared() const& { return shared_; }
+  std::vector<SharedSlot> shared() && { return std::move(shared_); }
 
  private:
   template <class Module>
@@ -111,6 +118,7 @@ class Fields {
   std::vector<NamedParameter> parameters_;
   std::vector<NamedBuffer> buffers_;
   std::vector<NamedNorm> norms_;
+  std::vector<SharedSlot> shared_;
 };
 
 /// Example: `fields(net).parameters()`

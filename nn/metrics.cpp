@@ -22,8 +22,14 @@ Index count_equal(const Indices& guesses, const Indices& labels) {
 double accuracy(const Tensor& logits, const Indices& labels) {
   expect_defined("accuracy", logits, labels);
   expect(labels.size() > 0, "accuracy: there are no examples: {}", labels.shape());
-  return static_cast<double>(count_equal(argmax(logits), labels)) /
-         static_cast<double>(labels.size());
+  const Indices guesses = argmax(logits);
+  Index right = count_equal(guesses, labels);
+  for (Index i = 0; i < labels.size(); ++i) {
+    const Index guess = guesses.data()[i];  // a NaN, if there is one
+    const bool is_nan = std::isnan(logits.data()[i * logits.shape()[-1] + guess]);
+    right -= is_nan && guess == labels.data()[i] ? 1 : 0;
+  }
+  return static_cast<double>(right) / static_cast<double>(labels.size());
 }
 
 double perplexity(double loss) { return std::exp(loss); }

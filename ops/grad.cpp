@@ -66,7 +66,7 @@ std::vector<Tensor> sweep(Tape& tape, const Tensor& y, const std::vector<std::in
   }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     if (gradients[i].defined()) continue;
-    gradients[i] = zeros(shapes[i]);
+    if (options.zeros) gradients[i] = zeros(shapes[i]);
     if (options.ready) options.ready(i, gradients[i]);
   }
   return gradients;

@@ -69,6 +69,14 @@ void write_own(const std::string& file, std::string_view mark, std::string_view 
   write_file(file, std::as_bytes(std::span(text)));
 }
 
+void expect_replaceable(const std::string& save, const std::string& resume) {
+  if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
+    throw FlagError("--save",
+                    fmt::format("{} exists, and this run would replace it; continue it with "
+                                "--resume, remove it, or name another",
+                                save));
+}
+
 void check_file_flags(const Flags& flags) {
   const Json values = flags.values();
   const std::string save = named_by(values, "save"), resume = named_by(values, "resume");
@@ -76,11 +84,18 @@ void check_file_flags(const Flags& flags) {
   if (fs::is_fifo(resume, error))
     throw FlagError("--resume",
                     fmt::format("{} is a pipe, which cannot be read twice; name a file", resume));
-  if (!save.empty() && holds_something(save) && (resume.empty() || !same_file(save, resume)))
-    throw FlagError("--save",
-                    fmt::format("{} exists, and this run would replace it; continue it with "
-                                "--resume, remove it, or name another",
-                                save));
+  expect_replaceable(save, resume);
+}
+
+FileLock claim_output(const std::string& flag, const std::string& path) {
+  std::error_code error;
+  FileLock lock(fs::is_directory(path, error) ? fs::path(path)
+                                              : place_of(path).value_or(path) += ".lock");
+  if (!lock.is_held() && lock.error() == 0)
+    throw FlagError(flag, fmt::format("another run, which has not ended, writes to {}; wait for "
+                                      "its end, or choose another",
+                                      path));
+  return lock;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

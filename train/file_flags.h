@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "tapegrad/train/file_lock.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -27,9 +28,19 @@ void expect_own(const std::string& file, std::string_view mark);
 /// Example: `write_own("pages/loss.svg", "<svg", "<svg/>")`
 void write_own(const std::string& file, std::string_view mark, std::string_view text);
 
+/// Throws FlagError if --save names a non-empty file that is not the one to resume.
+/// Example: `expect_replaceable("new.checkpoint", "")`
+void expect_replaceable(const std::string& save, const std::string& resume);
+
 /// Checks --resume and --save before a run begins. Throws FlagError if --resume
 /// names a pipe, and if --save names a non-empty file that is not the one to resume.
 /// Example: `check_file_flags(flags)`
 void check_file_flags(const Flags& flags);
+
+/// Takes the directory or file that a flag names for this run alone, until the lock ends: the
+/// directory itself, or a file NAME.lock beside the other. Where the system has no locks, does
+/// nothing. Throws FlagError while another run has it.
+/// Example: `const FileLock mine = claim_output("--save", "net.checkpoint")`
+FileLock claim_output(const std::string& flag, const std::string& path);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -209,8 +209,9 @@ void OptimizerFlags::add_to(Flags& flags) {
           "--optimizer", optimizer,
           fmt::format("Optimizer: {}; with options as in lion:beta1=0.95,center_gradients=outputs",
                       names_of(makers())))
-      .check(readable_by(
-          [](const std::string& text) { OptimizerFlags{.optimizer = text}.make_optimizer({}); }));
+      .check(readable_by([](const std::string& text) {
+        OptimizerFlags{.optimizer = text}.make_optimizer({Parameter(zeros({}))});
+      }));
   flags.training("--lr", learning_rate, "Peak learning rate").check(positive());
   flags
       .training("--schedule", schedule,

@@ -29,10 +29,11 @@ constexpr const char* non_finite_advice =
 std::string note_text(const RunningMean& mean) { return Json({mean.sum, mean.count}).dump(); }
 
 std::optional<RunningMean> parse_mean(const Json& note) {
+  constexpr std::uint64_t most_rows = std::uint64_t{1} << 53;  // the whole numbers of a double
   if (!note.is_array() || note.size() != 2 || !note[0].is_number()) return {};
-  if (!note[1].is_number_unsigned()) return {};
+  if (!note[1].is_number_unsigned() || note[1].get<std::uint64_t>() > most_rows) return {};
   const RunningMean mean{note[0].get<double>(), note[1].get<Index>()};
-  return mean.count < 0 || (mean.count == 0 && mean.sum != 0) ? std::nullopt : std::optional(mean);
+  return mean.count == 0 && mean.sum != 0 ? std::nullopt : std::optional(mean);
 }
 
 // The best validation of a run of so many steps.
@@ -127,11 +128,13 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
     state.best = parsed_note(notes, best_note, resume,
                              [&](const Json& note) { return parse_best(note, state.steps); });
   const Index at_most = state.steps - state.extended_at.value_or(0);
+  // Each step has at least one row. Checkpoints of version 0.2 count each as one row.
   const auto mean_over = [&](const char* name, Index count) {
     return parsed_note(notes, name, resume, [&](const Json& note) {
       const std::optional<RunningMean> mean = parse_mean(note);
-      const bool right = extended || (mean && mean->count == std::min(count, at_most));
-      return right ? mean : std::nullopt;
+      const Index least = std::min(count, at_most);
+      const bool right = mean && mean->count >= least && (mean->count > 0) == (least > 0);
+      return extended || right ? mean : std::nullopt;
     });
   };
   const Index of_epoch = state.steps == 0 ? 0 : (state.steps - 1) % steps.per_epoch + 1;
@@ -164,6 +167,10 @@ Run::Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps
       tried_step_(state.steps),
       progress_(last_step_, state.steps, flags.quiet || !writes_),
       interrupt_(flags.quiet || !writes_) {
+  if (!save_path_.empty()) {
+    save_lock_.emplace(claim_output("--save", save_path_));
+    expect_replaceable(save_path_, flags.resume);  // a run may have ended since the flags were read
+  }
   // Probes may change the last bits of the step for which they are wanted.
   if (flags.rewind > 0)
     replay_.emplace(flags.log_dir, state.steps, flags.probe ? last_step_ - 1 : last_step_);
@@ -250,7 +257,7 @@ RunSignals Run::signals() const {
 }
 
 void Run::step(const StepResult& result, const RunSignals& wanted) {
-  const auto& [loss, learning_rate, gradient_norm] = result;
+  const auto& [loss, learning_rate, gradient_norm, rows] = result;
   const bool is_examined = replay_ && state_.steps + 1 == last_step_;
   expect<NonFiniteError>(std::isfinite(loss) || is_examined, "step {}: the loss is {}; {}",
                          state_.steps + 1, loss, non_finite_advice);
@@ -260,8 +267,8 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
   if (state_.extended_at && state_.steps - *state_.extended_at >= settled_after(steps_))
     state_.extended_at.reset();
   last_ = result;
-  state_.epoch_loss.add(loss);
-  state_.row_loss.add(loss);
+  state_.epoch_loss.add(loss, rows);
+  state_.row_loss.add(loss, rows);
   progress_.step(state_.steps, loss);
   if (state_.steps % steps_.per_row() == 0) {
     Json row{{"step", state_.steps},

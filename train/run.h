@@ -59,6 +59,7 @@ struct BestValidation {
 /// Example: `RunState{.steps = 200}.notes()`
 struct RunState {
   Index steps = 0;
+  // Means over the rows of batches.
   RunningMean epoch_loss = {};  ///< of the current epoch, or at its end, of the last
   RunningMean row_loss = {};    ///< since the last row of the log
   /// The step at which the run was extended or forked, while a mean begins there.
@@ -72,9 +73,10 @@ struct RunState {
 /// What a step of the run has measured.
 /// Example: `run.step({.loss = 0.7, .learning_rate = 1e-3, .gradient_norm = 0.2})`
 struct StepResult {
-  double loss;
+  double loss;  ///< the mean over the rows
   double learning_rate;
   std::optional<double> gradient_norm = {};  ///< of all gradients together, before clipping
+  Index rows = 1;                            ///< of the batch: the weight of its loss in means
 };
 
 /// What a process wants after a step. All processes of a run do what one of them wants.
@@ -99,6 +101,8 @@ RunState resumed_state(const std::map<std::string, std::string>& notes, const st
 class Run {
  public:
   /// cluster: its processes, if there may be several
+  /// Throws FlagError while another run writes to --log-dir or --save, and if --save names what
+  /// another run has written since the flags were read.
   Run(const RunFlags& flags, const Json& configuration, const RunSteps& steps,
       const RunState& state, const Cluster* cluster = nullptr);
 
@@ -180,7 +184,8 @@ class Run {
   bool alone_, writes_;   // whether this is the only process, or the one that writes
   bool stopped_ = false;  // because a process wants it
   Index first_step_;
-  std::string save_path_;      // of the process that writes
+  std::string save_path_;  // of the process that writes
+  std::optional<FileLock> save_lock_;
   std::string log_directory_;  // of the process that writes; that of the run that --rewind repeats
   Index keep_every_;
   RunLog log_;

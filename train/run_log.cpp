@@ -347,6 +347,7 @@ RunLog::RunLog(std::string directory, const Json& configuration, Index steps_don
       steps_before_(steps_done) {
   if (directory_.empty()) return;
   make_directory(directory_);
+  lock_.emplace(claim_output("--log-dir", directory_));
   for (const std::string& file : log_files(directory_)) expect_writable(file);
   expect_own_log(directory_, steps_kept());
   for (const auto& [number, seed] : numbered_in(directory_, seed_prefix)) expect_own_log(seed, 0);

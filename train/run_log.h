@@ -8,6 +8,7 @@
 
 #include "tapegrad/core/real.h"
 #include "tapegrad/train/event_file.h"
+#include "tapegrad/train/file_lock.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -74,9 +75,9 @@ std::string seed_directory(const std::string& directory, std::uint64_t seed);
 class RunLog {
  public:
   /// Writes nothing if `directory` is empty. Keeps the rows of the resumed run up to `steps_done`.
-  /// Creates the directory, and changes nothing else before `start`. Throws DataError if the
-  /// directory cannot be created, if one of its files cannot be written or is not regular, and for
-  /// rows that `logged_rows` refuses.
+  /// Creates the directory, and changes nothing else before `start`. Throws FlagError while another
+  /// process has a log there; DataError if the directory cannot be created, if one of its files
+  /// cannot be written or is not regular, and for rows that `logged_rows` refuses.
   ///   tensorboard: whether to write an event file
   ///   original: the log directory of the run that this one forks; "": none. Its rows up to
   ///     `steps_done` come first, and fork.svg shows its curves beside those of this run.
@@ -109,6 +110,7 @@ class RunLog {
   void write_events();
 
   std::string directory_;
+  std::optional<FileLock> lock_;
   std::string configuration_;
   bool resumes_;
   Index steps_before_;

@@ -53,7 +53,8 @@ class Steps {
                              : updates_.step(cluster_, task_.loss.rows(step), of_shard, wanted);
     run.step({.loss = value,
               .learning_rate = updates_.optimizer().learning_rate(),
-              .gradient_norm = updates_.gradient_norm()},
+              .gradient_norm = updates_.gradient_norm(),
+              .rows = task_.loss.rows(step)},
              wanted);
     return value;
   }
@@ -196,7 +197,7 @@ int Trainer::report_rewound(Run& run, const Training& updates) const {
   expect<Error>(run.steps_done() == run_.rewind, "--rewind: --patience ended the run after step {}",
                 run.steps_done());
   updates.write_probe();
-  const auto& [loss, rate, norm] = run.last();
+  const auto& [loss, rate, norm, rows] = run.last();
   const Replay& replay = run.replay();
   write_result(fmt::format("step {}: loss {:.6g}, learning rate {:.4g}, norm of gradients {:.4g}\n",
                            run_.rewind, loss, rate, std::abs(norm.value_or(NAN))));

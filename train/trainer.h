@@ -17,9 +17,11 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The loss of each step, counted from 0: of its batch as a whole, or of parts of the batch, which
-/// --shards and several processes need.
+/// --shards and several processes need. The mean loss of an epoch is over the rows of its batches,
+/// where these are known, and otherwise over its steps.
 ///
 ///     .loss = [&](Index step) { ... }
+///     .loss = {batches, [&](const auto& batch) { ... }}
 ///     .loss = {rows, [&](Index step, const Shard& shard, Random& random) { ... }}
 /// Example: `const BatchLoss loss([&](Index) { return sum(net(y)); })`
 class BatchLoss {
@@ -31,6 +33,18 @@ class BatchLoss {
   BatchLoss(Loss loss)
       : rows_([](Index) { return Index{1}; }),
         loss_([loss](Index step, const Shard&, Random&) { return loss(step); }),
+        has_parts_(false) {}
+  /// loss(batch): the mean over the rows of a batch of `batches`, such as `EpochBatches`, which
+  /// must outlive it.
+  template <class Batches, class Loss>
+  requires requires(Batches& batches, Loss loss) {
+    { batches.rows(Index{}) } -> std::convertible_to<Index>;
+    loss(batches.at(Index{}));
+  }
+  BatchLoss(Batches& batches, Loss loss)
+      : rows_([&batches](Index step) { return batches.rows(step); }),
+        loss_(
+            [&batches, loss](Index step, const Shard&, Random&) { return loss(batches.at(step)); }),
         has_parts_(false) {}
   /// rows(step): of the batch   loss(step, shard, random): the mean over the rows of a shard, where
   /// `random` is a stream for this step and shard, such as dropout needs.

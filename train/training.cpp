@@ -218,6 +218,8 @@ void dry_run(const Flags& flags, const Fields& net, const std::function<double()
                              value.dump(-1, ' ', false, Json::error_handler_t::replace)));
   for (const auto& [name, parameter] : net.parameters())
     write_result(fmt::format("  {:48}{}\n", name, to_string(parameter.shape())));
+  for (const auto& [name, first] : net.shared())
+    write_result(fmt::format("  {:48}shared with {}\n", name, first));
   write_result(fmt::format("loss of the first batch: {:.4f}\n", step()));
 }
 

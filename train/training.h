@@ -111,8 +111,9 @@ class Training {
   std::optional<Profile> profile_;
 };
 
-/// Implements --dry-run: prints the flags with their values and the parameters with their shapes,
-/// then takes a step of `Training` on one batch, which changes nothing.
+/// Implements --dry-run: prints the flags with their values, the parameters with their shapes and
+/// the names of those that are shared, then takes a step of `Training` on one batch, which changes
+/// nothing.
 /// Example: `dry_run(flags, fields(net), [] { return 0.7; })`
 void dry_run(const Flags& flags, const Fields& net, const std::function<double()>& step);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <numeric>
 #include <span>
@@ -280,7 +281,13 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
 }
 
 FileLock Ledger::claim(const std::string& system, std::uint64_t seed) const {
-  return FileLock(path(system, seed) + ".lock");
+  const std::string run = path(system, seed), name = run + ".lock";
+  make_directory(std::filesystem::path(run).parent_path());
+  FileLock lock(name);
+  expect<DataError>(lock.error() == 0,
+                    "{}: it cannot be locked: {}; choose --runs on another file system", name,
+                    std::strerror(lock.error()));
+  return lock;
 }
 
 Records Ledger::records() const {

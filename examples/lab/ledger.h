@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "lab/file_lock.h"
+#include "tapegrad/train/file_lock.h"
 #include "tapegrad/train/flags.h"
 #include "tapegrad/train/json.h"
 

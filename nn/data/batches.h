@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <functional>
@@ -136,6 +137,11 @@ class EpochBatches {
   EpochBatches(const Set&& set, Index size, std::uint64_t seed, Transform transform = {}) = delete;
 
   Index per_epoch() const { return per_epoch_; }
+  /// The number of examples in the batch of a step, counted from 0.
+  Index rows(Index step) const {
+    const Index begin = step % per_epoch_ * size_;
+    return std::min(size_, set_.count() - begin);
+  }
 
   /// The batch of a step, counted from 0; fast for the same and the next step. Valid until the next
   /// call. Throws ArgumentError for a step below 0.

@@ -21,6 +21,11 @@ constexpr const char* format_key = "format";
 constexpr const char* own_format = "tapegrad";
 constexpr const char* updates_key = "ema_updates";
 
+// How many steps of the optimizer have skipped a parameter; without it, none.
+std::string skipped_key(const std::string& parameter) {
+  return fmt::format("{}skipped.{}", optimizer_prefix, parameter);
+}
+
 std::string moment_name(const Moments& moments, const std::string& parameter) {
   return fmt::format("{}{}.{}", optimizer_prefix, moments.name, parameter);
 }
@@ -166,6 +171,7 @@ class Reader {
 
 struct OptimizerState {
   Index steps = 0;
+  std::vector<Index> skipped;  // of each parameter
   double rate = 0;
   std::vector<Moments> moments;
 };
@@ -173,13 +179,21 @@ struct OptimizerState {
 OptimizerState optimizer_state(Reader& reader, const std::string& path, const Optimizer& optimizer,
                                const Fields& net) {
   const std::vector<std::string> names = names_of("optimizer", optimizer, net);
-  OptimizerState state{.steps = reader.number<Index>("optimizer.steps"), .rate = 0, .moments = {}};
+  OptimizerState state{
+      .steps = reader.number<Index>("optimizer.steps"), .skipped = {}, .rate = 0, .moments = {}};
   expect<DataError>(state.steps >= 0, "load_checkpoint: {}: optimizer.steps is negative: {}", path,
                     state.steps);
   state.rate = reader.number<double>("optimizer.rate");
   expect<DataError>(state.rate >= 0 && std::isfinite(state.rate),
                     "load_checkpoint: {}: optimizer.rate is negative or not finite: {}", path,
                     state.rate);
+  for (const std::string& name : names) {
+    const std::string key = skipped_key(name);
+    state.skipped.push_back(reader.contains(key) ? reader.number<Index>(key) : 0);
+    expect<DataError>(0 <= state.skipped.back() && state.skipped.back() <= state.steps,
+                      "load_checkpoint: {}: {} is negative or beyond optimizer.steps: {}", path,
+                      key, state.skipped.back());
+  }
   for (const Moments& moments : optimizer.moments()) {
     state.moments.push_back({moments.name, {}});
     for (std::size_t i = 0; i < names.size(); ++i)
@@ -269,7 +283,7 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint,
     loaded.optimizer = optimizer_state(reader, path.string(), *optimizer, checkpoint.net);
     const std::size_t moments = optimizer->moments().size() * optimizer->parameters().size();
     if (unfit != nullptr && moments > 0 && unfit->missing.size() == missing + moments)
-      loaded.optimizer.steps = 0;
+      loaded.optimizer.steps = 0, loaded.optimizer.skipped.clear();
   }
   if (const Ema* ema = checkpoint.ema) {
     for (const std::string& name : average_names(*ema, checkpoint.net))
@@ -299,7 +313,7 @@ Loaded load(const std::filesystem::path& path, const Checkpoint& checkpoint,
 void restore(Loaded loaded, Checkpoint& checkpoint) {
   // The optimizer first: it allocates memory, and the rest does not.
   if (Optimizer* optimizer = checkpoint.optimizer) {
-    optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments);
+    optimizer->restore(loaded.optimizer.steps, loaded.optimizer.moments, loaded.optimizer.skipped);
     optimizer->set_learning_rate(loaded.optimizer.rate);
   }
   if (checkpoint.ema != nullptr)
@@ -340,6 +354,9 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
     for (const Moments& moments : optimizer->moments())
       for (std::size_t i = 0; i < names.size(); ++i)
         put(moment_name(moments, names[i]), moments.values[i]);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      if (const Index skipped = optimizer->skipped()[i]; skipped > 0)
+        file.metadata[skipped_key(names[i])] = std::to_string(skipped);
     file.metadata["optimizer.steps"] = std::to_string(optimizer->steps());
     file.metadata["optimizer.rate"] = fmt::format("{}", optimizer->learning_rate());
   }

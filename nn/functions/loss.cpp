@@ -30,6 +30,32 @@ void expect_rows(const char* operation, const Tensor& scores, const Indices& lab
          options.weight.shape());
 }
 
+// Whether a tape looks for wrong values. To read all targets costs about what the loss does.
+bool checks_values() {
+  const Tape* tape = Tape::active();
+  return tape != nullptr && tape->options().check_finite;
+}
+
+void check_probabilities(const char* operation, const Tensor& p) {
+  if (!checks_values()) return;
+  const auto values = p.values();
+  const auto wrong =
+      std::find_if(values.begin(), values.end(), [](real v) { return !(v >= 0 && v <= 1); });
+  expect<ArgumentError>(wrong == values.end(), "{}: a target lies outside [0, 1]: {}", operation,
+                        wrong == values.end() ? real{0} : *wrong);
+}
+
+void check_distributions(const char* operation, const Tensor& p) {
+  if (!checks_values()) return;
+  check_probabilities(operation, p);
+  constexpr double rounding = 1e-3;
+  const Tensor sums = sum(detach(p), -1);
+  for (const real each : sums.values())
+    expect<ArgumentError>(std::abs(each - 1.0) < rounding,
+                          "{}: the probabilities in a row of the targets sum to {}, not to 1",
+                          operation, each);
+}
+
 // `nll` of arguments that `expect_rows` has checked.
 Tensor nll_of_rows(const char* operation, const Tensor& log_p, const Indices& labels,
                    const CrossEntropyOptions& options) {
@@ -43,6 +69,13 @@ Tensor nll_of_rows(const char* operation, const Tensor& log_p, const Indices& la
         chosen.mutable_data()[i] = 0;
         counted.mutable_data()[i] = 0;
       }
+    const auto rows = counted.values();
+    expect<ArgumentError>(
+        options.reduction != Reduction::mean || rows.empty() ||
+            std::find(rows.begin(), rows.end(), real{1}) != rows.end(),
+        "{}: all {} labels are the ignored one, {}, and their mean would be 0 / 0; leave out such "
+        "batches, or take the sum",
+        operation, labels.size(), *options.ignore_index);
   }
   expect_below(operation, chosen, log_p.shape()[-1]);
 
@@ -79,6 +112,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions opt
          "cross_entropy: {} are not probabilities for logits {}; labels are Indices",
          target.shape(), logits.shape());
   expect_same("cross_entropy", logits, target);
+  check_distributions("cross_entropy", target);
   return reduced(-sum(weighed(log_softmax(logits), target), -1), options.reduction);
 }
 
@@ -94,6 +128,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
   const PlaceScope caller(place);
   constexpr const char* operation = "binary_cross_entropy_with_logits";
   expect_same(operation, logits, target);
+  check_probabilities(operation, target);
   Tensor positive = target;
   if (const Tensor& weight = options.positive_weight; weight.defined()) {
     expect(broadcast(operation, weight.shape(), logits.shape()) == logits.shape(),
@@ -139,6 +174,7 @@ Tensor kl_divergence(const Tensor& log_q, const Tensor& p, LossOptions options, 
   const PlaceScope caller(place);
   expect_same("kl_divergence", log_q, p);
   expect(p.rank() >= 1, "kl_divergence: needs an axis of classes: {}", p.shape());
+  check_distributions("kl_divergence", p);
   const Tensor is_zero = equal(p, 0.0);
   const Tensor ratio = log(where(is_zero, 1.0, p)) - where(is_zero, 0.0, log_q);
   return reduced(sum(p * ratio, -1), options.reduction);

@@ -32,13 +32,14 @@ struct CrossEntropyOptions {
 ///   nothing is reduced
 /// With label smoothing e: (1 - e) nll + e/C sum_c -log p_c. The weight w of a class multiplies its
 /// -log p_c, and the mean divides by the sum of the weights of the labels, as in PyTorch. An
-/// ignored row has loss 0; the mean is NaN when every row is ignored, as in PyTorch. Throws
-/// ShapeError for shapes and labels that do not fit, ArgumentError for smoothing outside [0, 1].
+/// ignored row has loss 0. Throws ShapeError for shapes and labels that do not fit, ArgumentError
+/// for smoothing outside [0, 1], and for a mean of rows that are all ignored (NaN in PyTorch).
 /// Elsewhere: `F.cross_entropy`, `nn.CrossEntropyLoss`; the mean over rows
 /// Example: `cross_entropy(logits, labels, {.label_smoothing = 0.1})`
 Tensor cross_entropy(const Tensor& logits, const Indices& labels,
                      const CrossEntropyOptions& options = {}, Place = Place::here());
-/// The same for a target distribution in each row. target: logits.shape.
+/// The same for a target distribution in each row. target: logits.shape. On a tape with
+/// `check_finite`, throws ArgumentError for a row that is none.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions options = {},
                      Place = Place::here());
 /// The cross entropy of log-probabilities, such as from log_softmax: what `cross_entropy` finds for
@@ -56,7 +57,7 @@ struct BinaryCrossEntropyOptions {
 };
 /// The mean of softplus(x) - x t, the cross entropy of Bernoulli logits x and targets t in [0, 1].
 /// Throws ShapeError unless the shapes are equal, as do mse and l1, and for weights that do not
-/// broadcast to them.
+/// broadcast to them; on a tape with `check_finite`, ArgumentError for targets outside [0, 1].
 /// Elsewhere: `BCEWithLogitsLoss`; `pos_weight` is `.positive_weight`
 /// Example: `binary_cross_entropy_with_logits(x, greater(y, 0), {.positive_weight = 2.0})`
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
@@ -92,7 +93,8 @@ Tensor hinge(const Tensor& x, const Tensor& target, LossOptions options = {},
 /// over rows. With two axes it is torch's kl_div(log_q, p, reduction="batchmean").
 ///   log_q: (..., C), such as from log_softmax   p: same shape, probabilities   returns () or (...)
 /// Where p = 0, value and gradient are exactly 0, even if log q = -inf. Throws ShapeError for a
-/// scalar and for shapes that differ.
+/// scalar and for shapes that differ; on a tape with `check_finite`, ArgumentError for a row of p
+/// that is no distribution, such as one of logarithms.
 /// Elsewhere: `F.kl_div(reduction="batchmean")`
 /// Example: `kl_divergence(log_softmax(x), softmax(y))`
 Tensor kl_divergence(const Tensor& log_q, const Tensor& p, LossOptions options = {},

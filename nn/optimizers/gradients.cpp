@@ -16,6 +16,7 @@ namespace {
 
 // Sums tile by tile in one pass, and adds the tiles in order.
 double squared_norm(const Tensor& gradient) {
+  if (!gradient.defined()) return 0;
   count_pass(gradient.size(), 0);
   const Index tiles = (gradient.size() + elements_per_tile - 1) / elements_per_tile;
   std::vector<double> squares(static_cast<std::size_t>(tiles));
@@ -35,12 +36,12 @@ double common_norm(std::span<const Tensor> gradients) {
   return norm;
 }
 
-void expect_clippable(const char* operation, const std::vector<Tensor>& gradients, double limit) {
+void expect_limit(const char* operation, double limit) {
   expect<ArgumentError>(limit > 0, "{}: the limit must be positive: {}", operation, limit);
-  expect_all_defined(operation, gradients);
 }
 
 void scale_to(Tensor& gradient, double norm, double limit) {
+  if (!gradient.defined()) return;
   if (!(norm <= limit)) gradient = gradient * (limit / norm);  // NaN too, so that it shows
 }
 
@@ -48,13 +49,12 @@ void scale_to(Tensor& gradient, double norm, double limit) {
 
 double global_norm(const std::vector<Tensor>& gradients) {
   const ProfileSpan span("global_norm");
-  expect_all_defined("global_norm", gradients);
   return common_norm(gradients);
 }
 
 double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_global_norm");
-  expect_clippable("clip_by_global_norm", gradients, limit);
+  expect_limit("clip_by_global_norm", limit);
   const NoGrad pause;
   const double norm = common_norm(gradients);
   for (Tensor& gradient : gradients) scale_to(gradient, norm, limit);
@@ -63,20 +63,20 @@ double clip_by_global_norm(std::vector<Tensor>& gradients, double limit) {
 
 void clip_by_norm(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_norm");
-  expect_clippable("clip_by_norm", gradients, limit);
+  expect_limit("clip_by_norm", limit);
   const NoGrad pause;
   for (Tensor& gradient : gradients) scale_to(gradient, common_norm({&gradient, 1}), limit);
 }
 
 void clip_by_value(std::vector<Tensor>& gradients, double limit) {
   const ProfileSpan span("clip_by_value");
-  expect_clippable("clip_by_value", gradients, limit);
+  expect_limit("clip_by_value", limit);
   const NoGrad pause;
-  for (Tensor& gradient : gradients) gradient = clamp(gradient, -limit, limit);
+  for (Tensor& gradient : gradients)
+    if (gradient.defined()) gradient = clamp(gradient, -limit, limit);
 }
 
 void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients) {
-  expect_all_defined("accumulate", gradients);
   const NoGrad pause;
   if (total.empty()) {
     total = gradients;
@@ -84,11 +84,15 @@ void accumulate(std::vector<Tensor>& total, const std::vector<Tensor>& gradients
   }
   expect(total.size() == gradients.size(), "accumulate: the numbers of gradients differ: {} and {}",
          gradients.size(), total.size());
+  const auto is_in_both = [&](std::size_t i) {
+    return gradients[i].defined() && total[i].defined();
+  };
   for (std::size_t i = 0; i < total.size(); ++i)
-    expect(gradients[i].shape() == total[i].shape(),
+    expect(!is_in_both(i) || gradients[i].shape() == total[i].shape(),
            "accumulate: shapes of gradient {} differ: {} and {}", i, gradients[i].shape(),
            total[i].shape());
-  for (std::size_t i = 0; i < total.size(); ++i) total[i] = total[i] + gradients[i];
+  for (std::size_t i = 0; i < total.size(); ++i)
+    if (gradients[i].defined()) total[i] = is_in_both(i) ? total[i] + gradients[i] : gradients[i];
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

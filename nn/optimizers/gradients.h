@@ -6,6 +6,8 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
+// Undefined gradients, of parameters that a step skips, count as none and stay undefined.
+
 /// The norm of all gradients together: the root of the sum of all squares, which may overflow or
 /// vanish as in `norm`.
 /// Example: `global_norm(grad(sum(net(x)), parameters(net)))`

@@ -20,11 +20,11 @@ Lamb::Lamb(std::vector<Parameter> parameters, LambOptions options)
 
 void Lamb::update(const std::vector<Slot>& slots) const {
   const NoGrad values_only;
-  const auto t = static_cast<double>(steps() + 1);
   const double beta1 = options_.beta1, beta2 = options_.beta2;
   // All new values first: a step for which there is no memory changes nothing.
   std::vector<Tensor> weights, means, squares;
   for (const Slot& slot : slots) {
+    const auto t = static_cast<double>(slot.steps + 1);
     const Tensor w = slot.parameter->value(), g = *slot.gradient;
     means.push_back(beta1 * *slot.moments[0] + (1 - beta1) * g);
     squares.push_back(beta2 * *slot.moments[1] + (1 - beta2) * square(g));

@@ -28,8 +28,13 @@ Optimizer::Optimizer(const char* name, std::vector<Parameter> parameters, double
     : name_(name),
       parameters_(std::move(parameters)),
       learning_rate_factors_(parameters_.size(), 1),
-      weight_decays_(parameters_.size(), expect_not_negative(name, "weight_decay", weight_decay)) {
+      weight_decays_(parameters_.size(), expect_not_negative(name, "weight_decay", weight_decay)),
+      skipped_(parameters_.size(), 0) {
   set_learning_rate(learning_rate);
+  expect<ArgumentError>(!parameters_.empty(),
+                        "{}: there are no parameters; if a filter chose them by shape: "
+                        "shape().rank() is the number of axes, shape().size() that of elements",
+                        name_);
   expect_distinct(name_, parameters_);
   for (const Parameter& parameter : parameters_) {
     const bool vector = is_vector(parameter.shape());
@@ -58,6 +63,7 @@ std::size_t Optimizer::position(const Parameter& parameter) const {
 }
 
 void Optimizer::set_group(const std::vector<Parameter>& some, ParameterGroup group) {
+  expect<ArgumentError>(!some.empty(), "{}: a group has no parameters", name_);
   if (group.learning_rate_factor)
     expect_not_negative(name_, "learning_rate_factor", *group.learning_rate_factor);
   if (group.weight_decay) expect_not_negative(name_, "weight_decay", *group.weight_decay);
@@ -77,29 +83,37 @@ void Optimizer::step(const std::vector<Tensor>& gradients) {
          gradients.size(), parameters_.size());
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    expect(gradients[i].defined(), "{}: gradient {} is undefined: for parameter {} of shape {}",
-           name_, i, parameter.name(), parameter.shape());
-    expect(gradients[i].shape() == parameter.shape(),
+    expect(!gradients[i].defined() || gradients[i].shape() == parameter.shape(),
            "{}: gradient {} has another shape: {} for parameter {} of shape {}", name_, i,
            gradients[i].shape(), parameter.name(), parameter.shape());
   }
 
+  expect(std::any_of(gradients.begin(), gradients.end(),
+                     [](const Tensor& gradient) { return gradient.defined(); }),
+         "{}: all gradients are undefined: there is no parameter to change", name_);
+
   std::vector<Slot> slots;
   std::list<Tensor> centered_gradients;  // a list, since slots point to its elements
   for (std::size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
     const bool centers = center_gradients_[i] != Centering::none;
     if (centers) centered_gradients.push_back(centered(gradients[i], center_gradients_[i]));
     Slot slot{.parameter = &parameters_[i],
               .gradient = centers ? &centered_gradients.back() : &gradients[i],
               .moments = {},
               .learning_rate = learning_rate_ * learning_rate_factors_[i],
-              .weight_decay = weight_decays_[i]};
+              .weight_decay = weight_decays_[i],
+              .steps = steps_ - skipped_[i]};
     for (std::size_t m = 0; m < moments_.size(); ++m) slot.moments[m] = &moments_[m].values[i];
     slots.push_back(slot);
   }
   update(slots);
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (center_weights_[i] != Centering::none) center(parameters_[i], center_weights_[i]);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!gradients[i].defined())
+      ++skipped_[i];
+    else if (center_weights_[i] != Centering::none)
+      center(parameters_[i], center_weights_[i]);
+  }
   ++steps_;
 }
 
@@ -113,7 +127,8 @@ void Optimizer::in_runs(const std::vector<Slot>& slots,
               slot.gradient->data(),
               {},
               slot.learning_rate,
-              slot.weight_decay};
+              slot.weight_decay,
+              slot.steps};
     Index kept = 1;  // the weights and the moments
     for (std::size_t m = 0; m < std::size(slot.moments) && slot.moments[m] != nullptr; ++m) {
       whole.moments[m] = own(*slot.moments[m]).mutable_data();
@@ -133,7 +148,8 @@ void Optimizer::in_runs(const std::vector<Slot>& slots,
   parallel_for(static_cast<Index>(runs.size()), [&](Index i) { change(runs[i]); });
 }
 
-void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
+void Optimizer::restore(Index steps, const std::vector<Moments>& moments,
+                        std::vector<Index> skipped) {
   expect(moments.size() == moments_.size(), "{}: {} kinds of moments restored, {} needed", name_,
          moments.size(), moments_.size());
   for (std::size_t m = 0; m < moments.size(); ++m) {
@@ -146,10 +162,17 @@ void Optimizer::restore(Index steps, const std::vector<Moments>& moments) {
              moments[m].values[i].shape(), parameters_[i].name(), parameters_[i].shape());
   }
   expect_not_negative(name_, "steps", steps);
+  skipped.resize(skipped.empty() ? parameters_.size() : skipped.size());
+  expect<ArgumentError>(skipped.size() == parameters_.size() &&
+                            std::all_of(skipped.begin(), skipped.end(),
+                                        [&](Index each) { return 0 <= each && each <= steps; }),
+                        "{}: of {} steps, others were skipped than {} parameters can have skipped",
+                        name_, steps, parameters_.size());
   std::vector<Moments> copies = moments;
   for (Moments& each : copies)
     for (Tensor& value : each.values) value = Tensor(value.shape(), value.values());
   steps_ = steps;
+  skipped_ = std::move(skipped);
   moments_ = std::move(copies);
 }
 
@@ -168,7 +191,7 @@ void Sgd::update(const std::vector<Slot>& slots) const {
                             .momentum = options_.momentum,
                             .decay = run.weight_decay,
                             .nesterov = options_.nesterov,
-                            .first_step = steps() == 0};
+                            .first_step = run.steps == 0};
     kernels::optimizers().sgd(step, run.count, run.w, run.g, run.moments[0]);
   });
 }
@@ -202,9 +225,9 @@ AdamW::AdamW(std::vector<Parameter> list, AdamWOptions options)
 }
 
 void Adam::update(const std::vector<Slot>& slots) const {
-  const auto t = static_cast<double>(steps() + 1);
   const bool decoupled = decay_ == Decay::decoupled;
   in_runs(slots, [=, this](const Run& run) {
+    const auto t = static_cast<double>(run.steps + 1);
     const kernels::Adam step{
         .beta1 = options_.beta1,
         .beta2 = options_.beta2,
@@ -247,8 +270,8 @@ Adagrad::Adagrad(std::vector<Parameter> parameters, AdagradOptions options)
 }
 
 void Adagrad::update(const std::vector<Slot>& slots) const {
-  const double divisor = 1 + static_cast<double>(steps()) * options_.learning_rate_decay;
-  in_runs(slots, [=, this](const Run& run) {
+  in_runs(slots, [this](const Run& run) {
+    const double divisor = 1 + static_cast<double>(run.steps) * options_.learning_rate_decay;
     const kernels::Adagrad step{.rate = run.learning_rate / divisor,
                                 .epsilon = options_.epsilon,
                                 .decay = run.weight_decay};

@@ -25,9 +25,9 @@ struct ParameterGroup {
   std::optional<Centering> center_weights = {};    ///< after each step
 };
 
-/// Updates parameters by their gradients, in place. Constructors throw ArgumentError for a
-/// parameter that is listed twice or empty, for learning rates, epsilons and decays that are
-/// negative or not finite, and for momentum, betas and alpha outside [0, 1).
+/// Updates parameters by their gradients, in place. Constructors throw ArgumentError for no
+/// parameter, for one that is listed twice or empty, for learning rates, epsilons and decays that
+/// are negative or not finite, and for momentum, betas and alpha outside [0, 1).
 ///
 /// All of them center gradients and weights on demand (`Centering`). Clipping is outside: clip
 /// gradients before. Without decay, steps of `Sgd` along centered gradients have no mean. Those of
@@ -39,8 +39,10 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  /// gradients: one for each of `parameters()`, of its shape. Throws ShapeError otherwise, before
-  /// anything has changed.
+  /// gradients: one for each of `parameters()`, of its shape, or undefined for a parameter without
+  /// a gradient (`GradOptions::zeros`). The step skips such a parameter: value and moments stay, no
+  /// decay acts, and it does not count in its bias correction. Throws ShapeError for others, and if
+  /// all are undefined, before anything has changed.
   void step(const std::vector<Tensor>& gradients);
 
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -48,16 +50,19 @@ class Optimizer {
   /// Throws ArgumentError for a learning rate that is negative or not finite.
   void set_learning_rate(double learning_rate);
   /// Treats these parameters so from the next step on. It is not state: checkpoints do not keep it.
-  /// Throws ArgumentError for parameters that are not among `parameters()`, and for a factor or a
-  /// decay that is negative or not finite; nothing has changed then.
+  /// Throws ArgumentError for no parameters and for some that are not among `parameters()`, and for
+  /// a factor or a decay that is negative or not finite; nothing has changed then.
   /// Example: `AdamW(parameters(net)).set_group({parameters(net)[0]}, {.weight_decay = 0})`
   void set_group(const std::vector<Parameter>& some, ParameterGroup group);
 
   /// The state that a checkpoint keeps besides the parameters.
   Index steps() const { return steps_; }
   const std::vector<Moments>& moments() const { return moments_; }
-  /// Throws ShapeError for moments of other names or shapes.
-  void restore(Index steps, const std::vector<Moments>& moments);
+  /// How many of the steps have skipped each parameter.
+  const std::vector<Index>& skipped() const { return skipped_; }
+  /// Throws ShapeError for moments of other names or shapes, ArgumentError for numbers of steps
+  /// that do not fit. Without `skipped`, no step has skipped a parameter.
+  void restore(Index steps, const std::vector<Moments>& moments, std::vector<Index> skipped = {});
 
  protected:
   /// name: the optimizer's, for messages.
@@ -66,15 +71,17 @@ class Optimizer {
             Centering center_gradients = Centering::none,
             Centering center_weights = Centering::none);
 
-  /// A parameter in a step, with its own learning rate and decay. Parameter and moments change.
+  /// A parameter in a step, with its own learning rate, decay and number of steps before this one.
+  /// Parameter and moments change.
   struct Slot {
     Parameter* parameter;
     const Tensor* gradient;
     Tensor* moments[2];
     double learning_rate, weight_decay;
+    Index steps;
   };
-  /// Takes step `steps() + 1`. Optimizers that treat each element by itself call `in_runs`; those
-  /// that see whole matrices compute with tensors.
+  /// Takes a step. Optimizers that treat each element by itself call `in_runs`; those that see
+  /// whole matrices compute with tensors.
   virtual void update(const std::vector<Slot>& slots) const = 0;
 
   /// Consecutive elements of a slot: w and moments change, g is the gradient.
@@ -84,6 +91,7 @@ class Optimizer {
     const real* g;
     real* moments[2];
     double learning_rate, weight_decay;
+    Index steps;
   };
   /// Calls `change` once for each element of the slots, for many runs in parallel.
   static void in_runs(const std::vector<Slot>& slots,
@@ -98,6 +106,7 @@ class Optimizer {
   std::vector<double> learning_rate_factors_, weight_decays_;  // of each parameter
   std::vector<Centering> center_gradients_, center_weights_;   // of each parameter
   Index steps_ = 0;
+  std::vector<Index> skipped_;  // of each parameter
   std::vector<Moments> moments_;
 };
 

@@ -1,6 +1,10 @@
 #include "tapegrad/ops/internal/reverse_sweep.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <atomic>
+#include <cstdio>
 #include <span>
 
 #include "tapegrad/core/error.h"
@@ -10,6 +14,29 @@
 #include "tapegrad/ops/reduce.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+// Counts the sweeps over a tape one after another that have had no operation in common, as of a
+// loop whose steps share one tape, and warns once of such a tape, which only grows.
+void count_apart(const Tape& tape, std::int32_t first, std::int32_t last) {
+  struct Sweeps {
+    std::uint64_t tape = 0;
+    std::int32_t last = 0;  // of the operations of the sweep before
+    int apart = 0;
+  };
+  static thread_local Sweeps before;
+  const bool is_apart = before.tape == tape.id() && before.last < first;
+  before = {tape.id(), last, is_apart ? before.apart + 1 : 0};
+  constexpr int many = 1000;
+  static std::atomic_flag warned;
+  if (before.apart == many && !warned.test_and_set())
+    fmt::print(stderr,
+               "tape: {} sweeps over one tape had no operation in common, and it has kept all {} "
+               "of its nodes; begin a tape in each step, inside of the loop\n",
+               many, tape.size());
+}
+
+}  // namespace
 
 ReverseSweep::ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last,
                            const GradOptions& options, Sweep* outer)
@@ -108,6 +135,7 @@ inline void ReverseSweep::pull(Node& node, std::int32_t index, Tensor g) {
 
 void ReverseSweep::run(
     const std::function<void(std::int32_t node, const Tensor& gradient)>& ready) {
+  std::int32_t lowest = tape_.size();  // of the operations of this sweep
   for (auto i = static_cast<std::int32_t>(slots_.size()) - 1; i >= 0; --i) {
     Slot& slot = slots_[i];
     if (!slot.reached || (!slot.total.defined() && slot.parts.empty())) continue;
@@ -127,7 +155,10 @@ void ReverseSweep::run(
                       ".keep = true",
                       node.name);
     pull(node, index, slot.kept ? slot.total : std::move(slot.total));
+    if (node.input_count > 0) lowest = index;
   }
+  if (outer_ == nullptr)
+    count_apart(tape_, lowest, first_ + static_cast<std::int32_t>(slots_.size()) - 1);
 }
 
 void ReverseSweep::check_inputs(const Node& node, const Tensor& g) const {

@@ -23,7 +23,7 @@ ALLOWED = {
     "random.training.position": NUMBERS | {"9223372036854775808"},
     "random.order.seed": NUMBERS | {"9223372036854775808"},
     "random.order.position": NUMBERS | {"9223372036854775808"},
-    "note.epoch_loss": set(),
+    "note.epoch_loss": {"[1, 2]"},  # a step has one row or more
     "note.best_validation": set(),
     "note.data": set(),
     "note.instruction_set": set(),

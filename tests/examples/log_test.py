@@ -112,6 +112,27 @@ class Log(ImagesTest):
             run(*self.train, "--log-dir", self.log, *flags, code=code)
             self.assertEqual(self.contents(), before, flags)
 
+    def test_a_run_beside_another_is_refused(self):
+        """A second run, new or resumed, changes neither the log nor the checkpoint of one that has not ended."""
+        process = start(*self.train, "--epochs", "5000", "--log-dir", self.log, "--save", self.part, "--keep-every", "5",
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.kill)
+        while not self.part.exists():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGSTOP)  # so that it saves nothing while others read
+        config = (self.log / "config.json").read_bytes()
+        for flags in ([*self.train, "--lr", "0.5", "--keep-every", "3"], self.resume[:2] + ["--resume", self.part]):
+            message = run(*flags, "--log-dir", self.log, code=2).stderr
+            self.assertIn(f"--log-dir: another run, which has not ended, writes to {self.log}", message)
+        message = run(*self.data_flags, "--resume", self.part, "--save", self.part, code=2).stderr
+        self.assertIn(f"--save: another run, which has not ended, writes to {self.part}", message)
+        self.assertEqual((self.log / "config.json").read_bytes(), config)
+        self.assertIsNone(process.poll())
+        process.kill()
+        process.wait()
+        interrupt_at("epoch ", signal.SIGINT, *self.resume, "--save", self.part)
+        self.assertEqual([each.name for each in self.path.glob("*.lock")], [])
+
     def test_what_is_no_regular_file(self):
         self.log.mkdir()
         for name in FILES:

@@ -204,7 +204,7 @@ class TrainerTest(unittest.TestCase):
                 self.assertLess(len(error), 5000)
         # A state that no run of these steps comes to.
         for note, values in {"steps_done": ("-1", "1.5", "1000000", str(2**64 - 1), str(2**64), "true", '"1"', "{}"),
-                             "epoch_loss": ("[1.0,1000]", "[1.0,-1]", "[1e999,1]", '["1",1]', "[true,1]", "[]", "{}"),
+                             "epoch_loss": ("[1.0,0]", "[1.0,-1]", "[1e999,1]", '["1",1]', "[true,1]", "[]", "{}"),
                              "row_loss": ("[1.0,1000]", "[1.0,-1]", "[null,0]", "0")}.items():
             for value in values:
                 self.assertIn(f"damaged: its note {note} is damaged", refusal(note, value))

@@ -64,6 +64,31 @@ TEST_CASE("a walk finds every slot once, under its first name", "[nn]") {
   CHECK(grad(y, parameters(net)).size() == 3);
 }
 
+TEST_CASE("a walk tells which slots it has found again", "[nn]") {
+  Random random(1);
+  const auto pairs = [](const Fields& found) {
+    std::vector<std::pair<std::string, std::string>> list;
+    for (const auto& [name, first] : found.shared()) list.emplace_back(name, first);
+    return list;
+  };
+  const Linear layer(2, 2, random);
+  const Visited copies{[&](Fields& field) {
+    field("copies", std::vector<Linear>(3, layer));
+    field("copies", std::vector<Linear>(1, layer));  // under the same names
+  }};
+  CHECK(pairs(fields(copies)) ==
+        std::vector<std::pair<std::string, std::string>>{{"copies.1.weight", "copies.0.weight"},
+                                                         {"copies.1.bias", "copies.0.bias"},
+                                                         {"copies.2.weight", "copies.0.weight"},
+                                                         {"copies.2.bias", "copies.0.bias"}});
+  const Buffer buffer(zeros({1}));
+  CHECK(pairs(fields(Visited{[&](Fields& field) {
+          field("a", buffer);
+          field("b", buffer);
+        }})) == std::vector<std::pair<std::string, std::string>>{{"b", "a"}});
+  CHECK(fields(layer).shared().empty());
+}
+
 TEST_CASE("two fields under one name are refused, whatever they are", "[nn]") {
   const Parameter matrix(zeros({3, 4})), row(zeros({5}));
   const Buffer buffer(zeros({2}));

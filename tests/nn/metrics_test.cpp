@@ -17,6 +17,13 @@ TEST_CASE("a running mean weighs batches by their size") {
   CHECK(mean.count == 3);
 }
 
+TEST_CASE("an example with a NaN among its logits is wrong") {
+  const real nan = std::nan("");
+  const Tensor logits({3, 2}, {nan, nan, 0, nan, 0, 1});
+  CHECK(accuracy(logits, Indices({3}, {0, 1, 1})) == Approx(1.0 / 3));
+  CHECK(accuracy(logits, Indices({3}, {1, 0, 0})) == 0);
+}
+
 TEST_CASE("accuracy is the share of examples whose label has the largest logit") {
   const Tensor logits({2, 2, 3}, {0, 1, 0, 5, 4, 3, 0, 0, 9, 2, 1, 0});
   CHECK(accuracy(logits, Indices({2, 2}, {1, 0, 2, 1})) == 0.75);

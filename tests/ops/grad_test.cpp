@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "support/said.h"
 #include "support/values.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
@@ -28,6 +29,42 @@ TEST_CASE("gradients of gradients, and further", "[tape]") {
     y = grad(y, x, {.record = true});
     CHECK(y.item() == Approx(expected));
   }
+}
+
+TEST_CASE("what y does not depend on has zeros as its gradient, or none if wanted", "[tape]") {
+  const std::vector<Parameter> xs{Parameter(ones({2})), Parameter(ones({3}))};
+  const Tape tape;
+  const Tensor y = sum(xs[0] * 2.0);
+  const std::vector<Tensor> filled = grad(y, xs, {.keep = true});
+  CHECK(values_of(filled[1]) == std::vector<real>{0, 0, 0});
+  std::vector<bool> announced(2);
+  const std::vector<Tensor> found =
+      grad(y, xs, {.zeros = false, .ready = [&](std::size_t i, const Tensor& gradient) {
+                     announced[i] = gradient.defined();
+                   }});
+  CHECK(values_of(found[0]) == std::vector<real>{2, 2});
+  CHECK_FALSE(found[1].defined());
+  CHECK(announced == std::vector<bool>{true, false});
+}
+
+TEST_CASE("a tape that outlives the steps of a loop is reported, once", "[tape]") {
+  const Parameter w(ones({2}));
+  const auto train = [&](int steps, int sweeps) {
+    return said_by([&] {
+      const Tape tape;
+      for (int step = 0; step < steps; ++step) {
+        const Tensor loss = sum(square(w));
+        for (int sweep = 0; sweep < sweeps; ++sweep) grad(loss, std::vector{w}, {.keep = true});
+      }
+    });
+  };
+  CHECK(train(1000, 1).empty());
+  CHECK(train(10, 200).empty());
+  for (int step = 0; step < 1100; ++step) CHECK(train(1, 1).empty());  // a tape for each
+  CHECK(train(1001, 1) ==
+        "tape: 1000 sweeps over one tape had no operation in common, and it has kept all 2003 of "
+        "its nodes; begin a tape in each step, inside of the loop\n");
+  CHECK(train(2100, 1).empty());
 }
 
 TEST_CASE("each gradient is announced once it is final, and only then", "[tape]") {

@@ -8,14 +8,15 @@
 
 namespace tapegrad::testing {
 
-/// What `body` writes to standard error.
-inline std::string said_by(const std::function<void()>& body) {
+/// What `body` writes to standard error, or to another stream.
+inline std::string said_by(const std::function<void()>& body, std::FILE* stream = stderr) {
   std::FILE* const caught = std::tmpfile();
-  const int saved = dup(fileno(stderr));
-  dup2(fileno(caught), fileno(stderr));
+  std::fflush(stream);
+  const int saved = dup(fileno(stream));
+  dup2(fileno(caught), fileno(stream));
   body();
-  std::fflush(stderr);
-  dup2(saved, fileno(stderr));
+  std::fflush(stream);
+  dup2(saved, fileno(stream));
   close(saved);
   std::rewind(caught);
   std::string said;

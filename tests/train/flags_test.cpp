@@ -86,7 +86,8 @@ TEST_CASE("numbers are read as English writes them, whatever the locale", "[flag
   const int code =
       flags.run(static_cast<int>(arguments.size()), arguments.data(), [] { return 0; });
   const double minutes = parse_save_interval("0.5m").value_or(SaveInterval()).seconds;
-  CHECK_NOTHROW(OptimizerFlags{.optimizer = "adam:beta1=0.95"}.make_optimizer({}));
+  CHECK_NOTHROW(
+      OptimizerFlags{.optimizer = "adam:beta1=0.95"}.make_optimizer({Parameter(zeros({}))}));
   const std::map<std::string, std::string> saved = flags.training_values();
   rate = 0;
   Flags resumed("program", "A program.");

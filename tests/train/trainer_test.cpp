@@ -55,6 +55,45 @@ TEST_CASE("streams of random numbers that a checkpoint would lose are refused") 
         }) == 0);
 }
 
+TEST_CASE("what a run writes is its own until it ends") {
+  const Scratch folder;
+  std::filesystem::create_directory(folder / "there");
+  std::filesystem::create_symlink(folder / "there", folder / "link");
+  const auto named = [&](const char* flag, const char* name) {
+    return fmt::format("{}={}", flag, (folder / name).string());
+  };
+  const auto nothing = [](Task&, Random&) {};
+  // Begins a second run at the end of each epoch of the first; returns what it says.
+  const auto beside = [&](const std::string& flag, const std::string& other_flag) {
+    int code = 0;
+    std::string said;
+    const auto evaluates = [&](Task& task, Random& random) {
+      task.random = {{"dropout", &random}};
+      task.evaluate = [&] {
+        said = said_by([&] { code = trained({other_flag, "--lr=0.5"}, nothing); });
+        return Json();
+      };
+    };
+    CHECK(trained({flag}, evaluates) == 0);
+    CHECK(code == (said.empty() ? 0 : 2));
+    return said;
+  };
+  CHECK_THAT(beside(named("--log-dir", "there"), named("--log-dir", "link")),
+             Contains("--log-dir: another run, which has not ended, writes to"));
+  CHECK(read_text(folder / "there" / "config.json").find("\"lr\": 0.001") != std::string::npos);
+  CHECK_THAT(beside(named("--save", "net"), named("--save", "link/../net")),
+             Contains("--save: ") && Contains("net"));
+  CHECK(beside(named("--log-dir", "there"), named("--log-dir", "other")).empty());
+  // A run that ends while this one reads its data.
+  CHECK(trained({named("--save", "late")}, [&](Task& task, Random& random) {
+          task.random = {{"dropout", &random}};
+          write_file(folder / "late", bytes_of({1}));
+        }) == 2);
+  CHECK(bytes_in(folder / "late") == bytes_of({1}));
+  CHECK(trained({named("--log-dir", "there")}, nothing) == 0);
+  CHECK_FALSE(std::filesystem::exists(folder / "net.lock"));
+}
+
 TEST_CASE("weights that are not finite never replace a checkpoint") {
   const Scratch folder;
   const std::string net = (folder / "net").string();
@@ -163,6 +202,21 @@ TEST_CASE("the first step tells of parameters that are not trained, once") {
   CHECK(said_by([&] { trained({}, [](Task&, Random&) {}); }).empty());
 }
 
+TEST_CASE("a dry run shows which layers share their parameters") {
+  Random random(1);
+  const Linear layer(3, 3, random);
+  const Sequential net{layer, relu, layer};
+  const auto uses = [&](Task& task, Random&) {
+    task.net = fields(net);
+    task.loss = [&](Index) { return sum(net(ones({2, 3}))); };
+  };
+  const std::string said = said_by([&] { CHECK(trained({"--dry-run"}, uses) == 0); }, stdout);
+  CHECK(
+      said.find("  layers.2.weight                                 shared with layers.0.weight\n"
+                "  layers.2.bias                                   shared with layers.0.bias\n") !=
+      std::string::npos);
+}
+
 TEST_CASE("the loss may read what is carried and not trained") {
   const Parameter frozen(ones({2}));
   const auto reads = [&](Task& task, Random&) {
@@ -217,6 +271,40 @@ TEST_CASE("a batch is trained in shards if its loss can be computed in parts") {
   CHECK(trained({"--shards=8"}, in_parts(seen, drawn)) == 2);  // 7 rows
   CHECK(trained({"--shards=3", "--probe", "--log-dir=" + (folder / "log").string()},
                 in_parts(seen, drawn)) == 2);
+}
+
+TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the batches") {
+  const Scratch folder;
+  const Examples losses(Tensor({3}, std::vector<real>{0, 0, 9}));
+  const bool in_parts = GENERATE(false, true);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    EpochBatches batches(losses, 2, seed);
+    double of_epoch = 0;
+    const auto of_batches = [&](Task& task, Random&) {
+      const Parameter w = task.net.parameters()[0].parameter;
+      task.steps = RunSteps::epochs(200, batches.per_epoch());  // a row of the log for each epoch
+      const auto loss = [w](const Tensor& rows) { return mean(rows) + 0 * sum(w); };
+      if (in_parts)
+        task.loss = {[&](Index step) { return batches.rows(step); },
+                     [&batches, loss](Index step, const Shard& shard, Random&) {
+                       return loss(part(std::get<0>(batches.at(step)), shard.begin, shard.end));
+                     }};
+      else
+        task.loss = {batches, [loss](const auto& batch) { return loss(std::get<0>(batch)); }};
+      task.finish = [&](const Run& run) {
+        of_epoch = run.epoch_loss();
+        return Json();
+      };
+    };
+    CHECK(trained({in_parts ? "--shards=2" : "--shards=1", "--log-dir=" + folder.path.string()},
+                  of_batches) == 0);
+    CHECK(of_epoch == 3);
+    const std::vector<Json> rows = logged_rows(folder.path);
+    CHECK(rows.size() >= 200);
+    for (const Json& row : rows)
+      if (row.contains("train_loss")) CHECK(row["train_loss"] == 3);
+    CHECK(parse_json(read_text(folder / "summary.json"), 1).value()["train_loss"] == 3);
+  }
 }
 
 TEST_CASE("projections act after each update") {

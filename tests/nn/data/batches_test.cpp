@@ -81,6 +81,7 @@ TEST_CASE("batches of a run follow from seed and step alone", "[data][threads]")
   for (Index step = 0; step < 9; ++step) all.push_back(values_of(std::get<0>(straight.at(step))));
   CHECK(std::set(all.begin(), all.end()).size() == 9);
   CHECK(all[2].size() == 8);  // the last of an epoch is smaller
+  CHECK((straight.rows(0) == 4 && straight.rows(2) == 2 && straight.rows(3) == 4));
   for (const int threads : {1, 3}) {
     set_threads(threads);
     for (const Index step : {4, 5, 5, 6, 0, 8, 3}) {

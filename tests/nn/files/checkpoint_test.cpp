@@ -130,6 +130,38 @@ TEST_CASE("an optimizer of some parameters is saved under their names", "[files]
   CHECK_THROWS_WITH(load_checkpoint(folder / "damaged", checkpoint), Contains("optimizer.steps"));
 }
 
+TEST_CASE("a checkpoint keeps how many steps have skipped a parameter", "[files]") {
+  const Scratch folder;
+  Random random(1);
+  const Linear net(2, 3, random);
+  const double before = net.bias.value().data()[0];
+  Adam adam(parameters(net), {.learning_rate = 0.1});
+  adam.step({ones({2, 3}), ones({3})});
+  for (int step = 0; step < 2; ++step) adam.step({ones({2, 3}), Tensor()});
+  Checkpoint checkpoint{.net = fields(net), .optimizer = &adam};
+  save_checkpoint(folder / "run", checkpoint);
+  Adam other(parameters(net), {.learning_rate = 0.1});
+  Checkpoint into{.net = fields(net), .optimizer = &other};
+  load_checkpoint(folder / "run", into);
+  CHECK(other.skipped() == std::vector<Index>{0, 2});
+  other.step({ones({2, 3}), ones({3})});
+  CHECK(net.bias.value().data()[0] == Approx(before - 0.2));  // its second step of 0.1
+
+  TensorFile file = load_tensors(folder / "run");
+  CHECK(file.metadata.at("optimizer.skipped.bias") == "2");
+  CHECK(file.metadata.count("optimizer.skipped.weight") == 0);
+  for (const char* wrong : {"-1", "4", "x"}) {
+    file.metadata["optimizer.skipped.bias"] = wrong;
+    save_tensors(folder / "damaged", file);
+    CHECK_THROWS_WITH(load_checkpoint(folder / "damaged", into),
+                      Contains("optimizer.skipped.bias"));
+  }
+  file.metadata.erase("optimizer.skipped.bias");  // as earlier versions wrote it
+  save_tensors(folder / "earlier", file);
+  load_checkpoint(folder / "earlier", into);
+  CHECK(other.skipped() == std::vector<Index>{0, 0});
+}
+
 TEST_CASE("two tensors of a checkpoint never share a name", "[files]") {
   const Scratch folder;
   const Bytes before = bytes_of({1, 2, 3});

@@ -5,14 +5,18 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/indices.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/derivatives.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/reduce.h"
+#include "tapegrad/ops/softmax.h"
 
 using namespace tapegrad;
 using Catch::Contains;
@@ -164,6 +168,41 @@ TEST_CASE("what has no weight costs nothing, even where it is impossible", "[ops
       Tensor({2, 3}, {-infinity, 0, 0, -2, -3, -4}), 3, {0, 0, 0, 0, -1, 0});
 }
 
+TEST_CASE("targets that are no probabilities are found where wrong values are looked for",
+          "[ops]") {
+  const Tensor x({1, 2}, std::vector<real>{1, 2});
+  const auto message = [](const std::function<Tensor()>& loss) -> std::string {
+    CHECK_NOTHROW(loss());  // without such a tape
+    const Tape tape({.check_finite = true});
+    try {
+      loss();
+    } catch (const ArgumentError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto target = [](real a, real b) { return Tensor({1, 2}, std::vector<real>{a, b}); };
+  for (const auto& [p, why] : std::vector<std::pair<Tensor, std::string>>{
+           {target(0.25, 0.75), ""},
+           {target(1, 0), ""},
+           {target(1, 1), ": the probabilities in a row of the targets sum to 2, not to 1"},
+           {target(3, 0), ": a target lies outside [0, 1]: 3"},
+           {target(nan_value, 0), ": a target lies outside [0, 1]: nan"}}) {
+    const std::string entropy = message([&, p = p] { return cross_entropy(x, p); }),
+                      divergence = message([&, p = p] { return kl_divergence(log_softmax(x), p); });
+    CHECK(entropy.empty() == why.empty());
+    CHECK(divergence.empty() == why.empty());
+    if (why.empty()) continue;
+    CHECK_THAT(entropy, Catch::StartsWith("cross_entropy" + why));
+    CHECK_THAT(divergence, Catch::StartsWith("kl_divergence" + why));
+  }
+  CHECK_THAT(message([&] { return kl_divergence(softmax(x), log_softmax(x)); }),
+             Contains("kl_divergence: a target lies outside [0, 1]: -1.3"));
+  CHECK(message([&] { return binary_cross_entropy_with_logits(x, target(0.5, 1)); }).empty());
+  CHECK_THAT(message([&] { return binary_cross_entropy_with_logits(x, target(0.5, 5)); }),
+             Contains("binary_cross_entropy_with_logits: a target lies outside [0, 1]: 5"));
+}
+
 TEST_CASE("nothing counts in a class of weight 0 and in ignored rows", "[ops]") {
   const Tensor logits({2, 2}, {1, -1, 3, 0});
   const double of_second = std::log1p(std::exp(-3.0));
@@ -172,7 +211,16 @@ TEST_CASE("nothing counts in a class of weight 0 and in ignored rows", "[ops]") 
   CHECK(
       cross_entropy(logits, Indices({2}, {9, 0}), {.ignore_index = 9, .reduction = Reduction::sum})
           .item() == Approx(of_second));
-  CHECK(std::isnan(cross_entropy(logits, Indices({2}, {9, 9}), {.ignore_index = 9}).item()));
+  const std::string refused =
+      ": all 2 labels are the ignored one, 9, and their mean would be 0 / 0; leave out such "
+      "batches, or take the sum";
+  CHECK_THROWS_WITH(cross_entropy(logits, Indices({2}, {9, 9}), {.ignore_index = 9}),
+                    Contains("cross_entropy" + refused));
+  CHECK_THROWS_WITH(nll(logits, Indices({2}, {9, 9}), {.ignore_index = 9}),
+                    Contains("nll" + refused));
+  CHECK(
+      cross_entropy(logits, Indices({2}, {9, 9}), {.ignore_index = 9, .reduction = Reduction::sum})
+          .item() == 0);
   CHECK_THROWS_WITH(cross_entropy(logits, Indices({2}, {0, 0}), {.weight = ones({3})}),
                     Catch::StartsWith("cross_entropy: logits (2, 2) need one weight a class: (3)"));
   CHECK_THROWS_WITH(nll(logits, Indices({3}, {0, 0, 0})),

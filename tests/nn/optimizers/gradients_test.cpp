@@ -2,7 +2,9 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <tuple>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/tape.h"
@@ -13,6 +15,29 @@
 #include "tapegrad/ops/reduce.h"
 
 using namespace tapegrad;
+
+TEST_CASE("gradients that are undefined count as none and stay undefined", "[nn]") {
+  const std::vector<Tensor> gradients{Tensor({2}, {3, 4}), Tensor()};
+  CHECK(global_norm(gradients) == Approx(5));
+  for (const auto& [clip, limit, clipped] :
+       {std::tuple<std::function<void(std::vector<Tensor>&, double)>, double, double>{
+            clip_by_global_norm, 2.5, 1.5},
+        {clip_by_norm, 2.5, 1.5},
+        {clip_by_value, 1, 1}}) {
+    std::vector<Tensor> each = gradients;
+    clip(each, limit);
+    CHECK(each[0].data()[0] == Approx(clipped));
+    CHECK_FALSE(each[1].defined());
+  }
+  std::vector<Tensor> total;
+  accumulate(total, gradients);
+  accumulate(total, {Tensor(), Tensor()});
+  CHECK(total[0].data()[1] == 4);
+  CHECK_FALSE(total[1].defined());
+  accumulate(total, {Tensor({2}, {1, 1}), Tensor({1}, {7})});
+  CHECK(total[0].data()[1] == 5);
+  CHECK(total[1].data()[0] == 7);
+}
 
 TEST_CASE("clipping by common norm, by own norm and by value", "[nn]") {
   const std::vector<Tensor> gradients{Tensor({2}, {3, 0}), Tensor({1}, {4})};

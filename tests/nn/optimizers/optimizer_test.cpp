@@ -1,15 +1,21 @@
 #include "tapegrad/nn/optimizers/optimizer.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <type_traits>
 
 #include "nn/optimizers/golden_steps.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/layers/conv.h"
 #include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/nn/optimizers/lamb.h"
 #include "tapegrad/nn/optimizers/muon.h"
+#include "tapegrad/ops/elementwise.h"
+#include "tapegrad/ops/grad.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -105,6 +111,85 @@ TEST_CASE("an optimizer refuses gradients that do not fit, and changes nothing",
   CHECK(w.value().data()[0] == 1);
   CHECK_THROWS_AS(Sgd({w}, {.nesterov = true}), ArgumentError);
   CHECK_THROWS_WITH(Adam({w, w}), "adam: a parameter is listed twice: w (2)");
+}
+
+TEST_CASE("a step leaves parameters without a gradient as they are, and does not count for them") {
+  // Under a constant gradient of 1, each step of Adam is the learning rate, since both moments are
+  // then what their corrections divide by.
+  Parameter w(ones({2})), other(ones({2}));
+  AdamW adam({w, other}, {.learning_rate = 0.1, .weight_decay = 0});
+  for (int step = 0; step < 3; ++step) adam.step({ones({2}), ones({2})});
+  CHECK(w.value().data()[0] == Approx(0.7));
+  const std::vector<real> before(w.value().values().begin(), w.value().values().end());
+  adam.set_group({w}, {.weight_decay = 0.5, .center_weights = Centering::outputs});
+  for (int step = 0; step < 3; ++step) adam.step({Tensor(), ones({2})});
+  CHECK(std::equal(before.begin(), before.end(), w.value().values().begin()));
+  adam.set_group({w}, {.weight_decay = 0, .center_weights = Centering::none});
+  adam.step({ones({2}), Tensor()});
+  CHECK(w.value().data()[0] == Approx(0.6));
+  CHECK(other.value().data()[0] == Approx(0.4));
+  CHECK(adam.steps() == 7);
+  CHECK(adam.skipped() == std::vector<Index>{3, 1});
+}
+
+TEST_CASE("heads that take turns train as if each had an optimizer of its own") {
+  const auto check = [](const char* name, const auto& make) {
+    CAPTURE(name);
+    Random random(1);
+    const Tensor start = random.normal({3, 4}), gradients = random.normal({6, 3, 4});
+    Parameter together[2] = {Parameter(start), Parameter(start)};
+    Parameter alone[2] = {Parameter(start), Parameter(start)};
+    const auto both = make({together[0], together[1]});
+    const std::unique_ptr<Optimizer> each[2] = {make({alone[0]}), make({alone[1]})};
+    for (int step = 0; step < 6; ++step) {
+      const int turn = step == 3 ? 0 : step % 2;
+      const Tensor slope = Tensor({3, 4}, gradients.values().subspan(12 * step, 12));
+      std::vector<Tensor> one_of_two(2);
+      one_of_two[turn] = slope;
+      both->step(one_of_two);
+      each[turn]->step({slope});
+      for (int head = 0; head < 2; ++head)
+        CHECK(std::ranges::equal(together[head].value().values(), alone[head].value().values()));
+    }
+  };
+  const auto made = [&](const char* name, auto kind, auto options) {
+    check(name, with<typename decltype(kind)::type>(options));
+  };
+  made("sgd", std::type_identity<Sgd>{}, SgdOptions{.momentum = 0.9, .weight_decay = 0.1});
+  made("adam", std::type_identity<Adam>{}, AdamOptions{.weight_decay = 0.1});
+  made("adamw", std::type_identity<AdamW>{}, AdamWOptions{.weight_decay = 0.1});
+  made("rms_prop", std::type_identity<RmsProp>{}, RmsPropOptions{.momentum = 0.5});
+  made("adagrad", std::type_identity<Adagrad>{}, AdagradOptions{.learning_rate_decay = 0.1});
+  made("adadelta", std::type_identity<Adadelta>{}, AdadeltaOptions{});
+  made("lion", std::type_identity<Lion>{}, LionOptions{.weight_decay = 0.1});
+  made("lamb", std::type_identity<Lamb>{}, LambOptions{.weight_decay = 0.1});
+  made("muon", std::type_identity<Muon>{}, MuonOptions{.weight_decay = 0.1});
+}
+
+TEST_CASE("the gradient of what a loss does not read can be left undefined") {
+  Parameter trunk(zeros({})), heads[2] = {Parameter(zeros({})), Parameter(zeros({}))};
+  Adam adam({trunk, heads[0], heads[1]}, {.learning_rate = 0.1});
+  for (int step = 0; step < 4; ++step) {
+    const Tape tape;
+    const Tensor loss = trunk + heads[step % 2];
+    adam.step(grad(loss, adam.parameters(), {.zeros = false}));
+  }
+  CHECK(trunk.value().item() == Approx(-0.4));
+  CHECK(heads[0].value().item() == Approx(-0.2));
+  CHECK(heads[1].value().item() == Approx(-0.2));
+}
+
+TEST_CASE("an optimizer without parameters is a mistake", "[nn]") {
+  const std::vector<Parameter> all{Parameter(ones({3, 4}))};
+  std::vector<Parameter> matrices;
+  for (const Parameter& each : all)
+    if (each.shape().size() == 2) matrices.push_back(each);
+  CHECK_THROWS_WITH(Muon(matrices),
+                    "muon: there are no parameters; if a filter chose them by shape: "
+                    "shape().rank() is the number of axes, shape().size() that of elements");
+  CHECK_THROWS_AS(Sgd({}), ArgumentError);
+  CHECK_THROWS_WITH(Sgd(all).set_group(matrices, {.weight_decay = 0}),
+                    "sgd: a group has no parameters");
 }
 
 TEST_CASE("moments that were read do not change in a later step", "[nn]") {

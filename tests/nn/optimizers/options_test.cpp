@@ -109,10 +109,12 @@ TEST_CASE("optimizers refuse parameters and gradients that do not belong", "[nn]
        },
        "sgd: 2 gradients for 1 parameters"},
       {[=] { AdamW({w}).step({Tensor()}); },
-       "adamw: gradient 0 is undefined: for parameter w of shape (2)"},
+       "adamw: all gradients are undefined: there is no parameter to change"},
       {[=] { AdamW({w}).step({ones({1})}); },
        "adamw: gradient 0 has another shape: (1) for parameter w of shape (2)"},
       {[=] { Sgd({w}).restore(-1, Sgd({w}).moments()); }, "sgd: steps must not be negative: -1"},
+      {[=] { Sgd({w}).restore(2, Sgd({w}).moments(), {3}); },
+       "sgd: of 2 steps, others were skipped than 1 parameters can have skipped"},
   });
 }
 
@@ -178,12 +180,12 @@ TEST_CASE("schedules refuse rates and steps that make no sense", "[nn][options]"
 }
 
 TEST_CASE("clipping refuses limits and gradients that make no sense", "[nn][options]") {
-  const auto with = [](auto clip, double limit, std::vector<Tensor> gradients = {ones({2})}) {
-    return [=]() mutable { clip(gradients, limit); };
+  const auto with = [](auto clip, double limit) {
+    return [=] {
+      std::vector<Tensor> gradients{ones({2})};
+      clip(gradients, limit);
+    };
   };
-  const std::vector<Tensor> one_missing{ones({2}), Tensor()};
-  const std::string undefined =
-      " is undefined: it was made without a value, or is a parameter that its layer does not have";
   check({
       {with(clip_by_global_norm, infinity), ""},
       {with(clip_by_global_norm, -1), "clip_by_global_norm: the limit must be positive: -1"},
@@ -193,15 +195,6 @@ TEST_CASE("clipping refuses limits and gradients that make no sense", "[nn][opti
       {with(clip_by_norm, no_number), "clip_by_norm: the limit must be positive: nan"},
       {with(clip_by_value, infinity), ""},
       {with(clip_by_value, no_number), "clip_by_value: the limit must be positive: nan"},
-      {with(clip_by_global_norm, 1, one_missing), "clip_by_global_norm: input 1" + undefined},
-      {[=] { global_norm(one_missing); }, "global_norm: input 1" + undefined},
-      {with(clip_by_norm, 1, one_missing), "clip_by_norm: input 1" + undefined},
-      {with(clip_by_value, 1, one_missing), "clip_by_value: input 1" + undefined},
-      {[] {
-         std::vector<Tensor> total{ones({2})};
-         accumulate(total, {Tensor()});
-       },
-       "accumulate: input 0" + undefined},
       {[] {
          std::vector<Tensor> total{ones({2})};
          accumulate(total, {ones({1})});
