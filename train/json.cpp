@@ -1,17 +1,24 @@
 #include "tapegrad/train/json.h"
 
+#include <set>
+#include <vector>
+
 namespace tapegrad::TAPEGRAD_SCALAR {
 
 std::optional<Json> parse_json(const std::string& text, int depth) {
-  bool shallow = true;
-  const auto keep = [&](int around, Json::parse_event_t event, const Json&) {
-    const bool opens =
-        event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    shallow = shallow && !(opens && around >= depth);
-    return shallow;
+  using Event = Json::parse_event_t;
+  bool good = true;
+  std::vector<std::set<std::string>> names;  // of the objects that are open
+  const auto keep = [&](int around, Event event, const Json& value) {
+    if (!good) return false;
+    if (event == Event::object_start || event == Event::array_start) good = around < depth;
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::key) good = names.back().insert(value.get<std::string>()).second;
+    if (event == Event::object_end) names.pop_back();
+    return good;
   };
   const Json value = Json::parse(text, keep, /*allow_exceptions=*/false);
-  if (!shallow || value.is_discarded()) return {};
+  if (!good || value.is_discarded()) return {};
   return value;
 }
 

@@ -11,9 +11,9 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `const Json results{{"loss", 0.5}, {"classes", {1, 2}}}`
 using Json = nlohmann::ordered_json;
 
-/// Parses JSON. Returns nothing for other text, for numbers out of the range of double, and for
-/// lists and objects nested deeper than `depth`, which would need as deep a recursion to write
-/// again.
+/// Parses JSON. Returns nothing for other text, for an object that has a name twice, for numbers
+/// out of the range of double, and for lists and objects nested deeper than `depth`, which would
+/// need as deep a recursion to write again.
 /// Example: `parse_json("{\"loss\": 0.5}", 2).value()["loss"]`
 std::optional<Json> parse_json(const std::string& text, int depth);
 

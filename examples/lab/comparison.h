@@ -30,7 +30,7 @@ struct Trial {
 
 /// One of the things to compare, such as a net with one of several norms.
 struct System {
-  std::string name;                            ///< also names its folder in the ledger
+  std::string name;                            ///< also in the ledger
   Json configuration;                          ///< everything its runs depend on
   std::function<Outcome(const Trial&)> train;  ///< returns even if the run diverges
 };

@@ -133,6 +133,7 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
   const std::unique_ptr<Optimizer> optimizer = options.optimizer.make_optimizer(all);
   set_remedy(*optimizer, task.fields, task.feeds_norms, options.remedy);
   const Schedule schedule = options.optimizer.make_schedule(options.steps);
+  const Index stretch = std::max<Index>(1, options.steps / 50);
   Outcome outcome;
   RunningMean mean;
   for (Index step = 1; step <= options.steps; ++step) {
@@ -143,11 +144,8 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
     optimizer->set_learning_rate(schedule(step - 1));
     optimizer->step(gradients);
     mean.add(loss);
-    if (step == 1) outcome.curve.push_back({step, loss});
-    if (step % std::max<Index>(1, options.steps / 50) == 0) {
-      outcome.curve.push_back({step, mean.value()});
-      mean = {};
-    }
+    if (step == 1 || step % stretch == 0) outcome.curve.push_back({step, mean.value()});
+    if (step % stretch == 0) mean = {};
     if (seen) seen(loss);
   }
   outcome.values["validation"] = task.validation();

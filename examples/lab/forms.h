@@ -37,7 +37,7 @@ struct FormSetting {
   std::string initial;    ///< of weights: uniform, +-1/sqrt(inputs), or he, N(0, 2/inputs)
   Index layers;           ///< hidden ones
 
-  /// "adam_uniform_6", its folder in the ledger
+  /// "adam_uniform_6", its name in the ledger
   std::string name() const;
 };
 

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
-#include <span>
 
 #include "lab/provenance.h"
 #include "tapegrad/core/beginning.h"
@@ -19,26 +17,34 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-bool is_number(const Json& value) { return value.is_number() || value.is_null(); }
+// Squares of them, and sums of squares, are finite.
+constexpr double greatest_number = 1e150;
+
+// Non-finite numbers are stored as null.
+bool is_number(const Json& value) {
+  return value.is_null() || (value.is_number() && std::abs(value.get<double>()) <= greatest_number);
+}
 
 bool are_numbers(const Json& values) {
   return std::all_of(values.begin(), values.end(), is_number);
 }
 
-// Non-finite numbers are stored as null.
 double number(const Json& value) { return value.is_null() ? NAN : value.get<double>(); }
 
 bool is_step(const Json& value) {
   return value.is_number_integer() && value >= 0 && value <= std::numeric_limits<Index>::max();
 }
 
-// Each of its points a step and up to `most` numbers.
+// Each of its points a step, later than the one before, and up to `most` numbers.
 template <std::size_t most>
 bool is_curve(const Json& value) {
-  return value.is_array() && std::all_of(value.begin(), value.end(), [](const Json& point) {
-           return point.is_array() && point.size() >= 2 && point.size() <= 1 + most &&
-                  is_step(point[0]) && are_numbers(point);
-         });
+  const auto is_point = [](const Json& point) {
+    return point.is_array() && point.size() >= 2 && point.size() <= 1 + most && is_step(point[0]) &&
+           are_numbers(point);
+  };
+  const auto not_later = [](const Json& a, const Json& b) { return b[0] <= a[0]; };
+  return value.is_array() && std::all_of(value.begin(), value.end(), is_point) &&
+         std::adjacent_find(value.begin(), value.end(), not_later) == value.end();
 }
 
 bool are_traces(const Json& value) {
@@ -96,20 +102,21 @@ std::string difference(const Json& found, const Json& expected) {
   return "its parts in another order";
 }
 
-void expect_data(const std::string& path, const Record& found, const std::string& data) {
+void expect_data(const Record& found, const std::string& data) {
   expect<DataError>(found.data == data,
                     "{}: it was trained on other data: digest {}, not {}; choose another --runs, "
-                    "or remove it",
-                    path, beginning(found.data), beginning(data));
+                    "or remove the line",
+                    found.outcome.source, beginning(found.data), beginning(data));
 }
 
-// 7 of "seed_7.json"; nothing for other files.
-std::optional<std::uint64_t> seed_of(const std::filesystem::path& file) {
-  constexpr std::string_view before = "seed_", after = ".json";
-  const std::string name = file.filename().string();
-  if (!name.starts_with(before) || !name.ends_with(after)) return {};
-  return whole_number<std::uint64_t>(
-      name.substr(before.size(), name.size() - before.size() - after.size()));
+// As older versions wrote them, which would be trained again.
+void expect_no_files_of_runs(const std::filesystem::path& folder) {
+  for (const auto& system : entries_of(folder))
+    for (const auto& file : entries_of(system))
+      expect<DataError>(!file.filename().string().starts_with("seed_"),
+                        "{}: an older version kept each run in a file of its own; move them away, "
+                        "choose another --runs, or go on with that version",
+                        folder.string());
 }
 
 }  // namespace
@@ -133,8 +140,8 @@ bool Outcome::diverged() const {
 }
 
 void expect_part(bool has, const Outcome& outcome, const std::string& lack) {
-  expect<DataError>(has, "{}: {}; remove it, and the run is repeated",
-                    outcome.file.empty() ? "a run" : outcome.file, lack);
+  expect<DataError>(has, "{}: {}; remove the line, and the run is repeated",
+                    outcome.source.empty() ? "a run" : outcome.source, lack);
 }
 
 double value_of(const Outcome& outcome, const std::string& name) {
@@ -171,20 +178,20 @@ std::string to_string(const Record& record) {
       {"configuration", record.configuration}, {"data", record.data}, {"version", record.version}};
   if (!record.provenance.empty()) all["provenance"] = record.provenance;
   all.update(json(record.outcome));
-  return all.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Record read_record(const std::string& path) {
-  constexpr int depth = 4;  // the file, the traces, one of them, a point
-  const std::optional<Json> file = parse_json(read_text(path), depth);
-  expect<DataError>(file && file->is_object(), "{}: it is not a run of the laboratory; remove it",
-                    path);
+Record read_record(const std::string& text, const std::string& source) {
+  constexpr int depth = 4;  // the record, the traces, one of them, a point
+  const std::optional<Json> parts = parse_json(text, depth);
+  expect<DataError>(parts && parts->is_object(),
+                    "{}: it is not a run of the laboratory; remove the line", source);
   const auto part = [&](const char* name, bool (*fits)(const Json&)) -> const Json& {
-    const auto found = file->find(name);
-    expect<DataError>(found != file->end() && fits(*found),
+    const auto found = parts->find(name);
+    expect<DataError>(found != parts->end() && fits(*found),
                       "{}: it is not a run of the laboratory: its {} is missing or damaged; "
-                      "remove it",
-                      path, name);
+                      "remove the line",
+                      source, name);
     return *found;
   };
   const auto is_text = [](const Json& value) { return value.is_string(); };
@@ -192,32 +199,32 @@ Record read_record(const std::string& path) {
   record.configuration = part("configuration", [](const Json& value) { return value.is_object(); });
   record.data = part("data", is_text);
   record.version = part("version", is_text);
-  part("seconds", is_number);
+  part("seconds", [](const Json& value) { return value.is_number() && is_number(value); });
   part("values", [](const Json& value) { return value.is_object() && are_numbers(value); });
   part("curve", is_curve<2>);
   part("items", [](const Json& value) { return value.is_array() && are_numbers(value); });
   part("traces", are_traces);
-  if (file->contains("provenance"))
+  if (parts->contains("provenance"))
     record.provenance = part("provenance", [](const Json& value) {
       return value.is_object() && std::all_of(value.begin(), value.end(),
-                                              [](const Json& text) { return text.is_string(); });
+                                              [](const Json& each) { return each.is_string(); });
     });
-  record.outcome = read_outcome(*file);
-  record.outcome.file = path;
+  record.outcome = read_outcome(*parts);
+  record.outcome.source = source;
   return record;
 }
 
 void expect_same_configuration(const Record& record, const Json& configuration) {
   expect<DataError>(record.configuration == configuration,
                     "{}: it was trained with another configuration: {}; choose another --runs, or "
-                    "remove it",
-                    record.outcome.file, difference(record.configuration, configuration));
+                    "remove the line",
+                    record.outcome.source, difference(record.configuration, configuration));
 }
 
 // JSON has no infinities; CBOR has.
 std::string to_bytes(const Outcome& outcome) {
   Json all = json(outcome);
-  all["file"] = outcome.file;
+  all["source"] = outcome.source;
   std::string bytes;
   Json::to_cbor(all, bytes);
   return bytes;
@@ -226,7 +233,7 @@ std::string to_bytes(const Outcome& outcome) {
 Outcome from_bytes(const std::string& bytes) {
   const Json all = Json::from_cbor(bytes);
   Outcome outcome = read_outcome(all);
-  outcome.file = all["file"].get<std::string>();
+  outcome.source = all["source"].get<std::string>();
   return outcome;
 }
 
@@ -246,63 +253,60 @@ void Ledger::add_to(Flags& flags) {
 void Ledger::begin(const std::string& experiment, const std::string& data) {
   experiment_ = experiment;
   data_ = data;
+  if (runs_.empty()) return;
+  const std::filesystem::path runs = runs_;
+  expect_no_files_of_runs(runs / experiment);
+  const std::filesystem::path path =
+      runs / (experiment.substr(0, experiment.find('/')) + ".jsonl.gz");
+  if (file_.path() != path) file_ = RunFile(path);
 }
 
-std::filesystem::path Ledger::folder() const { return std::filesystem::path(runs_) / experiment_; }
-
-std::string Ledger::path(const std::string& system, std::uint64_t seed) const {
-  expect<Error>(!system.empty() && system[0] != '.' && system.find('/') == std::string::npos,
-                "ledger: the name of a system is not a folder name: \"{}\"", system);
-  return folder() / system / fmt::format("seed_{}.json", seed);
+RunKey Ledger::key(const std::string& system, std::uint64_t seed) const {
+  expect<Error>(!system.empty() && system.find('/') == std::string::npos,
+                "ledger: the name of a system is empty or has a slash: \"{}\"", system);
+  return {experiment_ + "/" + system, seed};
 }
 
 bool Ledger::has(const std::string& system, std::uint64_t seed) const {
-  return !runs_.empty() && is_there(path(system, seed));
+  return !runs_.empty() && file_.runs().latest(key(system, seed)) != nullptr;
 }
 
 Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Json& configuration,
                         const std::function<Outcome()>& train) const {
   if (runs_.empty()) return train();
-  const std::string path = this->path(system, seed);
-  if (has(system, seed)) {
-    const Record found = read_record(path);
+  const RunKey key = this->key(system, seed);
+  if (const PackedRun* run = file_.runs().latest(key)) {
+    const Record found = read_record(run->record, run->source);
     expect_same_configuration(found, configuration);
-    expect_data(path, found, data_);
+    expect_data(found, data_);
     return found.outcome;
   }
-  make_directory(std::filesystem::path(path).parent_path());
+  make_directory(runs_);
   const auto begin = std::chrono::steady_clock::now();
   Record record{configuration, data_, TAPEGRAD_VERSION, train(), provenance()};
   record.outcome.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const std::string contents = to_string(record);
-  write_file(path, std::as_bytes(std::span(contents)));
+  file_.add(key, to_string(record));
   return record.outcome;
 }
 
 FileLock Ledger::claim(const std::string& system, std::uint64_t seed) const {
-  const std::string run = path(system, seed), name = run + ".lock";
-  make_directory(std::filesystem::path(run).parent_path());
-  FileLock lock(name);
-  expect<DataError>(lock.error() == 0,
-                    "{}: it cannot be locked: {}; choose --runs on another file system", name,
-                    std::strerror(lock.error()));
-  return lock;
+  return file_.claim(key(system, seed));
 }
 
 Records Ledger::records() const {
   Records all;
   if (runs_.empty()) return all;
   std::string data = data_;
-  for (const auto& system : entries_of(folder()))
-    for (const auto& file : entries_of(system)) {
-      const std::optional<std::uint64_t> seed = seed_of(file);
-      if (!seed) continue;
-      Record found = read_record(file);
-      if (data.empty()) data = found.data;
-      expect_data(file, found, data);
-      all[system.filename()].emplace(*seed, std::move(found));
-    }
+  const std::string before = experiment_ + "/";
+  for (const auto& [key, repeats] : file_.runs().repeats()) {
+    if (!key.run.starts_with(before)) continue;
+    const PackedRun& run = repeats.rbegin()->second;
+    Record found = read_record(run.record, run.source);
+    if (data.empty()) data = found.data;
+    expect_data(found, data);
+    all[key.run.substr(before.size())].emplace(key.seed, std::move(found));
+  }
   return all;
 }
 

@@ -119,8 +119,22 @@ const Results* MatrixColumn::of(const std::string& system) const {
   return found != cells.end() && found->second.missing.empty() ? &found->second.results : nullptr;
 }
 
+void expect_measured(const PaperTask& task, const Records& records) {
+  for (const auto& [name, by_seed] : records)
+    for (const auto& [seed, record] : by_seed) {
+      const Outcome& outcome = record.outcome;
+      const bool trained = NormSetting::named(name).has_value();
+      const bool tested = !trained || seed != choosing_seed;
+      value_of(outcome, tested ? task.metric.value : task.validation().value);
+      if (trained) first_point(outcome);
+      if (trained && tested && task.metric.of_items)
+        expect_part(!outcome.items.empty(), outcome, "it has no test items");
+    }
+}
+
 MatrixColumn make_column(const PaperTask& task, const Records& records, std::uint64_t first,
                          Index count) {
+  expect_measured(task, records);
   MatrixColumn column{.task = task};
   for (const auto& [name, by_seed] : records) {
     if (by_seed.empty()) continue;

@@ -23,7 +23,7 @@ struct NormSetting {
   static std::optional<NormSetting> named(std::string_view name);
   /// With the rate as the name has it, to three digits.
   static NormSetting rounded(const std::string& norm, double rate);
-  /// "ada:c=2@0.003": its folder in the ledger
+  /// "ada:c=2@0.003": its name in the ledger
   std::string name() const;
 };
 
@@ -86,8 +86,14 @@ using Matrix = std::vector<MatrixColumn>;
 /// The column of a task from its records. Records without an "@" in the name of their system are
 /// baselines. A setting is chosen by its training with `choosing_seed`.
 ///   first, count: of the seeds that a complete cell has, unless the task needs more
+/// Throws what `expect_measured` throws.
 MatrixColumn make_column(const PaperTask& task, const Records& records, std::uint64_t first,
                          Index count);
+
+/// Throws DataError, naming the run, unless each has what the tables of its task need: the value of
+/// the validation or of the test, test items where the metric is their mean, and, but for
+/// baselines, a curve.
+void expect_measured(const PaperTask& task, const Records& records);
 
 /// What the ledger has of all tasks of a paper. Throws what `Ledger::records` throws.
 Matrix read_matrix(const Paper& paper, Ledger& ledger, std::uint64_t first, Index count);

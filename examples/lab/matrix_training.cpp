@@ -83,6 +83,7 @@ std::vector<MissingRun> MatrixTraining::missing(const Paper& paper, const Matrix
   const ComparisonFlags flags = flags_of(of_paper);
   const Records records = ledger_.records();
   expect_configurations(task, records);
+  expect_measured(of_paper, records);
   std::vector<MissingRun> all;
   for (const std::string& system : systems_of(task)) {
     const SettingSearch search(of_paper, system, records);

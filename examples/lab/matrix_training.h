@@ -39,8 +39,8 @@ class MatrixTraining {
   void train_missing(const Paper& paper, const std::vector<MatrixTask>& tasks);
 
   /// What the ledger lacks and can be trained now: the rates that a system tries next, or the seeds
-  /// of its best setting. Systems in the order of the task. Throws what `Ledger::records` throws,
-  /// and DataError if the ledger has runs of another configuration.
+  /// of its best setting. Systems in the order of the task. Throws what `Ledger::records` and
+  /// `expect_measured` throw, and DataError if the ledger has runs of another configuration.
   std::vector<MissingRun> missing(const Paper& paper, const MatrixTask& task);
 
  private:

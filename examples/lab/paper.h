@@ -61,7 +61,7 @@ struct PaperTask {
 
 /// The tasks of a paper, in the order of its tables and figures.
 struct Paper {
-  std::string name;  ///< of its folder in the ledger, and of its experiment
+  std::string name;  ///< of its file in the ledger, and of its experiment
   std::vector<PaperTask> tasks;
 
   /// Throws ArgumentError for an unknown name.

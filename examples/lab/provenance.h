@@ -13,7 +13,7 @@ std::string seeds_of(const Flags& flags);
 /// that differed from it.
 std::string built_version();
 
-/// What a ledger's file says of the program that wrote it: commit, compiler, machine and threads.
+/// The commit, compiler, machine and threads of this program, for the records of its runs.
 Json provenance();
 
 /// The processor's model, how many processors there are, and the instruction set in use.

@@ -56,7 +56,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
   for (Index step = 1; step <= problem.steps; ++step) {
     const double loss = updates.step([&] { return loss_of(step - 1); });
     mean.add(loss);
-    if (step == 1) outcome.curve.push_back({step, loss});
+    if (step == 1 && eval_interval > 1) outcome.curve.push_back({step, loss});
     if (trial.seen) trial.seen(step, loss);
     if (step % eval_interval != 0) continue;
     const problems::Validation found = learner->validate();

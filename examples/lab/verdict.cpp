@@ -35,6 +35,11 @@ std::vector<double> advantages(const Metric& metric, const Results& a, const Res
   return result;
 }
 
+// Of a run, for messages.
+const std::string& source_of(const Results& results, const Outcome& run) {
+  return run.source.empty() ? results.system : run.source;
+}
+
 // The advantages of a over b on each item, averaged over seeds; none for a metric without items.
 std::vector<double> item_advantages(const Metric& metric, const Results& a, const Results& b) {
   if (!metric.of_items) return {};
@@ -46,8 +51,8 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
   for (std::size_t seed = 0; seed < a.runs.size(); ++seed) {
     const Outcome &of_a = a.runs[seed], &of_b = b.runs[seed];
     expect<DataError>(of_a.items.size() == items && of_b.items.size() == items,
-                      "{} and {}: {} and {} test items cannot be paired", a.system, b.system,
-                      of_a.items.size(), of_b.items.size());
+                      "{} and {}: {} and {} test items cannot be paired", source_of(a, of_a),
+                      source_of(b, of_b), of_a.items.size(), of_b.items.size());
     for (std::size_t i = 0; i < items; ++i)
       result[i] +=
           metric.advantage(item(of_a, i), item(of_b, i)) / static_cast<double>(a.runs.size());

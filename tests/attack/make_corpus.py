@@ -370,6 +370,29 @@ write("ledger", "no_points", json.dumps({**trained, "curve": []}))
 write("ledger", "no_points_of_traces", json.dumps({**trained, "traces": {name: [] for name in trained["traces"]}}))
 write("ledger", "no_values", json.dumps({**trained, "values": {}}))
 write("ledger", "no_items", json.dumps({**trained, "items": []}))
+write("ledger", "number_too_large", json.dumps(finished).replace("0.25", "1e300"))
+write("ledger", "no_seconds", json.dumps({**finished, "seconds": None}))
+write("ledger", "curve_descends", json.dumps({**finished, "curve": [[2, 2.5], [1, 2]]}))
+write("ledger", "trace_repeats", json.dumps({**finished, "traces": {"ratio": [[1, 0.5], [1, 0.5]]}}))
+write("ledger", "part_twice", json.dumps(finished).replace('"items"', '"curve": [], "items"'))
+
+
+def line(repeat=1, digest="af63dc4c8601ec8c", record="a", **more):
+    """Of a record "a", with its digest."""
+    head = json.dumps({"run": "study/task/ada:c=1@0.001", "seed": 7, "repeat": repeat, "digest": digest, **more})
+    return f'{head[:-1]},"record":{record}}}\n'
+
+
+write("ledger", "lines", line() + line(2, "cbf29ce484222325", ""))
+write("ledger", "line_twice", line() + line())
+write("ledger", "line_cut", line() + line(2)[:-3])
+write("ledger", "line_empty", line() + "\n")
+write("ledger", "line_damaged", line(record="b"))
+write("ledger", "line_repeat_0", line(0))
+write("ledger", "line_last_repeat", line(1_000_000))
+write("ledger", "line_too_many_repeats", line(2**64 - 1))
+write("ledger", "line_with_more", line(more=1))
+write("ledger", "line_without_head", ',"record":}\n')
 
 
 # What Source in pictures.cpp makes of bytes.

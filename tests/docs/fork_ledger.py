@@ -1,6 +1,5 @@
 """The table and the verdicts of `lab fork`, computed from its ledger a second time."""
 
-import json
 import math
 import statistics
 
@@ -14,11 +13,10 @@ TITLES = {"adam": "Adam", "momentum": "momentum"}
 class Costs:
     """In percent of the loss of the unforked run, by seed."""
 
-    def __init__(self, folder):
-        files = [json.loads(path.read_text()) for path in sorted(folder.glob("seed_*.json"))]
-        assert len(files) == 10, folder
-        self.traces = [file["traces"] for file in files]
-        self.rates = {file["configuration"]["rate"] for file in files}
+    def __init__(self, records):
+        assert len(records) == 10, len(records)
+        self.traces = [record["traces"] for record in records]
+        self.rates = {record["configuration"]["rate"] for record in records}
         self.points = [point for point, _ in self.traces[0]["unforked at once"]]
 
     def losses(self, point, when, arm="unforked"):
@@ -58,12 +56,12 @@ def verdicts(costs, optimizer):
     yield greater(costs.of("backward alone", last, "at once"), costs.of("backward alone", first, "at once"))
 
 
-def check(folder, forms, report):
-    """folder: of the ledger's forks   forms: of its forms, which chose the rates   report: what `lab fork --from-ledger`
-    made of it"""
-    costs = {optimizer: Costs(folder / optimizer) for optimizer in OPTIMIZERS}
+def check(forks, forms, report):
+    """forks: the ledger's   forms: its forms, which chose the rates   report: what `lab fork --from-ledger` made of them"""
+    costs = {optimizer: Costs([record for (run, _), record in forks.items() if run == f"fork/{optimizer}"])
+             for optimizer in OPTIMIZERS}
     for optimizer, found in costs.items():
-        chosen = forms_ledger.Cell(forms / f"{optimizer}_uniform_6/layer_simple/seed_101.json")
+        chosen = forms_ledger.Cell(forms[f"forms/{optimizer}_uniform_6/layer_simple", 101])
         assert not chosen.edge and all(abs(rate / chosen.rate - 1) < 1e-4 for rate in found.rates), (chosen.rate, found.rates)
         for when in "at the fork", "at once", "later":
             assert all(cost == 0 for point in found.points for cost in found.of("kept", point, when))

@@ -1,6 +1,5 @@
 """The grid and the verdicts of `lab forms`, computed from its ledger a second time."""
 
-import json
 import math
 import statistics
 
@@ -19,16 +18,15 @@ FORMS = [f"{value}, {factor}, {projection}" for value in "xz" for factor in ("1"
 
 
 class Cell:
-    def __init__(self, path):
-        file = json.loads(path.read_text())
+    def __init__(self, record):
         before = "validation at the rate "
         tried = {float(name.removeprefix(before)): math.inf if error is None else error
-                 for name, error in file["values"].items() if name.startswith(before)}
+                 for name, error in record["values"].items() if name.startswith(before)}
         self.rate = min(tried, key=lambda rate: (tried[rate], rate))
         self.edge = self.rate in (min(tried), max(tried))
-        self.errors = dict(file["traces"]["test"])
+        self.errors = dict(record["traces"]["test"])
         self.mean = statistics.mean(self.errors.values())
-        self.variance = self.mean / 100 * (1 - self.mean / 100) / file["values"]["test_images"]
+        self.variance = self.mean / 100 * (1 - self.mean / 100) / record["values"]["test_images"]
 
     def text(self):
         rate = f"rate {self.rate:.2g}" + ", at the edge" * self.edge
@@ -90,12 +88,13 @@ def combined(verdicts):
     return "supported"
 
 
-def check(folder, report):
-    """folder: of the ledger's forms   report: what `lab forms --from-ledger` made of it"""
+def check(records, report):
+    """records: the ledger's forms   report: what `lab forms --from-ledger` made of it"""
     settings = {}
-    for directory in folder.iterdir():
-        optimizer, initial, layers = directory.name.split("_")
-        settings[optimizer, initial, int(layers)] = {form: Cell(directory / norm(form) / "seed_101.json") for form in FORMS}
+    for setting in {run.split("/")[1]: None for run, _ in records}:
+        optimizer, initial, layers = setting.split("_")
+        settings[optimizer, initial, int(layers)] = {
+            form: Cell(records[f"forms/{setting}/{norm(form)}", 101]) for form in FORMS}
     for number, initial in (1, "uniform"), (2, "he"):
         columns = [s for optimizer in ("adam", "momentum") for s in sorted(settings) if s[:2] == (optimizer, initial)]
         expected = [["form"] + [f"{optimizer} {layers}" for optimizer, _, layers in columns]]

@@ -1,14 +1,13 @@
 """Tables 1 to 4 of `lab xu2019`, computed from its ledger a second time: means, deviations, intervals, which rates stand
 at an edge, verdicts, and how many remain at a false discovery rate of 5 %."""
 
-import json
 import math
 import re
 import statistics
 
 from forms_ledger import T_975
 
-TASKS = {  # title: folder, whether more is better of the test and of the validation, baseline
+TASKS = {  # title: name, whether more is better of the test and of the validation, baseline
     "Multi30k En-De": ("en_de", True, False, "nearest_source"),
     "Multi30k De-En": ("de_en", True, False, "nearest_source"),
     "enwik8 prefix": ("enwik8", False, False, "bigram"),
@@ -30,7 +29,7 @@ ITEMS_TOLERANCE = 0.05
 class Cell:
     """A system's runs at its best setting."""
 
-    def __init__(self, folder, settings, higher_validation):
+    def __init__(self, records, settings, higher_validation):
         def error(setting):
             value = settings[setting]["values"]["validation"]
             return math.inf if value is None else -value if higher_validation else value
@@ -41,30 +40,31 @@ class Cell:
         self.setting = min(settings, key=lambda setting: (error(setting), setting.split("@")[0], rate(setting)))
         own = [other for other in settings if other.split("@")[0] == self.setting.split("@")[0]]
         self.edge = rate(self.setting) in (min(map(rate, own)), max(map(rate, own)))
-        files = [folder / self.setting / f"seed_{seed}.json" for seed in range(1, SEEDS + 1)]
-        self.runs = [json.loads(file.read_text()) for file in files if file.exists()]
+        keys = [(self.setting, seed) for seed in range(1, SEEDS + 1)]
+        self.runs = [records[key] for key in keys if key in records]
         self.complete = len(self.runs) == SEEDS
         self.values = [training["values"]["test"] for training in self.runs]
 
 
-def settings_of(folder, system):
+def settings_of(records, system):
     """Those that were tried, by name: a system's own, or AdaNorm's with three factors."""
     pattern = re.compile(r"ada:c=[0-9.]+@.*" if system == "ada" else re.escape(system) + "@.*")
-    return {each.name: json.loads((each / "seed_101.json").read_text()) for each in folder.iterdir()
-            if pattern.fullmatch(each.name) and (each / "seed_101.json").exists()}
+    return {name: record for (name, seed), record in records.items() if pattern.fullmatch(name) and seed == 101}
 
 
 class Column:
     def __init__(self, ledger, title):
         name, self.higher, self.higher_validation, baseline = TASKS[title]
-        self.folder, self.cells = ledger / name, {}
-        self.baseline = baseline if isinstance(baseline, int) else json.loads(
-            (self.folder / baseline / "seed_1.json").read_text())["values"]["test"]
+        before = f"xu2019/{name}/"
+        self.records = {(run.removeprefix(before), seed): record for (run, seed), record in ledger.items()
+                        if run.startswith(before)}
+        self.cells = {}
+        self.baseline = baseline if isinstance(baseline, int) else self.records[baseline, 1]["values"]["test"]
 
     def cell(self, system):
         if system not in self.cells:
-            settings = settings_of(self.folder, system)
-            self.cells[system] = Cell(self.folder, settings, self.higher_validation) if settings else None
+            settings = settings_of(self.records, system)
+            self.cells[system] = Cell(self.records, settings, self.higher_validation) if settings else None
         return self.cells[system]
 
     def learned(self, cell):
@@ -132,7 +132,7 @@ def check_difference(column, text, first, a, b, levels):
 
 
 def check(ledger, report):
-    """ledger: of xu2019   report: what `lab xu2019 --from-ledger` made of it"""
+    """ledger: the records of xu2019   report: what `lab xu2019 --from-ledger` made of it"""
     columns = {title: Column(ledger, title) for title in TASKS}
     levels, differences = [], 0
     for number in 1, 2, 3, 4:

@@ -1,11 +1,11 @@
 """An experiment whose runs are divided among processes: lab_processes_test.py LAB [MPIRUN]"""
 
-import json
 import pathlib
 import sys
 import tempfile
 import unittest
 
+import packed_runs
 import processes
 
 lab, *launcher = sys.argv[1:]
@@ -14,14 +14,13 @@ SMALL = ["depth", "--init", "library", "--layers", "1,2", "--norms", "none,layer
 
 
 def records(runs):
-    """The finished runs, without their times, and when they were written."""
-    found, written = {}, {}
-    for path in runs.rglob("*.json"):
-        name = path.relative_to(runs)
-        found[name], written[name] = json.loads(path.read_text()), path.stat().st_mtime_ns
+    """The finished runs, without their times, and when their file was written."""
+    path = runs / "depth.jsonl.gz"
+    found = packed_runs.read(path)
+    for record in found.values():
         for part in "seconds", "provenance":  # of the machine, and how many threads it gave
-            found[name].pop(part)
-    return found, written
+            record.pop(part)
+    return found, path.stat().st_mtime_ns
 
 
 class Processes(unittest.TestCase):

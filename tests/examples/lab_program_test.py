@@ -1,11 +1,11 @@
 """The program that has the experiments: what it lists and refuses. lab_program_test.py LAB EXPERIMENT..."""
 
-import json
 import pathlib
 import sys
 import tempfile
 import unittest
 
+import packed_runs
 from program import run, run_redirected, run_unread
 
 EXPERIMENTS = sys.argv[1:]
@@ -107,13 +107,15 @@ class Program(unittest.TestCase):
     def test_tasks_beside_the_tables_of_xu2019(self):
         with tempfile.TemporaryDirectory() as runs:
             run("xu2019", "--tasks", "rt_splits,enwik8_short,enwik8", "--only", "table1", "--seeds", "1", "--quiet", "--runs", runs)
-            tasks = pathlib.Path(runs) / "xu2019"
-            for task, seeds in ("rt_splits", 5), ("enwik8_short", 1):
-                trained = {folder.name.partition("@")[0] for folder in (tasks / task).glob("*@*")}
-                self.assertEqual(trained, {"layer", "layer_simple"})
-                self.assertEqual(len(list((tasks / task).glob("layer@*/seed_?.json"))), seeds)
-            whole, short = (json.loads(next((tasks / task).glob("bigram/*.json")).read_text())
-                            for task in ("enwik8", "enwik8_short"))
+            records = packed_runs.read(pathlib.Path(runs, "xu2019.jsonl.gz"))
+            for task, count in ("rt_splits", 5), ("enwik8_short", 1):
+                seeds = {}
+                for run_name, seed in records:
+                    study, of_task, system = run_name.split("/")
+                    if of_task == task and "@" in system and seed != 101:
+                        seeds.setdefault(system.partition("@")[0], set()).add(seed)
+                self.assertEqual(seeds, {system: set(range(1, count + 1)) for system in ("layer", "layer_simple")})
+            whole, short = (records[f"xu2019/{task}/bigram", 1] for task in ("enwik8", "enwik8_short"))
             self.assertNotEqual(whole["data"], short["data"])
             # The same bytes are tested, and fewer were counted.
             self.assertLess(whole["values"]["test"], short["values"]["test"])

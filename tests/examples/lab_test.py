@@ -13,6 +13,7 @@ import tempfile
 import unittest
 import xml.etree.ElementTree
 
+import packed_runs
 from lab_scales import FLAGS as SCALES
 from program import run
 
@@ -122,29 +123,29 @@ class Laboratory(unittest.TestCase):
     def test_no_training_is_repeated(self):
         if not self.has_ledger:
             self.skipTest("nothing is trained that a ledger keeps")
-        kept = self.records()
+        file = self.runs / f"{NAME}.jsonl.gz"
+        kept, written = packed_runs.repeats(file), file.stat().st_mtime_ns
         self.assertGreater(len(kept), 10)
+        self.assertEqual({repeat for _, _, repeat in kept}, {1})
+        self.assertEqual(file.read_bytes(), packed_runs.packed(kept))
         self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
-        self.assertEqual(self.records(), kept)
+        self.assertEqual(file.stat().st_mtime_ns, written)
         # A missing one is trained again, with the same result except for its seconds.
         lost = next(iter(kept))
-        lost.unlink()
+        file.write_bytes(packed_runs.packed({key: record for key, record in kept.items() if key != lost}))
         self.assertEqual(run(*FLAGS, *self.ledger).stdout, self.result.stdout)
-        self.assertEqual({path for path in self.records()}, set(kept))
-        found, expected = json.loads(lost.read_text()), json.loads(kept[lost][0])
+        again = packed_runs.repeats(file)
+        self.assertEqual({**again, lost: kept[lost]}, kept)
+        found, expected = json.loads(again[lost]), json.loads(kept[lost])
         self.assertGreater(found.pop("seconds"), 0)
         expected.pop("seconds")
         self.assertEqual(found, expected)
         for damage, error in {"{": "not a run of the laboratory",
                               json.dumps({**found, "seconds": 1, "data": "others"}): "trained on other data"}.items():
-            lost.write_text(damage)
+            file.write_bytes(packed_runs.packed({**kept, lost: damage}))
             refused = run(*FLAGS, *self.ledger, code=1).stderr
-            self.assertIn(f"{lost}: ", refused)
+            self.assertIn(f"{file}: line 1: {lost[0]} seed {lost[1]}: ", refused)
             self.assertIn(error, refused)
-
-    def records(self):
-        """What the files of the ledger say, and when they were written."""
-        return {path: (path.read_text(), path.stat().st_mtime_ns) for path in sorted(self.runs.rglob("seed_*.json"))}
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
 """`lab queue` as processes share it: queue_test.py LAB"""
 
 import fcntl
-import json
 import pathlib
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+import packed_runs
 
 lab = sys.argv[1]
 TASK = ["--size", "smoke", "--tasks", "rt", "--systems", "none", "ada", "--seeds", "2", "--threads", "1"]
@@ -19,7 +20,7 @@ def queue(runs, *flags):
 
 def values(runs):
     """What each run came to, without the time that it took."""
-    return {str(file.relative_to(runs)): json.loads(file.read_text())["values"] for file in runs.rglob("seed_*.json")}
+    return {run: record["values"] for run, record in packed_runs.read(runs / "xu2019.jsonl.gz").items()}
 
 
 def missing(runs):
@@ -36,30 +37,31 @@ with tempfile.TemporaryDirectory() as folder:
 
     # Of three processes one is killed. What it was at is free again.
     workers = [subprocess.Popen(queue(shared, "--quiet")) for _ in range(3)]
-    while not list(shared.rglob("seed_*.json*")):
+    while not list(shared.glob("xu2019.jsonl.gz*")):
         time.sleep(0.01)
     workers[0].send_signal(signal.SIGKILL)
     assert [worker.wait() for worker in workers] == [-signal.SIGKILL, 0, 0]
     assert values(shared) == values(alone)
     assert missing(shared) == []
-    # A process that is killed between its result and the removal of its lock leaves the lock, which is free.
-    locks = list(shared.rglob("*.lock"))
-    assert len(locks) <= 1, locks
+    # A process that is killed between its result and the removal of its locks leaves them, and they are free: of the run
+    # and of the file.
+    locks = list(shared.glob("*.lock"))
+    assert len(locks) <= 2, locks
     for lock in locks:
-        assert lock.with_suffix("").exists(), lock
         with open(lock) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     # A baseline that another process is at is waited for, since that process can be killed.
     waiting = pathlib.Path(folder, "waiting")
-    baseline = next(name for name in values(alone) if "@" not in name)
-    trained = len([name for name in values(alone) if "@" in name])
-    (waiting / baseline).parent.mkdir(parents=True)
-    with open(waiting / f"{baseline}.lock", "w") as lock:
+    baseline, seed = next((run, seed) for run, seed in values(alone) if "@" not in run)
+    trained = [(run, seed) for run, seed in values(alone) if "@" in run]
+    waiting.mkdir()
+    with open(waiting / f"xu2019.jsonl.gz.{packed_runs.digest(f'{baseline} seed {seed}')}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         worker = subprocess.Popen(queue(waiting, "--quiet"))
-        while len(list(waiting.rglob("*@*/seed_*.json"))) < trained:
+        while not set(trained) <= set(values(waiting)):
             time.sleep(0.01)
+        assert (baseline, seed) not in values(waiting)
     assert worker.wait() == 0
     assert values(waiting) == values(alone)
 

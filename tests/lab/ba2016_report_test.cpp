@@ -88,6 +88,6 @@ TEST_CASE("a run of Ba et al. on other data is refused by name") {
   Json other = golden()["ledger"]["draw"]["none@0.001"]["2"];
   other["data"] = "other images";
   written.keep("draw", "none@0.001", 2, other.dump());
-  CHECK_THROWS_WITH(written.read(), Contains("ba2016/draw/none@0.001/seed_2.json: it was trained "
+  CHECK_THROWS_WITH(written.read(), Contains("ba2016/draw/none@0.001 seed 2: it was trained "
                                              "on other data: digest other images"));
 }

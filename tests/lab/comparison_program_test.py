@@ -1,12 +1,13 @@
 """A comparison whose runs are divided among processes: comparison_program_test.py PROGRAM [MPIRUN]"""
 
-import json
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
 
+import packed_runs
 import processes
 
 program, *launcher = sys.argv[1:]
@@ -39,11 +40,10 @@ class Division(unittest.TestCase):
     def records(self, runs):
         """The finished runs by name, without their times and machines."""
         found = {}
-        for path in runs.rglob("seed_*.json"):
-            record = json.loads(path.read_text())
+        for (run, seed), record in packed_runs.read(runs / "toys.jsonl.gz").items():
             for part in "seconds", "provenance":
                 record.pop(part)
-            found[f"{path.parent.name} {path.stem.removeprefix('seed_')}"] = record
+            found[f"{run.removeprefix('toys/')} {seed}"] = record
         return found
 
     def test_every_training_is_done_once_with_the_same_outcome(self):
@@ -65,6 +65,16 @@ class Division(unittest.TestCase):
             again, trained = self.compared(count, "--runs", runs)
             self.assertEqual(trained, [])
             self.assertEqual(again, self.compared(0, "--runs", self.runs)[0])
+
+    def test_processes_that_do_not_know_each_other_lose_no_run_of_one_ledger(self):
+        started = []
+        for first in 1, 31:
+            log = self.folder / str(first)
+            log.mkdir()
+            flags = "--log", log, "--runs", self.runs, "--seed", str(first), "--seeds", "30"
+            started.append(subprocess.Popen([program, *flags], stdout=subprocess.DEVNULL))
+        self.assertEqual([each.wait() for each in started], [0, 0])
+        self.assertEqual(set(self.records(self.runs)), {f"{system} {seed}" for system in "abc" for seed in range(1, 61)})
 
     @unittest.skipUnless(launcher, "there is no MPI")
     def test_processes_take_in_turn_what_the_ledger_lacks(self):

@@ -72,6 +72,22 @@ TEST_CASE("a detached mean drifts, and remedies end that") {
     CHECK(ratio("detach_mean", remedy) < drifting / 2);
 }
 
+TEST_CASE("the curve of a run has the first loss, then means, each at a step of its own") {
+  const auto steps = [](Index count) {
+    DriftOptions short_run = options(Remedy::none);
+    short_run.steps = count;
+    short_run.measures = 1;
+    std::vector<Index> found;
+    for (const CurvePoint& point : train_watched(regression("layer_simple"), short_run).curve)
+      found.push_back(point.step);
+    return found;
+  };
+  CHECK(steps(3) == std::vector<Index>{1, 2, 3});
+  const std::vector<Index> of_many = steps(100);
+  CHECK(of_many.size() == 51);
+  CHECK(std::vector(of_many.begin(), of_many.begin() + 3) == std::vector<Index>{1, 2, 4});
+}
+
 TEST_CASE("the gradient is compared with that of attached statistics") {
   const Outcome attached = train_watched(regression("layer_simple"), options(Remedy::none));
   CHECK(least(attached, "cosine") == Approx(1));

@@ -6,6 +6,7 @@
 #include "lab/provenance.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/files/file.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -52,7 +53,10 @@ TEST_CASE("a run that the ledger has is not repeated") {
   CHECK(again.traces.at("ratio")[0] == std::pair<Index, double>(1, 0.5));
   CHECK(std::isnan(again.traces.at("ratio").at(1).second));
   CHECK(again.seconds == first.seconds);
-  const Record record = read_record(folder / "runs/experiment/ada:c=1,k=0.1/seed_7.json");
+  RunFile file(folder / "runs/experiment.jsonl.gz");
+  const PackedRun* run = file.runs().latest({"experiment/ada:c=1,k=0.1", 7});
+  REQUIRE(run != nullptr);
+  const Record record = read_record(run->record, run->source);
   CHECK(record.version == TAPEGRAD_VERSION);
   CHECK(record.provenance["machine"] == machine());
   for (const char* part : {"commit", "compiler", "threads"})
@@ -68,7 +72,7 @@ TEST_CASE("a run that the ledger has is not repeated") {
   }
 }
 
-TEST_CASE("a ledger has the runs whose files there are") {
+TEST_CASE("a ledger has the runs that have been kept") {
   const testing::Scratch folder;
   CHECK_FALSE(ledger(folder.path).has("layer", 1));
   ledger(folder.path).outcome("layer", 1, configuration, [] { return found; });
@@ -86,25 +90,60 @@ TEST_CASE("a ledger lists all runs of its experiment") {
     ledger(folder.path).outcome(system, static_cast<std::uint64_t>(seed), configuration, [] {
       return found;
     });
-  for (const char* other : {"notes.txt", "layer/seed_x.json", "layer/seed_1.json.bak"})
-    std::ofstream(folder / ("experiment/" + std::string(other))) << "{";
+  Ledger other = ledger(folder.path);
+  other.begin("experiment2", "others");
+  other.outcome("layer", 1, configuration, [] { return found; });
   const Records records = ledger(folder.path, "").records();
   REQUIRE(records.size() == 2);
   CHECK(records.at("layer").size() == 2);
   CHECK(records.at("layer").at(20).outcome.curve == found.curve);
   CHECK(records.at("ada:c=2@0.1").at(3).data == "the data");
   CHECK_THROWS_WITH(ledger(folder.path, "others").records(),
-                    Contains("seed_3.json") && Contains("digest the data, not others"));
-  std::ofstream(folder / "experiment/layer/seed_7.json") << "{";
-  CHECK_THROWS_WITH(ledger(folder.path).records(), Contains("layer/seed_7.json"));
+                    Contains("experiment.jsonl.gz: line 1: experiment/ada:c=2@0.1 seed 3: ") &&
+                        Contains("digest the data, not others"));
+  RunFile(folder / "experiment.jsonl.gz").add({"experiment/layer", 7}, "{}");
+  CHECK_THROWS_WITH(ledger(folder.path).records(), Contains("line 3: experiment/layer seed 7: "));
 }
 
-TEST_CASE("what a claim needs and a file lacks is refused by the name of the file") {
+TEST_CASE("of several tasks of a study a ledger has its own runs") {
   const testing::Scratch folder;
-  const std::string path = folder / "seed_1.json";
+  Ledger tasks = ledger(folder.path);
+  for (const char* task : {"study/a", "study/ab"}) {
+    tasks.begin(task, task);
+    CHECK_FALSE(tasks.has("layer", 1));
+    tasks.outcome("layer", 1, configuration, [] { return found; });
+  }
+  CHECK(entries_of(folder.path).size() == 1);
+  tasks.begin("study/a", "");
+  REQUIRE(tasks.records().size() == 1);
+  CHECK(tasks.records().at("layer").at(1).data == "study/a");
+}
+
+TEST_CASE("of several repeats of a run the last one counts") {
+  const testing::Scratch folder;
+  RunFile file(folder / "experiment.jsonl.gz");
+  for (const double loss : {1., 2., 3.})
+    file.add({"experiment/layer", 1},
+             to_string({configuration, "the data", "1", {.values = {{"loss", loss}}}}));
+  CHECK(ledger(folder.path).outcome("layer", 1, configuration, never).values.at("loss") == 3);
+  CHECK(ledger(folder.path).records().at("layer").at(1).outcome.values.at("loss") == 3);
+}
+
+TEST_CASE("runs in files of their own, of an older version, are not trained again unseen") {
+  const testing::Scratch folder;
+  std::filesystem::create_directories(folder / "experiment/layer");
+  CHECK_NOTHROW(ledger(folder.path));
+  std::ofstream(folder / "experiment/layer/seed_1.json") << "{}";
+  CHECK_THROWS_WITH(ledger(folder.path),
+                    Contains((folder / "experiment").string()) && Contains("an older version"));
+}
+
+TEST_CASE("what a claim needs and a record lacks is refused by its name") {
+  const std::string source = "toys.jsonl.gz: line 3: toys/layer seed 1";
   const auto read_again = [&](const Outcome& outcome) {
-    std::ofstream(path) << to_string({configuration, "the data", "0.1.0", outcome});
-    return from_bytes(to_bytes(read_record(path).outcome));  // as it comes from another process
+    const std::string text = to_string({configuration, "the data", "0.1.0", outcome});
+    // As it comes from another process.
+    return from_bytes(to_bytes(read_record(text, source).outcome));
   };
   const Outcome whole = read_again(found), empty = read_again({});
   CHECK(value_of(whole, "loss") == 0.1);
@@ -112,7 +151,7 @@ TEST_CASE("what a claim needs and a file lacks is refused by the name of the fil
   CHECK(first_point(whole).training == 2.5);
   CHECK(last_point(whole).step == 3);
   const auto refusal = [&](const std::string& lack) {
-    return Catch::Equals(path + ": " + lack + "; remove it, and the run is repeated");
+    return Catch::Equals(source + ": " + lack + "; remove the line, and the run is repeated");
   };
   CHECK_THROWS_WITH(value_of(empty, "loss"), refusal("its values have no \"loss\""));
   CHECK_THROWS_WITH(trace_of(empty, "ratio"), refusal("its traces have no points of \"ratio\""));
@@ -157,21 +196,21 @@ TEST_CASE("a run of another configuration or on other data is refused by name") 
   other["rate"] = 0.001;
   CHECK_THROWS_WITH(
       ledger(folder.path).outcome("layer", 1, other, never),
-      Contains("experiment/layer/seed_1.json") &&
+      Contains("experiment/layer seed 1: ") &&
           Contains("another configuration: rate 0.002, not 0.001; choose another --runs"));
   other = configuration;
   other["norm"] = "rms";
   CHECK_THROWS_WITH(ledger(folder.path).outcome("layer", 1, other, never),
                     Contains("norm nothing, not \"rms\""));
   CHECK_THROWS_WITH(ledger(folder.path, "others").outcome("layer", 1, configuration, never),
-                    Contains("layer/seed_1.json") && Contains("digest the data, not others"));
+                    Contains("layer seed 1: ") && Contains("digest the data, not others"));
 }
 
-TEST_CASE("a system whose name leads out of the ledger is refused") {
+TEST_CASE("a system whose name could be that of a task is refused") {
   const testing::Scratch folder;
-  for (const char* name : {"", ".", "..", "a/b", "/tmp"})
+  for (const char* name : {"", "a/b", "/tmp"})
     CHECK_THROWS_WITH(ledger(folder.path).outcome(name, 1, configuration, never),
-                      Contains("not a folder name"));
+                      Contains("is empty or has a slash"));
 }
 
 TEST_CASE("a run that throws leaves nothing in the ledger") {
@@ -180,36 +219,51 @@ TEST_CASE("a run that throws leaves nothing in the ledger") {
   CHECK_NOTHROW(ledger(folder.path).outcome("layer", 1, configuration, [] { return found; }));
 }
 
-TEST_CASE("a damaged record is refused, naming the file and what is damaged") {
-  const testing::Scratch folder;
-  const std::string path = folder / "seed_1.json";
+TEST_CASE("a damaged record is refused, naming its source and what is damaged") {
+  const std::string source = "toys.jsonl.gz: line 3: toys/layer seed 1";
   const std::string good = to_string({configuration, "the data", "0.1.0", found});
-  const auto refusal = [&](const std::string& contents) {
-    std::ofstream(path) << contents;
+  const auto refusal = [&](const std::string& text) {
     try {
-      read_record(path);
+      read_record(text, source);
       return std::string();
     } catch (const DataError& error) {
-      CHECK_THAT(error.what(), Contains(path));
+      CHECK_THAT(error.what(), Contains(source));
       return std::string(error.what());
     }
   };
   CHECK(refusal(good).empty());
   for (const std::string& each :
        {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("3"),
-        std::string(100000, '['), "{\"curve\":" + std::string(100000, '[')})
-    CHECK_THAT(refusal(each), Contains("it is not a run of the laboratory; remove it"));
+        std::string(100000, '['), "{\"curve\":" + std::string(100000, '['),
+        "{\"seconds\":1," + good.substr(1)})
+    CHECK_THAT(refusal(each), Contains("it is not a run of the laboratory; remove the line"));
   for (const auto& [part, values] : std::map<std::string, std::vector<Json>>{
            {"configuration", {1, Json::array()}},
            {"data", {1}},
            {"version", {nullptr}},
            {"provenance", {1, Json::array({"x"}), {{"commit", 1}}}},
-           {"seconds", {"1"}},
-           {"values", {Json::array(), {{"loss", "x"}}, {{"loss", Json::array()}}}},
+           {"seconds", {"1", nullptr}},
+           {"values",
+            {Json::array(), {{"loss", "x"}}, {{"loss", Json::array()}}, {{"loss", 1e300}}}},
            {"curve",
-            {1, {1}, {{1}}, {{1, 2, 3, 4}}, {{-1, 2}}, {{0.5, 2}}, {{1, "x"}}, {{1ull << 63, 2}}}},
-           {"items", {1, {"x"}}},
-           {"traces", {1, {{"ratio", 1}}, {{"ratio", {1}}}, {{"ratio", {{1, 2, 3}}}}}}}) {
+            {1,
+             {1},
+             {{1}},
+             {{1, 2, 3, 4}},
+             {{-1, 2}},
+             {{0.5, 2}},
+             {{1, "x"}},
+             {{1ull << 63, 2}},
+             {{1, -1e300}},
+             {{2, 1}, {1, 1}},
+             {{1, 1}, {1, 1}}}},
+           {"items", {1, {"x"}, {1e300}}},
+           {"traces",
+            {1,
+             {{"ratio", 1}},
+             {{"ratio", {1}}},
+             {{"ratio", {{1, 2, 3}}}},
+             {{"ratio", {{2, 1}, {2, 1}}}}}}}) {
     Json file = Json::parse(good);
     for (const Json& value : values) {
       file[part] = value;

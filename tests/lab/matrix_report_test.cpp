@@ -39,7 +39,8 @@ class Written : public testing::WrittenLedger {
                                      {"test_long", test / 2},
                                      {"validation", validation},
                                      {"training_loss", 2 - test / 1000},
-                                     {"validation_loss", 2.5 + test / 1000}}};
+                                     {"validation_loss", 2.5 + test / 1000}},
+                          .items = {test}};
     WrittenLedger::keep(task, system, seed,
                         to_string({{{"optimizer", "Adam\nfast"}, {"initial values", "small\nnone"}},
                                    data + task,
@@ -121,22 +122,35 @@ TEST_CASE("a ledger in which a run has other data is refused by name") {
   Written written;
   written.keep("rt", "none@0.001", 2, 76, 0, "others of ");
   CHECK_THROWS_WITH(written.read(),
-                    Contains("xu2019/rt/none@0.001/seed_2.json: it was trained on other data: "
+                    Contains("xu2019/rt/none@0.001 seed 2: it was trained on other data: "
                              "digest others of rt, not the data of rt"));
 }
 
-TEST_CASE("a run without a curve is refused by name") {
+TEST_CASE("a run that lacks what tables need is refused by name") {
+  const std::vector<CurvePoint> curve{{1, 2}, {2, 1}};
+  const auto refusal = [](std::uint64_t seed, const std::string& system, const Outcome& outcome) {
+    Written written;
+    written.WrittenLedger::keep("rt", system, seed,
+                                to_string({Json::object(), "the data of rt", "1", outcome}));
+    CHECK_THROWS_WITH(written.read(),
+                      Contains(fmt::format("xu2019/rt/{} seed {}: it", system, seed)));
+  };
+  refusal(2, "none@0.001", {.values = {{"test", 76}}, .items = {76}});
+  refusal(2, "none@0.001", {.curve = curve, .items = {76}});
+  refusal(2, "none@0.001", {.curve = curve, .values = {{"test", 76}}});
+  refusal(choosing_seed, "none@0.001", {.values = {{"validation", 76}}});
+  refusal(choosing_seed, "none@0.001", {.curve = curve, .values = {{"test", 76}}});
+  refusal(1, "majority", {});
+}
+
+TEST_CASE("runs whose test items do not pair are refused by name") {
   Written written;
-  for (const std::string& system : paper_norms) {
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) written.keep("rt", system + "@1", seed, 76, 0);
-    written.keep("rt", system + "@1", choosing_seed, 0, 99);
-  }
-  const Outcome no_curve{.values = {{"test", 76}}};
-  written.WrittenLedger::keep("rt", "detach@1", 2,
-                              to_string({Json::object(), "the data of rt", "1", no_curve}));
+  const Outcome two_items{.curve = {{1, 2}, {2, 1}}, .values = {{"test", 76}}, .items = {76, 76}};
+  written.WrittenLedger::keep("rt", "none@0.001", 2,
+                              to_string({Json::object(), "the data of rt", "1", two_items}));
   Report report;
-  CHECK_THROWS_WITH(claim_mechanics(report, written.read()),
-                    Contains("xu2019/rt/detach@1/seed_2.json: its curve has no points; remove it"));
+  CHECK_THROWS_WITH(report_matrix(report, written.read()),
+                    Contains("xu2019/rt/none@0.001 seed 2") && Contains("cannot be paired"));
 }
 
 TEST_CASE("the chance of heads is binomial") {

@@ -44,7 +44,10 @@ struct Toy {
                     .values = {{"validation", norm == "none" ? 1 - rate : rate}}};
     if (best_rate) outcome.values["validation"] = 1 - std::abs(std::log(rate / *best_rate));
     if (norm == "ada:c=2") outcome.values["validation"] += 1;
-    if (trial.tested) outcome.values["test"] = 60 + static_cast<double>(trial.trial.seed);
+    if (trial.tested) {
+      outcome.items = {60 + static_cast<double>(trial.trial.seed)};
+      outcome.values["test"] = mean_of_items(outcome);
+    }
     return outcome;
   }
 };
@@ -235,6 +238,25 @@ TEST_CASE("a queue refuses runs of another configuration") {
   MatrixTraining training(cluster, ledger, two_systems);
   CHECK_THROWS_WITH(training.missing({"toys", xu2019().tasks}, other),
                     Catch::Contains("another configuration: steps nothing, not 2"));
+}
+
+TEST_CASE("a queue does not take a run for finished that lacks what tables need") {
+  const testing::Scratch folder;
+  Ledger ledger = ledger_in(folder.path);
+  Toy toy;
+  train(toy, ledger);
+  const Paper paper{"toys", xu2019().tasks};
+  const MatrixTask task = toy.task();
+  Cluster cluster;
+  MatrixTraining training(cluster, ledger, two_systems);
+  CHECK_NOTHROW(training.missing(paper, task));
+  RunFile file(folder / "toys.jsonl.gz");
+  const RunKey key{"toys/rt/none@0.1", 5};
+  Record lacking = read_record(file.runs().latest(key)->record, "");
+  lacking.outcome.items.clear();
+  file.add(key, to_string(lacking));
+  CHECK_THROWS_WITH(training.missing(paper, task),
+                    Catch::Contains("toys/rt/none@0.1 seed 5: it has no test items; remove"));
 }
 
 TEST_CASE("what another process trains is left to it") {

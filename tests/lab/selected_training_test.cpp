@@ -36,7 +36,7 @@ class ToyLearner : public problems::Learner {
   Index rows(Index) override { return 1; }
   Tensor loss(Index, const Shard&, Random&) override { return sum(square(Tensor(point_.x))); }
   problems::Validation validate() override {
-    const double value = toy_.validations[toy_.numbers.size()];
+    const double value = toy_.validations[toy_.numbers.size() % toy_.validations.size()];
     toy_.numbers.push_back(point_.x.value().item());
     return {value, 7, {{"value", value}}};
   }
@@ -86,6 +86,14 @@ TEST_CASE("a curve begins with the first batch and has a point for each interval
   CHECK(outcome.values.at("training_loss") == outcome.curve[2].training);
   CHECK(outcome.values.at("validation_loss") == 7);
   CHECK_FALSE(outcome.values.contains("test"));
+}
+
+TEST_CASE("a curve with a validation after each batch has one point for the first") {
+  Toy toy{.validations = {1, 2}, .eval_interval = 1};
+  const Outcome outcome = toy.train(false);
+  REQUIRE(outcome.curve.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(outcome.curve[i].step == static_cast<Index>(i) + 1);
+  CHECK(outcome.curve[0] == CurvePoint{1, 16, 7});
 }
 
 TEST_CASE("what is traced stands at the steps of validations, and gradients are seen unclipped") {

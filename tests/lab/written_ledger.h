@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "lab/matrix.h"
@@ -18,9 +17,8 @@ class WrittenLedger {
 
   void keep(const std::string& task, const std::string& system, std::uint64_t seed,
             const std::string& record) {
-    const auto folder = folder_ / "runs" / paper_.name / task / system;
-    std::filesystem::create_directories(folder);
-    write_file(folder / fmt::format("seed_{}.json", seed), std::as_bytes(std::span(record)));
+    lab::RunFile(folder_ / "runs" / (paper_.name + ".jsonl.gz"))
+        .add({fmt::format("{}/{}/{}", paper_.name, task, system), seed}, record);
   }
 
   /// With seeds 1 to 3.

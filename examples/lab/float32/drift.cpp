@@ -30,7 +30,7 @@ struct Setting {
   double factor;  ///< of the usual learning rate
 
   double rate() const { return factor * condition.usual_rate(); }
-  /// Also its folder in the ledger.
+  /// Also in the ledger.
   std::string name() const {
     std::string name = fmt::format("{} {} {} {:.3g}", condition.name(), norm, remedy, rate());
     std::replace(name.begin(), name.end(), ' ', '_');
