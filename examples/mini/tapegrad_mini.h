@@ -624,12 +624,9 @@ inline Tensor gate(const Tensor& g, const Tensor& y) {
                 Place::here(), edge(g, [y](const Tensor& gg) { return gate(gg, y); }));
 }
 // The slopes of |x| and max(x, 0) are constant on each side of 0, where both rules take 0.
-inline Tensor sign(const Tensor& x) {
-  return map(x, [](real v) { return real((v > 0) - (v < 0)); });
-}
 inline Tensor abs(const Tensor& x) {
   return record("abs", map(x, [](real v) { return std::abs(v); }), Place::here(),
-                edge(x, [x](const Tensor& g) { return g * sign(x); }));
+                edge(x, [x](const Tensor& g) { return gate(g, x) - gate(g, -x); }));
 }
 inline Tensor relu(const Tensor& x) {
   return record("relu", map(x, [](real v) { return v <= 0 ? 0 : v; }), Place::here(),
