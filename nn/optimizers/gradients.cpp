@@ -32,7 +32,8 @@ double common_norm(std::span<const Tensor> gradients) {
   for (const Tensor& gradient : gradients) squares += squared_norm(gradient);
   if (kernels::keeps_digits(squares)) return std::sqrt(squares);
   for (const Tensor& gradient : gradients)
-    norm = std::hypot(norm, kernels::scaled_norm(gradient.data(), gradient.size()));
+    if (gradient.defined())
+      norm = std::hypot(norm, kernels::scaled_norm(gradient.data(), gradient.size()));
   return norm;
 }
 
