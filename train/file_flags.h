@@ -25,7 +25,7 @@ void expect_no_link(const std::string& path);
 /// Example: `expect_own("pages/fork.html", "<p class=")`
 void expect_own(const std::string& file, std::string_view mark);
 /// Writes a file by this rule. Throws DataError.
-/// Example: `write_own("pages/loss.svg", "<svg", "<svg/>")`
+/// Example: `write_own("loss.svg", "<svg", "<svg/>")`
 void write_own(const std::string& file, std::string_view mark, std::string_view text);
 
 /// Throws FlagError if --save names a non-empty file that is not the one to resume.
