@@ -48,7 +48,7 @@ class Optimizers(ImagesTest):
                 "sgd:center_weights": "sgd: center_weights is not one of none, inputs, outputs",
                 "lion:beta1": "lion: beta1 is not a number", "lion:beta1=": "lion: beta1= is not a number",
                 "lion:": "lion: there is no option ,", "lion:beta1=2": "lion: beta1 must lie in [0, 1): 2",
-                "muon:epsilon=nan": "muon: epsilon must be finite and not negative: nan"}.items():
+                "muon:epsilon=nan": "muon: epsilon=nan is not a finite number"}.items():
             self.assertIn(message, run(*self.train, "--optimizer", value, code=2).stderr, value)
 
     def test_schedules(self):

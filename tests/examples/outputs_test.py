@@ -80,6 +80,7 @@ STEP = "expect_own_step: no link, and nothing that no run has written; rewind_te
 OWN = "write_own, expect_own: no link, and nothing that the program has not written; report_test, lab_program_test"
 NAMED = "Flags::output: the user has named the file, which begins as an image, if it is there; FlagsOfFiles"
 NEW = "a name that nothing has, without following links; tensorboard_test, queue_test"
+RUNS = "RunFile: adds to what the file has, under a lock, and refuses a file that is no ledger; lab_tests, queue_test"
 WRITERS = {
     "train/run_log.cpp": (LOG, ["write_file", "make_directory", "make_directory"]),
     "train/probe.cpp": (LOG, ["write_file"]),
@@ -93,8 +94,9 @@ WRITERS = {
        for name in ("draw", "handwriting", "parse", "read", "translate")},
     "examples/shapes.cpp": ("a name in the program, which is an example; examples_shapes", ["write_npz"]),
     "train/event_file.cpp": (NEW, ["O_WRONLY", "O_CREAT", "resize_file", "ofstream"]),
-    "examples/lab/ledger.cpp": (NEW, ["make_directory", "write_file"]),
-    "examples/lab/file_lock.cpp": (NEW, ["make_directory", "O_RDWR", "O_CREAT"]),
+    "examples/lab/ledger.cpp": (RUNS, ["make_directory"]),
+    "examples/lab/packed_runs.cpp": (RUNS, ["make_directory", "write_file"]),
+    "train/file_lock.cpp": ("a file without content, and removed only if it has none; file_lock_test", ["O_RDWR", "O_CREAT"]),
     "train/output.cpp": ("/dev/null alone; mnist_test", ["O_WRONLY"]),
 }
 

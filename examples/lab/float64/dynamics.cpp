@@ -128,7 +128,7 @@ struct Lengths {
   Series size;    ///< root mean square of what the output gate sees of the cell, by the step
   double growth;  ///< that of the last step over that of step `trained`
   double part;    ///< how far outputs change when a sequence begins in its middle
-  double alone;   ///< how far outputs of one sequence spread over channels in training mode
+  double alone;   ///< how far outputs spread over channels where a batch repeats one sequence
 };
 
 Lengths measure(const std::string& label, const RecurrentLayer& layer, const Tensor& x,
@@ -145,9 +145,9 @@ Lengths measure(const std::string& label, const RecurrentLayer& layer, const Ten
   const RecurrentState half = layer(slice(x, 0, 0, trained)).last;
   const Tensor rest = layer(slice(x, 0, trained, longer), half).outputs;
   found.part = max(abs(rest - slice(whole, 0, trained, longer))).item();
-  const Tensor single =
-      layer(slice(slice(x, 0, 0, trained), 1, 0, 1), {}, {}, training(random)).outputs;
-  found.alone = stddev(select(select(single, trained - 1), 0)).item();
+  const Tensor one = slice(slice(x, 0, 0, trained), 1, 0, 1);
+  const Tensor repeated = layer(concat({one, one}, 1), {}, {}, training(random)).outputs;
+  found.alone = stddev(select(select(repeated, trained - 1), 0)).item();
   return found;
 }
 
@@ -171,7 +171,7 @@ void length_claims(Report& report, const Lengths& plain, const Lengths& batch,
       batch.part > 0.01 && std::max(layer.part, plain.part) < 1e-12,
       "batch above 0.01, the others below 1e-12");
   report.claim(
-      "With one sequence in a batch, statistics over the batch leave nothing of the inputs: "
+      "Where a batch repeats one sequence, statistics over the batch leave nothing of the inputs: "
       "every channel is its own mean. Layer normalization does not see the batch.",
       fmt::format("outputs spread over channels by {:.1e} and {:.2f}", batch.alone, layer.alone),
       batch.alone < 1e-6 && layer.alone > 1e-3, "batch below 1e-6, layer above 0.001");
@@ -182,7 +182,7 @@ void lengths(Report& report, const RecurrentSystems& subject, Random random) {
   Table table{fmt::format("LSTMs with averages from sequences of {} steps, on 32 sequences of {}",
                           trained, longer),
               {"norm", fmt::format("size of the cell, step {}", trained),
-               fmt::format("step {}", longer), "change, in two parts", "spread, batch of 1"},
+               fmt::format("step {}", longer), "change, in two parts", "spread, equal sequences"},
               {}};
   Diagram diagram{"Size of the cell where it enters the output", "step", "root mean square", {}};
   diagram.caption = fmt::format(
