@@ -105,9 +105,11 @@ Tensor adam_net(PortedStep& is) {
                v = square(is("root of v", shape, 0.1));
   const double b1 = is("betas exchanged") ? 0.99 : 0.9, b2 = is("betas exchanged") ? 0.9 : 0.99;
   const Tensor slope = is("decay in the gradient") ? g + 0.01 * p : g + 0.0;
-  const Tensor m_new = named(b1 * m + (1 - b1) * slope, "m_new");
-  const Tensor v_new =
-      named(b2 * v + (1 - b2) * (is("square missing") ? abs(slope) : square(slope)), "v_new");
+  // Compilers order the operands of a sum differently, so one has a statement of its own.
+  const Tensor first = (1 - b1) * slope;
+  const Tensor m_new = named(b1 * m + first, "m_new");
+  const Tensor second = (1 - b2) * (is("square missing") ? abs(slope) : square(slope));
+  const Tensor v_new = named(b2 * v + second, "v_new");
   const double steps = is("counted from 0") ? 4 : 5;
   const Tensor m_hat = named(is("no correction") ? m_new + 0.0 : m_new / (1 - std::pow(b1, steps)),
                              "m_hat"),
