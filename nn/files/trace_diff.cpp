@@ -323,7 +323,9 @@ class Comparison {
   struct Position {
     bool of_a;
     std::size_t index;
-    auto operator<=>(const Position&) const = default;
+    bool operator<(const Position& other) const {
+      return std::pair(of_a, index) < std::pair(other.of_a, other.index);
+    }
   };
 
   // What a value is computed from in so many steps, with the steps that were left: of values, those
