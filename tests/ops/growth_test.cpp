@@ -269,7 +269,9 @@ TEST_CASE("steps whose instructions are counted", "[.growth]") {
   set_threads(1);
   const std::vector<Operation> others = of_any_shape();
   for (const Row& row : table()) {
-    const Tensors inputs = golden(row).inputs;
+    Tensors inputs = golden(row).inputs;
+    // Products that leave the range of a double are multiplied again, in another way.
+    if (row.name == "prod") inputs[0] = sign(inputs[0]);
     if (!grow_each_axis({row.name, inputs, row.f})) {
       INFO("an axis of " << row.name << " cannot grow: the list of growth_test.cpp needs it");
       CHECK(std::any_of(others.begin(), others.end(),
