@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// (U+0080 to U+009F) or a byte in that range that is not valid UTF-8.
 /// Example: `printable("a\tb")`
 std::string printable(std::string_view text);
-/// The same, but tabs and ends of lines stay.
+/// Does the same, but keeps tabs and ends of lines.
 /// Example: `printable_lines("a\tb\n")`
 std::string printable_lines(std::string_view text);
 

@@ -64,7 +64,7 @@ template <class E = ShapeError, class... Args>
   throw E(PlaceScope::located(fmt::format(format, args...)));
 }
 
-/// The same, unless `condition` holds.
+/// Throws likewise, unless `condition` holds.
 /// Example: `expect(x.rank() == 2, "rows: not a matrix: {}", x.shape())`
 template <class E = ShapeError, class... Args>
 void expect(bool condition, fmt::format_string<const Args&...> format, const Args&... args) {

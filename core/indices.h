@@ -22,7 +22,7 @@ class Indices {
   Indices(const Shape& shape, std::span<const Index> values);
   Indices(const Shape& shape, std::initializer_list<Index> values)
       : Indices(shape, std::span<const Index>(values.begin(), values.size())) {}
-  /// The same from whole numbers of another type.
+  /// Takes whole numbers of another type.
   template <std::integral Number>
   requires(!std::same_as<Number, Index>)
       Indices(const Shape& shape, const std::vector<Number>& values)
@@ -47,8 +47,8 @@ class Indices {
   /// For filling newly made indices. Throws Error if other indices or a tape share the values, and
   /// for undefined indices.
   Index* mutable_data();
-  /// The same values under another shape, of which one extent may be -1. Throws ShapeError if its
-  /// size differs.
+  /// Gives the values another shape, of which one extent may be -1. Throws ShapeError if its size
+  /// differs.
   Indices reshape(const Extents& extents, Place = Place::here()) const;
 
  private:

@@ -38,7 +38,7 @@ Tensor record(const char* name, Tensor value, const Place& place, Edges&&... edg
   return value;
 }
 
-/// The same for a number of inputs known only at run time; `rule_of(i)` makes the rule of input i.
+/// Records a number of inputs known only at run time; `rule_of(i)` makes the rule of input i.
 /// Example: `record_each("same", y, {}, {x}, [](auto) { return [](auto& g) { return g; }; })`
 template <class RuleOf>
 Tensor record_each(const char* name, Tensor value, const Place& place,

@@ -101,8 +101,9 @@ class Tape {
   bool holds(const Tensor& tensor) const {
     return tensor.tape_id() == id_ || (tensor.tape_id() != 0 && holds_outside(tensor));
   }
-  /// The same, but throws TapeError, naming `operation` and the input, for a tensor of another tape
-  /// (an ended one, or one of another thread) and for a tensor left over from an interlude.
+  /// Tests the same, but throws TapeError, naming `operation` and the input, for a tensor of
+  /// another tape (an ended one, or one of another thread) and for a tensor left over from an
+  /// interlude.
   bool holds(const Tensor& tensor, const char* operation, int input, const Place& place) const {
     if (tensor.tape_id() == id_) return true;
     return tensor.tape_id() != 0 && holds_outside_or_refuse(tensor, operation, input, place);

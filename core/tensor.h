@@ -26,7 +26,7 @@ class Tensor {
   Tensor(const Shape& shape, std::span<const real> values);
   Tensor(const Shape& shape, std::initializer_list<real> values)
       : Tensor(shape, std::span<const real>(values.begin(), values.size())) {}
-  /// The same from numbers of another type, rounded to `real`.
+  /// Takes numbers of another type, rounded to `real`.
   template <class Number>
   requires(std::is_arithmetic_v<Number> && !std::same_as<Number, real>)
       Tensor(const Shape& shape, const std::vector<Number>& values)
@@ -62,7 +62,7 @@ class Tensor {
     return data_;
   }
 
-  /// The same values, from element `offset` on, under another shape and on no tape. Throws
+  /// Gives the values from element `offset` on another shape, on no tape. Throws
   /// ShapeError if there are too few values, and for an undefined tensor.
   Tensor view(const Shape& shape, Index offset = 0) const;
 
@@ -105,7 +105,7 @@ void expect_defined(const char* operation, const Inputs&... inputs) {
   static_cast<void>(((inputs.defined() && ++first > 0) && ...));
   detail::refuse_undefined(operation, first);
 }
-/// The same for a list.
+/// Checks each tensor of a list.
 /// Example: `expect_all_defined("rows", {x, y})`
 void expect_all_defined(const char* operation, const std::vector<Tensor>& inputs);
 

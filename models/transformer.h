@@ -25,7 +25,7 @@ struct TokenEmbedding {
   TokenEmbedding(Index vocabulary, Index channels, Index length, Positions positions,
                  Random& random);
   Tensor operator()(const Indices& ids, Index first = 0) const;
-  /// The same with a position for each id: (B, T).
+  /// Takes a position for each id: (B, T).
   Tensor operator()(const Indices& ids, const Indices& positions) const;
   void visit(Fields& field) const {
     field("tokens", tokens);

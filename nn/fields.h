@@ -133,12 +133,12 @@ Fields fields(const Module& module) {
 /// ("hidden.weight").
 /// Example: `Adam(parameters(net)).step(grad(sum(net(x)), parameters(net)))`
 std::vector<Parameter> parameters(const Fields& found);
-/// Those of a module.
+/// The parameters of a module.
 template <class Module>
 std::vector<Parameter> parameters(const Module& module) {
   return parameters(fields(module));
 }
-/// Those whose names ("hidden.weight") are `chosen`. An optimizer of them leaves the others frozen.
+/// The parameters whose names ("hidden.weight") are `chosen`, to train them and freeze the others.
 /// Throws ArgumentError if there are none, or `chosen` is empty.
 /// Example: `parameters(net, [](const std::string& name) { return name.ends_with("weight"); })`
 std::vector<Parameter> parameters(const Fields& found,
@@ -167,7 +167,7 @@ std::vector<std::string> unreached(const Tape& tape, const Tensor& y, const Fiel
 /// The number of trainable values among these fields.
 /// Example: `fmt::print("{} parameters\n", parameter_count(net))`
 Index parameter_count(const Fields& found);
-/// Those of a module.
+/// The number for a module.
 template <class Module>
 Index parameter_count(const Module& module) {
   return parameter_count(fields(module));

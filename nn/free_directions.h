@@ -53,8 +53,8 @@ struct FreeDirection {
 /// and TapeError if a tape is in scope.
 /// Example: `auto found = free_directions(fields(net), [&] { return mean(exp(net(y))); })`
 std::vector<FreeDirection> free_directions(const Fields& net, const std::function<Tensor()>& loss);
-/// The same with those of the batch, as of a parameter of this name: a shift of all cases, a factor
-/// of each. Its values are those given, also where weights have other signs.
+/// Also finds directions of the batch, as of a parameter of this name: a shift of all cases, a
+/// factor of each. Its values are those given, also where weights have other signs.
 ///   batch: any shape   loss: of the net on it
 std::vector<FreeDirection> free_directions(const Fields& net, const Tensor& batch,
                                            const std::function<Tensor(const Tensor&)>& loss);

@@ -19,7 +19,7 @@ class NetState {
 
   /// Exchanges these values and those of the net.
   void swap();
-  /// Those of the parameters, then those of the buffers: what a checkpoint keeps.
+  /// The values of the parameters, then of the buffers: what a checkpoint keeps.
   const std::vector<Tensor>& values() const { return values_; }
   /// Throws ShapeError for values of other shapes.
   /// Example: `NetState state(fields(net)); state.restore(state.values());`

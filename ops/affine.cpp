@@ -32,7 +32,7 @@ kernels::AffineGradients of_gain_and_bias(Gradients<3>& d) {
   return {data(d[1]), data(d[2])};
 }
 
-// Of y, gain and bias.
+// Takes y, gain and bias.
 struct Affine {
   static constexpr const char* name = "affine";
 
@@ -55,7 +55,7 @@ struct Affine {
   }
 };
 
-// Of x, gain and bias, for rows.
+// Takes x, gain and bias, for rows.
 struct AffineNorm {
   static constexpr const char* name = "affine_norm";
 

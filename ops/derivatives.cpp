@@ -58,7 +58,7 @@ void expect_product(const char* operation, const Tensor& v, const Tensor& of, co
          of.shape(), v.shape());
 }
 
-// The same values as new nodes, at which a sweep over f stops.
+// Records the values as new nodes, at which a sweep over f stops.
 std::vector<Tensor> aliases(const std::vector<Tensor>& xs, const Place& place) {
   const Tape* tape = Tape::active();
   std::vector<Tensor> nodes;

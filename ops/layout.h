@@ -11,7 +11,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 // These operations move elements, NaN like any other. What they leave out gets gradient 0 whatever
 // arrives.
 
-/// The same elements in another shape. Shares the values. Throws ShapeError when the sizes differ.
+/// Gives the elements another shape. Shares the values. Throws ShapeError when the sizes differ.
 /// Elsewhere: `x.reshape`, `view`
 /// Example: `reshape(images, {2, -1})`
 Tensor reshape(const Tensor& x, const Extents& extents, Place = Place::here());

@@ -30,7 +30,7 @@ struct NormFields {
   std::optional<NormField> center;
   NormField scale;
 };
-/// The same field for both.
+/// Centers and scales over one field.
 /// Example: `normalize(images, both({.axes = {2, 3}}))`
 inline NormFields both(const NormField& field) { return {field, field}; }
 

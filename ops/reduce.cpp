@@ -154,7 +154,7 @@ Root root_of_squares(const Tensor& x, const std::array<bool, Shape::max_rank>& r
   return root;
 }
 
-// The same, recorded. Its gradient, x / (divisor root), is 0 at 0. Where products of two numbers of
+// Records the root. Its gradient, x / (divisor root), is 0 at 0. Where products of two numbers of
 // its size overflow or vanish, x is divided first.
 Tensor root_of_squares(const char* name, const Tensor& x, const Axes& axes, Keep keep,
                        double divisor, const Place& place) {

@@ -104,7 +104,7 @@ class Flag {
 /// The files that a flag makes a program write.
 /// Example: `const Output picture{.begins = "<svg"}`
 struct Output {
-  /// Those in the directory that the flag names; by default, the flag names the file itself.
+  /// The files in the directory that the flag names; by default, the flag names the file itself.
   std::function<std::vector<std::string>(const std::string& directory)> files = {};
   std::string continues = {};  ///< the flag of an input that this output may replace
   std::string begins = {};     ///< how they all begin; no file that begins otherwise is replaced

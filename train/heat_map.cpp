@@ -69,7 +69,7 @@ std::string number(double value, int decimals) {
   return fmt::format("{:.{}f}", std::round(power * value) / power + 0.0, decimals);  // never -0
 }
 
-// As many as fit the cells: two at most for numbers of one digit, one for others.
+// Counts decimals that fit the cells: two at most for numbers of one digit, one for others.
 int decimals(const Canvas& canvas, const HeatMap& map, double cell_width) {
   int count = 2;
   for (const auto& row : map.values)

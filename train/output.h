@@ -18,8 +18,7 @@ void prepare_output();
 /// files and nets may hold what a terminal would obey.
 /// Example: `write_diagnostic("the file is old\n")`
 void write_diagnostic(std::string_view text) noexcept;
-/// The same without question marks, for a text that moves the cursor and contains nothing
-/// untrusted.
+/// Writes without question marks a text that moves the cursor and contains nothing untrusted.
 /// Example: `write_on_line("\r50 %")`
 void write_on_line(std::string_view text) noexcept;
 /// Writes to standard output and flushes it, with question marks as `write_diagnostic`. Reports the

@@ -36,7 +36,8 @@ std::map<std::string, std::string> read_configuration(const std::string& directo
   return entries;
 }
 
-// As the notes of a checkpoint have them. A run that goes back does not resume what that one did.
+// Gives the flags as the notes of a checkpoint have them. A run that goes back does not resume what
+// that one did.
 std::map<std::string, std::string> flags_of(std::map<std::string, std::string> configuration) {
   std::string& program = configuration[program_key];
   if (program.size() > 2) program = program.substr(1, program.size() - 2);  // without quotes

@@ -203,8 +203,8 @@ void draw_curve(Canvas& canvas, const Frame& frame, const Series& series, const 
   canvas.path(fmt::format("mark color{}", look.color()), marks);
 }
 
-// Those that lie highest at their ends come first. Ends that the eye cannot tell apart keep their
-// order, whatever the processor has rounded.
+// Puts the series that lie highest at their ends first. Ends that the eye cannot tell apart keep
+// their order, whatever the processor has rounded.
 std::vector<Series> in_order_of_ends(const Frame& frame) {
   const auto end = [&](const Series& series) {
     const Points points = drawable(frame.diagram, series);

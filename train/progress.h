@@ -28,7 +28,7 @@ class Progress {
   void step(Index done, double loss);
   /// Writes a permanent line above the bar.
   void line(const std::string& text);
-  /// The same for a problem, even when quiet.
+  /// Writes the line of a problem, even when quiet.
   void warning(const std::string& text);
   /// Since construction.
   double seconds() const;

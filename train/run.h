@@ -159,7 +159,7 @@ class Run {
   bool interrupted() const { return alone_ ? interrupt_.requested() : stopped_; }
   /// The time spent training. A resumed run continues from the last row of the log.
   double seconds() const { return log_.seconds_before() + progress_.seconds(); }
-  /// Of this run alone.
+  /// The rate of this run alone.
   double steps_per_second() const;
 
  private:

@@ -37,7 +37,7 @@ struct RunFlags {
   bool quiet = false, dry_run = false, overfit_batch = false, check_nan = false, probe = false,
        profile = false, tensorboard = false;
 
-  /// That of --precision.
+  /// The precision of products that --precision names.
   Precision products() const { return precision == "bf16" ? Precision::bfloat16 : Precision::full; }
 
   void add_to(Flags& flags);

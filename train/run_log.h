@@ -39,7 +39,7 @@ std::vector<std::string> log_files(const std::string& directory);
 /// All files that runs may have left in the directories of steps that there are in a directory.
 /// Example: `for (const std::string& file : step_files("log")) fmt::print("{}\n", file)`
 std::vector<std::string> step_files(const std::string& directory);
-/// The same of one step, whose directory need not exist.
+/// The files of one step, whose directory need not exist.
 /// Example: `files_of_step(step_directory("log", 1200)).size()`
 std::vector<std::string> files_of_step(const std::string& step_directory);
 /// Throws DataError unless a run may write to the directory of a step: for a link, and for a file

@@ -18,7 +18,7 @@ namespace {
 // A program that prints its results may have nothing to return.
 Json object_of(const Json& metrics) { return metrics.is_null() ? Json::object() : metrics; }
 
-// Those of the checkpoint with which to go back; none at the start.
+// The notes of the checkpoint with which to go back; none at the start.
 std::map<std::string, std::string> notes_of(const PastRun& past) {
   return past.checkpoint().empty() ? std::map<std::string, std::string>()
                                    : checkpoint_notes(past.checkpoint());

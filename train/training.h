@@ -45,7 +45,7 @@ class Training {
   }
   /// Whether the next steps measure the norm of their gradients, which takes time.
   void measure_gradient_norm(bool wanted) { measures_norm_ = wanted; }
-  /// Of all gradients of the last step together, before clipping; nothing if it was not measured.
+  /// The norm of all gradients of the last step, before clipping; nothing if it was not measured.
   std::optional<double> gradient_norm() const { return gradient_norm_; }
   /// The averages of --ema and the plateau of --schedule plateau; null without the flag.
   Ema* ema() { return ema_ ? &*ema_ : nullptr; }

@@ -71,7 +71,7 @@ inline void expect_equal(const std::string& what, double found, double right,
   if (!agree(found, right, tolerance)) fail(what, found, right);
 }
 
-/// The same for lists, shown whole.
+/// Compares lists, and shows them whole.
 template <class T>
 void expect_equal(const std::string& what, const std::vector<T>& found, const std::vector<T>& right,
                   double tolerance = 1e-9) {

@@ -109,7 +109,7 @@ void expect_data(const Record& found, const std::string& data) {
                     found.outcome.source, beginning(found.data), beginning(data));
 }
 
-// As older versions wrote them, which would be trained again.
+// Refuses files that older versions wrote, since their runs would be trained again.
 void expect_no_files_of_runs(const std::filesystem::path& folder) {
   for (const auto& system : entries_of(folder))
     for (const auto& file : entries_of(system))

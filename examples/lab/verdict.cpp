@@ -35,7 +35,7 @@ std::vector<double> advantages(const Metric& metric, const Results& a, const Res
   return result;
 }
 
-// Of a run, for messages.
+// Names a run in messages.
 const std::string& source_of(const Results& results, const Outcome& run) {
   return run.source.empty() ? results.system : run.source;
 }

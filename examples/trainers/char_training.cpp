@@ -169,7 +169,7 @@ Index choose(const Tensor& logits, const CharFlags& flags, Random& random) {
   if (flags.temperature == 0) return argmax(logits).data()[0];
   std::vector<std::pair<double, Index>> candidates;
   for (Index i = 0; i < logits.size(); ++i) candidates.emplace_back(logits.data()[i], i);
-  // Of equal ones the first comes first, as in argmax.
+  // The first of equal ones comes first, as in argmax.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   if (flags.top_k > 0 && flags.top_k < logits.size())

@@ -47,7 +47,7 @@ std::vector<std::string> words_of(std::string_view line);
 /// Example: `const std::vector<std::string> lines = read_lines("input.txt")`
 std::vector<std::string> read_lines(const std::filesystem::path& path);
 
-/// The same text in two languages, line by line.
+/// A text in two languages, line by line.
 /// Example: `const ParallelLines pairs{.source = {"die Katze"}, .target = {"the cat"}}`
 struct ParallelLines {
   std::vector<std::string> source, target;

@@ -32,9 +32,9 @@ class Vocabulary {
   /// The words that occur at least `least` times, the most frequent first. Throws ArgumentError if
   /// `least` is below 1.
   Vocabulary(const std::vector<Sentence>& sentences, Index least = 2);
-  /// The same for words with the numbers of times that they occur.
+  /// Takes words with the numbers of times that they occur.
   Vocabulary(const std::map<std::string, Index>& counts, Index least);
-  /// Of these words, in their order. Throws DataError for a word that is there twice.
+  /// A vocabulary of these words, in their order. Throws DataError for a word that is there twice.
   static Vocabulary of(std::vector<std::string> words);
   /// The `most` most frequent words; of equally frequent ones, the first by the alphabet. Throws
   /// ArgumentError if `most` is below 1.
@@ -42,7 +42,7 @@ class Vocabulary {
 
   Index count() const { return static_cast<Index>(numbers_.size()) + 2; }
   Index number(const std::string& word) const;
-  /// Those with numbers of their own, from 2 on.
+  /// The words with numbers of their own, from 2 on.
   const std::vector<std::string>& words() const& { return words_; }
   std::vector<std::string> words() && { return std::move(words_); }
 

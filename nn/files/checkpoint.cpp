@@ -51,7 +51,7 @@ std::vector<std::string> names_of(const char* owner, const Owner& some, const Fi
   return found;
 }
 
-// Those of the averages of an Ema: of its parameters, then of its buffers.
+// The names of an Ema's averages: of parameters, then of buffers.
 std::vector<std::string> average_names(const Ema& ema, const Fields& net) {
   std::vector<std::string> found = names_of("ema", ema, net);
   std::map<const void*, std::string> names;
@@ -224,8 +224,7 @@ void each_slot(const Fields& fields, std::string_view prefix, const Visit& visit
   for (const auto& [name, buffer] : fields.buffers()) visit(prefix, name, buffer);
 }
 
-// The same for the net, with the values that it has now, and for what is carried. Allocates no
-// memory.
+// Visits the net, with the values that it has now, and what is carried. Allocates no memory.
 template <class Visit>
 void each_slot(const Checkpoint& checkpoint, const Visit& visit) {
   each_slot(checkpoint.net, checkpoint.best == nullptr ? "" : resume_prefix, visit);

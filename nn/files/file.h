@@ -47,7 +47,7 @@ class FileBytes {
 FileBytes read_file(const std::filesystem::path& path,
                     std::size_t limit = std::numeric_limits<std::size_t>::max());
 
-/// The same as text, of at most 1 GiB. Throws DataError for a gzipped file whose text has more than
+/// Reads a text of at most 1 GiB. Throws DataError for a gzipped file whose text has more than
 /// 16 MiB and more than 6.25 times its size: what is built from a text, such as the numbers of its
 /// characters, is counted as 16 bytes for each of its own.
 /// Example: `const std::string text = read_text("input.txt")`
@@ -71,7 +71,7 @@ std::vector<std::filesystem::path> entries_of(const std::filesystem::path& direc
 /// file, such as a device; the old file is then kept.
 /// Example: `write_file("copy.txt", read_file("input.txt").bytes())`
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
-/// The same for a file in several parts, which need not be contiguous in memory.
+/// Writes a file from several parts, which need not be contiguous in memory.
 void write_file(const std::filesystem::path& path,
                 std::span<const std::span<const std::byte>> parts);
 /// Throws the DataError that `write_file` would throw, as far as that is known in advance: writes a

@@ -285,7 +285,7 @@ class Comparison {
     return difference_of(a_.values[pair.a].*what, of_b(pair, what), pair, what);
   }
 
-  // Of two tensors that are those of a pair, or should be.
+  // The difference of two tensors that are a pair, or should be.
   TraceDifference difference_of(const Tensor& a, const Tensor& b, const TracePair& pair,
                                 Tensor TracedValue::*what) const {
     TraceDifference difference{.a = a, .b = b, .of_gradients = what == &TracedValue::gradient};

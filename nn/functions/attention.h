@@ -33,7 +33,7 @@ struct AttentionOptions {
 /// Example: `attention(sequence, sequence, sequence, {.heads = 2, .causal = true})`
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v,
                  const AttentionOptions& options = {}, Place = Place::here());
-/// The same for queries, keys and values side by side in one projection: (B, T, 3 C).
+/// Attention of queries, keys and values side by side in one projection: (B, T, 3 C).
 /// Example: `self_attention(random.normal({2, 5, 12}), {.heads = 2})`
 Tensor self_attention(const Tensor& projected, const AttentionOptions& options = {},
                       Place = Place::here());
@@ -46,7 +46,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options =
 /// Example: `rotary(sequence, 2)`
 Tensor rotary(const Tensor& x, Index heads, Index first = 0, double base = 1e4,
               Place = Place::here());
-/// The same with a position for each row of channels: (B, T). Throws ShapeError for others.
+/// Turns each row of channels by its own position: (B, T). Throws ShapeError for others.
 /// Example: `rotary(zeros({1, 3, 8}), 2, Indices({1, 3}, {0, 1, 0}))`
 Tensor rotary(const Tensor& x, Index heads, const Indices& positions, double base = 1e4,
               Place = Place::here());

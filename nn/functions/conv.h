@@ -25,7 +25,7 @@ struct ConvOptions {
 /// Example: `conv2d(images, random.normal({4, 3, 3, 3}), {.padding = 1})`
 Tensor conv2d(const Tensor& x, const Tensor& weight, ConvOptions options = {},
               Place = Place::here());
-/// The same along one axis. Throws ArgumentError also for options with two different numbers.
+/// A convolution along one axis. Throws ArgumentError also for options with two different numbers.
 ///   x: (N, C, L)   weight: (O, C / groups, R)   returns (N, O, L')
 /// Elsewhere: `F.conv1d`
 /// Example: `conv1d(sequence, random.normal({4, 3, 3}), {.padding = 1})`

@@ -38,7 +38,7 @@ struct CrossEntropyOptions {
 /// Example: `cross_entropy(logits, labels, {.label_smoothing = 0.1})`
 Tensor cross_entropy(const Tensor& logits, const Indices& labels,
                      const CrossEntropyOptions& options = {}, Place = Place::here());
-/// The same for a target distribution in each row. target: logits.shape. On a tape with
+/// The cross entropy for a target distribution in each row. target: logits.shape. On a tape with
 /// `check_finite`, throws ArgumentError for a row that is none.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, LossOptions options = {},
                      Place = Place::here());

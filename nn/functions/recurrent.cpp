@@ -111,7 +111,7 @@ Tensor joined(const Cell& cell, const RecurrentResult& result) {
   return concat({result.outputs, reshape(result.last.c, result.last.c.shape().insert(0, 1))});
 }
 
-// Of inputs, weight, first h and c, and of gain and bias of the inputs, the product and the cell.
+// Takes inputs, weight, first h and c, and gain and bias of the inputs, the product and the cell.
 struct Recurrence {
   static constexpr const char* name = "recurrent";
   static constexpr std::size_t operands = 10;

@@ -38,7 +38,7 @@ Tensor with_memory(const Tensor& before, const Tensor& x);
 /// queries than keys.
 /// Example: `alibi_bias(2, 3, 3)`
 Tensor alibi_bias(Index heads, Index queries, Index keys);
-/// The same with a position for each key, (B, keys); the queries are the last ones.
+/// The bias for a position of each key, (B, keys); the queries are the last ones.
 ///   returns (B, heads, queries, keys)
 /// Example: `alibi_bias(2, 1, Indices({1, 3}, {0, 0, 1}))`
 Tensor alibi_bias(Index heads, Index queries, const Indices& positions);

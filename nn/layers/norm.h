@@ -168,7 +168,7 @@ struct Norm {
   Tensor operator()(const Tensor& x, Mode mode = {}, Place place = Place::here()) const {
     return at_step(x, 0, mode, place);
   }
-  /// The same at one step of a sequence. Later steps use the averages of the last step that has
+  /// Normalizes one step of a sequence. Later steps use the averages of the last step that has
   /// any. After step 0, a batch may have one row, since the other sequences may have ended.
   Tensor at_step(const Tensor& x, Index step, Mode mode = {}, Place = Place::here()) const;
   void visit(Fields& field) const;

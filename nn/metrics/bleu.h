@@ -38,7 +38,7 @@ BleuCounts bleu_counts(std::string_view translation, std::string_view reference)
 /// `nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp`.
 /// Example: `bleu(bleu_counts("a small dog barks", "a small dog barks"))`
 double bleu(const BleuCounts& counts);
-/// The same for plain text, one segment per line. Throws ArgumentError for different numbers of
+/// The score of plain text, one segment per line. Throws ArgumentError for different numbers of
 /// lines.
 double bleu(const std::vector<std::string>& translations,
             const std::vector<std::string>& references);

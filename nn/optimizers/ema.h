@@ -18,7 +18,7 @@ class Ema {
   /// Starts from the current values. Throws ArgumentError for a decay outside [0, 1), and for
   /// parameters that are undefined or listed twice.
   explicit Ema(std::vector<Parameter> parameters, double decay = 0.999);
-  /// The same for all parameters and buffers of a net.
+  /// Averages all parameters and buffers of a net.
   explicit Ema(const Fields& net, double decay = 0.999);
 
   /// average = decay average + (1 - decay) value. Call it after each step of the optimizer.

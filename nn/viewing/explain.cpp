@@ -336,7 +336,7 @@ class Explainer {
     return std::find_if(all.begin(), all.end(), own) - all.begin();
   }
 
-  // Of an input that is added.
+  // Explains the slope of an input that is added.
   std::string added(const Edge& edge) const {
     const Index from = tape_.value(edge.from).size(), to = tape_.value(edge.to).size();
     if (from <= to) return "it is passed on as it is";

@@ -20,7 +20,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 /// Example: `Tape t({.keep_values = true}); auto w = watch(2.0); grad(w * w, w); explain(t, w)`
 std::string explain(const Tape& tape, const Tensor& x);
 std::string explain(const Tape& tape, const Parameter& x);
-/// The same for each leaf, by its node. Throws the same for the tape.
+/// Explains each leaf, by its node. Throws the same for the tape.
 /// Example: `Tape t({.keep_values = true}); auto w = watch(2.0); grad(w * w, w); explain_leaves(t)`
 std::map<std::int32_t, std::string> explain_leaves(const Tape& tape);
 

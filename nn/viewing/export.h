@@ -41,7 +41,7 @@ struct ExportedTape {
   std::string title;
   std::string json;
 };
-/// The same for several tapes side by side, controlled together.
+/// Shows several tapes side by side, controlled together.
 void write_viewer(const std::vector<ExportedTape>& tapes, const std::string& file);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -6,8 +6,8 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 
 /// The mean over each element's field, in a shape that broadcasts to x's.
 Tensor mean_over(const NormField& field, const Tensor& x);
-/// The same, to the last bit where all elements of a field without windows are equal: subtracted
-/// from them, it leaves 0.
+/// The mean again, to the last bit where all elements of a field without windows are equal:
+/// subtracted from them, it leaves 0.
 Tensor center_over(const NormField& field, const Tensor& x);
 
 /// The number of elements of a field without windows.

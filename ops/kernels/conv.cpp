@@ -93,7 +93,7 @@ class Patches {
   Scratch values_;
 };
 
-// The same for all three functions: images, filters and results are operands or result.
+// Counts each of the three functions: images, filters and results are operands or result.
 void count_convolution(const ConvSizes& s) {
   const Index products = s.batch * s.result() * s.patch();
   const Index touched = s.batch * (s.image() + s.result()) + s.weights();

@@ -29,7 +29,7 @@ struct NormLoops {
   void (*backward)(const RowNorm& norm, const real* inverses, const real* slopes, const real* g,
                    const real* y, Index rows, Index count, real* dx);
 
-  /// The same for columns: `count` of them side by side in `rows` rows that begin `stride` apart.
+  /// Normalizes columns: `count` of them side by side in `rows` rows that begin `stride` apart.
   void (*forward_columns)(const RowNorm& norm, const real* x, Index rows, Index stride, Index count,
                           real* y, real* inverses, real* slopes);
   void (*backward_columns)(const RowNorm& norm, const real* inverses, const real* slopes,

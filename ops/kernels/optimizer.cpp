@@ -51,7 +51,7 @@ Vector decayed(Vector moment, double least = least_normal) {
   return hn::IfThenZeroElse(hn::Lt(hn::Abs(moment), constant(least)), moment);
 }
 
-// The same for mean squares, which must not vanish beside an epsilon of 0.
+// The least mean square, which must not vanish beside an epsilon of 0.
 double least_square(double epsilon) { return epsilon > 0 ? least_normal : 0; }
 
 void adam(const Adam& o, Index count, real* w, const real* g, real* m, real* v) {

@@ -142,7 +142,7 @@ TEST_CASE("what a claim needs and a record lacks is refused by its name") {
   const std::string source = "toys.jsonl.gz: line 3: toys/layer seed 1";
   const auto read_again = [&](const Outcome& outcome) {
     const std::string text = to_string({configuration, "the data", "0.1.0", outcome});
-    // As it comes from another process.
+    // The outcome arrives as it comes from another process.
     return from_bytes(to_bytes(read_record(text, source).outcome));
   };
   const Outcome whole = read_again(found), empty = read_again({});

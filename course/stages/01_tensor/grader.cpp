@@ -8,7 +8,7 @@ using grader::text;
 
 namespace {
 
-// The same either way around.
+// Broadcasting gives the same either way around.
 void check_broadcast(const Shape& a, const Shape& b, const Shape& right) {
   announce("broadcast of " + text(a) + " and " + text(b));
   expect_equal("broadcast of " + text(a) + " and " + text(b), broadcast(a, b), right);

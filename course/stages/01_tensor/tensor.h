@@ -70,7 +70,7 @@ inline Tensor sum(const Tensor& x, int axis) {
   throw std::logic_error("sum is not written yet");
 }
 
-/// The same numbers in the same order, with another shape. Throws std::invalid_argument unless both
+/// Gives the same numbers in the same order another shape. Throws std::invalid_argument unless both
 /// shapes have the same size.
 inline Tensor reshape(const Tensor& x, const Shape& shape) {
   (void)x, (void)shape;

@@ -75,7 +75,7 @@ inline Variable sum(const Variable& x, int axis) {
   throw std::logic_error("sum is not written yet");
 }
 
-/// The same numbers with another shape. Throws std::invalid_argument unless both shapes have the
+/// Gives the same numbers another shape. Throws std::invalid_argument unless both shapes have the
 /// same size.
 inline Variable reshape(const Variable& x, const Shape& shape) {
   (void)x, (void)shape;

@@ -39,7 +39,7 @@ Numbers adam_by_hand(double at, const Numbers& gradients, const Settings& s) {
   return path;
 }
 
-// The same of the student's optimizer, with the number as a scalar.
+// The path of the student's optimizer, with the number as a scalar.
 template <class Optimizer>
 Numbers path_of(Optimizer optimizer, double at, const Numbers& gradients) {
   std::vector<Tensor> w{{{}, {at}}};

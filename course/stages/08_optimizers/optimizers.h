@@ -37,7 +37,7 @@ class Adam {
     throw std::logic_error("Adam is not written yet");
   }
 
-  /// As Sgd::step.
+  /// Updates the parameters, as Sgd::step does.
   void step(std::vector<Tensor>& parameters, const std::vector<Tensor>& gradients) {
     (void)parameters, (void)gradients;
     throw std::logic_error("Adam::step is not written yet");

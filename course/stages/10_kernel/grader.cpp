@@ -67,7 +67,7 @@ Numbers waves(int count, double phase) {
 
 Variable total_of_matrix(const Variable& x) { return sum(sum(x, 1), 0); }
 
-// Of rows with this gradient of y: l = the sum of g y.
+// Normalized rows and their gradient, for l = the sum of g y.
 struct Normed {
   Numbers y, dx;
 };

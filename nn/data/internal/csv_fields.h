@@ -16,7 +16,7 @@ class CsvFields {
   bool at_end() const { return at_ == text_.size(); }
   /// Whether the last field was the last of its line.
   bool line_has_ended() const { return line_has_ended_; }
-  /// Of the last field, from 1 on.
+  /// The line of the last field, from 1 on.
   Index line() const { return line_; }
 
   /// Without quotes; valid until the next call. Throws DataError, naming file and line, for a

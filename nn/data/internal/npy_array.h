@@ -19,7 +19,7 @@ Indices npy_indices(std::span<const std::byte> bytes, const std::string& file);
 
 /// What precedes the values of x in a file: its type, f4 or f8, and its shape.
 std::string npy_header(const Tensor& x);
-/// The same for values of type i8.
+/// What precedes values of type i8.
 std::string npy_header(const Indices& x);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

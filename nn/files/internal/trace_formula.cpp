@@ -250,7 +250,7 @@ class Formula {
     return best;
   }
 
-  // Of values or their squares.
+  // Tries sums of two values or of their squares.
   std::string sum_of_two() const {
     std::vector<TraceOperand> terms;
     for (const TraceOperand& one : all_.inputs)

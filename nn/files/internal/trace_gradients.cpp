@@ -105,7 +105,7 @@ class Scales {
            std::abs(size - dots(of_user, of_user).sum) <= 1e-9 * size;
   }
 
-  // Of results y = f(w) with f(c w) = c f(w), or with a bias b more, gradients g satisfy
+  // For results y = f(w) with f(c w) = c f(w), or with a bias b more, gradients g satisfy
   // <g, y> = <dw, w> + <db, b>. So if nothing cancelled, dw would be as large as |g| |y| / |w|.
   double of_linear(std::size_t value) const {
     const Users& own = users_[value];

@@ -174,7 +174,7 @@ class Guess {
         places, to_.size(), factor, other_, 1 - 1 / factor);
   }
 
-  // Of a deviation or its reciprocal.
+  // Tries a deviation or its reciprocal.
   std::string outside() const {
     if (from_.shape() != to_.shape()) return "";
     Best best;

@@ -36,7 +36,7 @@ struct TraceDifference {
 /// What turns a into b, or b into a, in words: "B looks as with the unbiased variance". "" if no
 /// simple transformation does.
 std::string guess_cause(const TraceDifference& difference);
-/// The same, if elements are hidden in one of them alone, as by dropout.
+/// The cause, if elements are hidden in one of them alone, as by dropout.
 std::string guess_mask(const TraceDifference& difference);
 /// What is known of the difference if no cause is: where the tensors differ, such as "they differ
 /// only at position 0 of 5 along axis 1", or what only one of them is computed from.

@@ -184,7 +184,7 @@ class Aligner {
     }
   }
 
-  // Of what is left of one origin, the last ones of one shape are a pair, as in an alignment.
+  // Pairs the last ones of one shape among what is left of one origin, as in an alignment.
   void last_of_origin() {
     std::map<Positions, std::size_t> last;
     for (const std::size_t j : left(b_, of_b_, 0, b_.size()))

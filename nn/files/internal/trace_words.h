@@ -8,7 +8,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-/// Those of published code, for variances and roots.
+/// The epsilons of published code, for variances and roots.
 constexpr double usual_epsilons[] = {0, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12};
 
 /// What the factor between two tensors may come from.
@@ -22,7 +22,7 @@ struct TraceSizes {
 /// nothing for other numbers.
 std::optional<std::string> known_factor(double c, const TraceSizes& sizes, const char* other,
                                         bool of_gradients);
-/// The same for a number that is added.
+/// What a number that is added may come from.
 std::optional<std::string> known_shift(double c, const TraceSizes& sizes);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -231,7 +231,7 @@ struct alignas(64) TileSizes {
                 c + row * c_stride + column);
 }
 
-// The same at the end of rows or columns, by way of a whole square.
+// Computes the end of rows or columns, by way of a whole square.
 template <class Processor>
 void part_of_square(Index rows, Index columns, Index depth, const Pair* a, const Pair* b,
                     Start start, real* c, Index c_stride) {

@@ -97,7 +97,7 @@ struct Start {
 void gemm_serial(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
                  Index c_stride, Precision precision = Precision::full);
 
-/// The same in tiles of c on all threads, with the same bits for any number of threads.
+/// Computes tiles of c on all threads, with the same bits for any number of threads.
 void gemm(Index m, Index n, Index k, MatrixView a, MatrixView b, Start start, real* c,
           Index c_stride, Precision precision = Precision::full);
 

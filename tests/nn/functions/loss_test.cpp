@@ -146,7 +146,7 @@ TEST_CASE("what has no weight costs nothing, even where it is impossible", "[ops
       sure, 0, {0, 0});
   check([&](const auto& in) { return cross_entropy(in[0], target); }, Tensor({2}, {-infinity, 0}),
         0, {0, 0});
-  // Of two classes alike and one that is masked and has weight 0.
+  // Two classes are alike, and one is masked and has weight 0.
   const Tensor logits({1, 3}, {-infinity, 0, 0}), weight({3}, {0, 1, 1});
   const double share = 0.2 / 3, log_2 = std::log(2.0);
   check(
