@@ -8,11 +8,16 @@
 #include "tapegrad/ops/internal/field.h"
 #include "tapegrad/ops/internal/fused.h"
 #include "tapegrad/ops/internal/norm.h"
-#include "tapegrad/ops/internal/root.h"
 #include "tapegrad/ops/layout.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
+
+// sqrt(x) with gradient 0 at 0, where the gradient of sqrt is infinite.
+Tensor root(const Tensor& x) {
+  const Tensor is_zero = equal(x, 0.0);
+  return where(is_zero, 0.0, sqrt(where(is_zero, 1.0, x)));
+}
 
 double row_length(const Tensor& x) { return static_cast<double>(x.shape()[-1]); }
 
