@@ -302,7 +302,9 @@ TEST_CASE("attention that fails on another thread can be repeated", "[threads]")
     set_threads(4);
     Tensor y;
     const auto run = [&] { y = attention(x, x, x, {.heads = 4}); };
-    for (int i = 0; i < 20; ++i) failures += runs_short({.other_threads = true}, run);
+    // On a busy machine the other threads often come when nothing is left to do.
+    for (int i = 0; i < 20 || (failures == 0 && i < 10'000); ++i)
+      failures += runs_short({.other_threads = true}, run);
     run();
     CHECK(std::equal(y.values().begin(), y.values().end(), expected.values().begin()));
   }
