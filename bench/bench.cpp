@@ -69,10 +69,7 @@ Index starts(const Profile& profile) {
 
 // What a start costs where next to nothing is computed.
 double milliseconds_of_start() {
-  const std::vector<bench::BenchRow> rows = bench::rows();
-  const auto overhead = std::find_if(rows.begin(), rows.end(),
-                                     [](const auto& row) { return row.name == "overhead"; });
-  const std::function<void()> step = overhead->prepare();
+  const std::function<void()> step = bench::overhead().prepare();
   return measure(step).low / static_cast<double>(starts(profile_of(step)));
 }
 

@@ -102,8 +102,9 @@ Limits measure_limits(int threads) {
     for (const Limits::Level& level : limits.levels)
       message["levels"].push_back({level.name, level.capacity, level.bandwidth});
     const std::string text = message.dump();
-    const bool told = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(told ? 0 : 1);
+    const bool written =
+        write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    _exit(written ? 0 : 1);
   }
   close(ends[1]);
   std::string text;

@@ -3,14 +3,12 @@
 #include <memory>
 #include <optional>
 
-#include "tapegrad/zoo.h"
+#include "tapegrad/tapegrad.h"
 
 namespace tapegrad::bench {
 namespace {
 
 using Step = std::function<void()>;
-
-constexpr int chain_length = 1000;
 
 // A training step on images: forward, loss, backward, Adam.
 template <class Net>
@@ -80,29 +78,6 @@ BenchRow char_rnn(const char* name, Cell cell, const char* norm) {
       }};
 }
 
-// A training step of a net that writes texts of 10 digits by hand, in lines of 300 moves.
-BenchRow handwriting() {
-  return {"handwriting", []() -> Step {
-            constexpr Index steps = 300, batch = 8, characters = 10;
-            Random random(1);
-            const HandwritingSynthesis net(characters, random);
-            auto adam = std::make_shared<Adam>(parameters(net));
-            const Tensor moves = concat(
-                {random.normal({steps, batch, 2}), random.bernoulli({steps, batch, 1}, 0.1)}, -1);
-            Indices digits = Indices::uninitialized({batch, 10});
-            for (Index i = 0; i < digits.size(); ++i)
-              digits.mutable_data()[i] = random.below(characters);
-            const Tensor text = one_hot(digits, characters);
-            return [=] {
-              const Tape tape;
-              const Tensor loss = mixture_nll(net(moves_before(moves), text).numbers, moves);
-              std::vector<Tensor> gradients = grad(loss, adam->parameters());
-              clip_by_global_norm(gradients, 10);
-              adam->step(gradients);
-            };
-          }};
-}
-
 // A training step of a decoder-only model.
 BenchRow transformer(const char* name, const TransformerOptions& stack, Index length, Index batch) {
   return {name, [=]() -> Step {
@@ -118,43 +93,6 @@ BenchRow transformer(const char* name, const TransformerOptions& stack, Index le
               adam->step(grad(loss, adam->parameters()));
             };
           }};
-}
-
-// A training step of DRAW on noise, with gradients clipped at 10.
-BenchRow draw() {
-  return {
-      "draw", []() -> Step {
-        Random random(1);
-        const auto drawn = std::make_shared<Random>(2);
-        const Draw net(28, 28, random);
-        auto adam = std::make_shared<Adam>(parameters(net));
-        const Tensor images = less(random.uniform({128, 28, 28}), 0.13);  // MNIST's share of ink
-        return [=] {
-          const Tape tape;
-          const Tensor loss = mean(net(images, *drawn).bound());
-          std::vector<Tensor> gradients = grad(loss, adam->parameters());
-          clip_by_global_norm(gradients, 10);
-          adam->step(gradients);
-        };
-      }};
-}
-
-BenchRow overhead() {
-  const auto prepare = []() -> Step {
-    Random random(1);
-    // With other factors, products would vanish along the chain: each subnormal number costs the
-    // processor some hundred cycles.
-    const Tensor factor({8}, {1, -1, 1, -1, 1, -1, 1, -1});
-    const Tensor start = random.normal({8}), seed = ones({8});
-    return [=] {
-      const Tape tape;
-      const Tensor x = watch(start);
-      Tensor y = x;
-      for (int i = 0; i < chain_length / 2; ++i) y = y * factor + x;
-      grad(y, x, {.seed = seed});
-    };
-  };
-  return {"overhead", prepare, chain_length};
 }
 
 BenchRow matmul1024() {
@@ -230,12 +168,10 @@ std::vector<BenchRow> rows() {
                              char_rnn("gru", Cell::gru, "none"),
                              char_rnn("lnlstm", Cell::lstm, "layer"),
                              char_rnn("bnlstm", Cell::lstm, "batch:steps=64,gain=0.1"),
-                             handwriting(),
                              transformer("transformer", {}, 128, 16),
                              transformer("transformer_dropout", {.dropout = 0.1}, 128, 16),
                              medium,
                              in_bfloat16("transformer_m_bf16", medium),
-                             draw(),
                              overhead(),
                              matmul1024(),
                              attention4096("attention4096", 4),

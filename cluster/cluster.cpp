@@ -5,7 +5,7 @@
 
 #include "tapegrad/cluster/internal/communicator.h"
 #include "tapegrad/cluster/internal/shard_sum.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/ops/grad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -1,15 +1,14 @@
 # One spelling of includes in the tree and installed: BUILD/include/tapegrad holds links to the
 # source folders and the generated headers for programs: tapegrad.h, train.h for those that use the
-# training kit, linalg.h for those that use linear algebra, cluster.h for those that train with several
-# processes, and zoo.h for those that use networks of single papers.
+# training kit, linalg.h for those that use linear algebra, and cluster.h for those that train with
+# several processes.
 function(tapegrad_includes)
   set(root ${PROJECT_BINARY_DIR}/include/tapegrad)
   file(MAKE_DIRECTORY ${root})
-  tapegrad_header(tapegrad core ops nn models)
+  tapegrad_header(tapegrad core io ops nn models inspect)
   tapegrad_header(cluster cluster)
   tapegrad_header(train train)
   tapegrad_header(linalg linalg)
-  tapegrad_header(zoo zoo)
 endfunction()
 
 # The header of this name, with all headers for users of these folders.

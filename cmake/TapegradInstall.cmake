@@ -12,7 +12,7 @@ install(TARGETS tapegrad tapegrad64 EXPORT tapegradTargets
   ARCHIVE ${component} LIBRARY ${component} RUNTIME ${component})
 install(EXPORT tapegradTargets NAMESPACE tapegrad:: DESTINATION ${package} ${component})
 export(EXPORT tapegradTargets NAMESPACE tapegrad:: FILE ${PROJECT_BINARY_DIR}/tapegradTargets.cmake)
-set(folders ops nn models)
+set(folders ops io nn models inspect)
 set(programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/tapegrad.h)
 # A component: its libraries in both precisions, its folder of headers, and the header of its name.
 macro(tapegrad_install_component name export)
@@ -23,9 +23,6 @@ macro(tapegrad_install_component name export)
   list(APPEND folders ${name})
   list(APPEND programs_headers ${PROJECT_BINARY_DIR}/include/tapegrad/${name}.h)
 endmacro()
-if(TARGET tapegrad_zoo)
-  tapegrad_install_component(zoo tapegradZooTargets)
-endif()
 if(TARGET tapegrad_cluster)
   tapegrad_install_component(cluster tapegradClusterTargets)
 endif()
@@ -39,8 +36,8 @@ endif()
 # What headers for users are built from lies in internal folders of core, but for one.
 install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad ${component}
         FILES_MATCHING PATTERN "*.h")
-install(FILES nn/files/internal/honest_size.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad/nn/files/internal ${component})
+install(FILES io/internal/honest_size.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad/io/internal ${component})
 install(DIRECTORY ${folders} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tapegrad ${component}
         FILES_MATCHING PATTERN "*.h" PATTERN "kernels" EXCLUDE PATTERN "internal" EXCLUDE)
 install(FILES ${programs_headers}
@@ -81,8 +78,7 @@ set(CPACK_PACKAGE_CONTACT "The authors of tapegrad <tapegrad@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION "Tensors, a tape of operations, gradients of any order, layers,
 optimizers and whole networks in C++20. This package has the headers and
 libraries in single and double precision, for CMake and pkg-config, the
-training kit, linear algebra, training with several processes and networks
-of single papers.")
+training kit, linear algebra and training with several processes.")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS

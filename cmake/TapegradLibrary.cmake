@@ -1,18 +1,9 @@
-# A level of _FORTIFY_SOURCE that the compiler or the flags of a distribution choose is kept.
-include(CheckCXXSourceCompiles)
-set(CMAKE_REQUIRED_FLAGS -O2)
-check_cxx_source_compiles("#ifndef _FORTIFY_SOURCE
-                           #error
-                           #endif
-                           int main() {}" TAPEGRAD_FORTIFIED)
-unset(CMAKE_REQUIRED_FLAGS)
-
 # The page of write_viewer as a string.
-file(READ ${PROJECT_SOURCE_DIR}/nn/viewing/viewer.html TAPEGRAD_VIEWER)
+file(READ ${PROJECT_SOURCE_DIR}/inspect/viewer.html TAPEGRAD_VIEWER)
 configure_file(${PROJECT_SOURCE_DIR}/cmake/viewer_page.h.in
-               ${PROJECT_BINARY_DIR}/generated/nn/viewing/viewer_page.h @ONLY)
+               ${PROJECT_BINARY_DIR}/generated/inspect/viewer_page.h @ONLY)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
-             ${PROJECT_SOURCE_DIR}/nn/viewing/viewer.html)
+             ${PROJECT_SOURCE_DIR}/inspect/viewer.html)
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tapegrad.map.in ${PROJECT_BINARY_DIR}/tapegrad.map @ONLY)
 
@@ -20,7 +11,8 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/tapegrad.map.in ${PROJECT_BINARY_DIR}
 function(tapegrad_library name definition)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${PROJECT_SOURCE_DIR}/core/*.cpp ${PROJECT_SOURCE_DIR}/ops/*.cpp
-       ${PROJECT_SOURCE_DIR}/nn/*.cpp ${PROJECT_SOURCE_DIR}/models/*.cpp)
+       ${PROJECT_SOURCE_DIR}/io/*.cpp ${PROJECT_SOURCE_DIR}/nn/*.cpp
+       ${PROJECT_SOURCE_DIR}/models/*.cpp ${PROJECT_SOURCE_DIR}/inspect/*.cpp)
   file(GLOB_RECURSE kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ops/kernels/*.cpp)
   # Highway compiles each by itself, once for each instruction set.
   set_source_files_properties(${kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
@@ -79,42 +71,4 @@ function(tapegrad_linkable name)
   target_compile_options(${name} PRIVATE -fno-semantic-interposition)
   target_link_options(${name} PRIVATE -Wl,-Bsymbolic-functions
     -Wl,--version-script=${PROJECT_BINARY_DIR}/tapegrad.map)
-endfunction()
-
-# Warnings, hardening and sanitizers, for everything that is built in this tree.
-function(tapegrad_compile_options target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -fstack-protector-strong)
-  # Clang has it in -Wall, but looks for constants only in files that it compiles by themselves.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wunused-const-variable=1>)
-  target_compile_definitions(${target} PRIVATE $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
-  if(TAPEGRAD_SANITIZE)
-    target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
-  endif()
-  target_link_options(${target} PRIVATE -Wl,-z,relro,-z,now)
-  if(NOT TAPEGRAD_FORTIFIED AND NOT TAPEGRAD_SANITIZE)
-    target_compile_definitions(${target} PRIVATE
-      $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:_FORTIFY_SOURCE=2>)
-  endif()
-  # fmt switches optimization on for its own code when there is none. GCC forgets to switch it off
-  # after a precompiled header: then intrinsics take the form that only the optimizer can compile.
-  target_compile_options(${target} PRIVATE "-DFMT_GCC_PRAGMA(pragma)=")
-  # The stable_sort of libstdc++ 12 uses what libstdc++ 12 deprecates, and later clangs than 14 may say so, as 19 does.
-  target_compile_options(${target} PRIVATE
-    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,15>>:-Wno-deprecated-declarations>)
-  # Without it, ccache cannot tell which precompiled header a source takes, and keeps nothing.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
-  if(TAPEGRAD_WARNINGS_AS_ERRORS)
-    target_compile_options(${target} PRIVATE -Werror)
-  endif()
-  if(TAPEGRAD_SANITIZE)
-    target_compile_options(${target} PUBLIC -fsanitize=${TAPEGRAD_SANITIZE} -fno-omit-frame-pointer)
-    target_link_options(${target} PUBLIC -fsanitize=${TAPEGRAD_SANITIZE})
-  endif()
-endfunction()
-
-# The same for programs and what they share: they spend their time in the library, and less to
-# optimize halves the time of a compilation.
-function(tapegrad_program_options target)
-  tapegrad_compile_options(${target})
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()

@@ -62,7 +62,7 @@ class Tensor {
     return data_;
   }
 
-  /// Gives the values from element `offset` on another shape, on no tape. Throws
+  /// A tensor of another shape, on no tape, that shares the values from element `offset` on. Throws
   /// ShapeError if there are too few values, and for an undefined tensor.
   Tensor view(const Shape& shape, Index offset = 0) const;
 

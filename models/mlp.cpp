@@ -1,10 +1,10 @@
 #include "tapegrad/models/mlp.h"
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/conv.h"
 #include "tapegrad/nn/layers/dropout.h"
 #include "tapegrad/nn/layers/linear.h"
-#include "tapegrad/nn/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tapegrad/nn/files/pytorch.h"
 #include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

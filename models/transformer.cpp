@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/functions/recurrent.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/compare.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"

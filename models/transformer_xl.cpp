@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/models/transformer.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

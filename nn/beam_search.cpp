@@ -6,7 +6,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/core/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

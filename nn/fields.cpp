@@ -5,7 +5,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/nn/pytorch.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -12,7 +12,7 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 
-class PyTorchState;  // nn/files/pytorch.h
+class PyTorchState;  // nn/pytorch.h
 
 /// Example: `for (const NamedParameter& p : fields(net).parameters()) fmt::print("{}\n", p.name)`
 struct NamedParameter {

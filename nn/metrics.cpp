@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "tapegrad/nn/options.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/ops/reduce.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

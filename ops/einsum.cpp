@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"

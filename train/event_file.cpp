@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/internal/descriptor.h"
+#include "tapegrad/io/internal/descriptor.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

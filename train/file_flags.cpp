@@ -7,7 +7,7 @@
 #include <span>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

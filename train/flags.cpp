@@ -13,8 +13,8 @@
 #include <type_traits>
 
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"

@@ -10,8 +10,8 @@
 #include <set>
 #include <variant>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
 #include "tapegrad/nn/optimizers/gradients.h"
 #include "tapegrad/nn/optimizers/lamb.h"
 #include "tapegrad/nn/optimizers/muon.h"

@@ -11,7 +11,7 @@
 #include <new>
 #include <string>
 
-#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/printable.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

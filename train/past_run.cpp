@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/instruction_set.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/core/printable.h"
+#include "tapegrad/io/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/run_log.h"

@@ -87,9 +87,9 @@ std::pair<Axis, Axis> axes(const Diagram& diagram) {
 
 // How the curve of a name differs from those of other names: in color and mark, in dashes, and in
 // where its marks stand.
-class Look {
+class CurveStyle {
  public:
-  explicit Look(std::size_t number) : number_(number) {}
+  explicit CurveStyle(std::size_t number) : number_(number) {}
 
   std::size_t color() const { return number_ % detail::colors; }
   // From a whole line to dots, so that those with less ink lie on top.
@@ -121,18 +121,18 @@ class Look {
   std::size_t number_;
 };
 
-// The looks of all names.
-class Looks {
+// The styles of all names.
+class CurveStyles {
  public:
-  explicit Looks(const std::vector<Diagram>& diagrams) {
+  explicit CurveStyles(const std::vector<Diagram>& diagrams) {
     for (const Diagram& diagram : diagrams)
       for (const Series& series : diagram.series)
         if (std::find(names_.begin(), names_.end(), series.name) == names_.end())
           names_.push_back(series.name);
   }
-  Look operator()(const Series& series) const {
+  CurveStyle operator()(const Series& series) const {
     const auto name = std::find(names_.begin(), names_.end(), series.name);
-    return Look(static_cast<std::size_t>(name - names_.begin()));
+    return CurveStyle(static_cast<std::size_t>(name - names_.begin()));
   }
 
  private:
@@ -177,7 +177,7 @@ void draw_x_axis(Canvas& canvas, const Frame& frame) {
 }
 
 // From the first point along the upper edge, and back along the lower one.
-void draw_band(Canvas& canvas, const Frame& frame, const Series& series, const Look& look) {
+void draw_band(Canvas& canvas, const Frame& frame, const Series& series, const CurveStyle& style) {
   const std::vector<BandPoint> points = band(frame.diagram, series);
   std::string path;
   const auto add = [&](double x, double y) {
@@ -187,20 +187,20 @@ void draw_band(Canvas& canvas, const Frame& frame, const Series& series, const L
   const double lowest = frame.y_axis.ticks.front().value;  // a logarithmic axis does not reach 0
   for (auto point = points.rbegin(); point != points.rend(); ++point)
     add(point->x, std::max(point->lower, lowest));
-  if (!path.empty()) canvas.path(fmt::format("band shade{}", look.color()), path + "Z");
+  if (!path.empty()) canvas.path(fmt::format("band shade{}", style.color()), path + "Z");
 }
 
-void draw_curve(Canvas& canvas, const Frame& frame, const Series& series, const Look& look) {
+void draw_curve(Canvas& canvas, const Frame& frame, const Series& series, const CurveStyle& style) {
   const Points points = drawable(frame.diagram, series);
   const std::size_t stride = frame.diagram.logarithmic ? 1 : (points.size() + 4) / 5;
   std::string path, marks;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const double x = frame.across(points[i].first), y = frame.up(points[i].second);
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", x, y);
-    if (i % stride == look.first_mark(stride)) marks += look.mark(x, y);
+    if (i % stride == style.first_mark(stride)) marks += style.mark(x, y);
   }
-  canvas.path(fmt::format("curve color{}", look.color()), path, look.pattern());
-  canvas.path(fmt::format("mark color{}", look.color()), marks);
+  canvas.path(fmt::format("curve color{}", style.color()), path, style.pattern());
+  canvas.path(fmt::format("mark color{}", style.color()), marks);
 }
 
 // Puts the series that lie highest at their ends first. Ends that the eye cannot tell apart keep
@@ -224,8 +224,8 @@ double legend_width(const Canvas& canvas, const Diagram& diagram) {
 }
 
 // Entries beside each other as long as there is room. Returns where the last line ends.
-double draw_legend(Canvas& canvas, const Frame& frame, const Looks& looks, double left, double top,
-                   double width) {
+double draw_legend(Canvas& canvas, const Frame& frame, const CurveStyles& styles, double left,
+                   double top, double width) {
   double x = left, y = top;
   const auto place = [&](const std::string& name) {
     const double needed = sample_space + canvas.text_width(name);
@@ -236,11 +236,11 @@ double draw_legend(Canvas& canvas, const Frame& frame, const Looks& looks, doubl
     return sample_left;
   };
   for (const Series& series : in_order_of_ends(frame)) {
-    const Look look = looks(series);
+    const CurveStyle style = styles(series);
     const double at = place(series.name);
-    canvas.path(fmt::format("legend curve color{}", look.color()),
-                fmt::format("M{:.1f} {:.1f}h{}", at, y, sample), look.pattern());
-    canvas.path(fmt::format("legend mark color{}", look.color()), look.mark(at + sample / 2, y));
+    canvas.path(fmt::format("legend curve color{}", style.color()),
+                fmt::format("M{:.1f} {:.1f}h{}", at, y, sample), style.pattern());
+    canvas.path(fmt::format("legend mark color{}", style.color()), style.mark(at + sample / 2, y));
   }
   if (has_band(frame.diagram)) {
     const double at = place(band_name);
@@ -266,15 +266,16 @@ Frame framed(const Canvas& canvas, const Diagram& diagram, Medium medium, double
   return {diagram, x_axis, y_axis, left, canvas.width() - Canvas::margin - beside, top, floor};
 }
 
-void draw_curves(Canvas& canvas, const Frame& frame, const Looks& looks) {
-  for (const Series& series : frame.diagram.series) draw_band(canvas, frame, series, looks(series));
-  for (std::size_t dashes = 0; dashes < Look::patterns.size(); ++dashes)
+void draw_curves(Canvas& canvas, const Frame& frame, const CurveStyles& styles) {
+  for (const Series& series : frame.diagram.series)
+    draw_band(canvas, frame, series, styles(series));
+  for (std::size_t dashes = 0; dashes < CurveStyle::patterns.size(); ++dashes)
     for (const Series& series : frame.diagram.series)
-      if (looks(series).dashes() == dashes) draw_curve(canvas, frame, series, looks(series));
+      if (styles(series).dashes() == dashes) draw_curve(canvas, frame, series, styles(series));
 }
 
 // Returns where the diagram ends.
-double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium medium,
+double draw(Canvas& canvas, const Diagram& diagram, const CurveStyles& styles, Medium medium,
             double offset) {
   const double text_width = canvas.width() - 2 * Canvas::margin;
   const std::string scale = diagram.logarithmic ? " (log scale)" : "";
@@ -295,11 +296,11 @@ double draw(Canvas& canvas, const Diagram& diagram, const Looks& looks, Medium m
     canvas.path("frame",
                 fmt::format("M{:.1f} {:.1f}V{:.1f}", frame.across(*mark), frame.top, frame.floor),
                 " stroke-dasharray=\"4 4\"");
-  draw_curves(canvas, frame, looks);
+  draw_curves(canvas, frame, styles);
   if (medium == Medium::phone)
-    end = draw_legend(canvas, frame, looks, Canvas::margin, end, text_width);
+    end = draw_legend(canvas, frame, styles, Canvas::margin, end, text_width);
   else
-    end = std::max(end, draw_legend(canvas, frame, looks, frame.right + 24, frame.top + 6, 0));
+    end = std::max(end, draw_legend(canvas, frame, styles, frame.right + 24, frame.top + 6, 0));
   canvas.end_group();
   return end;
 }
@@ -328,11 +329,11 @@ std::string escaped(const std::string& text) {
 
 std::string svg(const std::vector<Diagram>& diagrams, Medium medium) {
   Canvas canvas(medium);
-  const Looks looks(diagrams);
+  const CurveStyles styles(diagrams);
   double end = 0;
   for (const Diagram& diagram : diagrams) {
     const double begin = end;
-    end = draw(canvas, diagram, looks, medium, begin);
+    end = draw(canvas, diagram, styles, medium, begin);
     if (medium == Medium::slide) end = begin + Canvas::slide_height;
   }
   return canvas.svg(end);

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "tapegrad/nn/data/internal/csv_fields.h"
+#include "tapegrad/io/internal/csv_fields.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/run_log.h"
 

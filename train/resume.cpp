@@ -6,9 +6,9 @@
 #include <array>
 #include <filesystem>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/machine/instruction_set.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/core/printable.h"
+#include "tapegrad/io/file.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/run_log.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/core/printable.h"
+#include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

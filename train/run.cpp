@@ -8,7 +8,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/core/machine/parallel.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"
 #include "tapegrad/train/resume.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/nn/metrics.h"
 #include "tapegrad/train/interrupt.h"
 #include "tapegrad/train/past_run.h"

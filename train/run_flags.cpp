@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "tapegrad/core/beginning.h"
+#include "tapegrad/core/printable.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -14,8 +14,8 @@
 #include <sstream>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/csv.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/csv.h"
+#include "tapegrad/io/file.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/file_flags.h"
 #include "tapegrad/train/output.h"

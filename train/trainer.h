@@ -7,7 +7,7 @@
 #include <string>
 
 #include "tapegrad/cluster/cluster.h"
-#include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/checkpoint.h"
 #include "tapegrad/train/optimizer_flags.h"
 #include "tapegrad/train/resume.h"
 #include "tapegrad/train/run.h"

@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
-#include "tapegrad/nn/files/file.h"
-#include "tapegrad/nn/files/safetensors.h"
-#include "tapegrad/nn/viewing/export.h"
+#include "tapegrad/inspect/export.h"
+#include "tapegrad/io/file.h"
+#include "tapegrad/io/safetensors.h"
 #include "tapegrad/tapegrad.h"
 #include "tapegrad/train/output.h"
 

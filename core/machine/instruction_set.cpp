@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -1,5 +1,5 @@
-#include "lab/remedy.h"
 #include "live.h"
+#include "support/remedy.h"
 #include "tapegrad/tapegrad.h"
 
 namespace live {
@@ -35,7 +35,7 @@ struct Drift::Training {
   Tensor x, target;
   Weight net;
   Norm norm;
-  lab::Remedy remedy;
+  support::Remedy remedy;
   std::unique_ptr<Optimizer> optimizer;
   int step = 0;
 
@@ -45,9 +45,9 @@ struct Drift::Training {
         target(random.normal({64, 32}) + 0.5),
         net{Parameter(random.normal({16, 32}, 0, 0.25))},
         norm(request.at("detach_mean").get<bool>() ? "detach_mean" : "layer_simple", 32),
-        remedy(lab::remedy_of(request.at("remedy").get<std::string>())),
+        remedy(support::remedy_of(request.at("remedy").get<std::string>())),
         optimizer(make_optimizer(request, net.weight)) {
-    lab::set_remedy(
+    support::set_remedy(
         *optimizer, fields(net), [](const std::string&) { return true; }, remedy);
   }
 
@@ -55,7 +55,7 @@ struct Drift::Training {
 
   void take_step() {
     const Tape tape;
-    const Tensor found = lab::remedied(remedy, [&] { return loss(); });
+    const Tensor found = support::remedied(remedy, [&] { return loss(); });
     optimizer->step(grad(found, std::vector{net.weight}));
     ++step;
   }
@@ -67,7 +67,7 @@ Drift::~Drift() = default;
 Json Drift::steps(int count) {
   for (int i = 0; i < count; ++i) training_->take_step();
   const Tensor w = training_->net.weight, c = mean(w, 1, Keep::yes);
-  const auto [mu, s] = lab::moments(training_->norm, matmul(training_->x, w));
+  const auto [mu, s] = support::moments(training_->norm, matmul(training_->x, w));
   return {{"step", training_->step},
           {"loss", training_->loss().item()},
           {"ratio", mean(abs(mu) / s).item()},

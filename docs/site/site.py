@@ -1,4 +1,4 @@
-"""One offline site of README.md, docs/, course/, the reference and the laboratory:
+"""One offline site of README.md, docs/ here and in the laboratory, course/, the reference and the reports:
 site.py [FOLDER] [--lab PAGES] [--engine LIVE_JS] [--without-answers]
 
 FOLDER is build/site unless given. PAGES is a folder with the pages of `./dev lab --report PAGES`. The answers to the
@@ -19,6 +19,8 @@ import subprocess
 from reference import JUMP, ROOT, SITE, write_reference
 
 LIVE = ROOT / "docs/live"
+REPORTS = pathlib.Path("lab/reports")  # where the pages of ./dev lab --report go
+DOCS = [pathlib.Path("docs"), pathlib.Path("lab/docs")]  # whose README.md lists lessons and pages
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title><link href="{root}style.css" rel="stylesheet"></head>
@@ -72,11 +74,13 @@ class Site:
         self.folder, self.with_answers, self.engine = folder, with_answers, engine
         self.sources = set()  # files and folders that pages refer to
         self.sections = []  # what the search finds: [page, title, [[anchor, heading, text], ...]]
-        course = (ROOT / "docs/README.md").read_text()
         link = r"\[([^\]]+)\]\(([\w.]+\.md)\)"
-        self.lessons = [(title, pathlib.Path("docs", page)) for title, page in re.findall(rf"^\d+\. {link}", course, re.M)]
-        listed = "\n".join(re.findall(r"^- .*(?:\n  .*)*", course, re.M))
-        self.pages = [(title[0].upper() + title[1:], pathlib.Path("docs", page)) for title, page in re.findall(link, listed)]
+        self.lessons, self.pages = [], []
+        for folder in DOCS:
+            course = (ROOT / folder / "README.md").read_text()
+            self.lessons += [(title, folder / page) for title, page in re.findall(rf"^\d+\. {link}", course, re.M)]
+            listed = "\n".join(re.findall(r"^- .*(?:\n  .*)*", course, re.M))
+            self.pages += [(title[0].upper() + title[1:], folder / page) for title, page in re.findall(link, listed)]
 
     def navigation(self, page):
         def entry(title, path):
@@ -90,7 +94,7 @@ class Site:
                 f'<b>{entry("The course", "docs/index.html")}</b><ol>{items(self.lessons)}</ol>'
                 f'<p>{entry("Build your own tape", "course/index.html")}</p>'
                 f'<b>Pages</b><ul>{items(self.pages)}</ul><b>{entry("Reference", "reference/index.html")}</b>'
-                f'<b>{entry("The laboratory", "lab/index.html")}</b></nav>')
+                f'<b>{entry("The laboratory", "lab/index.html")}</b> <p>{entry("Reports", REPORTS / "index.html")}</p></nav>')
 
     def write(self, page, title, body):
         path = self.folder / page
@@ -164,7 +168,7 @@ class Site:
 
     def write_engine(self):
         """What these pages load: the engine, the page that steps through a tape, and what shows them."""
-        viewer = json.dumps((ROOT / "nn/viewing/viewer.html").read_text())
+        viewer = json.dumps((ROOT / "inspect/viewer.html").read_text())
         (self.folder / "live.js").write_text(f"{self.engine.read_text()}\nconst viewer_page = {viewer};\n"
                                              f"{(LIVE / 'lessons.js').read_text()}")
 
@@ -183,21 +187,23 @@ class Site:
 
     def write_lab(self, pages):
         if pages is None:
-            self.write(pathlib.Path("lab/index.html"), "The laboratory", "<h1>The laboratory</h1><p>Its pages take minutes "
-                       "to compute: <code>./dev lab --report PAGES</code>, then <code>./dev site --lab PAGES</code>.</p>")
+            self.write(REPORTS / "index.html", "Reports of the laboratory", "<h1>Reports of the laboratory</h1><p>They take "
+                       "minutes to compute: <code>./dev lab --report PAGES</code>, then <code>./dev site --lab PAGES</code>.</p>")
             return
-        (self.folder / "lab").mkdir(exist_ok=True)
+        (self.folder / REPORTS).mkdir(parents=True, exist_ok=True)
         for page in pages.glob("*.html"):
-            back = '<p><a href="../index.html">tapegrad</a> &middot; <a href="index.html">The laboratory</a></p>'
-            (self.folder / "lab" / page.name).write_text(re.sub("<body>", f"<body>{back}", page.read_text(), count=1))
+            back = '<p><a href="../../index.html">tapegrad</a> &middot; <a href="index.html">Reports</a></p>'
+            (self.folder / REPORTS / page.name).write_text(re.sub("<body>", f"<body>{back}", page.read_text(), count=1))
 
     def write_all(self, lab):
-        shutil.copytree(ROOT / "docs/pictures", self.folder / "docs/pictures", dirs_exist_ok=True)
+        for folder in DOCS:
+            shutil.copytree(ROOT / folder / "pictures", self.folder / folder / "pictures", dirs_exist_ok=True)
         (self.folder / "style.css").write_text((SITE / "style.css").read_text() + (LIVE / "live.css").read_text())
         if self.engine:
             self.write_engine()
-        for source in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "course").rglob("*.md"),
-                       ROOT / "bench/NOTES.md", ROOT / "examples/mini/README.md"]:
+        for source in [*ROOT.glob("*.md"), *(page for folder in DOCS for page in (ROOT / folder).glob("*.md")),
+                       *(ROOT / "course").rglob("*.md"), ROOT / "bench/NOTES.md", ROOT / "examples/mini/README.md",
+                       ROOT / "lab/README.md", ROOT / "lab/ledger/README.md"]:
             self.write_markdown(source.relative_to(ROOT))
         for picture in (ROOT / "course").rglob("*.svg"):
             shutil.copy(picture, self.folder / picture.parent.relative_to(ROOT))

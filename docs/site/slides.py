@@ -2,7 +2,7 @@
 
 A slide has the title of its lesson, its first picture with what that shows, what one can do after the lesson, and a
 link to it. All of it is taken from the lesson's page. FILE, build/site/slides.html unless given, is one page of HTML that
-needs nothing else. ADDRESS is where the site has the lessons, `docs` beside the file unless given. Needs pandoc."""
+needs nothing else. ADDRESS is where the site is, the folder of the file unless given. Needs pandoc."""
 
 import argparse
 import base64
@@ -12,8 +12,7 @@ import subprocess
 import sys
 
 SITE = pathlib.Path(__file__).resolve().parent
-DOCS = SITE.parent
-ROOT = DOCS.parent
+ROOT = SITE.parents[1]
 
 SLIDE = """# {number}. {title}
 
@@ -39,23 +38,24 @@ def embedded(picture):
 
 
 def slide(number, page, lessons):
-    text = (DOCS / page).read_text()
+    text = (ROOT / page).read_text()
     title = re.match(r"# (.*)", text)
     points = re.search(r"^After this lesson you can\n\n((?:- .*\n(?:  .*\n)*)+)", text, re.M)
     picture = re.search(r"^!\[([^\]]+)\]\((pictures/[\w.]+)\)", text, re.M)
     if not (title and points and picture):
-        sys.exit(f"docs/{page}: a slide needs a title, what one can do after the lesson, and a picture")
+        sys.exit(f"{page}: a slide needs a title, what one can do after the lesson, and a picture")
     return SLIDE.format(number=number, title=title[1], shown=picture[1].rstrip(".") + ".",
-                        picture=embedded(DOCS / picture[2]), points=points[1],
-                        address=f"{lessons}/{pathlib.Path(page).with_suffix('.html')}")
+                        picture=embedded((ROOT / page).parent / picture[2]), points=points[1],
+                        address=f"{lessons}/{page.with_suffix('.html')}")
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("file", type=pathlib.Path, nargs="?", default=ROOT / "build/site/slides.html")
-    parser.add_argument("--lessons", default="docs")
+    parser.add_argument("--lessons", default=".")
     arguments = parser.parse_args()
-    pages = re.findall(r"^\d+\. \[[^\]]+\]\(([\w.]+\.md)\)", (DOCS / "README.md").read_text(), re.M)
+    pages = [folder / page for folder in (pathlib.Path("docs"), pathlib.Path("lab/docs"))
+             for page in re.findall(r"^\d+\. \[[^\]]+\]\(([\w.]+\.md)\)", (ROOT / folder / "README.md").read_text(), re.M)]
     deck = "\n".join(slide(number, page, arguments.lessons) for number, page in enumerate(pages, 1))
     arguments.file.parent.mkdir(parents=True, exist_ok=True)
     # Newer ones warn of the older name of the same option.

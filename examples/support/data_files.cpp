@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

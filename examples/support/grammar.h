@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tapegrad/core/random.h"
-#include "tapegrad/nn/data/conllu.h"
+#include "tapegrad/io/conllu.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 

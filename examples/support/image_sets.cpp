@@ -5,7 +5,7 @@
 #include "support/data_files.h"
 #include "support/digits.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/batches.h"
+#include "tapegrad/io/batches.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/train/resume.h"
 

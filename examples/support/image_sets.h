@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/nn/data/idx.h"
+#include "tapegrad/io/idx.h"
 #include "tapegrad/nn/layers/layer.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {

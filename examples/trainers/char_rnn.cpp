@@ -1,8 +1,8 @@
 // Trains a recurrent network to write text, character by character.
 
+#include "support/placement_flag.h"
 #include "tapegrad/tapegrad.h"
 #include "trainers/char_training.h"
-#include "trainers/placement_flag.h"
 
 using namespace tapegrad;
 using namespace tapegrad::support;

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "support/grammar.h"
-#include "tapegrad/core/beginning.h"
-#include "tapegrad/nn/data/examples.h"
-#include "tapegrad/nn/data/text.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/core/printable.h"
+#include "tapegrad/io/examples.h"
+#include "tapegrad/io/file.h"
+#include "tapegrad/io/text.h"
 #include "tapegrad/nn/functions/loss.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
 #include "tapegrad/core/tape.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/kernels/cells.h"

@@ -1,10 +1,10 @@
 #include "tapegrad/nn/layers/conv.h"
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/init.h"
 #include "tapegrad/nn/layers/linear.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/norm.h"

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/functions/dropout.h"
 #include "tapegrad/nn/layers/layer.h"
-#include "tapegrad/nn/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "tapegrad/core/options.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/nn/fields.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/index.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/ops/kernels/product/gemm.h"
 #include "tapegrad/ops/kernels/reduce.h"
 #include "tapegrad/ops/layout.h"

@@ -1,8 +1,8 @@
 #include "tapegrad/nn/layers/linear.h"
 
-#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/init.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/matmul.h"
 #include "tapegrad/ops/norm.h"
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/norms/internal/norms.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/affine.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"

@@ -117,8 +117,8 @@ class NormMethodPointer {
 /// layer, rms, instance, group, divisive and the forms without gain may take another value and
 /// another factor of the gradient: forward=identity (the value is x, and the gradient that of the
 /// normalization) and factor=1 (the gradient is projected, but not divided by the deviation).
-/// layer_simple, detach, detach_mean and detach_variance with these are the sixteen forms of
-/// docs/forms.md.
+/// layer_simple, detach, detach_mean and detach_variance with these are the sixteen forms of layer
+/// normalization.
 ///
 /// Options of all: eps (inside the root, or outside with place=out), s (smoothing: eps = s^2),
 /// learn_s=1, unbiased=1, affine (gain and bias), gain (its initial value), weight=1 (weight

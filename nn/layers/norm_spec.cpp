@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/norms/internal/norms.h"
-#include "tapegrad/nn/options.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/dropout.h"
 #include "tapegrad/nn/layers/init.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "tapegrad/nn/files/pytorch.h"
 #include "tapegrad/nn/layers/layer.h"
+#include "tapegrad/nn/pytorch.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 

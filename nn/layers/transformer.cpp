@@ -1,8 +1,8 @@
 #include "tapegrad/nn/layers/transformer.h"
 
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/pytorch.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/core/options.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/recompute.h"

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/core/tape.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

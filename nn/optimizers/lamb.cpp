@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "tapegrad/core/options.h"
 #include "tapegrad/core/tape.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/reduce.h"
 

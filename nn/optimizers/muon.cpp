@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tapegrad/core/options.h"
 #include "tapegrad/core/tape.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

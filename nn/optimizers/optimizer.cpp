@@ -8,7 +8,7 @@
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/machine/profile.h"
-#include "tapegrad/nn/options.h"
+#include "tapegrad/core/options.h"
 #include "tapegrad/ops/kernels/optimizer.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {

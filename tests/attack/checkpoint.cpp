@@ -1,10 +1,10 @@
 // Checkpoints: one that is refused changes nothing, one that is loaded is the same when saved.
 
-#include "tapegrad/nn/files/checkpoint.h"
+#include "tapegrad/nn/checkpoint.h"
 
 #include "attack.h"
 #include "support/scratch.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/nn/layers/norm.h"
 

@@ -1,7 +1,7 @@
 // Sentences in CoNLL-U: those with trees survive writing and reading again, and their trees are
 // trees.
 
-#include "tapegrad/nn/data/conllu.h"
+#include "tapegrad/io/conllu.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Tables of numbers and words: what is read is written and read again as it was.
 
-#include "tapegrad/nn/data/csv.h"
+#include "tapegrad/io/csv.h"
 
 #include <fmt/ranges.h>
 

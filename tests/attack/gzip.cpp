@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "attack.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 
 namespace tapegrad::attack {
 namespace {

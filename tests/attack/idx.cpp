@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "attack.h"
-#include "tapegrad/nn/data/idx.h"
+#include "tapegrad/io/idx.h"
 
 namespace tapegrad::attack {
 namespace {

@@ -1,6 +1,6 @@
 // Lines: they survive writing and reading again, and pairs need a counterpart for each.
 
-#include "tapegrad/nn/data/lines.h"
+#include "tapegrad/io/lines.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Arrays in NumPy's format: what is read is written and read again as it was.
 
-#include "tapegrad/nn/data/npy.h"
+#include "tapegrad/io/npy.h"
 
 #include <cstring>
 

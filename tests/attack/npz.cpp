@@ -1,6 +1,6 @@
 // Archives of arrays in NumPy's format: what is read is written and read again as it was.
 
-#include "tapegrad/nn/data/npz.h"
+#include "tapegrad/io/npz.h"
 
 #include <algorithm>
 #include <cstring>

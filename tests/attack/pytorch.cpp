@@ -1,10 +1,10 @@
 // Weights from PyTorch: a file that is refused changes nothing, others survive saving.
 
-#include "tapegrad/nn/files/pytorch.h"
+#include "tapegrad/nn/pytorch.h"
 
 #include "attack.h"
 #include "support/scratch.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 #include "tapegrad/nn/layers/linear.h"
 
 namespace tapegrad::attack {

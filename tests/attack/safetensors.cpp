@@ -1,6 +1,6 @@
 // Files of tensors: what can be read is the same after it has been saved.
 
-#include "tapegrad/nn/files/safetensors.h"
+#include "tapegrad/io/safetensors.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Labelled sentences: they survive writing and reading again, and each is in exactly one batch.
 
-#include "tapegrad/nn/data/sentences.h"
+#include "tapegrad/io/sentences.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // Texts as numbers, and in blocks. The first two bytes are the sizes of a batch.
 
-#include "tapegrad/nn/data/text.h"
+#include "tapegrad/io/text.h"
 
 #include "attack.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 
 namespace tapegrad::attack {
 

@@ -1,11 +1,11 @@
 // Traces of training steps: whatever can be read agrees with itself, and can be compared.
 
-#include "tapegrad/nn/files/trace.h"
+#include "tapegrad/inspect/trace.h"
 
 #include <algorithm>
 
 #include "attack.h"
-#include "tapegrad/nn/files/trace_diff.h"
+#include "tapegrad/inspect/trace_diff.h"
 
 namespace tapegrad::attack {
 

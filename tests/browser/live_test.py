@@ -1,5 +1,5 @@
 """The lessons of the site that compute: live_test.py SITE LIVE, where LIVE is docs/live as a program of this machine. Needs
-what browser_test.py needs."""
+what site_test.py needs."""
 
 import json
 import math

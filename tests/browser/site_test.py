@@ -1,4 +1,4 @@
-"""The site of ./dev site, with the deck of ./dev slides in it: site_test.py SITE. Needs what browser_test.py needs."""
+"""The site of ./dev site, with the deck of ./dev slides in it: site_test.py SITE. Needs Chromium, its driver and Selenium (Debian: chromium-driver, python3-selenium)."""
 
 import html.parser
 import importlib.util
@@ -79,7 +79,7 @@ class Site(BrowserTest):
                 pathlib.Path(folder, "toys_answers.html").unlink(missing_ok=True)
 
     def test_pages_fit_and_fetch_nothing(self):
-        pages = [page.relative_to(SITE) for folder in (SITE, SITE / "docs", SITE / "lab") for page in folder.glob("*.html")]
+        pages = [page.relative_to(SITE) for folder in (SITE, *(SITE / name for name in ("docs", "lab", "lab/docs", "lab/reports"))) for page in folder.glob("*.html")]
         pages += [page.relative_to(SITE) for page in (SITE / "course").rglob("*.html")]
         pages += ["reference/index.html", "reference/modules.html", "reference/group__ops__conv.html"]
         for page in pages:
@@ -106,7 +106,7 @@ class Site(BrowserTest):
     def test_the_navigation_leads_through_the_site(self):
         self.open("index.html")
         for words, title in [("The course", "The course"), ("Build your own tape", "Build your own tape"), ("Layer normalization", "Layer normalization"),
-                             ("Reference", "Reference"), ("The laboratory", "laboratory"), ("tapegrad", "tapegrad")]:
+                             ("Reference", "Reference"), ("The laboratory", "The laboratory"), ("Reports", "laboratory"), ("tapegrad", "tapegrad")]:
             self.driver.find_element("link text", words).click()
             self.assertIn(title, self.driver.title)
 

@@ -1,19 +1,14 @@
 """Trainers alone and on several processes. Usage: trainers_test.py FOLDER MPIRUN, with the folder of the trainers."""
 
-import hashlib
 import os
 import pathlib
 import random
 import signal
-import subprocess
-import sys
-import tempfile
 import time
 import unittest
 
-from processes import ENVIRONMENT, LIMIT
-
-folder, launcher = pathlib.Path(sys.argv[1]), sys.argv[2]
+from cluster_test_case import ClusterTest, digest
+from processes import LIMIT
 
 RUNS = {
     "mnist": ["--hidden", "20", "--norm", "layer", "--dropout", "0.2", "--batch-size", "30", "--epochs", "2",
@@ -25,14 +20,6 @@ RUNS = {
                          "--steps", "10"],
     "char_transformer xl": ["--model", "transformer_xl", "--layers", "1", "--channels", "16", "--seq-len", "8",
                             "--memory", "6", "--dropout", "0.1", "--steps", "10"],
-    "classify": ["--layers", "1", "--channels", "16", "--dropout", "0.1", "--batch-tokens", "4000", "--epochs", "2"],
-    "handwriting": ["--layers", "1", "--hidden", "8", "--components", "2", "--norm", "layer", "--batch-size", "50",
-                    "--epochs", "1"],
-    "order_embeddings": ["--embedding", "8", "--hidden", "16", "--batch-size", "100", "--epochs", "1"],
-    "order_embeddings wordnet": ["--task", "wordnet", "--hidden", "8", "--epochs", "1"],
-    "parse": ["--embedding", "8", "--hidden", "16", "--epochs", "1"],
-    "read": ["--hidden", "8", "--norm", "layer", "--epochs", "1"],
-    "skip_thoughts": ["--embedding", "6", "--hidden", "8", "--norm", "layer", "--epochs", "1"],
 }
 
 
@@ -49,50 +36,19 @@ def write_images(directory):
             (directory / f"{part}-{name}-ubyte").write_bytes(header + values)
 
 
-def digest(path):
-    """Unittest would take minutes to describe how two checkpoints differ."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+class Trainers(ClusterTest):
+    RUNS = RUNS
 
-
-class Trainers(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.path = pathlib.Path(scratch.name)
+        super().setUp()
         write_images(self.path / "data")
 
     def command(self, training, *flags):
-        program = training.split()[0]
-        data = ["--data", self.path / "data"] if program == "mnist" else []
-        return [str(word) for word in (folder / program, *RUNS[training], *data, "--threads", 1, *flags)]
-
-    def start(self, processes, command):
-        words = [launcher, "-n", str(processes), *command] if processes else command
-        return subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-    def run_program(self, processes, command, code=0):
-        process = self.start(processes, command)
-        try:
-            output, errors = process.communicate(timeout=LIMIT)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        self.assertEqual(process.returncode, code, errors)
-        return output, errors
-
-    def checkpoint(self, processes, training, *flags):
-        path = self.path / "saved"
-        path.unlink(missing_ok=True)
-        output, _ = self.run_program(processes, self.command(training, "--quiet", "--save", path, *flags))
-        return digest(path), output
+        data = ["--data", self.path / "data"] if training.startswith("mnist") else []
+        return super().command(training, *data, *flags)
 
     def test_the_shards_decide_not_the_processes(self):
-        for training in RUNS:
-            with self.subTest(training):
-                alone = self.checkpoint(0, training, "--shards", 4)
-                self.assertNotEqual(alone[0], self.checkpoint(0, training, "--shards", 3)[0])
-                for processes in 1, 2, 3, 4:
-                    self.assertEqual(self.checkpoint(processes, training, "--shards", 4), alone, processes)
+        self.compare_processes()
 
     def test_as_many_shards_as_processes(self):
         self.assertEqual(self.checkpoint(3, "mnist"), self.checkpoint(0, "mnist", "--shards", 3))
@@ -199,4 +155,4 @@ class Trainers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+    unittest.main()

@@ -1,16 +1,17 @@
-"""The code in README.md and docs/: extract.py ROOT OUT
+"""The code in README.md and docs/ of a project: extract.py ROOT OUT SOURCE_FOLDER...
 
 A cpp block with a main is a whole program: it is written to OUT/NAME.cpp, and a text block right after it to
 OUT/NAME.txt, what the program must print. A diff block replaces lines of the program before it, which makes another
 program. A program whose first line names its file is run by the commands of its page (commands_test.py). The glossary's
 program runs once for each line of code in the second column of its tables by hand, with that line in the place of a
-comment. Any other cpp block is a quotation and must stand in a source file, line for line but for indentation."""
+comment. Any other cpp block is a quotation and must stand in a source file of these folders, line for line but for
+indentation."""
 
 import pathlib
 import re
 import sys
 
-root, out = map(pathlib.Path, sys.argv[1:])
+root, out = map(pathlib.Path, sys.argv[1:3])
 out.mkdir(parents=True, exist_ok=True)
 
 
@@ -46,8 +47,7 @@ def mended(program, diff):
     return program.replace(old, new)
 
 
-folders = ("core", "ops", "nn", "models", "zoo", "linalg", "cluster", "train", "examples", "tests")
-sources = [squeezed(path.read_text()) for folder in folders for ending in ("*.h", "*.cpp")
+sources = [squeezed(path.read_text()) for folder in sys.argv[3:] for ending in ("*.h", "*.cpp")
            for path in sorted((root / folder).rglob(ending))]
 wrong = []
 for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:

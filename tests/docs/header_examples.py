@@ -43,9 +43,7 @@ layers = sys.argv[3:]
 out.mkdir(parents=True, exist_ok=True)
 files = {layer: [] for layer in layers}
 listed = []
-for path in public_headers(root):
-    if path.parts[0] not in layers:
-        continue
+for path in public_headers(root, layers):
     for declaration in declarations((root / path).read_text()):
         for line, code in declaration.examples:
             function = f"example_{len(listed)}"

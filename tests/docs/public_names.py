@@ -4,7 +4,7 @@ import collections
 import pathlib
 import re
 
-LAYERS = ("core", "ops", "nn", "models", "zoo", "linalg", "cluster", "train")
+LAYERS = ("core", "io", "ops", "nn", "models", "inspect", "linalg", "cluster", "train")
 HIDDEN = {"detail", "kernels"}  # namespaces of what no user names
 DEFINITIONS = "composite"  # the namespace of what operations compute, in primitive operations
 
@@ -12,8 +12,8 @@ DEFINITIONS = "composite"  # the namespace of what operations compute, in primit
 Declaration = collections.namedtuple("Declaration", "kind name text first examples")
 
 
-def public_headers(root):
-    return [path.relative_to(root) for layer in LAYERS for path in sorted((root / layer).rglob("*.h"))
+def public_headers(root, layers=LAYERS):
+    return [path.relative_to(root) for layer in layers for path in sorted((root / layer).rglob("*.h"))
             if not {"internal", "kernels"} & set(path.parts)]
 
 
@@ -73,10 +73,10 @@ def declarations(header):
             comment = []
 
 
-def without_example(root):
+def without_example(root, layers=LAYERS):
     """A line for each public name without an example. Overloads share one, and definitions have that of their operation.
     A struct of options needs none if the example of something that takes it sets an option."""
-    found = {path: list(declarations((root / path).read_text())) for path in public_headers(root)}
+    found = {path: list(declarations((root / path).read_text())) for path in public_headers(root, layers)}
     every = [declaration for listed in found.values() for declaration in listed]
     have = {declaration.name for declaration in every if declaration.examples}
     set_options = " ".join(declaration.text for declaration in every

@@ -235,10 +235,6 @@ class Log(ImagesTest):
             result = subprocess.run([PROGRAM, *QUICK, *files, b"--" + flag, b"\xff"], capture_output=True)
             self.assertEqual(result.returncode, 2)
             self.assertIn(flag, result.stderr)
-        lab = pathlib.Path(PROGRAM).parent.with_name("lab") / "lab"
-        command = [lab, b"gradients", b"--report", folder + b"/page", b"--probed", folder + b"/log"]
-        result = subprocess.run(command, capture_output=True)
-        self.assertIn(b"attached and detached", result.stderr)
 
     def test_a_limit_on_the_size_of_files(self):
         train = [*self.train, "--epochs", "200"]

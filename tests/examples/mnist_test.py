@@ -257,29 +257,6 @@ class Mnist(ImagesTest):
     def test_probe(self):
         self.check_probe([*self.train, "--norm", "layer_simple"], [*self.train, "--norm", "detach"])
 
-    def test_runs_are_compared(self):
-        lab = pathlib.Path(PROGRAM).parent.with_name("lab") / "lab"
-        runs = []
-        for norm in "layer_simple", "detach_mean", "detach_variance", "detach":
-            runs.append(str(self.path / norm))
-            run(*self.train, "--norm", norm, "--probe", "--log-dir", runs[-1])
-
-        def compare(*directories):
-            return subprocess.run([lab, "gradients", "--probed", ",".join(directories)], capture_output=True, text=True)
-
-        result = compare(*runs)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn("2 of 2 claims hold", result.stdout)
-        self.assertEqual(compare(str(self.path)).returncode, 1)
-        self.assertIn("attached and detached", compare(runs[0], runs[1]).stderr)
-        table = pathlib.Path(runs[0]) / "probe_norms.csv"
-        table.write_text(table.read_text() + "1,norm,nonsense\n")
-        self.assertIn(f"probe_norms.csv: line {len(table.read_text().splitlines())} ", compare(*runs).stderr)
-        configuration = pathlib.Path(runs[0]) / "config.json"
-        for wrong in "", "[]", "{}", '{"norm": 1}', "[" * 100_000 + "]" * 100_000:
-            configuration.write_text(wrong)
-            self.assertIn(f"{configuration}: it is not a file of a trainer", compare(*runs).stderr)
-
     def test_probe_of_a_resumed_run(self):
         train = [*self.train, "--epochs", "60", "--norm", "layer", "--save", self.path / "part"]
         run(*train, "--log-dir", self.path / "whole", "--probe")

@@ -4,13 +4,10 @@ in double precision. Run it with PyTorch installed; the tests read the committed
 
 What a row computes is an expression of its inputs a, b, ..., which sees everything here."""
 
-import pathlib
-
 import torch
 import torch.nn.functional as F
 
-from samples import any_, away, double, found_for, positive, spread, write  # noqa: F401 (for rows)
-from table import rows_of
+from samples import any_, away, double, positive, spread, write_rows  # noqa: F401 (for rows)
 
 ids = torch.tensor([[2, 0], [1, 2]])
 labels = torch.tensor([1, 0, 3])
@@ -134,59 +131,4 @@ def kl(mean, log_deviation):
     return torch.distributions.kl_divergence(normal(mean, log_deviation.exp()), normal(0.0, 1.0)).sum(-1)
 
 
-# Vendrov et al. 2016, eq. 5, with the right pairs on the diagonal.
-def contrastive_sum(costs):
-    right = costs.diagonal()
-    hinges = (0.4 - costs + right[:, None]).clamp(min=0) + (0.4 - costs + right[None, :]).clamp(min=0)
-    return hinges[~torch.eye(len(costs), dtype=torch.bool)].sum()
-
-
-# Windows of Gaussian filters over images, filter by filter and pixel by pixel, as Gregor et al. 2015 print them.
-HEIGHT, WIDTH, FILTERS = 5, 4, 3
-
-
-def bank(center, stride, deviation, filters, extent):
-    rows = []
-    for g, d, s in zip(center, stride, deviation):
-        for i in range(1, filters + 1):
-            mean = g + (i - filters / 2 - 0.5) * d
-            weights = torch.stack([torch.exp(-((a - mean) ** 2) / (2 * s**2)) for a in range(1, extent + 1)])
-            rows.append(weights / torch.clamp(weights.sum(), min=1e-8))
-    return torch.stack(rows).reshape(len(center), filters, extent)
-
-
-def window(numbers):
-    x, y, log_variance, log_stride, log_intensity = numbers.T
-    stride = (max(HEIGHT, WIDTH) - 1) / (FILTERS - 1) * log_stride.exp()
-    return torch.stack([(WIDTH + 1) / 2 * (x + 1), (HEIGHT + 1) / 2 * (y + 1), stride, (log_variance / 2).exp(),
-                        log_intensity.exp()])
-
-
-def banks(numbers):
-    x, y, stride, deviation, intensity = window(numbers)
-    return (bank(x, stride, deviation, FILTERS, WIDTH), bank(y, stride, deviation, FILTERS, HEIGHT),
-            intensity[:, None, None])
-
-
-def read(images, numbers):
-    along_x, along_y, intensity = banks(numbers)
-    return intensity * torch.einsum("bia,bac,bjc->bij", along_y, images, along_x)
-
-
-def write_back(patches, numbers):
-    along_x, along_y, intensity = banks(numbers)
-    return torch.einsum("bia,bij,bjc->bac", along_y, patches, along_x) / intensity
-
-
-def function(expression):
-    code = compile(expression, expression, "eval")
-    return lambda *inputs: eval(code, globals(), dict(zip("abcdefgh", inputs)))
-
-
-def drawing(inputs):
-    return lambda: eval(f"[{inputs}]", globals())
-
-
-described = rows_of(pathlib.Path(__file__).parents[2])
-golden = found_for({name: (function(torch_), drawing(inputs)) for name, (torch_, inputs) in described.items()})
-write("ops.json", {name: {"torch": " of ".join(described[name])} | values for name, values in golden.items()})
+write_rows(__file__, globals())

@@ -2,9 +2,11 @@
 
 import json
 import pathlib
+import sys
 import zlib
 
 import torch
+from table import rows_of
 
 double = torch.float64
 
@@ -58,6 +60,22 @@ def found_for(rows):
 
 def write(name, golden):
     lines = ",\n".join(f"{json.dumps(row)}: {json.dumps(values)}" for row, values in golden.items())
-    path = pathlib.Path(__file__).with_name(name)
+    path = pathlib.Path(sys.argv[0]).resolve().with_name(name)  # beside the script that found them
     path.write_text("{\n" + lines + "\n}\n")
     print(f"{path.name}: {len(golden)} rows, PyTorch {torch.__version__}")
+
+
+def write_rows(script, names):
+    """Writes ops.json beside the script, for the rows of the tables of its project. What a row computes is an expression
+    of its inputs a, b, ..., which sees the names."""
+    described = rows_of(pathlib.Path(script).resolve().parents[2])
+
+    def function(expression):
+        code = compile(expression, expression, "eval")
+        return lambda *inputs: eval(code, names, dict(zip("abcdefgh", inputs)))
+
+    def drawing(inputs):
+        return lambda: eval(f"[{inputs}]", names)
+
+    golden = found_for({name: (function(torch_), drawing(inputs)) for name, (torch_, inputs) in described.items()})
+    write("ops.json", {name: {"torch": " of ".join(described[name])} | values for name, values in golden.items()})

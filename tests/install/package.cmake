@@ -23,7 +23,6 @@ run(dpkg-deb --contents ${package})
 foreach(file include/tapegrad/tapegrad.h include/tapegrad/core/tensor.h
              include/tapegrad/train.h include/tapegrad/train/trainer.h
              include/tapegrad/cluster.h include/tapegrad/cluster/cluster.h lib/libtapegrad_cluster.a
-             include/tapegrad/zoo.h include/tapegrad/zoo/draw.h lib/libtapegrad_zoo.a lib/libtapegrad_zoo64.a
              lib/libtapegrad.a lib/libtapegrad64.a lib/libtapegrad_train.a lib/libtapegrad_train64.a lib/cmake/tapegrad/tapegradConfig.cmake
              lib/pkgconfig/tapegrad.pc lib/pkgconfig/tapegrad64.pc
              share/doc/libtapegrad-dev/copyright share/doc/libtapegrad-dev/changelog.gz ${linalg})

@@ -6,7 +6,7 @@
 #include "models/nets.h"
 #include "support/golden.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/data/examples.h"
+#include "tapegrad/io/examples.h"
 #include "tapegrad/ops/check.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/index.h"

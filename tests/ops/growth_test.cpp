@@ -24,7 +24,6 @@
 #include "tapegrad/ops/order.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/ops/softmax.h"
-#include "tapegrad/zoo/glimpse.h"
 
 using namespace tapegrad;
 using namespace tapegrad::testing;
@@ -62,11 +61,6 @@ Tensor ones_along(const Tensor& x, int axis) { return ones({extent(x, axis)}); }
 Indices lengths(const Tensor& x, Index length) {
   return Indices({extent(x, 1)},
                  std::vector<Index>(static_cast<std::size_t>(extent(x, 1)), length));
-}
-
-GlimpseFilters filters_of(const Tensor& numbers, const Tensor& image, int axis) {
-  const GlimpseSizes sizes{3, extent(image, axis), extent(image, axis + 1)};
-  return glimpse_filters(glimpse_window(numbers, sizes), sizes);
 }
 
 Tensor ctc_of(const Tensor& x, const Tensor& like_targets) {
@@ -151,13 +145,6 @@ std::vector<Operation> of_any_shape() {
       {"ctc", Shapes{{3, 2, 9}, {2, 3}}, [](In x) { return ctc_of(x[0], x[1]); }},
       {"cosine_embedding", pair,
        [](In x) { return cosine_embedding(x[0], x[1], ones_along(x[0], 0)); }},
-      {"glimpse_window", Shapes{{2, 5}, {7, 8}},
-       [](In x) { return filters_of(x[0], x[1], 0).intensity; }},
-      {"glimpse_filters", Shapes{{2, 5}, {7, 8}}, [](In x) { return filters_of(x[0], x[1], 0).x; }},
-      {"read_glimpse", Shapes{{2, 7, 8}, {2, 5}},
-       [](In x) { return read_glimpse(x[0], filters_of(x[1], x[0], 1)); }},
-      {"write_glimpse", Shapes{{2, 3, 3}, {2, 5}, {7, 8}},
-       [](In x) { return write_glimpse(x[0], filters_of(x[1], x[2], 0)); }},
   };
 }
 

@@ -412,7 +412,6 @@ const std::vector<Row>& table() {
     for (Row& row : indexing_rows()) joined.push_back(std::move(row));
     for (Row& row : windows_rows()) joined.push_back(std::move(row));
     for (Row& row : loss_rows()) joined.push_back(std::move(row));
-    for (Row& row : zoo_rows()) joined.push_back(std::move(row));
     return joined;
   }();
   return all;

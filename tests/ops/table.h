@@ -27,8 +27,6 @@ std::vector<Row> indexing_rows();
 std::vector<Row> windows_rows();
 /// Rows of losses and similarities in nn/functions/, which are part of the table.
 std::vector<Row> loss_rows();
-/// Rows of zoo/, which are part of the table.
-std::vector<Row> zoo_rows();
 
 Golden golden(const Row& row);
 

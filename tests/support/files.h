@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 
 namespace tapegrad::testing {
 

@@ -88,11 +88,11 @@ done""")
 
     def add_experiments(self, *names, left_out=()):
         """A program lab that writes a page with a headline."""
-        (self.root / "examples/lab/float64").mkdir(parents=True)
+        (self.root / "lab/experiments/float64").mkdir(parents=True)
         for name in (*names, *left_out):
-            (self.root / f"examples/lab/float64/{name}.cpp").touch()
-        lab = self.build / "release/examples/lab/lab"
-        lab.parent.mkdir()
+            (self.root / f"lab/experiments/float64/{name}.cpp").touch()
+        lab = self.build / "lab-release/experiments/lab"
+        lab.parent.mkdir(parents=True)
         page = '<h1>Toys</h1>\n<p class="headline">2 of 3 claims hold; published: 1 supported</p>\n<p>More.</p>'
         lab.write_text(f"""#!{shutil.which('bash')}
 [[ $1 != --help ]] || {{ printf '  %-12s  A toy.\\n' {" ".join(names)}; exit; }}
@@ -115,6 +115,15 @@ echo "$@"
         self.assertIn("== tape_tour\n", self.dev("lab", "--report", str(pages), code=0).stdout)
         self.assertIn('<li><a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 supported</li>\n',
                       (pages / "index.html").read_text())
+
+    def test_the_laboratory_is_built_against_the_installed_library(self):
+        self.add_experiments("toys")
+        self.tool("cmake", f'echo "$@" >>{self.root}/calls')
+        self.dev("lab", "toys", code=0)
+        calls = (self.root / "calls").read_text()
+        self.assertRegex(calls, rf"--build {self.build}/release --target tapegrad_libraries\n"
+                                rf"--install {self.build}/release --prefix {self.build}/release/installed --component tapegrad\n"
+                                rf"--preset lab-release .*\n--build {self.build}/lab-release --target lab\n")
 
     def test_the_laboratory_says_what_the_program_was_built_without(self):
         self.add_experiments("toys", left_out=["linear"])
@@ -324,11 +333,13 @@ while :; do sleep 0.01; done""")
         self.lack("catch2", "libopenblas-dev", "liblapacke-dev", "libsentencepiece-dev")
         self.dev(code=0)
         self.add_experiments("toys")
-        self.assertIn("install libopenblas-dev liblapacke-dev\n", self.dev("run", "toys", code=1).stderr)
-        (self.root / "examples/translate.cpp").write_text("int main() {}\n")
-        self.assertIn("install libsentencepiece-dev\n", self.dev("run", "translate", code=1).stderr)
+        self.assertIn("install libopenblas-dev liblapacke-dev libsentencepiece-dev\n", self.dev("run", "toys", code=1).stderr)
+        (self.root / "lab/trainers").mkdir()
+        (self.root / "lab/trainers/translate.cpp").write_text("int main() {}\n")
+        self.assertIn("install libopenblas-dev liblapacke-dev libsentencepiece-dev\n", self.dev("run", "translate", code=1).stderr)
+        self.assertIn("install catch2 libopenblas-dev liblapacke-dev\n", self.dev("build", code=1).stderr)
         self.assertIn("install catch2 libopenblas-dev liblapacke-dev libsentencepiece-dev\n",
-                      self.dev("build", code=1).stderr)
+                      self.dev("lab", "test", code=1).stderr)
 
     def test_arm_needs_packages_of_its_own(self):
         self.lack("g++-aarch64-linux-gnu", "qemu-user")

@@ -47,8 +47,11 @@ class Slides(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        shutil.copytree(ROOT / "docs", self.root / "docs")
-        self.lessons = re.findall(r"^\d+\. \[[^\]]+\]\(([\w.]+)\.md\)", (ROOT / "docs/README.md").read_text(), re.M)
+        self.lessons = []
+        for folder in "docs", "lab/docs":
+            shutil.copytree(ROOT / folder, self.root / folder)
+            index = (ROOT / folder / "README.md").read_text()
+            self.lessons += [f"{folder}/{page}" for page in re.findall(r"^\d+\. \[[^\]]+\]\(([\w.]+)\.md\)", index, re.M)]
 
     def write(self, *words):
         return subprocess.run([sys.executable, "-B", self.root / "docs/site/slides.py", self.root / "deck.html", *words],
@@ -66,28 +69,28 @@ class Slides(unittest.TestCase):
         self.assertEqual(deck.fetched, [])
         self.assertEqual(len(deck.slides), 1 + len(self.lessons))
         for number, (lesson, slide) in enumerate(zip(self.lessons, deck.slides[1:]), 1):
-            page = (ROOT / f"docs/{lesson}.md").read_text()
+            page = (ROOT / f"{lesson}.md").read_text()
             shown, picture = re.search(r"^!\[(.+?)\]\((.+?)\)", page, re.M).groups()
             self.assertEqual(slide["title"].strip(), f"{number}. {page.splitlines()[0][2:]}")
-            self.assertEqual(slide["links"], [f"docs/{lesson}.html"])
+            self.assertEqual(slide["links"], [f"./{lesson}.html"])
             (source, alternative), = slide["pictures"]
             embedded = base64.b64decode(source.partition("base64,")[2])
-            self.assertEqual(embedded, (ROOT / "docs" / picture).read_bytes())
+            self.assertEqual(embedded, (ROOT / f"{lesson}.md").with_name("pictures").joinpath(pathlib.Path(picture).name).read_bytes())
             self.assertEqual(alternative.rstrip("."), shown.rstrip("."))
             self.assertIn("After this lesson you can", slide["text"])
             first = re.search(r"^- (.*)", page, re.M)[1].split("`")[0].strip()
             self.assertIn(first, " ".join(slide["text"].split()))
 
     def test_lessons_may_be_elsewhere(self):
-        links = [slide["links"] for slide in self.deck("--lessons", "https://example.org/docs").slides[1:]]
-        self.assertEqual(links, [[f"https://example.org/docs/{lesson}.html"] for lesson in self.lessons])
+        links = [slide["links"] for slide in self.deck("--lessons", "https://example.org").slides[1:]]
+        self.assertEqual(links, [[f"https://example.org/{lesson}.html"] for lesson in self.lessons])
 
     def test_a_lesson_without_a_picture_is_named(self):
-        page = self.root / f"docs/{self.lessons[3]}.md"
+        page = self.root / f"{self.lessons[3]}.md"
         page.write_text(page.read_text().replace("![", "!("))
         done = self.write()
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn(f"docs/{self.lessons[3]}.md: a slide needs", done.stderr)
+        self.assertIn(f"{self.lessons[3]}.md: a slide needs", done.stderr)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
-#include "tapegrad/nn/files/file.h"
+#include "tapegrad/io/file.h"
 
 using namespace tapegrad;
 using namespace std::string_literals;

@@ -5,9 +5,9 @@
 
 #include "support/said.h"
 #include "support/scratch.h"
+#include "tapegrad/inspect/trace.h"
+#include "tapegrad/io/safetensors.h"
 #include "tapegrad/models/mlp.h"
-#include "tapegrad/nn/files/safetensors.h"
-#include "tapegrad/nn/files/trace.h"
 #include "tapegrad/nn/layers/linear.h"
 #include "tapegrad/ops/elementwise.h"
 #include "tapegrad/ops/matmul.h"

@@ -1,7 +1,7 @@
 #include "tapegrad/nn/layers/norms/whiten.h"
 
+#include "tapegrad/core/options.h"
 #include "tapegrad/nn/layers/norms/internal/norms.h"
-#include "tapegrad/nn/options.h"
 #include "tapegrad/ops/index.h"
 #include "tapegrad/ops/layout.h"
 #include "tapegrad/ops/matmul.h"

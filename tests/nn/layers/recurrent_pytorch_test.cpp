@@ -3,9 +3,9 @@
 
 #include "support/golden.h"
 #include "support/scratch.h"
-#include "tapegrad/nn/files/pytorch.h"
-#include "tapegrad/nn/files/safetensors.h"
+#include "tapegrad/io/safetensors.h"
 #include "tapegrad/nn/layers/recurrent.h"
+#include "tapegrad/nn/pytorch.h"
 #include "tapegrad/ops/composite.h"
 #include "tapegrad/ops/grad.h"
 #include "tapegrad/ops/layout.h"

@@ -3,8 +3,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "tapegrad/core/beginning.h"
 #include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
 #include "tapegrad/nn/layers/norm.h"
 #include "tapegrad/ops/elementwise.h"
 

@@ -1,0 +1,169 @@
+#include "tapegrad/io/csv.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/core/printable.h"
+#include "tapegrad/io/file.h"
+#include "tapegrad/io/internal/csv_fields.h"
+#include "tapegrad/io/internal/honest_size.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR {
+namespace {
+
+std::string quoted(const std::string& cell) {
+  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
+  std::string result = "\"";
+  for (const char c : cell) result += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return result + "\"";
+}
+
+// Without the blank lines at the end.
+std::string_view trimmed(std::string_view text) {
+  for (;;)
+    if (text.ends_with("\n\n"))
+      text.remove_suffix(1);
+    else if (text.ends_with("\n\r\n"))
+      text.remove_suffix(2);
+    else
+      return text;
+}
+
+std::string_view without_blanks(std::string_view field) {
+  constexpr const char* blanks = " \t";
+  field.remove_prefix(std::min(field.find_first_not_of(blanks), field.size()));
+  return field.substr(0, field.find_last_not_of(blanks) + 1);
+}
+
+std::from_chars_result parse(std::string_view digits, double& value) {
+  const char* const end = digits.data() + digits.size();
+  const std::from_chars_result found = std::from_chars(digits.data(), end, value);
+  if (found.ec != std::errc::result_out_of_range) return found;
+  long double wide = 0;  // tells what is too small for double from what is too large
+  const std::from_chars_result again = std::from_chars(digits.data(), end, wide);
+  value = static_cast<double>(wide);
+  return again;
+}
+
+// Whether it is inf or nan.
+bool is_spelled(std::string_view number) {
+  return number.find_first_of("0123456789") == std::string_view::npos;
+}
+
+real to_number(std::string_view field, const std::string& file, Index line) {
+  std::string_view digits = field;
+  if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = parse(digits, value);
+  const bool with_payload = field.ends_with(')');  // nan(...)
+  expect<DataError>(
+      error != std::errc::invalid_argument && end == digits.data() + digits.size() && !with_payload,
+      "csv: {}: line {} has a field that is not a number: \"{}\"{}", file, line, beginning(field),
+      line == 1 ? "; if it is the name of a column, set `header`"
+                : "; if its column is one of text, name it in `words`");
+  const real rounded = static_cast<real>(value);
+  expect<DataError>(error == std::errc() && (std::isfinite(rounded) || is_spelled(digits)),
+                    "csv: {}: line {} has a number out of range: {}", file, line, beginning(field));
+  return rounded;
+}
+
+// The values of cells, in columns of numbers or of text.
+class Cells {
+ public:
+  Cells(CsvTable& table, const CsvOptions& options, const std::string& file, Allowance& left)
+      : missing_(options.missing), file_(file), left_(left) {
+    table.words = options.words;
+    for (auto& [name, words] : table.words) {
+      const auto found = std::ranges::find(table.names, name);
+      expect<DataError>(found != table.names.end(), "csv: {}: its header has no column {}", file,
+                        beginning(name));
+      Text& text = texts_[static_cast<std::size_t>(found - table.names.begin())];
+      text = {.name = &name, .words = &words, .may_grow = words.empty()};
+      for (std::size_t i = 0; i < words.size(); ++i)
+        text.numbers.emplace(words[i], static_cast<real>(i));
+    }
+  }
+
+  real number(std::string_view field, std::size_t column, Index line) {
+    field = without_blanks(field);
+    const auto text = texts_.find(column);
+    if (text != texts_.end()) return number(field, text->second, line);
+    if (missing_ && field.empty()) return std::numeric_limits<real>::quiet_NaN();
+    expect<DataError>(!field.empty(),
+                      "csv: {}: line {} has an empty field; set `missing` to read it as NaN", file_,
+                      line);
+    return to_number(field, file_, line);
+  }
+
+ private:
+  struct Text {
+    const std::string* name;
+    std::vector<std::string>* words;
+    bool may_grow;
+    std::map<std::string, real, std::less<>> numbers = {};
+  };
+
+  real number(std::string_view word, Text& text, Index line) {
+    if (const auto found = text.numbers.find(word); found != text.numbers.end())
+      return found->second;
+    expect<DataError>(text.may_grow, "csv: {}: line {}: {} is none of the {} words of column {}",
+                      file_, line, beginning(word), text.words->size(), beginning(*text.name));
+    left_.take(2 * memory_of(text.words->emplace_back(word)));  // it becomes a key as well
+    return text.numbers.emplace(word, static_cast<real>(text.numbers.size())).first->second;
+  }
+
+  bool missing_;
+  const std::string& file_;
+  Allowance& left_;
+  std::map<std::size_t, Text> texts_;
+};
+
+}  // namespace
+
+CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options) {
+  expect<ArgumentError>(
+      std::string_view("\"\r\n").find(options.separator) == std::string_view::npos,
+      "read_csv: a quote or a line end cannot separate fields: character {}",
+      static_cast<int>(options.separator));
+  const FileBytes content = read_file(path);
+  const std::string file = path.string();
+  CsvFields fields(trimmed(content.text()), options.separator, file);
+  expect<DataError>(!fields.at_end(), "csv: {}: it has no lines", file);
+  CsvTable table;
+  if (options.header) {
+    do table.names.emplace_back(fields.next());
+    while (!fields.line_has_ended());
+  }
+  Allowance left(content, file);
+  Cells cells(table, options, file, left);
+  std::vector<real> values;
+  Index rows = 0, columns = static_cast<Index>(table.names.size());
+  for (; !fields.at_end(); ++rows) {
+    Index count = 0;
+    do {
+      const std::string_view field = fields.next();
+      left.take(in_growing_vector<real>);
+      values.push_back(cells.number(field, static_cast<std::size_t>(count++), fields.line()));
+    } while (!fields.line_has_ended());
+    if (rows == 0 && !options.header) columns = count;
+    expect<DataError>(count == columns, "csv: {}: line {} has {} fields, not {}", file,
+                      fields.line(), count, columns);
+  }
+  table.values = Tensor({rows, columns}, values);
+  return table;
+}
+
+std::string csv_line(std::span<const std::string> cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += quoted(cell) + ",";
+  if (!line.empty()) line.pop_back();
+  return line + "\n";
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR

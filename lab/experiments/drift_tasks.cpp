@@ -1,0 +1,276 @@
+#include "experiments/drift_tasks.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <numeric>
+
+#include "experiments/char_models.h"
+#include "support/data_files.h"
+#include "support/grammar.h"
+#include "tapegrad/models/conv_net.h"
+#include "tapegrad/models/mlp.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+/// An optimizer and the middle of its learning rates.
+struct KnownOptimizer {
+  const char* options;
+  double text_rate, image_rate;
+};
+const std::map<std::string, KnownOptimizer> known_optimizers{
+    {"sgd", {"sgd", 0.3, 0.1}},           {"momentum", {"momentum", 0.3, 0.03}},
+    {"adam", {"adam", 1e-2, 1e-3}},       {"adamw", {"adamw", 1e-2, 1e-3}},
+    {"rmsprop", {"rmsprop", 1e-2, 1e-3}}, {"sign", {"lion:beta1=0,beta2=0", 3e-3, 3e-4}},
+    {"muon", {"muon", 0.02, 0.02}},
+};
+
+constexpr Index rows_in_batch = 16, images_in_batch = 32;
+
+double error_percentage(const Layer& net, const ImageSet& set) {
+  const std::vector<double> wrong = support::misclassified(net, set);
+  return 100 * std::accumulate(wrong.begin(), wrong.end(), 0.0) / static_cast<double>(wrong.size());
+}
+
+template <class Net>
+LearningTask image_task(const Net& net, const support::ImageSets& sets, const Trial& trial,
+                        support::FeedsNorms feeds_norms) {
+  const auto order = std::make_shared<Random>(trial.batches());
+  const Layer layer = net;
+  return {.fields = fields(net),
+          .feeds_norms = std::move(feeds_norms),
+          .next =
+              [net, &sets, order] {
+                std::vector<Index> chosen;
+                for (Index i = 0; i < images_in_batch; ++i)
+                  chosen.push_back(order->below(sets.train.count()));
+                return [net, batch = sets.train.batch(chosen)] {
+                  return cross_entropy(net(batch.images), batch.labels);
+                };
+              },
+          .validation = [layer, &sets] { return error_percentage(layer, sets.validation); },
+          .test = [layer, &sets] { return error_percentage(layer, sets.test); }};
+}
+
+LearningTask transformer_task(const support::CharText& text, const DriftNet& options,
+                              const std::string& norm, const Trial& trial) {
+  Random random = trial.weights();
+  const bool pre = options.placement == "pre";  // post-norm blocks read the embedding as it is
+  const TransformerLm net(text.characters.count(), random,
+                          {.stack = {.layers = options.layers,
+                                     .heads = 4,
+                                     .channels = options.channels,
+                                     .norm = NormSpec(norm),
+                                     .placement = pre ? NormPlacement::pre : NormPlacement::post,
+                                     .bias = false},
+                           .length = characters_in_row});
+  if (options.initial == "paper") initialize_like_paper(parameters(net.stack), random);
+  const auto order = std::make_shared<Random>(trial.batches());
+  const Index half = text.rest.size() / 2;
+  return {.fields = fields(net),
+          .feeds_norms =
+              [pre](const std::string& name) {
+                return (pre && name.starts_with("embedding.")) ||
+                       name.ends_with("attention.output.weight") || name.ends_with("down.weight");
+              },
+          .next =
+              [net, &text, order] {
+                return [net, batch = random_rows(text.training, rows_in_batch, characters_in_row,
+                                                 *order)] {
+                  return cross_entropy(net(batch.inputs), batch.targets);
+                };
+              },
+          .validation =
+              [net, &text, half] {
+                return bits_a_character(net, part(text.rest, 0, half), characters_in_row);
+              },
+          .test =
+              [net, &text, half] {
+                return bits_a_character(net, part(text.rest, half, text.rest.size()),
+                                        characters_in_row);
+              }};
+}
+
+LearningTask perceptron_task(const support::ImageSets& sets, const DriftNet& options,
+                             const std::string& norm, const Trial& trial) {
+  Random random = trial.weights();
+  std::vector<Index> sizes{sets.train.height * sets.train.width};
+  for (Index i = 0; i < options.layers; ++i) sizes.push_back(4 * options.channels);
+  sizes.push_back(sets.classes);
+  const Mlp net(sizes, random, {.norm = NormSpec(norm)});
+  const std::string last = fields(net).parameters().back().name;
+  const std::string output = last.substr(0, last.rfind('.') + 1);
+  return image_task(net, sets, trial,
+                    [output](const std::string& name) { return !name.starts_with(output); });
+}
+
+LearningTask conv_net_task(const support::ImageSets& sets, const DriftNet& options,
+                           const std::string& norm, const Trial& trial) {
+  Random random = trial.weights();
+  const NormSpec hidden(norm);
+  std::string convolutional = norm;  // only layer normalization has a choice of axes
+  if (options.axes == "channels" && hidden.method->name == "layer")
+    convolutional += norm.find(':') == std::string::npos ? ":over=channels" : ",over=channels";
+  const ConvNet net(random, {.norm = NormSpec(convolutional), .hidden_norm = hidden});
+  return image_task(net, sets, trial,
+                    [](const std::string& name) { return !name.starts_with("output."); });
+}
+
+}  // namespace
+
+double Condition::usual_rate() const {
+  const KnownOptimizer& known = known_optimizers.at(optimizer);
+  return is_text() ? known.text_rate : known.image_rate;
+}
+
+std::string Condition::name() const {
+  std::string name = task + " " + optimizer;
+  if (task == "cnn") return fmt::format("{} {} {}", name, net.axes, steps);
+  if (is_text()) name += fmt::format(" {} {}", net.initial, net.placement);
+  return fmt::format("{} {}x{} {}", name, net.layers, is_text() ? net.channels : 4 * net.channels,
+                     steps);
+}
+
+Condition ConditionLists::base() const {
+  return {tasks.front(),
+          optimizers.front(),
+          {.initial = initials.front(),
+           .placement = placements.front(),
+           .axes = axes.front(),
+           .layers = layers.front(),
+           .channels = channels.front()},
+          steps.front()};
+}
+
+std::vector<Condition> ConditionLists::conditions() const {
+  std::vector<Condition> all;
+  for (const std::string& task : tasks) {
+    Condition from = base();
+    from.task = task;
+    const bool first = task == tasks.front();
+    all.push_back(from);
+    // Adds a condition for each further value. `member` returns what to set of a condition.
+    const auto vary = [&](const auto& values, const auto& member) {
+      for (std::size_t i = 1; i < values.size(); ++i) {
+        all.push_back(from);
+        member(all.back()) = values[i];
+      }
+    };
+    vary(
+        optimizers, [](Condition & c) -> auto& { return c.optimizer; });
+    if (task == "cnn")
+      vary(
+          axes, [](Condition & c) -> auto& { return c.net.axes; });
+    if (!first) continue;
+    vary(
+        steps, [](Condition & c) -> auto& { return c.steps; });
+    if (task == "cnn") continue;
+    vary(
+        layers, [](Condition & c) -> auto& { return c.net.layers; });
+    vary(
+        channels, [](Condition & c) -> auto& { return c.net.channels; });
+    if (!from.is_text()) continue;
+    vary(
+        initials, [](Condition & c) -> auto& { return c.net.initial; });
+    vary(
+        placements, [](Condition & c) -> auto& { return c.net.placement; });
+  }
+  return all;
+}
+
+std::vector<std::string> drift_optimizers() {
+  std::vector<std::string> names;
+  for (const auto& [name, known] : known_optimizers) names.push_back(name);
+  return names;
+}
+
+void DriftFlags::add_to(Flags& flags) {
+  flags.setting("--tasks", tasks, "What nets learn: grammar, text (with --text), mnist, cnn")
+      .check(one_of({"grammar", "text", "mnist", "cnn"}));
+  flags.setting("--optimizers", optimizers, "Optimizers; sign: steps of equal size")
+      .check(one_of(drift_optimizers()));
+  flags
+      .setting("--initials", initials,
+               "Initial weights of Transformers: the library's, N(0, "
+               "0.02), or those of the paper's code, U(+-1/sqrt(inputs))")
+      .check(one_of({"library", "paper"}));
+  flags.setting("--placements", placements, "Norms of Transformers").check(one_of({"pre", "post"}));
+  flags.setting("--axes", axes, "What norms of the cnn take statistics over")
+      .check(one_of({"image", "channels"}));
+  flags.setting("--layers", layers, "Layers of Transformers and perceptrons")
+      .check(between(1, 100));
+  flags
+      .setting("--channels", channels,
+               "Channels of Transformers, a multiple of 4; perceptrons "
+               "have four times as many")
+      .check(between(4, 4096));
+  flags.setting("--steps", steps, "Steps, in multiples of 20").check(between(20, 1 << 20));
+  flags.setting("--lr-factors", factors, "Learning rates to try, as parts of the usual one")
+      .check(positive());
+  comparison.add_to(flags, 1);
+  flags.input("--text", text, "Text file for the task text");
+  flags
+      .input("--data", images, support::data_help("MNIST", "mnist/") + "; without it, draws digits")
+      .environment("TAPEGRAD_MNIST");
+  flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
+  flags.setting("--quiet", quiet, "No progress on standard error");
+}
+
+void DriftFlags::check(const Flags& given) const {
+  const auto refuse_unless = [](bool fits, const char* flag, const std::string& what) {
+    if (!fits) throw FlagError(flag, what);
+  };
+  for (const Index count : steps)
+    refuse_unless(count % DriftOptions{}.measures == 0, "--steps",
+                  fmt::format("{} is not a multiple of {}", count, DriftOptions{}.measures));
+  for (const Index count : channels)
+    refuse_unless(count % 4 == 0, "--channels", fmt::format("{} is not a multiple of 4", count));
+  refuse_unless(!from_ledger || given.given("--runs"), "--from-ledger", "needs --runs");
+  refuse_unless(learns("text") == !text.empty(), "--text", "goes with the task text");
+}
+
+bool DriftFlags::learns(const std::string& task) const {
+  return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+}
+
+DriftData DriftFlags::make_data() const {
+  Random random = Random(comparison.seed).stream(7);
+  DriftData data{.grammar = support::CharText(support::grammar_text(8000, random))};
+  if (learns("text")) data.text = text_to_learn(text, read_text(text), characters_in_row);
+  if (reads_images())
+    data.images = images.empty() ? support::draw_image_sets(comparison.seed)
+                                 : support::read_image_sets(images);
+  return data;
+}
+
+std::string DriftData::digest() const {
+  return grammar.digest() + (text ? text->digest() : "") +
+         (images ? images->digest() + images->test_digest() : "");
+}
+
+LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
+                       const Trial& trial) {
+  if (condition.task == "mnist") return perceptron_task(*data.images, condition.net, norm, trial);
+  if (condition.task == "cnn") return conv_net_task(*data.images, condition.net, norm, trial);
+  return transformer_task(condition.task == "text" ? *data.text : data.grammar, condition.net, norm,
+                          trial);
+}
+
+Outcome train(const Condition& condition, const std::string& norm, const std::string& remedy,
+              double rate, const DriftData& data, const Trial& trial,
+              const std::function<void(double loss)>& seen) {
+  return train_watched(make_task(condition, norm, data, trial),
+                       {.optimizer = {.optimizer = known_optimizers.at(condition.optimizer).options,
+                                      .learning_rate = rate,
+                                      .warmup = condition.steps / 20,
+                                      .beta2 = 0.99,
+                                      .weight_decay = condition.optimizer == "adamw" ? 0.1 : 0},
+                        .steps = condition.steps,
+                        .remedy = support::remedy_of(remedy)},
+                       seen);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

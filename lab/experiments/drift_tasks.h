@@ -1,0 +1,102 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "data/char_text.h"
+#include "experiments/comparison.h"
+#include "experiments/drift_training.h"
+#include "support/image_sets.h"
+#include "tapegrad/train/flags.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// A network whose norms may drift.
+struct DriftNet {
+  /// Initial values of a Transformer's matrices: "library" as GPT-2, N(0, 0.02); "paper"
+  /// U(+-1/sqrt(inputs)), as the code of Xu et al. 2019.
+  std::string initial = "library";
+  std::string placement = "pre";  ///< of a Transformer's norms, or "post"
+  std::string axes = "image";     ///< of a convolutional network's norms, or "channels"
+  Index layers = 2;               ///< of a Transformer or perceptron
+  Index channels = 32;            ///< of a Transformer; a perceptron has four times as many
+};
+
+/// All that a run depends on but its norm, remedy, learning rate and seed.
+struct Condition {
+  /// grammar, text: a Transformer with 4 heads, learned positions and no biases continues a text;
+  /// mnist: a perceptron with a norm before each ReLU, cnn: `ConvNet`, both tell digits apart.
+  std::string task;
+  std::string optimizer;  ///< one of `drift_optimizers`
+  DriftNet net;
+  Index steps;
+
+  bool is_text() const { return task == "grammar" || task == "text"; }
+  /// The middle of the learning rates to try.
+  double usual_rate() const;
+  std::string name() const;
+};
+
+/// What conditions are made of.
+struct ConditionLists {
+  std::vector<std::string> tasks{"grammar", "mnist", "cnn"};
+  std::vector<std::string> optimizers{"adamw", "adam", "sign", "momentum", "sgd"};
+  std::vector<std::string> initials{"library", "paper"};
+  std::vector<std::string> placements{"pre", "post"};
+  std::vector<std::string> axes{"image", "channels"};
+  std::vector<Index> layers{2, 6};
+  std::vector<Index> channels{32, 128};
+  std::vector<Index> steps{300, 1200};
+
+  /// The first values of all lists.
+  Condition base() const;
+  /// The base, then conditions that differ from it in one thing that its task depends on. On the
+  /// other tasks, what is varied is the optimizer and, for a cnn, the axes.
+  std::vector<Condition> conditions() const;
+};
+
+/// In a batch of a Transformer.
+inline constexpr Index characters_in_row = 32;
+
+/// The optimizers of conditions. "sign" makes steps of equal size in each element.
+std::vector<std::string> drift_optimizers();
+
+struct DriftData {
+  support::CharText grammar;
+  std::optional<support::CharText> text = {};     ///< for the task text
+  std::optional<support::ImageSets> images = {};  ///< for the tasks mnist and cnn
+
+  std::string digest() const;
+};
+
+/// What users of drift choose.
+struct DriftFlags : ConditionLists {
+  std::vector<double> factors{1.0 / 3, 1, 3};  ///< of the usual learning rate
+  ComparisonFlags comparison{.seeds = 5};
+  std::string text, images;
+  bool from_ledger = false, quiet = false;
+
+  void add_to(Flags& flags);
+  /// Throws FlagError for values that do not fit.
+  void check(const Flags& given) const;
+
+  bool learns(const std::string& task) const;
+  bool reads_images() const { return learns("mnist") || learns("cnn"); }
+  /// Draws or reads what the tasks need. Throws DataError.
+  DriftData make_data() const;
+};
+
+/// The task of a condition, with a norm. Batches have 16 rows of characters, or 32 images. It is
+/// judged by bits per character, or by the share of errors in %. The data must outlive it.
+LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
+                       const Trial& trial);
+
+/// Trains it, with a warmup of a twentieth of the steps, then along half a cosine. AdamW has a
+/// decay of 0.1.   seen: called after each step
+Outcome train(const Condition& condition, const std::string& norm, const std::string& remedy,
+              double rate, const DriftData& data, const Trial& trial,
+              const std::function<void(double loss)>& seen = {});
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

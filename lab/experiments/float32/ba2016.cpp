@@ -1,0 +1,73 @@
+// What Ba et al. 2016 measured: layer normalization in retrieval, reading, vectors of
+// sentences, drawing, handwriting and reading digits, with tables 2 and 3 and figures 1 to 6 made
+// from the ledger alone.
+
+#include "experiments/ba2016_claims.h"
+#include "experiments/ba2016_report.h"
+#include "experiments/digit_claims.h"
+#include "experiments/float32/subjects.h"
+#include "experiments/matrix_tables.h"
+#include "experiments/paper_ba2016.h"
+#include "experiments/registry.h"
+#include "problems/paper_experiment.h"
+#include "tapegrad/train.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::problems;
+
+namespace {
+
+/// What must hold for every size.
+void claim_mechanics(Report& report, const Matrix& matrix, const TrainingsOfBa& subject = {}) {
+  claim_items(report, matrix);
+  for (const Claim& claim : ba2016_mechanics(matrix)) report.claim(claim);
+  constexpr Index repeats = 12;
+  Indices labels = Indices::uninitialized({10 * repeats});
+  for (Index i = 0; i < labels.size(); ++i) labels.mutable_data()[i] = i % 10;
+  report.claim(floor_claim(subject.floor(labels), repeats));
+}
+
+int run(const registry::Experiment& self, int argc, char** argv) {
+  const PaperExperiment experiment{
+      .paper = ba2016(),
+      .title = "The experiments of Ba et al. 2016",
+      .introduction = "",
+      .of_data = "",
+      .part = "figure",
+      .parts = static_cast<int>(ba2016_figures.size()),
+      .choose =
+          [](PaperFlags& given) {
+            for (const FigureOfPaper& figure : ba2016_figures)
+              if (figure.number == given.number()) given.tasks = figure.tasks;
+          },
+      .report =
+          [](Report& report, const Matrix& matrix, const PaperFlags& given) {
+            report_ba2016(report, matrix, given.number(), given.from_ledger);
+            claim_mechanics(report, matrix);
+          }};
+  return experiment.run(self, argc, argv);
+}
+
+const registry::Entry entry({"ba2016", "Repeats the experiments of Ba et al. 2016 in a small size.",
+                             run, true});
+
+}  // namespace
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+void measure_ba2016(Report& report, const TrainingsOfBa& subject) {
+  std::vector<MatrixTask> tasks = make_tasks(ba2016(), {"retrieval", "draw"}, {}, Size::smoke);
+  for (MatrixTask& task : tasks)
+    task.train = [name = task.name, train = task.train, &subject](const TaskTrial& trial) {
+      Outcome outcome = train(trial);
+      if (trial.tested) subject.change(name, outcome);
+      return outcome;
+    };
+  Cluster cluster;
+  Ledger ledger;
+  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
+  claim_mechanics(report, MatrixTraining(cluster, ledger, options).train(ba2016(), tasks), subject);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

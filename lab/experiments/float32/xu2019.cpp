@@ -1,0 +1,67 @@
+// What Xu et al. 2019 measured: seven systems of normalization on eight tasks, with tables 1 to 4
+// and figures 1 to 3 made from the ledger alone.
+
+#include "experiments/float32/subjects.h"
+#include "experiments/matrix_report.h"
+#include "experiments/paper_xu2019.h"
+#include "experiments/registry.h"
+#include "problems/paper_experiment.h"
+#include "tapegrad/train.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::problems;
+
+namespace {
+
+int run(const registry::Experiment& self, int argc, char** argv) {
+  const PaperExperiment experiment{
+      .paper = xu2019(),
+      .title = "The tables of Xu et al. 2019",
+      .introduction =
+          "Seven systems are trained on each task; AdaNorm chooses among three values of C, too. A "
+          "cell has the mean over seeds and their standard deviation, with the published figure "
+          "beside it. A difference has half the width of its 95 % interval, over paired seeds and "
+          "over test items, and the verdict on the published sign; + is better. Two tasks stand "
+          "beside the tables: five splits of RT, a split for each seed, and a text that is short "
+          "enough to be read several times. ",
+      .of_data =
+          "For comparison with enwik8, xz -9e packs the first 3,800,000 bytes into 1,077,992 and "
+          "all 4,000,000 into 1,129,688: 2.07 bits for each byte of the test part (head -c 3800000 "
+          "| xz -9e | wc -c).",
+      .part = "table",
+      .parts = static_cast<int>(paper_tables.size()),
+      .choose =
+          [](PaperFlags& given) {
+            for (const PaperTable& table : paper_tables)
+              if (table.number == given.number()) given.training.systems = table.systems;
+          },
+      .report =
+          [](Report& report, const Matrix& matrix, const PaperFlags& given) {
+            report_matrix(report, matrix, given.number());
+            claim_mechanics(report, matrix);
+          }};
+  return experiment.run(self, argc, argv);
+}
+
+const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with smaller runs.", run,
+                             true});
+
+}  // namespace
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+void measure_matrix(Report& report, const TrainingsOfPaper& subject) {
+  MatrixTask task = make_tasks(xu2019(), {"rt"}, {}, Size::smoke).front();
+  task.train = [train = task.train, &subject](const TaskTrial& trial) {
+    Outcome outcome = train(trial);
+    if (trial.tested) subject.change(trial.setting.norm, outcome);
+    return outcome;
+  };
+  Cluster cluster;
+  Ledger ledger;
+  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
+  claim_mechanics(report, MatrixTraining(cluster, ledger, options).train(xu2019(), {task}));
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

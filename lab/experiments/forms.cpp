@@ -1,0 +1,153 @@
+#include "experiments/forms.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "experiments/matrix.h"
+#include "experiments/selected_training.h"
+#include "tapegrad/core/printable.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+double percent_wrong(const Layer& net, const ImageSet& set) {
+  return 100 * mean_of_items({.items = support::misclassified(net, set)});
+}
+
+// Its validation and its test are errors in percent.
+class FormLearner : public problems::Learner {
+ public:
+  FormLearner(const support::ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
+      : sets_(sets), net_(std::move(net)), batches_(sets.train, batch_size, seed) {}
+
+  Fields net() const override { return fields(net_); }
+  Index rows(Index step) override { return batches_.at(step).labels.size(); }
+  Tensor loss(Index step, const Shard&, Random&) override {
+    const auto& [images, labels] = batches_.at(step);
+    return cross_entropy(net_(images), labels);
+  }
+  problems::Validation validate() override {
+    const double error = percent_wrong(net_, sets_.validation);
+    return {error, error};
+  }
+  void test(Outcome& outcome) override { outcome.values["test"] = percent_wrong(net_, sets_.test); }
+
+ private:
+  const support::ImageSets& sets_;
+  Layer net_;
+  EpochBatches<ImageSet> batches_;
+};
+
+// The learning rate with which the search begins.
+double first_rate(const FormSetting& setting) { return setting.optimizer == "adam" ? 0.001 : 0.01; }
+
+// The name of a validation error among the values of an outcome.
+constexpr std::string_view before_rate = "validation at the rate ";
+
+// The error in percent: on the validation set or, if tested, on the test set.
+double error_after(const Form& form, const FormSetting& setting, const FormSizes& sizes,
+                   const support::ImageSets& sets, double rate, std::uint64_t seed, bool tested) {
+  problems::Problem problem{};
+  problem.optimizer = {.optimizer = setting.optimizer, .schedule = "constant"};
+  problem.steps = problem.eval_interval = sizes.steps;
+  problem.learner = [&](const TaskTrial&, Random& random) {
+    return std::make_unique<FormLearner>(sets, make_form_net(form.norm(), setting, sizes, random),
+                                         sizes.batch_size, seed);
+  };
+  return train_selected(problem, {.value = "validation"}, {{form.norm(), rate}, {seed}, tested})
+      .values.at(tested ? "test" : "validation");
+}
+
+}  // namespace
+
+std::string Form::name() const {
+  static constexpr const char* names[] = {"none", "center", "scale", "both"};
+  return fmt::format("{}, {}, {}", normalized ? "z" : "x", divided ? "1/s" : "1",
+                     names[static_cast<int>(projection)]);
+}
+
+std::string Form::norm() const {
+  if (!normalized && !divided && projection == Projection::none) return "none";
+  static constexpr const char* names[] = {"detach", "detach_variance", "detach_mean",
+                                          "layer_simple"};
+  std::string norm = names[static_cast<int>(projection)];
+  if (!normalized) norm += ":forward=identity";
+  if (!divided) norm += normalized ? ":factor=1" : ",factor=1";
+  return norm;
+}
+
+const std::vector<Form>& sixteen_forms() {
+  static const std::vector<Form> forms = [] {
+    std::vector<Form> all;
+    for (const bool normalized : {false, true})
+      for (const bool divided : {false, true})
+        for (const Projection projection :
+             {Projection::none, Projection::center, Projection::scale, Projection::both})
+          all.push_back({normalized, divided, projection});
+    return all;
+  }();
+  return forms;
+}
+
+std::string FormSetting::name() const {
+  return fmt::format("{}_{}_{}", optimizer, initial, layers);
+}
+
+Layer make_form_net(const std::string& norm, const FormSetting& setting, const FormSizes& sizes,
+                    Random& random) {
+  std::vector<Index> extents(static_cast<std::size_t>(setting.layers) + 2, sizes.width);
+  extents.front() = 28 * 28;
+  extents.back() = 10;
+  const Mlp net(extents, random, {.norm = norm});
+  if (setting.initial == "he")
+    for (Parameter parameter : parameters(net))
+      parameter.set(parameter.shape().rank() == 2 ? kaiming_normal(parameter.shape(), random)
+                                                  : zeros(parameter.shape()));
+  return net;
+}
+
+Spread FormCell::spread() const {
+  std::vector<double> values;
+  for (const auto& [seed, error] : errors) values.push_back(error);
+  return Spread(values);
+}
+
+Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes& sizes,
+                   const support::ImageSets& sets, const ComparisonFlags& seeds) {
+  Outcome cell;
+  const RateSearch search = search_rates(first_rate(setting), sizes.most_rates, [&](double rate) {
+    return error_after(form, setting, sizes, sets, rate, choosing_seed, false);
+  });
+  for (const auto& [rate, error] : search.errors)
+    cell.values[fmt::format("{}{:.6g}", before_rate, rate)] = error;
+  for (Index i = 0; i < seeds.seeds; ++i) {
+    const std::uint64_t seed = seeds.seed + static_cast<std::uint64_t>(i);
+    cell.traces["test"].emplace_back(
+        static_cast<Index>(seed),
+        error_after(form, setting, sizes, sets, search.best(), seed, true));
+  }
+  cell.values["test_images"] = static_cast<double>(sets.test.count());
+  return cell;
+}
+
+FormCell form_cell(const Outcome& outcome) {
+  FormCell cell;
+  cell.images = value_of(outcome, "test_images");
+  for (const auto& [name, value] : outcome.values) {
+    if (!name.starts_with(before_rate)) continue;
+    double rate = 0;
+    const std::string_view text = std::string_view(name).substr(before_rate.size());
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+    expect_part(error == std::errc() && end == text.data() + text.size(), outcome,
+                fmt::format("\"{}\" names no rate", beginning(name)));
+    cell.search.errors[rate] = value;
+  }
+  expect_part(!cell.search.errors.empty(), outcome, "its values have no validation");
+  for (const auto& [seed, error] : trace_of(outcome, "test"))
+    cell.errors[static_cast<std::uint64_t>(seed)] = error;
+  return cell;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

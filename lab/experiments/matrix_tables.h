@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+
+#include "experiments/matrix.h"
+#include "experiments/report.h"
+#include "experiments/verdict.h"
+
+/// What the reports of all papers say of a matrix.
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// A row of a table, with a cell for each task.
+using CellOf = std::function<std::string(const MatrixColumn&)>;
+std::vector<std::string> matrix_row(const std::string& name, const Matrix& matrix,
+                                    const CellOf& cell);
+/// The titles of the tasks.
+std::vector<std::string> matrix_header(const std::string& first, const Matrix& matrix);
+
+/// "76.20 +- 0.20 (3)", mean, deviation and number of runs, or how many of them diverged.
+std::string measured(const Metric& metric, const Results& results, int decimals);
+
+/// "supported", "contradicted", "inconclusive", "not learned" or "rate at an edge".
+const char* mark(Verdict verdict);
+
+/// Names the seeds that cells lack.
+void report_missing(Report& report, const Matrix& matrix);
+void report_baselines(Report& report, const Matrix& matrix);
+/// The setting that each system chose.
+void report_settings(Report& report, const Matrix& matrix);
+/// The digests of the data.
+void report_data(Report& report, const Matrix& matrix);
+
+/// Claims that test values are the means of their items.
+void claim_items(Report& report, const Matrix& matrix);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

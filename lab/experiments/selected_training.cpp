@@ -1,0 +1,79 @@
+#include "experiments/selected_training.h"
+
+#include <fmt/ranges.h>
+
+#include <tuple>
+
+#include "support/remedy.h"
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+#include "tapegrad/train/training.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+std::string in_words(const OptimizerFlags& o) {
+  std::vector<std::string> words{o.optimizer == "adam"    ? "Adam"
+                                 : o.optimizer == "adamw" ? "AdamW"
+                                                          : o.optimizer};
+  if (o.beta2 != OptimizerFlags().beta2) words.push_back(fmt::format("betas 0.9 and {}", o.beta2));
+  words.push_back(o.schedule == "constant"                 ? "constant rate"
+                  : o.schedule == "warmup"                 ? "inverse square root"
+                  : o.schedule == "cosine" && o.warmup > 0 ? "warmup and cosine"
+                                                           : o.schedule);
+  if (o.clip_each > 0) words.push_back(fmt::format("each gradient clipped to {}", o.clip_each));
+  if (o.clip_norm > 0) words.push_back(fmt::format("clipped to {}", o.clip_norm));
+  return fmt::format("{}", fmt::join(words, "\n"));
+}
+
+Outcome train_selected(const problems::Problem& problem, const Metric& metric,
+                       const TaskTrial& trial) {
+  if (problem.of_seed) return train_selected(problem.of_seed(trial.trial.seed), metric, trial);
+  const Index eval_interval = problem.eval_interval;
+  expect<ArgumentError>(eval_interval >= 1 && problem.steps % eval_interval == 0,
+                        "train_selected: an interval of {} does not divide {} steps", eval_interval,
+                        problem.steps);
+  TaskTrial of_norm = trial;
+  support::Remedy remedy;
+  std::tie(of_norm.setting.norm, remedy) = support::norm_and_remedy(trial.setting.norm);
+  Random random = trial.trial.weights();
+  const std::unique_ptr<problems::Learner> learner = problem.learner(of_norm, random);
+  OptimizerFlags optimizer = problem.optimizer;
+  optimizer.learning_rate = trial.setting.rate;
+  Training updates(optimizer, {.keep_best = true}, learner->net(), problem.steps);
+  updates.watch_gradients([&](const std::vector<Tensor>& gradients) { learner->watch(gradients); });
+  support::set_remedy(
+      updates.optimizer(), learner->net(),
+      [&](const std::string& name) { return learner->feeds_norms(name); }, remedy);
+  const auto loss_of = [&](Index step) {
+    return support::remedied(remedy, [&] {
+      return learner->loss(step, {0, 0, learner->rows(step)}, random);
+    });
+  };
+  const Measure measure{metric.value, metric.higher_is_better};
+  BestValidation best;
+  Outcome outcome;
+  RunningMean mean;
+  for (Index step = 1; step <= problem.steps; ++step) {
+    const double loss = updates.step([&] { return loss_of(step - 1); });
+    mean.add(loss);
+    if (step == 1 && eval_interval > 1) outcome.curve.push_back({step, loss});
+    if (trial.seen) trial.seen(step, loss);
+    if (step % eval_interval != 0) continue;
+    const problems::Validation found = learner->validate();
+    outcome.curve.push_back({step, mean.value(), found.loss});
+    for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
+    mean = {};
+    if (best.next(found.value, step, measure)) updates.keep();
+  }
+  outcome.values[metric.value] = best.value.value_or(NAN);
+  outcome.values["training_loss"] = outcome.curve.back().training;
+  outcome.values["validation_loss"] = *outcome.curve.back().validation;
+  if (trial.tested)
+    updates.at_best([&] {
+      learner->test(outcome);
+      return Json();
+    });
+  return outcome;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,6 @@
+"""Importing it makes what scripts of golden values share, which lies beside those of the engine, importable."""
+
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "tests/golden"))
