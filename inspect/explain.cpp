@@ -12,6 +12,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/range.h"
+#include "tapegrad/inspect/internal/explained.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
@@ -30,6 +31,10 @@ bool has_nan(const Tensor& x) {
          std::any_of(x.values().begin(), x.values().end(), [](real v) { return std::isnan(v); });
 }
 
+Index positive(const Tensor& x) {
+  return std::count_if(x.values().begin(), x.values().end(), [](real v) { return v > 0; });
+}
+
 // The root mean square over this many elements, of which x has the finite ones that are not 0: 0 if
 // there are none.
 double rms(const Tensor& x, Index elements) {
@@ -44,7 +49,7 @@ double rms(const Tensor& x, Index elements) {
 double rms(const Tensor& x) { return rms(x, x.size()); }
 
 // An addition to the gradient of `to` by the rule of `from`.
-struct Edge {
+struct GraphEdge {
   std::int32_t from = -1, to = -1;
   double arriving = 0, passed = 0;  // root mean squares: of the gradient of `from`, and of what it
                                     // adds, over all elements of `to`
@@ -56,10 +61,10 @@ struct Edge {
 
 // How most of a node's gradient came from the result.
 struct Way {
-  Edge last;
+  GraphEdge last;
   Index length = 0;  // in edges
-  Edge end;          // the first that passed nothing on
-  Edge steepest;
+  GraphEdge end;     // the first that passed nothing on
+  GraphEdge steepest;
 };
 
 // How much of |g|^2 lies where layer normalization removes it, and what the rest is divided by.
@@ -89,6 +94,48 @@ std::string removed(const Tensor& g, const Tensor& x) {
       "output, where re-scaling does, unless they are detached; the rest is divided by s, {:.3g} "
       "without epsilon",
       100 * ones / all, 100 * along / all, s);
+}
+
+// What explains the slope of an operation.
+enum class Reason {
+  positive,
+  saturated,
+  flat,
+  output,
+  input,
+  operands,
+  added,
+  multiplied,
+  chosen,
+  selected,
+  dropped,
+  normalized,
+  unknown
+};
+
+// The names of nodes by what explains their slopes.
+const std::vector<std::pair<Reason, std::vector<std::string_view>>> explained{
+    {Reason::positive, {"relu"}},
+    {Reason::saturated, {"sigmoid", "tanh", "erf", "softmax", "log_softmax", "gate"}},
+    {Reason::flat, {"round", "floor", "ceil", "sign"}},
+    {Reason::output, {"exp", "expm1"}},
+    {Reason::input,
+     {"log", "log1p", "sqrt", "rsqrt", "reciprocal", "gelu", "softplus", "clamp", "square", "abs"}},
+    {Reason::operands, {"div", "pow"}},
+    {Reason::added, {"add", "sub", "broadcast_to"}},
+    {Reason::multiplied,
+     {"mul", "matmul", "linear", "conv2d", "conv2d_input", "conv2d_weight", "conv_transpose2d",
+      "affine"}},
+    {Reason::chosen, {"where", "maximum", "minimum"}},
+    {Reason::selected, {"embedding", "take", "slice"}},
+    {Reason::dropped, {"dropout"}},
+    {Reason::normalized, {"layer_norm"}}};
+
+Reason reason_of(std::string_view operation) {
+  for (const auto& [reason, operations] : explained)
+    if (std::find(operations.begin(), operations.end(), operation) != operations.end())
+      return reason;
+  return Reason::unknown;
 }
 
 class Explainer {
@@ -169,13 +216,14 @@ class Explainer {
   // Along the edges that brought most; of edges that brought nothing, along the one at which most
   // arrived.
   void find_ways() {
-    std::map<std::int32_t, Edge> assembled;  // from the user with the largest gradient
+    std::map<std::int32_t, GraphEdge> assembled;  // from the user with the largest gradient
     for (auto node = flows_.rbegin(); node != flows_.rend(); ++node) {
       const auto& [to, arrived] = *node;
       const double own = rms(total(to));
-      Edge most{-1, to, -1, -1};
+      GraphEdge most{-1, to, -1, -1};
       for (const Flow* flow : arrived) {
-        Edge found = flow->from < 0 ? assembled[to] : Edge{flow->from, to, rms(total(flow->from))};
+        GraphEdge found =
+            flow->from < 0 ? assembled[to] : GraphEdge{flow->from, to, rms(total(flow->from))};
         found.passed = rms(flow->added, total(to).size());
         found.ends = is_zero(flow->added);
         if (std::pair(found.passed, found.arriving) > std::pair(most.passed, most.arriving))
@@ -218,7 +266,7 @@ class Explainer {
   // Its edges next to x, the last of them at x.
   std::string table(std::int32_t x) const {
     constexpr int most = 16;
-    std::vector<Edge> edges;
+    std::vector<GraphEdge> edges;
     for (std::int32_t node = x; ways_.contains(node) && std::ssize(edges) < most;) {
       edges.push_back(ways_.at(node).last);
       node = edges.back().from;
@@ -233,7 +281,7 @@ class Explainer {
   }
 
   std::string steepest(std::int32_t x) const {
-    const Edge& found = ways_.at(x).steepest;
+    const GraphEdge& found = ways_.at(x).steepest;
     if (found.from < 0) return "";
     return fmt::format("It {} most at {}: {}.\n", found.factor() < 1 ? "shrinks" : "grows",
                        placed(found.from), slope(found));
@@ -261,7 +309,7 @@ class Explainer {
   // ---- Where it is zero or not finite ----
 
   std::string end(std::int32_t x) const {
-    const Edge& found = ways_.at(x).end;
+    const GraphEdge& found = ways_.at(x).end;
     if (is_zero(total(result_))) return "The sweep began with zeros.\n";
     if (found.from < 0 || (found.arriving == 0 && is_finite(total(found.from))))
       return cancelled(x);
@@ -330,53 +378,60 @@ class Explainer {
   }
 
   // Which of the operation's inputs the edge leads to.
-  std::ptrdiff_t position(const Edge& edge) const {
+  std::ptrdiff_t position(const GraphEdge& edge) const {
     const auto all = inputs(edge.from);
     const auto own = [&](std::int32_t input) { return operand(input) == edge.to; };
     return std::find_if(all.begin(), all.end(), own) - all.begin();
   }
 
   // Explains the slope of an input that is added.
-  std::string added(const Edge& edge) const {
+  std::string added(const GraphEdge& edge) const {
     const Index from = tape_.value(edge.from).size(), to = tape_.value(edge.to).size();
     if (from <= to) return "it is passed on as it is";
     return fmt::format("it is summed over the {} elements that each is added to", from / to);
   }
 
-  std::string slope(const Edge& edge) const {
-    const std::string_view name = tape_.node(edge.from).name;
-    const auto is = [&](std::initializer_list<std::string_view> names) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
+  std::string slope(const GraphEdge& edge) const {
     const bool from_node = edge.to >= 0 && tape_.value(edge.to).defined();
-    const bool of_bias = is({"linear", "conv2d", "affine"}) && position(edge) == 2;
-    if (is({"relu"}) && from_node) {
-      const std::span<const real> x = tape_.value(edge.to).values();
-      return fmt::format("{} of {} inputs are positive, and it passes gradients on to these alone",
-                         std::count_if(x.begin(), x.end(), [](real v) { return v > 0; }), x.size());
+    switch (reason_of(tape_.node(edge.from).name)) {
+      case Reason::positive:
+        if (!from_node) break;
+        return fmt::format(
+            "{} of {} inputs are positive, and it passes gradients on to these alone",
+            positive(tape_.value(edge.to)), tape_.value(edge.to).size());
+      case Reason::saturated:
+        return "it is flat where it is saturated; its output: " + values(edge.from);
+      case Reason::flat:
+        return "it is flat";
+      case Reason::output:
+        return "its slope is its output: " + values(edge.from);
+      case Reason::input:
+        return "its slope depends on its input: " + values(edge.to);
+      case Reason::operands:
+        return "its slope depends on its operands: " + operands(edge.from);
+      case Reason::added:
+        if (edge.arriving > 0) return added(edge);
+        break;
+      case Reason::multiplied:
+        if (position(edge) == 2 && edge.arriving > 0) return added(edge);  // a bias
+        if (inputs(edge.from).size() < 2) break;
+        return "the gradient is multiplied by the other operand: " +
+               values(inputs(edge.from)[position(edge) == 0 ? 1 : 0]);
+      case Reason::chosen:
+        return "it passes gradients on to what it chooses alone, and chooses from: " +
+               operands(edge.from);
+      case Reason::selected:
+        return "only what it selects gets a gradient";
+      case Reason::dropped:
+        return "what it drops gets no gradient";
+      case Reason::normalized:
+        if (from_node && edge.arriving > 0 && tape_.node(edge.to).shape.rank() > 0 &&
+            total(edge.from).shape() == tape_.node(edge.to).shape)
+          return removed(total(edge.from), tape_.value(edge.to));
+        break;
+      case Reason::unknown:
+        break;
     }
-    if (is({"sigmoid", "tanh", "erf", "softmax", "log_softmax", "gate"}))
-      return "it is flat where it is saturated; its output: " + values(edge.from);
-    if (is({"round", "floor", "ceil", "sign"})) return "it is flat";
-    if (is({"exp", "expm1"})) return "its slope is its output: " + values(edge.from);
-    if (is({"log", "log1p", "sqrt", "rsqrt", "reciprocal", "gelu", "softplus", "clamp", "square",
-            "abs"}))
-      return "its slope depends on its input: " + values(edge.to);
-    if (is({"div", "pow"})) return "its slope depends on its operands: " + operands(edge.from);
-    if (edge.arriving > 0 && (is({"add", "sub", "broadcast_to"}) || of_bias)) return added(edge);
-    if (is({"mul", "matmul", "linear", "conv2d", "conv2d_weight", "affine"}) &&
-        inputs(edge.from).size() > 1)
-      return "the gradient is multiplied by the other operand: " +
-             values(inputs(edge.from)[position(edge) == 0 ? 1 : 0]);
-    if (is({"where", "maximum", "minimum"}))
-      return "it passes gradients on to what it chooses alone, and chooses from: " +
-             operands(edge.from);
-    if (is({"embedding", "take", "slice"})) return "only what it selects gets a gradient";
-    if (is({"dropout"})) return "what it drops gets no gradient";
-    if (is({"layer_norm"}) && from_node && edge.arriving > 0 &&
-        tape_.node(edge.to).shape.rank() > 0 &&
-        total(edge.from).shape() == tape_.node(edge.to).shape)
-      return removed(total(edge.from), tape_.value(edge.to));
     return "its inputs: " + operands(edge.from);
   }
 
@@ -395,6 +450,13 @@ class Explainer {
 };
 
 }  // namespace
+
+std::vector<std::string> explained_operations() {
+  std::vector<std::string> all;
+  for (const auto& [reason, operations] : explained)
+    all.insert(all.end(), operations.begin(), operations.end());
+  return all;
+}
 
 std::string explain(const Tape& tape, const Tensor& x) {
   expect<TapeError>(tape.holds(x), "explain: this tape does not hold the tensor");

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <sstream>
 
+#include "ops/table.h"
+#include "tapegrad/inspect/internal/explained.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -241,6 +244,29 @@ TEST_CASE("of an injected fault, the verdict, the line and what it depends on", 
     INFO(each.name);
     const std::string found = without_table(explained(each.net));
     CHECK_THAT(found, Contains(each.verdict) && Contains(each.reason) && Contains("(fault.cpp:7)"));
+  }
+}
+
+TEST_CASE("explain: operations record each name that it looks for", "[explain]") {
+  std::set<std::string> recorded;
+  const auto collect = [&](const Tape& tape) {
+    for (std::int32_t node = 0; node < tape.size(); ++node) recorded.insert(tape.node(node).name);
+  };
+  for (const testing::Row& row : testing::table()) {
+    const Tape tape;
+    const testing::Golden at = golden(row);
+    vjp(row.f, at.inputs, at.seed);
+    collect(tape);
+  }
+  {  // no row has a random one
+    Random random(1);
+    const Tape tape;
+    dropout(watch(ones({4})), 0.5, random);
+    collect(tape);
+  }
+  for (const std::string& name : explained_operations()) {
+    INFO(name);
+    CHECK(recorded.contains(name));
   }
 }
 
