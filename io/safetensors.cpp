@@ -45,10 +45,10 @@ class Checksum {
   uLong value_ = 0;
 };
 
-// The values of a file, read once from first to last. Values already read take no memory.
-class Values {
+// Reads the values of a file once, from first to last. Values already read take no memory.
+class ValueReader {
  public:
-  Values(const FileBytes& file, std::size_t begin, const std::string& header)
+  ValueReader(const FileBytes& file, std::size_t begin, const std::string& header)
       : file_(file),
         left_(file.bytes().subspan(begin)),
         piece_(left_.first(0)),
@@ -88,7 +88,7 @@ double of_f8_e8m0(std::uint8_t bits) { return bits == 0xff ? NAN : std::ldexp(1.
 
 // Calls `take` with each value of a tensor, until one is refused.
 template <class Stored, class Take>
-void read_each(const Entry& entry, Values& values, const Take& take) {
+void read_each(const Entry& entry, ValueReader& values, const Take& take) {
   for (auto piece = values.next(entry); !piece.empty(); piece = values.next(entry))
     for (std::size_t at = 0; at < piece.size(); at += sizeof(Stored)) {
       Stored value;
@@ -99,7 +99,7 @@ void read_each(const Entry& entry, Values& values, const Take& take) {
 
 // Both read a tensor into `file`, or record there why they cannot.
 template <class Stored, double (*value_of)(Stored)>
-void read_reals(const Entry& entry, Values& values, TensorFile& file) {
+void read_reals(const Entry& entry, ValueReader& values, TensorFile& file) {
   Tensor tensor = Tensor::uninitialized(entry.shape);
   real* out = tensor.mutable_data();
   read_each<Stored>(entry, values, [&](Stored stored) {
@@ -115,7 +115,7 @@ void read_reals(const Entry& entry, Values& values, TensorFile& file) {
 }
 
 template <class Stored>
-void read_indices(const Entry& entry, Values& values, TensorFile& file) {
+void read_indices(const Entry& entry, ValueReader& values, TensorFile& file) {
   constexpr bool boolean = std::is_same_v<Stored, bool>;
   using Number = std::conditional_t<boolean, std::uint8_t, Stored>;
   Indices indices = Indices::uninitialized(entry.shape);
@@ -134,7 +134,7 @@ void read_indices(const Entry& entry, Values& values, TensorFile& file) {
 
 struct StoredType {
   std::uint64_t bytes;
-  void (*read)(const Entry& entry, Values& values, TensorFile& file);
+  void (*read)(const Entry& entry, ValueReader& values, TensorFile& file);
 };
 template <class Stored, double (*value_of)(Stored)>
 constexpr StoredType reals{sizeof(Stored), read_reals<Stored, value_of>};
@@ -185,7 +185,8 @@ void sort_contiguous(const std::string& file, std::vector<Entry>& entries, std::
                     next, size);
 }
 
-void read_tensor(const std::string& where, const Entry& entry, Values& values, TensorFile& file) {
+void read_tensor(const std::string& where, const Entry& entry, ValueReader& values,
+                 TensorFile& file) {
   const auto type = stored_types().find(entry.type);
   if (type == stored_types().end()) {
     file.unread[entry.name] = fmt::format("has the unsupported type {}", beginning(entry.type));
@@ -264,7 +265,7 @@ TensorFile load_tensors(const std::filesystem::path& path) {
     expect<DataError>(entry.begin <= entry.end && entry.end <= size,
                       "{}: it lies at bytes {} to {} of {}", where(entry.name), entry.begin,
                       entry.end, size);
-  Values values(whole, begin, header_text(name, entries));
+  ValueReader values(whole, begin, header_text(name, entries));
   sort_contiguous(name, entries, size);
   for (const Entry& entry : entries) read_tensor(where(entry.name), entry, values, file);
   if (const auto saved = file.metadata.extract(checksum_key))

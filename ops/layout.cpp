@@ -15,7 +15,7 @@ namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
 // Positions first, first + step, ... below last, none of them negative.
-struct Positions {
+struct StridedRange {
   Index first, last, step;
   Index count() const { return (last - first + step - 1) / step; }
 };
@@ -23,7 +23,7 @@ struct Positions {
 // These positions of one axis.
 class SlicePart final : public Part {
  public:
-  SlicePart(int axis, const Positions& positions) : axis_(axis), positions_(positions) {}
+  SlicePart(int axis, const StridedRange& positions) : axis_(axis), positions_(positions) {}
 
   void add_to(Tensor& total, const Tensor& part) const override {
     kernels::add_slice(of(total.shape()), part.data(), total.mutable_data());
@@ -38,11 +38,11 @@ class SlicePart final : public Part {
 
  private:
   int axis_;
-  Positions positions_;
+  StridedRange positions_;
 };
 
 // The positions of a slice. Throws unless it fits the axis.
-Positions resolved(const char* operation, const Shape& shape, int axis, const Slice& slice) {
+StridedRange resolved(const char* operation, const Shape& shape, int axis, const Slice& slice) {
   const Index extent = shape[axis], begin = slice.begin, end = slice.end.value_or(extent);
   expect(slice.step >= 1,
          "{}: a step must be at least 1: {} along axis {} of {}; reverse with flip", operation,
@@ -60,7 +60,7 @@ bool names_axis(const AxisIndex& part) {
 }
 
 // What a position or a slice takes of an axis.
-Positions positions_of(const Shape& shape, int axis, const AxisIndex& part) {
+StridedRange positions_of(const Shape& shape, int axis, const AxisIndex& part) {
   if (const Slice* slice = std::get_if<Slice>(&part)) return resolved("at", shape, axis, *slice);
   const Index position = std::get<Index>(part);
   const Index first = position < 0 ? position + shape[axis] : position;
@@ -123,7 +123,7 @@ Tensor transpose(const Tensor& x, int first, int second, Place place) {
 Tensor slice(const Tensor& x, int axis, Index begin, Index end, Index step, Place place) {
   const OperationScope scope("slice", place, x);
   axis = x.shape().resolve(axis);
-  const Positions positions = resolved("slice", x.shape(), axis, {begin, end, step});
+  const StridedRange positions = resolved("slice", x.shape(), axis, {begin, end, step});
   const auto part = std::make_shared<const SlicePart>(axis, positions);
   const Shape shape = x.shape().with(axis, positions.count());
   if (step == 1 && x.shape().count(0, axis) == 1) {  // consecutive: shares the values

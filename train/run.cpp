@@ -85,9 +85,9 @@ Index RunSteps::per_row() const {
   return std::max<Index>(1, total / rows);
 }
 
-bool BestValidation::next(double found, Index steps, const Measure& measure) {
+bool BestValidation::next(double found, Index steps, const ValidationMetric& metric) {
   const bool better = std::isfinite(found) &&
-                      (!value || (measure.higher_is_better ? found > *value : found < *value));
+                      (!value || (metric.higher_is_better ? found > *value : found < *value));
   ++failed;
   if (better) *this = {.value = found, .step = steps};
   return better;
@@ -286,13 +286,13 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
   keep_if_due();
 }
 
-bool Run::judge(const Json& metrics, const Measure& measure) {
+bool Run::judge(const Json& metrics, const ValidationMetric& metric) {
   if (!keeps_best_ && patience_ == 0) return false;
-  expect<Error>(metrics.contains(measure.metric),
-                "--keep-best, --patience: the evaluation returns no {}; set Task::measure to what "
+  expect<Error>(metrics.contains(metric.name),
+                "--keep-best, --patience: the evaluation returns no {}; set Task::metric to what "
                 "it returns: {}",
-                measure.metric, metrics.dump());
-  return state_.best.next(metrics[measure.metric].get<double>(), state_.steps, measure);
+                metric.name, metrics.dump());
+  return state_.best.next(metrics[metric.name].get<double>(), state_.steps, metric);
 }
 
 std::string Run::count(Index steps) const {
@@ -314,15 +314,15 @@ void Run::report(const Json& metrics) {
   keep_if_due();
 }
 
-Json Run::tell_best(const Measure& measure) {
+Json Run::tell_best(const ValidationMetric& metric) {
   const auto& [value, step, failed] = state_.best;
-  const std::string metric = in_words(measure.metric);
+  const std::string words = in_words(metric.name);
   if (out_of_patience())
-    progress_.line(fmt::format("stopped: {} evaluations without a better {}", failed, metric));
+    progress_.line(fmt::format("stopped: {} evaluations without a better {}", failed, words));
   if (!value) return Json::object();
-  progress_.line(fmt::format("best {}: {:.4f}, after {}{}", metric, *value, count(step),
+  progress_.line(fmt::format("best {}: {:.4f}, after {}{}", words, *value, count(step),
                              keeps_best_ ? "; its weights are kept" : ""));
-  return {{"best_step", step}, {"best_" + measure.metric, *value}};
+  return {{"best_step", step}, {"best_" + metric.name, *value}};
 }
 
 void overfit(Run& run, const std::function<double()>& step) {

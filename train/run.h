@@ -36,9 +36,9 @@ struct RunSteps {
 };
 
 /// The metric of a validation by which --keep-best and --patience judge.
-/// Example: `const Measure accuracy{.metric = "validation_accuracy", .higher_is_better = true}`
-struct Measure {
-  std::string metric = "validation_loss";
+/// Example: `const ValidationMetric by{.name = "validation_accuracy", .higher_is_better = true}`
+struct ValidationMetric {
+  std::string name = "validation_loss";
   bool higher_is_better = false;
 };
 
@@ -51,7 +51,7 @@ struct BestValidation {
 
   /// Judges one more validation, after `steps` steps; returns whether it is the best. One that is
   /// not finite never is.
-  bool next(double found, Index steps, const Measure& measure);
+  bool next(double found, Index steps, const ValidationMetric& metric);
 };
 
 /// How far a run has come. Checkpoints keep it, so that a resumed run continues as if it had never
@@ -129,15 +129,15 @@ class Run {
   /// is not finite.
   void step(const StepResult& result, const RunSignals& wanted);
   void step(const StepResult& result) { step(result, signals()); }
-  /// Call at the end of an epoch, before `report`. Judges `metrics` by `measure` if --keep-best or
+  /// Call at the end of an epoch, before `report`. Judges `metrics` by `metric` if --keep-best or
   /// --patience is given; returns whether it is then the best validation so far. Throws Error if
-  /// the metrics lack that of the measure.
-  bool judge(const Json& metrics, const Measure& measure);
+  /// the metrics lack it.
+  bool judge(const Json& metrics, const ValidationMetric& metric);
   /// Call at the end of an epoch. Logs and prints `metrics` and the mean loss of the epoch.
   void report(const Json& metrics);
   /// Call after the last step. Prints whether --patience ended the run, and which validation was
   /// the best, if any were judged; returns that for the summary.
-  Json tell_best(const Measure& measure);
+  Json tell_best(const ValidationMetric& metric);
   /// Logs the summary: the state of the run and `results`. A run without steps leaves the log
   /// unchanged. Throws DataError for what still cannot be written.
   void finish(const Json& results);

@@ -96,7 +96,7 @@ Json evaluated(const Task& task, Run& run, Training& updates) {
   if (!task.evaluate) return Json::object();
   return updates.averaged([&] {
     Json metrics = object_of(task.evaluate());
-    if (run.judge(metrics, task.measure)) updates.keep();
+    if (run.judge(metrics, task.metric)) updates.keep();
     return metrics;
   });
 }
@@ -310,7 +310,7 @@ int Trainer::train(const Task& task) const {
   }
   if (run_.rewind > 0) return report_rewound(run, updates);
   Json results{{"parameters", parameter_count(task.net)}};
-  results.update(run.tell_best(task.measure));
+  results.update(run.tell_best(task.metric));
   if (task.finish) results.update(object_of(updates.at_best([&] { return task.finish(run); })));
   run.finish(results);
   if (NetState* best = updates.best()) best->swap();

@@ -78,7 +78,7 @@ struct Task {
   /// nothing: Json().
   std::function<Json()> evaluate = {};
   /// Which of them is best, for --keep-best and --patience.
-  Measure measure = {};
+  ValidationMetric metric = {};
   /// Called after the run; prints the results and returns them for the summary, if any.
   std::function<Json(const Run& run)> finish = {};
 

@@ -65,7 +65,7 @@ Tensor remedied(Remedy remedy, const std::function<Tensor()>& loss) {
   return loss();
 }
 
-Moments moments(const Norm& norm, const Tensor& x) {
+NormMoments moments(const Norm& norm, const Tensor& x) {
   const NormField field = norm.fields_of(x.shape()).scale;
   const Tensor mu = mean(x, Axes(field.axes), Keep::yes);
   const Tensor v = mean(square(x - mu), Axes(field.axes), Keep::yes);

@@ -37,10 +37,10 @@ void set_remedy(Optimizer& optimizer, const Fields& net, const FeedsNorms& feeds
 /// The loss, with what `penalty` and `clip` do to its norms.
 Tensor remedied(Remedy remedy, const std::function<Tensor()>& loss);
 
-struct Moments {
+struct NormMoments {
   Tensor mu, s;
 };
 /// The moments of all elements that a norm normalizes together.
-Moments moments(const Norm& norm, const Tensor& x);
+NormMoments moments(const Norm& norm, const Tensor& x);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

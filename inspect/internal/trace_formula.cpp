@@ -61,7 +61,7 @@ const Kernel kernels[] = {
     {[](const Tensor& w) { return transpose(w); }, " with height and width exchanged"},
 };
 // `before` and `after`: of n elements along an axis, those that stand next to them.
-struct Edge {
+struct Border {
   Tensor (*before)(const Tensor& x, int axis, Index n);
   Tensor (*after)(const Tensor& x, int axis, Index n);
   const char* words;
@@ -70,7 +70,7 @@ Tensor first(const Tensor& x, int axis, Index n) { return slice(x, axis, 0, n); 
 Tensor last(const Tensor& x, int axis, Index n) {
   return slice(x, axis, x.shape()[axis] - n, x.shape()[axis]);
 }
-const Edge edges[] = {
+const Border borders[] = {
     {nullptr, nullptr, ""},
     {[](const Tensor& x, int axis, Index n) {
        return flip(last(first(x, axis, n + 1), axis, n), axis);
@@ -88,8 +88,8 @@ const Edge edges[] = {
      " that repeats the edge"},
     {last, first, " from the other side"},
 };
-Tensor padded(const Tensor& x, int axis, Index n, const Edge& edge) {
-  return concat({edge.before(x, axis, n), x, edge.after(x, axis, n)}, axis);
+Tensor padded(const Tensor& x, int axis, Index n, const Border& border) {
+  return concat({border.before(x, axis, n), x, border.after(x, axis, n)}, axis);
 }
 
 class Formula {
@@ -157,9 +157,9 @@ class Formula {
             x.value.shape()[1] % w.value.shape()[1] != 0)
           continue;
         for (const Kernel& kernel : kernels)
-          for (const Edge& edge : edges)
+          for (const Border& border : borders)
             for (const Line& b : biases)
-              if (const std::string how = convolved(x.value, kernel.of(w.value), edge, b.value);
+              if (const std::string how = convolved(x.value, kernel.of(w.value), border, b.value);
                   !how.empty())
                 return fmt::format("{} convolved with {}{}{}{}", x.name, w.name, kernel.words, how,
                                    b.words);
@@ -168,7 +168,8 @@ class Formula {
   }
 
   // With which stride and padding, in words, if with any.
-  std::string convolved(const Tensor& x, const Tensor& w, const Edge& edge, const Tensor& b) const {
+  std::string convolved(const Tensor& x, const Tensor& w, const Border& border,
+                        const Tensor& b) const {
     const Index size = w.shape()[2];
     for (Index stride = 1; stride <= 4; ++stride)
       for (Index padding = 0; padding <= std::max<Index>(size, 3); ++padding) {
@@ -176,15 +177,16 @@ class Formula {
           const Index left = x.shape()[axis] + 2 * padding - w.shape()[axis];
           return left >= 0 && left / stride + 1 == y_.shape()[axis] && padding < x.shape()[axis];
         };
-        if (!fits(2) || !fits(3) || (padding == 0 && edge.before != nullptr)) continue;
-        const Tensor wide =
-            edge.before == nullptr ? x : padded(padded(x, 2, padding, edge), 3, padding, edge);
+        if (!fits(2) || !fits(3) || (padding == 0 && border.before != nullptr)) continue;
+        const Tensor wide = border.before == nullptr
+                                ? x
+                                : padded(padded(x, 2, padding, border), 3, padding, border);
         if (is(conv2d(wide, w,
                       {.stride = stride,
-                       .padding = edge.before == nullptr ? padding : 0,
+                       .padding = border.before == nullptr ? padding : 0,
                        .groups = x.shape()[1] / w.shape()[1]}) +
                b))
-          return fmt::format(", stride {}, padding {}{}", stride, padding, edge.words);
+          return fmt::format(", stride {}, padding {}{}", stride, padding, border.words);
       }
     return "";
   }
@@ -322,10 +324,10 @@ class Formula {
   const TraceDifference& all_;
 };
 
-using Rows = std::vector<std::vector<double>>;
+using Matrix = std::vector<std::vector<double>>;
 
-Rows rows_of(const Tensor& x, Index count) {
-  Rows found;
+Matrix rows_of(const Tensor& x, Index count) {
+  Matrix found;
   const auto n = static_cast<std::ptrdiff_t>(x.shape()[-1]);
   for (std::ptrdiff_t i = 0; i < count; ++i)
     found.emplace_back(x.values().begin() + i * n, x.values().begin() + (i + 1) * n);
@@ -334,19 +336,19 @@ Rows rows_of(const Tensor& x, Index count) {
 
 // The rows x with x w = a, by elimination with the greatest pivots of the columns of w; none for a
 // singular w.
-Rows quotients(Rows a, Rows w) {
+Matrix quotients(Matrix a, Matrix w) {
   const std::size_t n = w.size();
   for (std::size_t k = 0; k < n; ++k) {
     std::size_t pivot = k;
     for (std::size_t j = k + 1; j < n; ++j)
       if (std::abs(w[k][j]) > std::abs(w[k][pivot])) pivot = j;
     if (w[k][pivot] == 0) return {};
-    for (Rows* rows : {&w, &a})
+    for (Matrix* rows : {&w, &a})
       for (std::vector<double>& row : *rows) std::swap(row[k], row[pivot]);
     for (std::size_t j = 0; j < n; ++j) {
       if (j == k) continue;
       const double factor = w[k][j] / w[k][k];
-      for (Rows* rows : {&w, &a})
+      for (Matrix* rows : {&w, &a})
         for (std::vector<double>& row : *rows) row[j] -= factor * row[k];
     }
   }
@@ -364,8 +366,8 @@ bool is_turned(const Tensor& a, const Tensor& b, const Tensor& w) {
       b.shape() != a.shape())
     return false;
   const Index count = std::min(a.size() / n, most_rows);
-  const Rows weight = rows_of(w, n), of_b = rows_of(b, count);
-  const Rows x = quotients(rows_of(a, count), weight);
+  const Matrix weight = rows_of(w, n), of_b = rows_of(b, count);
+  const Matrix x = quotients(rows_of(a, count), weight);
   double most = 0, apart = 0;
   for (std::size_t i = 0; i < x.size(); ++i)
     for (std::size_t j = 0; j < weight.size(); ++j) {

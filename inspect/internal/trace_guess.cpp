@@ -25,11 +25,11 @@
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
 
-struct Function {
+struct NamedFunction {
   const char* name;
   Tensor (*call)(const Tensor& x);
 };
-const Function functions[] = {
+const NamedFunction functions[] = {
     {"tanh", [](const Tensor& x) { return tanh(x); }},
     {"sigmoid", [](const Tensor& x) { return sigmoid(x); }},
     {"relu", [](const Tensor& x) { return relu(x); }},
@@ -210,7 +210,7 @@ class Guess {
   std::string computed() const {
     for (const TraceOperand& one : all_.inputs) {
       const Tensor& x = one.value;
-      for (const Function& f : functions)
+      for (const NamedFunction& f : functions)
         if (const Tensor y = f.call(x); y.shape() == to_.shape() && !all_.agree(y, x)) {
           if (explains(y))
             return fmt::format("{} is {} of {}, and {} is not", name_, f.name, one.name, other_);
@@ -238,7 +238,7 @@ class Guess {
         }
       }
     }
-    for (const Function& f : functions)
+    for (const NamedFunction& f : functions)
       if (const Tensor y = f.call(from_); explains(y))
         return fmt::format("{} is {} of {}: a function more", name_, f.name, other_);
     for (int axis = 0; axis < from_.rank(); ++axis) {

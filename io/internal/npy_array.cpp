@@ -123,7 +123,7 @@ struct Half {
 };
 
 template <class To>
-struct Type {
+struct NpyType {
   std::string_view name;  // after the byte order
   std::size_t bytes;
   // Returns how many values were converted: fewer than `count` if the next is out of To's range.
@@ -131,7 +131,7 @@ struct Type {
 };
 
 template <class To, class From>
-constexpr Type<To> type(std::string_view name) {
+constexpr NpyType<To> type(std::string_view name) {
   return {name, sizeof(From), [](const std::byte* from, Index count, bool reversed, To* to) {
             for (Index i = 0; i < count; ++i, from += sizeof(From)) {
               std::array<std::byte, sizeof(From)> bytes;
@@ -147,8 +147,8 @@ constexpr Type<To> type(std::string_view name) {
 }
 
 template <class To>
-std::vector<Type<To>> types() {
-  std::vector<Type<To>> result{
+std::vector<NpyType<To>> types() {
+  std::vector<NpyType<To>> result{
       type<To, std::int8_t>("i1"),   type<To, std::int16_t>("i2"),  type<To, std::int32_t>("i4"),
       type<To, std::int64_t>("i8"),  type<To, std::uint8_t>("u1"),  type<To, std::uint16_t>("u2"),
       type<To, std::uint32_t>("u4"), type<To, std::uint64_t>("u8"), type<To, std::uint8_t>("b1")};
@@ -162,7 +162,7 @@ std::vector<Type<To>> types() {
 
 // Whether a type in a header, such as <f4, is this one. A single byte has no order.
 template <class To>
-bool is(const Type<To>& type, std::string_view described) {
+bool is(const NpyType<To>& type, std::string_view described) {
   const std::string_view orders = type.bytes == 1 ? "|" : "<>";
   return !described.empty() && orders.find(described[0]) != std::string_view::npos &&
          described.substr(1) == type.name;
@@ -211,12 +211,12 @@ Array read(std::span<const std::byte> bytes, const std::string& file) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto [begin, end] = find_header(bytes, text, file);
   const Header header = HeaderParser(text.substr(0, end), begin, file).parse();
-  const std::vector<Type<To>> known = types<To>();
+  const std::vector<NpyType<To>> known = types<To>();
   const auto found = std::find_if(known.begin(), known.end(),
-                                  [&](const Type<To>& each) { return is(each, header.type); });
+                                  [&](const NpyType<To>& each) { return is(each, header.type); });
   if (found == known.end()) {
     std::vector<std::string_view> names;
-    for (const Type<To>& each : known) names.push_back(each.name);
+    for (const NpyType<To>& each : known) names.push_back(each.name);
     throw DataError(
         fmt::format("npy: {} has values of type {}, at byte {}; supported: {}, "
                     "of either byte order",

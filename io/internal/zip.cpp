@@ -35,10 +35,10 @@ constexpr U4 in_zip64 = std::numeric_limits<U4>::max();  // a number that is in 
 // ---- Reading ------------------------------------------------------------------------------------
 
 // Reads a part of an archive from its beginning on.
-class Reader {
+class ByteReader {
  public:
   // where: what the part is.
-  Reader(std::span<const std::byte> bytes, std::string where)
+  ByteReader(std::span<const std::byte> bytes, std::string where)
       : left_(bytes), where_(std::move(where)) {}
 
   std::size_t left() const { return left_.size(); }
@@ -49,7 +49,7 @@ class Reader {
     left_ = left_.subspan(count);
     return result;
   }
-  Reader part(U8 count) { return {bytes(count), where_}; }
+  ByteReader part(U8 count) { return {bytes(count), where_}; }
   std::string_view text(std::size_t count) {
     return {reinterpret_cast<const char*>(bytes(count).data()), count};
   }
@@ -80,13 +80,13 @@ struct End {
 
 End read_zip64_end(std::span<const std::byte> archive, std::size_t locator_at,
                    const std::string& where) {
-  Reader locator(archive.subspan(locator_at), where + ": the zip64 locator");
+  ByteReader locator(archive.subspan(locator_at), where + ": the zip64 locator");
   locator.need(zip64_locator);
   locator.bytes(4);  // the number of the file with the end record
   const U8 at = locator.number<U8>();
   expect<DataError>(at <= locator_at, "{}: the zip64 end record is at byte {}, after its locator",
                     where, at);
-  Reader record(archive.subspan(at, locator_at - at), where + ": the zip64 end record");
+  ByteReader record(archive.subspan(at, locator_at - at), where + ": the zip64 end record");
   record.need(zip64_end_record);
   record.bytes(8 + 2 + 2);  // the size of the record, versions
   const U4 disk = record.number<U4>(), directory_disk = record.number<U4>();
@@ -106,7 +106,7 @@ End read_end(std::span<const std::byte> archive, const std::string& where) {
       "{} is not a zip archive, or cut off: its {} bytes do not end with an end record", where,
       text.size());
   const std::size_t at = first + found;
-  Reader record(archive.subspan(at), where + ": the end record");
+  ByteReader record(archive.subspan(at), where + ": the end record");
   record.need(end_record);
   const U2 disk = record.number<U2>(), directory_disk = record.number<U2>();
   const U2 here = record.number<U2>(), entries = record.number<U2>();
@@ -122,10 +122,10 @@ End read_end(std::span<const std::byte> archive, const std::string& where) {
 
 // Replaces numbers that do not fit into 4 bytes by those of the zip64 field, which holds only
 // these.
-void read_zip64_field(Reader extra, std::initializer_list<U8*> numbers) {
+void read_zip64_field(ByteReader extra, std::initializer_list<U8*> numbers) {
   while (extra.left() >= 4) {
     const U2 kind = extra.number<U2>(), size = extra.number<U2>();
-    Reader field = extra.part(size);
+    ByteReader field = extra.part(size);
     if (kind != zip64_field) continue;
     for (U8* number : numbers)
       if (*number == in_zip64) *number = field.number<U8>();
@@ -137,7 +137,7 @@ std::span<const std::byte> find_stored(std::span<const std::byte> contents, cons
                                        U8 count, const std::string& where) {
   expect<DataError>(member.begin <= contents.size(), "{} begins at byte {}, after all contents",
                     where, member.begin);
-  Reader local(contents.subspan(member.begin), where);
+  ByteReader local(contents.subspan(member.begin), where);
   local.need(local_header);
   local.bytes(22);  // what the directory says as well
   const U2 name_bytes = local.number<U2>(), extra_bytes = local.number<U2>();
@@ -149,7 +149,7 @@ std::span<const std::byte> find_stored(std::span<const std::byte> contents, cons
 }
 
 // The next entry of the directory.
-ZipMember read_member(Reader& directory, std::span<const std::byte> contents,
+ZipMember read_member(ByteReader& directory, std::span<const std::byte> contents,
                       const std::string& archive) {
   directory.need(directory_entry);
   directory.bytes(2 + 2);  // versions
@@ -238,7 +238,7 @@ std::vector<ZipMember> zip_members(std::span<const std::byte> archive, const std
   expect<DataError>(end.size <= end.at && end.begin == end.at - end.size,
                     "{}: the directory of {} bytes at byte {} does not end at byte {}", where,
                     end.size, end.begin, end.at);
-  Reader directory(archive.subspan(end.begin, end.size), where + ": the directory");
+  ByteReader directory(archive.subspan(end.begin, end.size), where + ": the directory");
   const auto contents = archive.first(end.begin);
   std::vector<ZipMember> members;
   while (directory.left() > 0) members.push_back(read_member(directory, contents, where));

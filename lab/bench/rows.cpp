@@ -10,11 +10,9 @@
 namespace tapegrad::bench {
 namespace {
 
-using Step = std::function<void()>;
-
 // A training step of a net that writes texts of 10 digits by hand, in lines of 300 moves.
 BenchRow handwriting() {
-  return {"handwriting", []() -> Step {
+  return {"handwriting", []() -> std::function<void()> {
             constexpr Index steps = 300, batch = 8, characters = 10;
             Random random(1);
             const HandwritingSynthesis net(characters, random);
@@ -38,7 +36,7 @@ BenchRow handwriting() {
 // A training step of DRAW on noise, with gradients clipped at 10.
 BenchRow draw() {
   return {
-      "draw", []() -> Step {
+      "draw", []() -> std::function<void()> {
         Random random(1);
         const auto drawn = std::make_shared<Random>(2);
         const Draw net(28, 28, random);

@@ -62,9 +62,9 @@ double slope(const Series& series) {
   return product / square;
 }
 
-class Scale {
+class ScaleMeasurements {
  public:
-  Scale(const ScaleFlags& flags, Report& report) : flags_(flags), report_(report) {}
+  ScaleMeasurements(const ScaleFlags& flags, Report& report) : flags_(flags), report_(report) {}
 
   void time_by_length() {
     constexpr Index batch = 8;
@@ -273,12 +273,12 @@ class Scale {
     Series series;                  // milliseconds per step
     std::set<std::string> digests;  // of the weights after three steps
   };
-  WithThreads with_threads(const std::string& name, const std::function<Run()>& make,
+  WithThreads with_threads(const std::string& name, const std::function<MeasuredRun()>& make,
                            const std::set<Index>& counts) const {
     WithThreads found{{name, {}}, {}};
     for (const Index count : counts) {
       set_threads(static_cast<int>(count));
-      const Run run = make();
+      const MeasuredRun run = make();
       for (int i = 0; i < 3; ++i) run.step();
       found.digests.insert(run.weights());
       found.series.points.emplace_back(count, microseconds(run.step, flags_.seconds) / 1000);
@@ -349,7 +349,7 @@ int main(int argc, char** argv) {
         "tapegrad {}, {} threads. Times are medians over {} s; a slope is the exponent of the "
         "power of the first column that fits a curve best.",
         TAPEGRAD_VERSION, settings.threads, settings.seconds));
-    Scale scale(settings, report);
+    ScaleMeasurements scale(settings, report);
     scale.memory_by_length();
     scale.memory_of_attention();
     scale.memory_by_depth();

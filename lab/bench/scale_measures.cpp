@@ -12,7 +12,7 @@
 namespace tapegrad::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::steady_clock;
 
 constexpr Index vocabulary = 65;
 
@@ -40,7 +40,7 @@ Step forward_and_backward(const Net& net, const Shape& shape) {
 }
 
 template <class Net, class LossOf>
-Run run_of(const Net& net, const LossOf& loss) {
+MeasuredRun run_of(const Net& net, const LossOf& loss) {
   auto adam = std::make_shared<Adam>(parameters(net));
   auto random = std::make_shared<Random>(3);
   return {[=] {
@@ -56,14 +56,14 @@ Run run_of(const Net& net, const LossOf& loss) {
 }
 
 template <class Net>
-Run on_text(const Net& net, const Shape& shape) {
+MeasuredRun on_text(const Net& net, const Shape& shape) {
   Random random(2);
   const Indices ids = random_ids(shape, random);
   return run_of(net, [ids](const Net& n, Mode mode) { return loss_of(n, ids, mode); });
 }
 
 template <class Net>
-Run on_images(const Net& net, Index batch) {
+MeasuredRun on_images(const Net& net, Index batch) {
   Random random(2);
   const Tensor images = random.uniform({batch, 1, 28, 28});
   Indices labels = Indices::uninitialized({batch});
@@ -76,16 +76,16 @@ Run on_images(const Net& net, Index batch) {
 }  // namespace
 
 double microseconds(const Step& step, double seconds) {
-  const auto since = [](Clock::time_point begin) {
-    return std::chrono::duration<double>(Clock::now() - begin).count();
+  const auto since = [](steady_clock::time_point begin) {
+    return std::chrono::duration<double>(steady_clock::now() - begin).count();
   };
-  const auto warming = Clock::now();
+  const auto warming = steady_clock::now();
   do step();
   while (since(warming) < seconds / 3);
   std::vector<double> times;
-  for (const auto begin = Clock::now();
+  for (const auto begin = steady_clock::now();
        times.size() < 3 || (since(begin) < seconds && times.size() < 1000);) {
-    const auto step_begin = Clock::now();
+    const auto step_begin = steady_clock::now();
     step();
     times.push_back(1e6 * since(step_begin));
   }
@@ -137,9 +137,9 @@ Step gradients_of(const TransformerLm& net, const Shape& shape) {
   return forward_and_backward(net, shape);
 }
 
-Run run_on_images(const Mlp& net, Index batch) { return on_images(net, batch); }
+MeasuredRun run_on_images(const Mlp& net, Index batch) { return on_images(net, batch); }
 
-std::vector<std::pair<std::string, std::function<Run()>>> runs() {
+std::vector<std::pair<std::string, std::function<MeasuredRun()>>> runs() {
   return {{"mlp", [] { return on_images(make_mlp(), 128); }},
           {"cnn",
            [] {

@@ -14,7 +14,7 @@ namespace tapegrad::bench {
 using Step = std::function<void()>;
 
 /// A run; each step continues from the last.
-struct Run {
+struct MeasuredRun {
   Step step;
   std::function<std::string()> weights;  ///< their digest
 };
@@ -43,10 +43,10 @@ Step gradients_of(const CharRnn& net, const Shape& shape);
 Step gradients_of(const TransformerLm& net, const Shape& shape);
 
 /// Steps of Adam on a batch of images.
-Run run_on_images(const Mlp& net, Index batch);
+MeasuredRun run_on_images(const Mlp& net, Index batch);
 
 /// The runs that are compared with different numbers of threads, by name.
-std::vector<std::pair<std::string, std::function<Run()>>> runs();
+std::vector<std::pair<std::string, std::function<MeasuredRun()>>> runs();
 
 /// The result of a sweep, and the most that the tape held before it.
 struct Swept {

@@ -14,14 +14,14 @@ constexpr double page_width = 1000, page_margin = 24, line_title = 30, character
 constexpr double most_line_height = 240;  // of a line
 
 // What the pen draws without being lifted, and at which character; in moves.
-struct Trace {
+struct PenTrace {
   std::vector<Spot> spots;
   Index character;
 };
 
 // The traces of a line, and the box around them.
 struct Traces {
-  std::vector<Trace> traces;
+  std::vector<PenTrace> traces;
   Spot least{0, 0}, most{0, 0};
 
   double width() const { return std::max(1.0, most.x - least.x); }
@@ -100,7 +100,7 @@ std::string handwriting_picture(const std::vector<PenLine>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     drawing.words({page_margin, top}, lines[i].title);
     top += line_title;
-    for (const Trace& trace : all[i].traces) {
+    for (const PenTrace& trace : all[i].traces) {
       std::vector<Spot> spots;
       for (const Spot& spot : trace.spots)
         spots.push_back({page_margin + pixels * (spot.x - all[i].least.x),

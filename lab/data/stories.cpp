@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "data/books.h"
 #include "data/plain_text.h"
 #include "support/data_files.h"
 #include "tapegrad/core/error.h"
@@ -17,8 +18,6 @@
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 namespace {
-
-using Words = std::vector<std::string>;
 
 constexpr Index persons = 7, things = 3;  // the first of the entities
 

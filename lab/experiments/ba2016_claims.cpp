@@ -111,7 +111,7 @@ constexpr std::array probe_names{"r", "MR", "CR", "SUBJ", "MPQA"};
 double found_by(const std::string& probe, const Outcome& run, ProbedState state) {
   const double unit = probe == "r" ? 100 : 1;
   if (state == ProbedState::first) {
-    const Trace& probed = trace_of(run, "probed_" + probe);
+    const RunTrace& probed = trace_of(run, "probed_" + probe);
     expect_part(probed.size() > 1, run,
                 fmt::format("its trace \"probed_{}\" has one point", probe));
     return unit * probed[1].second;  // after the one before the run

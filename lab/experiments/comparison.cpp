@@ -128,7 +128,7 @@ std::vector<Results> Comparison::train(const std::vector<System>& systems,
 
 Series mean_training_curve(const Results& results) {
   return mean_over_seeds(results, [](const Outcome& run) {
-    Trace losses;
+    RunTrace losses;
     for (const CurvePoint& point : run.curve) losses.emplace_back(point.step, point.training);
     return losses;
   });
@@ -136,7 +136,7 @@ Series mean_training_curve(const Results& results) {
 
 Series mean_validation_curve(const Results& results) {
   return mean_over_seeds(results, [](const Outcome& run) {
-    Trace losses;
+    RunTrace losses;
     for (const CurvePoint& point : run.curve)
       if (point.validation) losses.emplace_back(point.step, *point.validation);
     return losses;

@@ -12,16 +12,16 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 const Metric held_out{.value = "test"};
 
-double largest(const Trace& trace) {
+double largest(const RunTrace& trace) {
   double value = 0;
   for (const auto& [step, y] : trace)
     if (std::isnan(y) || y > value) value = y;
   return value;
 }
 
-double largest_of_first_tenth(const Trace& trace) {
+double largest_of_first_tenth(const RunTrace& trace) {
   const Index end = trace.back().first / 10;
-  Trace first{trace.front()};
+  RunTrace first{trace.front()};
   for (const auto& point : trace)
     if (point.first <= end) first.push_back(point);
   return largest(first);

@@ -14,10 +14,10 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 extern const Metric held_out;
 
 /// The largest value of a trace; NaN if it has one.
-double largest(const Trace& trace);
+double largest(const RunTrace& trace);
 
 /// The largest value of a trace in the first tenth of its steps, at least one of which it has.
-double largest_of_first_tenth(const Trace& trace);
+double largest_of_first_tenth(const RunTrace& trace);
 
 /// Spearman's rank correlation; values that are equal share the mean of their ranks. 0 if all
 /// values of one are equal. Throws ArgumentError unless both have the same number of values, 2 or

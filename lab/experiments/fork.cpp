@@ -148,11 +148,11 @@ Outcome train_forks(const FormSetting& setting, double rate, const ForkSizes& si
   return outcome;
 }
 
-Trace costs(const Outcome& outcome, const std::string& arm, When when) {
-  Trace found = trace_of(outcome, trace_name(arm, when));
-  const Trace& reference = trace_of(outcome, trace_name(unforked_trace, when));
-  expect_part(std::ranges::equal(found, reference, {}, &Trace::value_type::first,
-                                 &Trace::value_type::first),
+RunTrace costs(const Outcome& outcome, const std::string& arm, When when) {
+  RunTrace found = trace_of(outcome, trace_name(arm, when));
+  const RunTrace& reference = trace_of(outcome, trace_name(unforked_trace, when));
+  expect_part(std::ranges::equal(found, reference, {}, &RunTrace::value_type::first,
+                                 &RunTrace::value_type::first),
               outcome, fmt::format("{} is not forked where the run was measured", arm));
   for (std::size_t i = 0; i < found.size(); ++i)
     found[i].second = 100 * (found[i].second / reference[i].second - 1);
@@ -198,7 +198,7 @@ std::vector<JudgedClaim> fork_predictions(const std::vector<Results>& results) {
   for (const Results& trained : results) {
     const bool adam = trained.system == "adam";
     const std::string with = adam ? "With Adam, " : "With momentum, ";
-    const Trace points = costs(trained.runs.front(), kept_arm, When::at_once);
+    const RunTrace points = costs(trained.runs.front(), kept_arm, When::at_once);
     const std::size_t last = points.size() - 1;
     const auto at = [&](const char* arm, std::size_t point, When when) {
       return costs_at(trained, arm, point, when);

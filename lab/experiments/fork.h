@@ -50,7 +50,7 @@ Outcome train_forks(const FormSetting& setting, double rate, const ForkSizes& si
 
 /// By how many percent the validation losses of an arm exceed those of the unforked run, by
 /// the point of the fork. Throws DataError if traces are missing or have other points.
-Trace costs(const Outcome& outcome, const std::string& arm, When when);
+RunTrace costs(const Outcome& outcome, const std::string& arm, When when);
 /// The costs at one point as a metric, less being better, for `better` and `equal`.
 extern const Metric fork_cost;
 Results costs_at(const Results& results, const std::string& arm, std::size_t point, When when);

@@ -14,7 +14,7 @@ namespace {
 constexpr double margin = 1, wide_margin = 2;
 
 // What a prediction says of one column: nothing where it does not speak of it.
-using Judge = std::function<std::optional<Judgement>(const FormColumn&)>;
+using ColumnJudge = std::function<std::optional<Judgement>(const FormColumn&)>;
 
 const FormCell* find(const FormColumn& column, const std::string& form) {
   const auto found = column.cells.find(form);
@@ -84,7 +84,8 @@ std::vector<std::string> forms_of_factor_one() {
 
 // Nothing if no column was trained of which the prediction speaks.
 std::optional<JudgedClaim> judge(const std::string& statement,
-                                 const std::vector<FormColumn>& columns, const Judge& of_column) {
+                                 const std::vector<FormColumn>& columns,
+                                 const ColumnJudge& of_column) {
   std::vector<std::pair<std::string, Judgement>> parts;
   for (const FormColumn& column : columns)
     if (const std::optional<Judgement> found = of_column(column))
@@ -117,7 +118,7 @@ Advantage advantage(const FormCell& a, const FormCell& b) {
 
 std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns) {
   std::vector<JudgedClaim> claims;
-  const auto predict = [&](const std::string& statement, const Judge& of_column) {
+  const auto predict = [&](const std::string& statement, const ColumnJudge& of_column) {
     if (const auto claim = judge(statement, columns, of_column)) claims.push_back(*claim);
   };
   const auto unless = [](bool silent, const auto& judgement) {

@@ -151,7 +151,7 @@ double value_of(const Outcome& outcome, const std::string& name) {
   return found->second;
 }
 
-const Trace& trace_of(const Outcome& outcome, std::string_view name) {
+const RunTrace& trace_of(const Outcome& outcome, std::string_view name) {
   const auto found = outcome.traces.find(std::string(name));
   expect_part(found != outcome.traces.end() && !found->second.empty(), outcome,
               fmt::format("its traces have no points of \"{}\"", name));

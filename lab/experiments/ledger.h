@@ -25,14 +25,14 @@ struct CurvePoint {
 };
 
 /// What was measured at some steps of a run.
-using Trace = std::vector<std::pair<Index, double>>;
+using RunTrace = std::vector<std::pair<Index, double>>;
 
 /// The result of one run.
 struct Outcome {
   std::vector<CurvePoint> curve = {};
-  std::map<std::string, double> values = {};  ///< final values, by name
-  std::vector<double> items = {};             ///< test items, if a verdict needs them
-  std::map<std::string, Trace> traces = {};   ///< what else was measured, by name
+  std::map<std::string, double> values = {};    ///< final values, by name
+  std::vector<double> items = {};               ///< test items, if a verdict needs them
+  std::map<std::string, RunTrace> traces = {};  ///< what else was measured, by name
   double seconds = 0;
   std::string source = {};  ///< file, line and run, for messages; empty if it was not read
 
@@ -49,7 +49,7 @@ void expect_part(bool has, const Outcome& outcome, const std::string& lack);
 /// `expect_part`.
 double value_of(const Outcome& outcome, const std::string& name);
 /// It has a point at least.
-const Trace& trace_of(const Outcome& outcome, std::string_view name);
+const RunTrace& trace_of(const Outcome& outcome, std::string_view name);
 const CurvePoint& first_point(const Outcome& outcome);
 const CurvePoint& last_point(const Outcome& outcome);
 

@@ -29,10 +29,10 @@ inline Tensor weights_of(const Tensor& p) {
 inline Tensor bias_of(const Tensor& p) { return slice(p, 0, weights, weights + outputs); }
 inline Tensor gain_of(const Tensor& p) { return slice(p, 0, weights + outputs, all_parameters); }
 
-struct Statistics {
+struct NormStatistics {
   Tensor mu, sigma;  // broadcast to (cases, outputs)
 };
-inline Statistics statistics(Kind kind, const Tensor& w, const Tensor& a) {
+inline NormStatistics statistics(Kind kind, const Tensor& w, const Tensor& a) {
   if (kind == Kind::batch) return {mean(a, 0, Keep::yes), stddev(a, 0, Keep::yes)};
   if (kind == Kind::layer) return {mean(a, 1, Keep::yes), stddev(a, 1, Keep::yes)};
   if (kind == Kind::weight) return {zeros({1, 1}), reshape(norm(w, 1), {1, outputs})};

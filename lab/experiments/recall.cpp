@@ -5,7 +5,7 @@
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 std::vector<double> recall_items(const Outcome& run, Index images, Index k) {
-  const Trace& ranks = trace_of(run, "ranks");
+  const RunTrace& ranks = trace_of(run, "ranks");
   const auto count = static_cast<std::size_t>(images);
   expect_part(
       count > 0 && ranks.size() % count == 0, run,

@@ -49,7 +49,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
       return learner->loss(step, {0, 0, learner->rows(step)}, random);
     });
   };
-  const Measure measure{metric.value, metric.higher_is_better};
+  const ValidationMetric judged_by{metric.value, metric.higher_is_better};
   BestValidation best;
   Outcome outcome;
   RunningMean mean;
@@ -63,7 +63,7 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
     outcome.curve.push_back({step, mean.value(), found.loss});
     for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
     mean = {};
-    if (best.next(found.value, step, measure)) updates.keep();
+    if (best.next(found.value, step, judged_by)) updates.keep();
   }
   outcome.values[metric.value] = best.value.value_or(NAN);
   outcome.values["training_loss"] = outcome.curve.back().training;

@@ -124,7 +124,7 @@ void enter_probes(Outcome& outcome, const ProbeResults& tested, const ProbeResul
   outcome.values.merge(named("test", tested));
   outcome.values.merge(named("untrained", untrained));
   for (const auto& [name, value] : named("probed", untrained)) {
-    lab::Trace& trace = outcome.traces[name];
+    lab::RunTrace& trace = outcome.traces[name];
     trace.emplace(trace.begin(), 0, value);
   }
 }

@@ -109,7 +109,7 @@ int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner
                             [&] {
                               return Json{{"validation_accuracy", accuracy_on(sets->validation)}};
                             },
-                        .measure = {.metric = "validation_accuracy", .higher_is_better = true},
+                        .metric = {.name = "validation_accuracy", .higher_is_better = true},
                         .finish =
                             [&](const Run&) {
                               test_accuracy = accuracy_on(sets->test);

@@ -95,7 +95,7 @@ int run_training(DrawFlags& flags) {
                        sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
                        flags.model.glimpses, parameter_count(net), steps.total, flags.batch_size),
        .evaluate = [&] { return measure("validation", sets.validation, 1); },
-       .measure = {.metric = "validation_bound"},
+       .metric = {.name = "validation_bound"},
        .finish =
            [&](const Run&) {
              const Json found = measure("test", sets.test, 2);

@@ -58,7 +58,7 @@ int train_order(const OrderFlags& flags, const CaptionData& data, const Trainer&
                        data.vocabulary.count(), data.features.count(),
                        parameter_count(learner.order()), steps.total, flags.batch_size),
        .evaluate = [&] { return to_json(search(data.sets.validation), "validation_"); },
-       .measure = {.metric = "validation_image_mean_recall", .higher_is_better = true},
+       .metric = {.name = "validation_image_mean_recall", .higher_is_better = true},
        .finish =
            [&](const Run&) {
              const BothRetrievals found = search(data.sets.test);

@@ -49,7 +49,7 @@ class HypernymTraining {
              [&] {
                return Json{{"validation_accuracy", threshold().accuracy}};
              },
-         .measure = {.metric = "validation_accuracy", .higher_is_better = true},
+         .metric = {.name = "validation_accuracy", .higher_is_better = true},
          .finish = [&](const Run&) { return finish(); },
          .project = [weight = net_.weight]() mutable { weight.set(maximum(weight.value(), 0)); }});
   }

@@ -113,7 +113,7 @@ int run_training(ParseFlags& flags) {
                          {"validation_uas", found.uas()},
                          {"validation_las", found.las()}};
            },
-       .measure = {.metric = "validation_las", .higher_is_better = true},
+       .metric = {.name = "validation_las", .higher_is_better = true},
        .finish = [&](const Run&) { return test(net, data, cluster); },
        .notes = [&] { return notes_of(data.vocabulary); }});
 }

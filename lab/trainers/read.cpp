@@ -103,7 +103,7 @@ int run_training(const ReadFlags& flags, Trainer& trainer) {
            [&] {
              return Json{{"validation_error", error(learner.validation_batches())}};
            },
-       .measure = {.metric = "validation_error"},
+       .metric = {.name = "validation_error"},
        .finish =
            [&](const Run&) {
              const double found = error(learner.test_batches());

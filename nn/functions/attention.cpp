@@ -187,7 +187,7 @@ struct Attention {
 };
 
 // Attention of the three side by side.
-struct SelfAttention {
+struct PackedAttention {
   static constexpr const char* name = "self_attention";
   Heads heads;
 
@@ -237,7 +237,7 @@ Tensor self_attention(const Tensor& projected, const AttentionOptions& options, 
          projected.shape());
   const Shape one = projected.shape().with(2, projected.shape()[2] / 3);
   expect_options(options, one, one, one);
-  return attend<SelfAttention>(Operands<1>{projected}, options, place);
+  return attend<PackedAttention>(Operands<1>{projected}, options, place);
 }
 
 namespace {

@@ -419,7 +419,7 @@ TEST_CASE("with --keep-best, a run ends with the weights of the best validation"
 
   // A greater score is better, and so is an earlier one of equal ones.
   descent.change = [](Task& task) {
-    task.measure = {.metric = "validation_score", .higher_is_better = true};
+    task.metric = {.name = "validation_score", .higher_is_better = true};
   };
   CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
   CHECK(descent.last == Approx(0.4));
@@ -499,7 +499,7 @@ TEST_CASE("what does not validate has no best validation") {
   CHECK_THAT(said_by([&] {
                CHECK(descent.train({"--quiet", "--patience=1"}) == 1);
              }),
-             Contains("returns no validation_loss; set Task::measure to what it returns: "
+             Contains("returns no validation_loss; set Task::metric to what it returns: "
                       "{\"validation_error\":0.5}"));
   // One that is not finite is never better.
   descent.change = [](Task& task) {

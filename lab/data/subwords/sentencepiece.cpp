@@ -98,10 +98,10 @@ void expect_pieces(const std::vector<std::string>& pieces) {
                       "subwords: a piece is empty, or there twice: {}", beginning(piece));
 }
 
-// Lines as SentencePiece asks for them.
-class Lines : public sentencepiece::SentenceIterator {
+// Gives SentencePiece the lines as it asks for them.
+class LineIterator : public sentencepiece::SentenceIterator {
  public:
-  explicit Lines(const std::vector<std::string>& lines) {
+  explicit LineIterator(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) lines_.push_back(with_single_blanks(line));
   }
   bool done() const override { return at_ == lines_.size(); }
@@ -119,7 +119,7 @@ class Lines : public sentencepiece::SentenceIterator {
 Subwords Subwords::learn(const std::vector<std::string>& lines, Index vocabulary) {
   expect<DataError>(!std::ranges::all_of(lines, [](auto& line) { return words_of(line).empty(); }),
                     "subwords: there are no words to learn from");
-  Lines iterator(lines);
+  LineIterator iterator(lines);
   std::string model;
   try {
     expect_ok(

@@ -33,17 +33,17 @@ struct Scale {
   Index cnn_steps = 80, rnn_steps = 120, smoothing_steps = 1000;
 };
 
-using MakeLearner = std::function<Learner(const std::string& norm, std::uint64_t seed)>;
+using MakeScoredNet = std::function<ScoredNet(const std::string& norm, std::uint64_t seed)>;
 
-struct Setting {
+struct DivisiveSetting {
   std::string name, title, score;  ///< of the held-out items
   Metric held_out;
-  MakeLearner make;
+  MakeScoredNet make;
   Index steps;
   std::string window;  ///< options of divisive normalization here
 };
 
-std::vector<Results> measure(const std::vector<Variant>& variants, const Setting& setting,
+std::vector<Results> measure(const std::vector<Variant>& variants, const DivisiveSetting& setting,
                              const Comparison& comparison) {
   std::vector<System> systems;
   for (const Variant& variant : variants)
@@ -67,7 +67,7 @@ std::vector<std::string> row(const std::string& norm, const char* variant, doubl
 }
 
 /// The family at one place. Returns the plain forms by kind.
-std::map<std::string, Results> family(Report& report, const Setting& setting,
+std::map<std::string, Results> family(Report& report, const DivisiveSetting& setting,
                                       const Comparison& comparison) {
   constexpr double plain = 1e-2, smooth = 0.5, l1 = 1e-2;
   const char* kinds[] = {"batch", "layer", "divisive"};
@@ -137,7 +137,8 @@ Movement movement(const Results& results, const std::string& kind, Index norm) {
 }
 
 /// The values of learned smoothing terms along the depth of a net.
-void learned_smoothing(Report& report, const Setting& setting, const Comparison& comparison) {
+void learned_smoothing(Report& report, const DivisiveSetting& setting,
+                       const Comparison& comparison) {
   constexpr Index norms = 3;
   Table table{fmt::format("Smoothing terms after {} steps, first 1", setting.steps),
               {"norm", "sigma", "its change", "in the last quarter", "deviation of the inputs"},
@@ -178,7 +179,7 @@ void learned_smoothing(Report& report, const Setting& setting, const Comparison&
 
 /// Layer normalization takes its statistics over all channels. Is it worse than groups, and can it
 /// replace batch normalization if weights are normalized, too?
-void neighbours(Report& report, const Setting& setting, const Comparison& comparison) {
+void neighbours(Report& report, const DivisiveSetting& setting, const Comparison& comparison) {
   Table table{setting.title + ": neighbours", {"norm", "training loss", setting.score}, {}};
   const std::vector<Variant> variants{{"layer"},          {"group:groups=2"}, {"group:groups=4"},
                                       {"layer:weight=1"}, {"weight"},         {"batch"}};
@@ -204,7 +205,7 @@ void neighbours(Report& report, const Setting& setting, const Comparison& compar
       "batch", "layer:weight=1");
 }
 
-void first_gain(Report& report, const Setting& setting, const Comparison& comparison) {
+void first_gain(Report& report, const DivisiveSetting& setting, const Comparison& comparison) {
   Table table{
       "Layer-normalized LSTM: the first gain", {"gain", "training loss", "held-out loss"}, {}};
   const std::string gains[] = {"1", "0.1"};
@@ -223,7 +224,7 @@ void first_gain(Report& report, const Setting& setting, const Comparison& compar
 
 void comparisons(Report& report, const ImageSets& images, const CharText& text, const Scale& scale,
                  const Comparison& comparison) {
-  const Setting on_images{
+  const DivisiveSetting on_images{
       "cnn",
       "Convolutional network",
       "errors, %",
@@ -232,15 +233,15 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
       scale.cnn_steps,
       ",radius=2"};
   const auto on_text = [&](const char* name, const char* title, Cell cell) {
-    return Setting{name,
-                   title,
-                   "held-out loss",
-                   held_out_loss,
-                   [&text, cell](const std::string& norm, std::uint64_t seed) {
-                     return rnn(text, cell, norm, seed);
-                   },
-                   scale.rnn_steps,
-                   ""};
+    return DivisiveSetting{name,
+                           title,
+                           "held-out loss",
+                           held_out_loss,
+                           [&text, cell](const std::string& norm, std::uint64_t seed) {
+                             return rnn(text, cell, norm, seed);
+                           },
+                           scale.rnn_steps,
+                           ""};
   };
   family(report, on_images, comparison);
   auto recurrent =
@@ -254,7 +255,7 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
        "at each step.",
        "training loss with batch less that with the other",
        all_of({{"layer", ahead_of_batch("layer")}, {"divisive", ahead_of_batch("divisive")}})});
-  Setting longer = on_images;
+  DivisiveSetting longer = on_images;
   longer.steps = scale.smoothing_steps;
   learned_smoothing(report, longer, comparison);
   neighbours(report, on_images, comparison);

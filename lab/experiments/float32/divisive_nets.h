@@ -34,8 +34,8 @@ inline const Metric held_out_error{// in percent
                                    .of_items = true};
 
 /// A net in training: the loss of the next batch, and its scores on held-out items.
-struct Learner {
-  Fields net;
+struct ScoredNet {
+  Fields fields;
   std::function<Tensor()> loss;
   std::function<std::vector<double>()> held_out;
 };
@@ -53,13 +53,12 @@ inline void note_smoothing(Outcome& outcome, const Fields& net, std::string (*na
       outcome.values[name(++norm)] = std::abs(parameter.value().item());
 }
 
-inline Outcome train(const Variant& variant, const Learner& learner, Index steps) {
-  Training updates({.schedule = "constant", .learning_rate = learning_rate}, {}, learner.net,
-                   steps);
+inline Outcome train(const Variant& variant, const ScoredNet& net, Index steps) {
+  Training updates({.schedule = "constant", .learning_rate = learning_rate}, {}, net.fields, steps);
   Outcome outcome;
   double sum = 0, counted = 0;
   for (Index step = 0; step < steps; ++step) {
-    if (step == steps * 3 / 4) note_smoothing(outcome, learner.net, earlier_name);
+    if (step == steps * 3 / 4) note_smoothing(outcome, net.fields, earlier_name);
     double plain = 0;  // the loss without the penalty
     updates.step([&] {
       Tensor penalty = zeros({});
@@ -70,7 +69,7 @@ inline Outcome train(const Variant& variant, const Learner& learner, Index steps
           outcome.values[deviation_name(++place)] = stddev(detach(x)).item();
         return apply(x);
       });
-      const Tensor loss = learner.loss();
+      const Tensor loss = net.loss();
       plain = loss.item();
       return loss + variant.l1 * penalty;
     });
@@ -79,12 +78,12 @@ inline Outcome train(const Variant& variant, const Learner& learner, Index steps
     sum += plain;
     ++counted;
   }
-  outcome.items = learner.held_out();
+  outcome.items = net.held_out();
   outcome.values[training_loss.value] = sum / counted;
   outcome.values[held_out_loss.value] =
       std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
       static_cast<double>(outcome.items.size());
-  note_smoothing(outcome, learner.net, smoothing_name);
+  note_smoothing(outcome, net.fields, smoothing_name);
   return outcome;
 }
 
@@ -107,7 +106,7 @@ inline Sequential make_cnn(const std::string& norm, Random& random) {
   return net;
 }
 
-inline Learner cnn(const ImageSets& images, const std::string& norm, std::uint64_t seed) {
+inline ScoredNet cnn(const ImageSets& images, const std::string& norm, std::uint64_t seed) {
   Random random(seed);
   const Sequential net = make_cnn(norm, random);
   auto order = std::make_shared<Random>(random.stream(1));
@@ -122,7 +121,7 @@ inline Learner cnn(const ImageSets& images, const std::string& norm, std::uint64
           }};
 }
 
-inline Learner rnn(const CharText& text, Cell cell, const std::string& norm, std::uint64_t seed) {
+inline ScoredNet rnn(const CharText& text, Cell cell, const std::string& norm, std::uint64_t seed) {
   constexpr Index steps = 24, batch_size = 16, evaluated = 200;
   Random random(seed);
   const CharRnn net(text.characters.count(), random,

@@ -44,9 +44,9 @@ std::string loss(const Results& results) {
 }
 
 /// Trains all settings. The bar counts their steps, in order.
-class Laboratory {
+class DriftRuns {
  public:
-  explicit Laboratory(const DriftFlags& flags) : flags_(flags) {
+  explicit DriftRuns(const DriftFlags& flags) : flags_(flags) {
     for (const Condition& condition : flags.conditions())
       for (const double factor : flags.factors)
         for (const std::string& form : forms) settings_.push_back({condition, form, none, factor});
@@ -118,13 +118,13 @@ class Laboratory {
 
 /// The mean over seeds of a number that each run's trace gives.
 double over_seeds(const Results& results, const char* trace,
-                  const std::function<double(const lab::Trace&)>& number) {
+                  const std::function<double(const lab::RunTrace&)>& number) {
   std::vector<double> values;
   for (const Outcome& run : results.runs) values.push_back(number(trace_of(run, trace)));
   return Spread(values).mean;
 }
 
-double average(const lab::Trace& trace) {
+double average(const lab::RunTrace& trace) {
   double sum = 0;
   for (const auto& [step, y] : trace) sum += y;
   return sum / static_cast<double>(trace.size());
@@ -132,23 +132,22 @@ double average(const lab::Trace& trace) {
 
 bool diverges(const Results& results) { return !std::isfinite(results.spread(held_out).mean); }
 
-Table best_table(const Laboratory& laboratory, const DriftFlags& flags) {
+Table best_table(const DriftRuns& runs, const DriftFlags& flags) {
   Table table{
       "Loss or error on held-out data, each form at its best learning rate", {"training"}, {}};
   for (const std::string& form : forms) table.columns.push_back(form);
   for (const Condition& condition : flags.conditions()) {
     table.rows.push_back({condition.name()});
     for (const std::string& form : forms) {
-      const Setting best = laboratory.best(condition, form);
-      table.rows.back().push_back(
-          fmt::format("{} at {:.2g}", loss(laboratory.of(best)), best.rate()));
+      const Setting best = runs.best(condition, form);
+      table.rows.back().push_back(fmt::format("{} at {:.2g}", loss(runs.of(best)), best.rate()));
     }
   }
   return table;
 }
 
 /// A line for each condition and learning rate: what a detached mean costs, and what drifts.
-Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
+Table cost_table(const DriftRuns& runs, const DriftFlags& flags) {
   Table table{"What a detached mean costs at each learning rate, and what drifts",
               {"training", "rate", "layer_simple", "cost of detach_mean", "largest |mu|/s attached",
                "and detached", "largest rms(c)/rms(V)", "cosine with the attached gradient",
@@ -158,7 +157,7 @@ Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
     for (const double factor : flags.factors) {
       const Setting attached{condition, "layer_simple", none, factor};
       const Setting detached{condition, "detach_mean", none, factor};
-      const Results &a = laboratory.of(attached), &d = laboratory.of(detached);
+      const Results &a = runs.of(attached), &d = runs.of(detached);
       table.rows.push_back({condition.name(), fmt::format("{:.2g}", attached.rate()), loss(a),
                             diverges(a) ? "" : better(held_out, a, d).reason,
                             fmt::format("{:.2f}", over_seeds(a, "ratio", largest)),
@@ -170,14 +169,14 @@ Table cost_table(const Laboratory& laboratory, const DriftFlags& flags) {
   return table;
 }
 
-Table remedy_table(const Laboratory& laboratory, const DriftFlags& flags) {
+Table remedy_table(const DriftRuns& runs, const DriftFlags& flags) {
   Table table{"What ends the drift: losses of " + flags.base().name(), {"form", "remedy"}, {}};
   for (const double factor : flags.factors)
     table.columns.push_back(fmt::format("rate {:.2g}", factor * flags.base().usual_rate()));
   const auto add = [&](const std::string& form, const std::string& remedy) {
     table.rows.push_back({form, remedy});
     for (const double factor : flags.factors)
-      table.rows.back().push_back(loss(laboratory.of({flags.base(), form, remedy, factor})));
+      table.rows.back().push_back(loss(runs.of({flags.base(), form, remedy, factor})));
   };
   for (const std::string& form : forms) add(form, none);
   add("layer_simple", "project");
@@ -186,15 +185,14 @@ Table remedy_table(const Laboratory& laboratory, const DriftFlags& flags) {
 }
 
 /// Draws curves of the base, at the least of the learning rates.
-void figures(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+void figures(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
   const double factor = *std::min_element(flags.factors.begin(), flags.factors.end());
   const auto diagram = [&](const std::string& title, const std::string& label,
                            const std::string& trace, const std::string& caption) {
     Diagram drawn{title, "step", label, {}, true, caption};
     const auto add = [&](const std::string& name, const std::string& form,
                          const std::string& remedy) {
-      drawn.series.push_back(
-          mean_trace(laboratory.of({flags.base(), form, remedy, factor}), trace));
+      drawn.series.push_back(mean_trace(runs.of({flags.base(), form, remedy, factor}), trace));
       drawn.series.back().name = name;
     };
     for (const std::string& form : forms) add(form, form, none);
@@ -216,7 +214,7 @@ void figures(Report& report, const Laboratory& laboratory, const DriftFlags& fla
       false,
       "All forms compute the same values from the same weights; their gradients differ."};
   for (const std::string& form : forms) {
-    losses.series.push_back(mean_training_curve(laboratory.of({flags.base(), form, none, factor})));
+    losses.series.push_back(mean_training_curve(runs.of({flags.base(), form, none, factor})));
     losses.series.back().name = form;
   }
   report.figure("loss", losses);
@@ -237,7 +235,7 @@ Series over_norms(const Results& results, const std::string& trace, double (*sho
 }
 
 /// Draws the norms of the base, at the least of the learning rates, when the run ends.
-void figures_of_norms(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+void figures_of_norms(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
   const double factor = *std::min_element(flags.factors.begin(), flags.factors.end());
   const auto figure = [&](const std::string& title, const std::string& label,
                           const std::string& trace, double (*shown)(double),
@@ -245,7 +243,7 @@ void figures_of_norms(Report& report, const Laboratory& laboratory, const DriftF
     Diagram diagram{title, "norm, from the input on", label, {}, false, caption};
     for (const std::string& form : forms) {
       diagram.series.push_back(
-          over_norms(laboratory.of({flags.base(), form, none, factor}), trace, shown));
+          over_norms(runs.of({flags.base(), form, none, factor}), trace, shown));
       diagram.series.back().name = form;
     }
     report.figure("norms_" + trace, diagram);
@@ -263,27 +261,27 @@ void figures_of_norms(Report& report, const Laboratory& laboratory, const DriftF
 }
 
 /// What must hold for all sizes.
-void claims(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+void claims(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
   std::vector<ByNorm> settings;
   for (const double factor : flags.factors) {
     settings.emplace_back();
     for (const std::string& form : forms)
-      settings.back()[form] = laboratory.of({flags.base(), form, none, factor});
+      settings.back()[form] = runs.of({flags.base(), form, none, factor});
   }
   for (const Claim& claim : detaching_claims(settings)) report.claim(claim);
   report.claim(common_mode_claim(settings));
 }
 
 /// How often a detached mean costs something, where the largest |mu| / s is below 1 and elsewhere.
-void report_cost_by_ratio(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+void report_cost_by_ratio(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
   Table table{"Runs in which a detached mean costs more than its interval over seeds",
               {"largest |mu|/s", "runs", "it costs", "it gains", "neither"},
               {{"below 1"}, {"1 and above"}}};
   int counts[2][3] = {};
   for (const Condition& condition : flags.conditions())
     for (const double factor : flags.factors) {
-      const Results& attached = laboratory.of({condition, "layer_simple", none, factor});
-      const Results& detached = laboratory.of({condition, "detach_mean", none, factor});
+      const Results& attached = runs.of({condition, "layer_simple", none, factor});
+      const Results& detached = runs.of({condition, "detach_mean", none, factor});
       if (diverges(attached)) continue;
       const auto verdict = better(held_out, attached, detached).verdict;
       const bool drifts = over_seeds(detached, "ratio", largest) >= 1;
@@ -300,7 +298,7 @@ void report_cost_by_ratio(Report& report, const Laboratory& laboratory, const Dr
 }
 
 DriftCost drift_cost(const Results& attached, const Results& detached) {
-  const auto mean = [&](const char* trace, double (*number)(const lab::Trace&)) {
+  const auto mean = [&](const char* trace, double (*number)(const lab::RunTrace&)) {
     return over_seeds(detached, trace, number);
   };
   return {
@@ -312,12 +310,12 @@ DriftCost drift_cost(const Results& attached, const Results& detached) {
 }
 
 /// What predicts the cost of a detached mean: |mu| / s, or the common mode of weights.
-void predictors(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+void predictors(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
   std::map<std::string, std::vector<DriftCost>> by_task;
   for (const Condition& condition : flags.conditions())
     for (const double factor : flags.factors) {
-      const Results& attached = laboratory.of({condition, "layer_simple", none, factor});
-      const Results& detached = laboratory.of({condition, "detach_mean", none, factor});
+      const Results& attached = runs.of({condition, "layer_simple", none, factor});
+      const Results& detached = runs.of({condition, "detach_mean", none, factor});
       if (!diverges(attached) && !diverges(detached))
         by_task[condition.task].push_back(drift_cost(attached, detached));
     }
@@ -355,11 +353,10 @@ void predictors(Report& report, const Laboratory& laboratory, const DriftFlags& 
   for (const JudgedClaim& claim : predictor_claims(by_task)) report.judged(claim);
 }
 
-void verdicts(Report& report, const Laboratory& laboratory, const DriftFlags& flags) {
+void verdicts(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
   for (const Condition& condition : flags.conditions())
-    report.judged(cheaper_mean_claim(condition.name(),
-                                     laboratory.of(laboratory.best(condition, "detach_mean")),
-                                     laboratory.of(laboratory.best(condition, "detach_variance"))));
+    report.judged(cheaper_mean_claim(condition.name(), runs.of(runs.best(condition, "detach_mean")),
+                                     runs.of(runs.best(condition, "detach_variance"))));
 }
 
 void introduce(Report& report, const DriftFlags& flags) {
@@ -393,25 +390,25 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     Cluster cluster;
     report.begin(self.name, "What drifts where the mean is detached", command_line(argc, argv),
                  cluster.is_first());
-    Laboratory laboratory(drift);
+    DriftRuns runs(drift);
     if (drift.from_ledger) {
       ledger.begin(self.name, "");
-      laboratory.read(ledger);
+      runs.read(ledger);
     } else {
       const DriftData data = drift.make_data();
       ledger.begin(self.name, data.digest());
-      laboratory.train(Comparison(cluster, ledger, drift.comparison), data);
+      runs.train(Comparison(cluster, ledger, drift.comparison), data);
     }
     introduce(report, drift);
-    report.table(best_table(laboratory, drift));
-    report.table(cost_table(laboratory, drift));
-    report_cost_by_ratio(report, laboratory, drift);
-    predictors(report, laboratory, drift);
-    report.table(remedy_table(laboratory, drift));
-    figures(report, laboratory, drift);
-    figures_of_norms(report, laboratory, drift);
-    claims(report, laboratory, drift);
-    verdicts(report, laboratory, drift);
+    report.table(best_table(runs, drift));
+    report.table(cost_table(runs, drift));
+    report_cost_by_ratio(report, runs, drift);
+    predictors(report, runs, drift);
+    report.table(remedy_table(runs, drift));
+    figures(report, runs, drift);
+    figures_of_norms(report, runs, drift);
+    claims(report, runs, drift);
+    verdicts(report, runs, drift);
     return report.finish();
   });
 }

@@ -47,11 +47,11 @@ double mean_loss(const std::vector<CurvePoint>& curve) {
 const std::vector<std::string> first_epoch_norms{"batch", "instance", "group"};
 
 /// Trains them all. The bar counts their steps.
-class Laboratory {
+class NormRuns {
  public:
   ///   images: to train on
-  Laboratory(const MnistNormsFlags& flags, const Problem& problem, Index images,
-             const Comparison& comparison)
+  NormRuns(const MnistNormsFlags& flags, const Problem& problem, Index images,
+           const Comparison& comparison)
       : flags_(flags),
         problem_(problem),
         images_(images),
@@ -166,16 +166,16 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     ledger.begin(self.name, problem.data);
     const Comparison comparison(cluster, ledger, mnist.comparison);
     const Index images = first_images(sets.train, mnist.limit).count();
-    Laboratory laboratory(mnist, problem, images, comparison);
+    NormRuns runs(mnist, problem, images, comparison);
     report.paragraph(
         fmt::format("Data: {}. A cnn with batches of {} makes {} epochs of {} images. At the end "
                     "it is tested on "
                     "{} images. Adam with a rate of 0.001, {} seeds.",
                     sets.source, sizes.batch_size, mnist.epochs, images, sets.test.count(),
                     mnist.comparison.seeds));
-    std::vector<Results> results = laboratory.cnns(paper_norms, mnist.epochs);
+    std::vector<Results> results = runs.cnns(paper_norms, mnist.epochs);
     systems(report, results);
-    for (const Results& each : laboratory.cnns(first_epoch_norms, 1)) results.push_back(each);
+    for (const Results& each : runs.cnns(first_epoch_norms, 1)) results.push_back(each);
     first_epoch(report, results);
     return report.finish();
   });

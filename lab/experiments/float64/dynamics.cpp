@@ -17,11 +17,11 @@ namespace {
 
 /// log10 of the norm of the state after each step, and of the gradient of the last state's sum with
 /// respect to the state before each step.
-struct Course {
+struct Growth {
   Series states, gradients;
 };
 
-Course run_rnn(const std::string& norm, const std::string& label, double scale, Index steps,
+Growth run_rnn(const std::string& norm, const std::string& label, double scale, Index steps,
                Random random) {
   constexpr Index hidden = 64;
   RecurrentLayer layer(Cell::rnn_relu, 1, hidden, random, {.norm = norm});
@@ -29,29 +29,29 @@ Course run_rnn(const std::string& norm, const std::string& label, double scale, 
   layer.weight.set(random.normal({hidden, hidden}, 0, scale * std::sqrt(2.0 / hidden)));
   const Tensor silence = zeros({1, 1});
   const std::string name = fmt::format("{} {}", label, scale);
-  Course course{{name, {}}, {name, {}}};
+  Growth growth{{name, {}}, {name, {}}};
 
   const Tape tape;
   std::vector<Tensor> states{watch(random.normal({1, hidden}))};
   for (Index t = 0; t < steps; ++t) {
     states.push_back(layer.step(silence, {states.back(), {}}).h);
-    course.states.points.emplace_back(static_cast<double>(t + 1),
+    growth.states.points.emplace_back(static_cast<double>(t + 1),
                                       std::log10(tapegrad::norm(states.back()).item()));
   }
   const std::vector<Tensor> found = grad(sum(states.back()), states);
   for (Index t = 0; t < steps; ++t)
-    course.gradients.points.emplace_back(
+    growth.gradients.points.emplace_back(
         static_cast<double>(steps - t),
         std::log10(tapegrad::norm(found[static_cast<std::size_t>(t)]).item()));
-  std::reverse(course.gradients.points.begin(), course.gradients.points.end());
-  return course;
+  std::reverse(growth.gradients.points.begin(), growth.gradients.points.end());
+  return growth;
 }
 
 double last(const Series& series) { return series.points.back().second; }
 
 // plain, normalized: from recurrent scales of 0.5, 1 and 2
-void growth_claims(Report& report, Index steps, const std::vector<Course>& plain,
-                   const std::vector<Course>& normalized) {
+void growth_claims(Report& report, Index steps, const std::vector<Growth>& plain,
+                   const std::vector<Growth>& normalized) {
   const double expected = 2 * static_cast<double>(steps) * std::log10(2.0);
   const double plain_spread = last(plain[2].states) - last(plain[0].states);
   const double spread = std::abs(last(normalized[2].states) - last(normalized[0].states));
@@ -79,18 +79,18 @@ void growth(Report& report, const RecurrentSystems& subject, Index steps, const 
   Table table{fmt::format("ReLU nets after {} steps without input", steps),
               {"net", "recurrent scale", "log10 |h|", "log10 |gradient| at the first step"},
               {}};
-  std::vector<Course> plain, normalized;
+  std::vector<Growth> plain, normalized;
   for (const std::string label : {"plain", "LN"})
     for (const double scale : {0.5, 1.0, 2.0}) {
       const bool is_plain = label == "plain";
-      const Course course =
+      const Growth growth =
           run_rnn(is_plain ? subject.none : subject.layer, label, scale, steps, random);
-      (is_plain ? plain : normalized).push_back(course);
-      states.series.push_back(course.states);
-      gradients.series.push_back(course.gradients);
+      (is_plain ? plain : normalized).push_back(growth);
+      states.series.push_back(growth.states);
+      gradients.series.push_back(growth.gradients);
       table.rows.push_back({label, fmt::format("{}", scale),
-                            fmt::format("{:.2f}", last(course.states)),
-                            fmt::format("{:.2f}", last(course.gradients))});
+                            fmt::format("{:.2f}", last(growth.states)),
+                            fmt::format("{:.2f}", last(growth.gradients))});
     }
   report.table(table);
   const auto split = [&](const Diagram& all, const char* part, const std::string& file) {

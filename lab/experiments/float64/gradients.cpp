@@ -24,12 +24,12 @@ constexpr Index scale_seeds = 5;  // runs that show what becomes of s
 constexpr double exact = 1e-9;    // tolerance of equality in double precision
 
 /// Any net that can be trained.
-struct Task {
+struct TrainableNet {
   Fields net;
   std::function<Tensor()> loss;  ///< of the next batch
 };
 
-Course train(const std::string& norm, const Task& task, Index steps) {
+Course train(const std::string& norm, const TrainableNet& task, Index steps) {
   Training training = probed_training(task.net, steps);
   Course course;
   course.norm = norm;
@@ -48,7 +48,7 @@ Diagram diagram(const std::string& title, const std::string& x, const std::strin
   return diagram;
 }
 
-using MakeTask = std::function<Task(const std::string& norm, Random& random)>;
+using MakeNet = std::function<TrainableNet(const std::string& norm, Random& random)>;
 
 /// tolerance: of what must be equal, for the precision in which the nets were trained
 void judge(Report& report, const std::string& file, const std::string& net,
@@ -94,7 +94,7 @@ void show_gradients(Report& report, const std::string& file, const std::string& 
                         "Gradients run from the last norm, on the right, to the first one."));
 }
 
-std::vector<Course> train_all(const MakeTask& make, Index steps, std::uint64_t seed) {
+std::vector<Course> train_all(const MakeNet& make, Index steps, std::uint64_t seed) {
   std::vector<Course> courses;
   for (const std::string& norm : norms) {
     Random random(seed);
@@ -104,7 +104,7 @@ std::vector<Course> train_all(const MakeTask& make, Index steps, std::uint64_t s
 }
 
 std::vector<Course> compare(Report& report, const std::string& file, const std::string& net,
-                            const MakeTask& make, Index steps, std::uint64_t seed,
+                            const MakeNet& make, Index steps, std::uint64_t seed,
                             Talk talk = Talk::no) {
   std::vector<Course> courses = train_all(make, steps, seed);
   judge(report, file, net, courses, exact, talk);
@@ -114,7 +114,7 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
 /// Compares runs with several seeds: the first in detail, all of them by what becomes of s and
 /// of the size of gradients.
 void compare_scales(Report& report, const std::string& file, const std::string& net,
-                    const MakeTask& make, Index steps, std::uint64_t seed) {
+                    const MakeNet& make, Index steps, std::uint64_t seed) {
   const std::vector<Course> first = compare(report, file, net, make, steps, seed, Talk::yes);
   show_gradients(report, file, net, first);
   std::vector<std::vector<Course>> by_norm;  // for each norm, those of all seeds
@@ -161,7 +161,7 @@ void compare_probes(Report& report, const std::vector<std::string>& directories)
   show_gradients(report, "runs", "Runs", courses);
 }
 
-Task mlp(const ImageSet& images, const std::string& norm, Random& random) {
+TrainableNet mlp(const ImageSet& images, const std::string& norm, Random& random) {
   const Mlp net({images.height * images.width, 64, 64, 64, 10}, random, {.norm = norm});
   auto order = std::make_shared<Random>(random.stream(1));
   return {fields(net), [net, order, &images] {
@@ -170,8 +170,8 @@ Task mlp(const ImageSet& images, const std::string& norm, Random& random) {
           }};
 }
 
-Task lstm(const Characters& characters, const Indices& ids, const std::string& norm,
-          Random& random) {
+TrainableNet lstm(const Characters& characters, const Indices& ids, const std::string& norm,
+                  Random& random) {
   const CharRnn net(characters.count(), random,
                     {.embedding = 16, .hidden = 24, .recurrent = {.norm = norm}});
   auto order = std::make_shared<Random>(random.stream(1));
@@ -181,8 +181,8 @@ Task lstm(const Characters& characters, const Indices& ids, const std::string& n
           }};
 }
 
-Task transformer(const Characters& characters, const Indices& ids, const std::string& norm,
-                 Random& random) {
+TrainableNet transformer(const Characters& characters, const Indices& ids, const std::string& norm,
+                         Random& random) {
   const TransformerLm net(
       characters.count(), random,
       {.stack = {.layers = 12, .heads = 4, .channels = 32, .norm = norm}, .length = 32});

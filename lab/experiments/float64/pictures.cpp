@@ -18,7 +18,7 @@ using namespace tapegrad::support;
 namespace {
 
 // A form of layer normalization: what the backward sweep treats as constants.
-struct Form {
+struct LayerNormForm {
   const char* name;
   bool detach_mean, detach_scale;
 
@@ -30,8 +30,9 @@ struct Form {
   }
 };
 
-constexpr Form nothing{"nothing detached", false, false}, mean_only{"mean detached", true, false};
-constexpr Form scale_only{"deviation detached", false, true},
+constexpr LayerNormForm nothing{"nothing detached", false, false},
+    mean_only{"mean detached", true, false};
+constexpr LayerNormForm scale_only{"deviation detached", false, true},
     both_parts{"both detached", true, true};
 
 // ---- The gradients of the four forms, as histograms ----
@@ -103,7 +104,7 @@ std::string four_forms() {
   drawing.words({left[0] + 160, 88}, "deviation attached: re-scaled", "middle strong");
   drawing.words({left[1] + 160, 88}, "deviation detached: not re-scaled", "middle strong");
   const auto row = [&](double floor, const std::array<const char*, 3>& label,
-                       const std::array<Form, 2>& forms) {
+                       const std::array<LayerNormForm, 2>& forms) {
     for (std::size_t i = 0; i < 3; ++i)
       drawing.words({20, floor - 76 + 20 * static_cast<double>(i)}, label[i],
                     i < 2 ? "strong" : "");
@@ -122,7 +123,7 @@ std::string four_forms() {
 // ---- The geometry of the backward pass, for a row of three numbers ----
 
 // Coordinates along 1, along y and along the direction that is left, as a parallel projection.
-struct Axes {
+struct RowAxes {
   Tensor ones_axis, y_axis, rest_axis;  // of length 1
   Spot origin;
 
@@ -138,7 +139,7 @@ struct Axes {
 
 Tensor unit(const Tensor& v) { return v / norm(v); }
 
-void draw_box(Drawing& drawing, const Axes& axes, double a, double b, double c) {
+void draw_box(Drawing& drawing, const RowAxes& axes, double a, double b, double c) {
   drawing.area({axes.at(0, 0, 0), axes.at(a, 0, 0), axes.at(a, b, 0), axes.at(0, b, 0)}, "faint");
   const auto edge = [&](Spot from, Spot to) { drawing.line({from, to}, "faint dashed"); };
   for (const double up : {0.0, c}) {
@@ -153,7 +154,7 @@ void draw_box(Drawing& drawing, const Axes& axes, double a, double b, double c) 
 std::string projection() {
   const Tensor x({3}, {1, 2, 6}), g({3}, {3, 0, 4});
   const Tensor y = nothing(x), rest = nothing.gradient(x, g);
-  const Axes axes{unit(ones({3})), unit(y), unit(rest), {150, 380}};
+  const RowAxes axes{unit(ones({3})), unit(y), unit(rest), {150, 380}};
   const auto [a, b, c] = axes.coordinates(g);
   Drawing drawing(800, 490);
   drawing.words({20, 30}, "Layer normalization removes from g its parts along 1 and along y",
@@ -169,7 +170,7 @@ std::string projection() {
                 "red middle");
   drawing.words({origin.x + 85, origin.y - 1}, "along y: mean(g y) y", "orange");
   const std::array<double, 3> parts[] = {{0, 0, c}, {a, 0, c}, {0, b, c}, {a, b, c}};
-  const Form forms[] = {nothing, mean_only, scale_only, both_parts};
+  const LayerNormForm forms[] = {nothing, mean_only, scale_only, both_parts};
   for (std::size_t i = 0; i < 4; ++i) {
     const auto [along_ones, along_y, along_rest] = parts[i];
     const std::array<double, 3> found =

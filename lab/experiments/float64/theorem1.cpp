@@ -28,11 +28,11 @@ using namespace tapegrad::support;
 
 namespace {
 
-struct Moments {
+struct RowMoments {
   double mean, variance;
 };
 
-Moments moments(const Tensor& x) { return {mean(x).item(), var(x).item()}; }
+RowMoments moments(const Tensor& x) { return {mean(x).item(), var(x).item()}; }
 
 constexpr const char* detached_names[] = {"nothing", "mean", "scale", "both"};
 NormOptions detached(NormOptions options, int form) {
@@ -42,7 +42,7 @@ NormOptions detached(NormOptions options, int form) {
 }
 
 /// The theorem's prediction of dl/dx for one row.
-Moments exact(const Tensor& x, const Tensor& g, const NormOptions& o) {
+RowMoments exact(const Tensor& x, const Tensor& g, const NormOptions& o) {
   const auto length = static_cast<double>(x.size());
   const double deviation = stddev(x, {}, Keep::no, o.variance).item();
   const bool inside = o.place == Epsilon::inside_root;
@@ -61,7 +61,7 @@ Tensor gradient(const LayerNorm& subject, const Tensor& x, const Tensor& g,
   return vjp([&](const auto& in) { return subject.operation(in[0], options); }, {x}, g)[0];
 }
 
-struct Setting {
+struct RowSetting {
   const char* name;
   Index length;
   NormOptions options;
@@ -69,16 +69,16 @@ struct Setting {
 
 /// Measures one form on random rows under one setting: a line of the table, relative to the bound D
 /// / s^2 and its root. Keeps the largest difference from the formulas.
-std::vector<std::string> measure(const LayerNorm& subject, const Setting& setting, int form,
+std::vector<std::string> measure(const LayerNorm& subject, const RowSetting& setting, int form,
                                  Index rows, Random random, double& largest) {
   const NormOptions options = detached(setting.options, form);
-  Moments sum{0, 0};
+  RowMoments sum{0, 0};
   double worst = 0;
   for (Index i = 0; i < rows; ++i) {
     const Tensor x = random.normal({setting.length}, 3, 2);
     const Tensor g = random.normal({setting.length}, 0.5) + 0.3 * x;
-    const Moments found = moments(gradient(subject, x, g, options)),
-                  expected = exact(x, g, options);
+    const RowMoments found = moments(gradient(subject, x, g, options)),
+                     expected = exact(x, g, options);
     const NormOptions both_detached{options.epsilon, true, true, options.place, options.variance};
     const double bound = exact(x, g, both_detached).variance, size = std::sqrt(bound);
     sum.mean += std::abs(found.mean) / size, sum.variance += found.variance / bound;
@@ -100,7 +100,7 @@ void bounds(Report& report, const LayerNorm& subject, Random& random) {
   const Tensor x = random.normal({64});
   const Tensor y = layer_norm(x), along = random.normal({64});
   const Tensor across = along - mean(along) - y * (mean(along * y) / mean(square(y)));
-  const Moments found = moments(gradient(subject, x, across, {}));
+  const RowMoments found = moments(gradient(subject, x, across, {}));
   const double bound = exact(x, across, {.detach_scale = true}).variance;
   report.claim("The variance is D / s^2, its bound, when g has no part along y.",
                fmt::format("variance / bound = 1 {:+.1e}", found.variance / bound - 1),
@@ -108,7 +108,7 @@ void bounds(Report& report, const LayerNorm& subject, Random& random) {
 }
 
 void formulas(Report& report, const LayerNorm& subject, Index rows, Random& random) {
-  const Setting settings[] = {
+  const RowSetting settings[] = {
       {"H = 512", 512, {}},
       {"H = 8", 8, {}},
       {"H = 2", 2, {.epsilon = 0}},
@@ -120,7 +120,7 @@ void formulas(Report& report, const LayerNorm& subject, Index rows, Random& rand
               {"setting", "detached", "|mean|", "variance", "from exact"},
               {}};
   double largest = 0;
-  for (const Setting& setting : settings)
+  for (const RowSetting& setting : settings)
     for (int form = 0; form < 4; ++form)
       table.rows.push_back(measure(subject, setting, form, rows, random.stream(0), largest));
   report.table(table);

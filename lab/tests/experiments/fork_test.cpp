@@ -126,7 +126,7 @@ TEST_CASE("a cost is percent of the loss of the unforked run", "[lab][fork]") {
   outcome.traces["unforked later"] = {{0, 2}, {60, 0.5}};
   outcome.traces["kept later"] = {{0, 2}, {60, 0.5}};
   outcome.traces["mean detached later"] = {{0, 3}, {60, 0.4}};
-  const lab::Trace found = costs(outcome, "mean detached", When::later);
+  const lab::RunTrace found = costs(outcome, "mean detached", When::later);
   CHECK(found[0] == std::pair<Index, double>(0, 50));
   CHECK(found[1].first == 60);
   CHECK(found[1].second == Approx(-20));

@@ -37,7 +37,7 @@ TEST_CASE("the cost of a move is the mean over lines, and falls in training") {
   CHECK(outcome.items.size() == 5);
   CHECK(outcome.values.at("test") == Approx(mean_of_items(outcome)));
   CHECK(outcome.curve.back().training < outcome.curve.front().training);
-  const lab::Trace& norms = outcome.traces.at("gradient_norm");
+  const lab::RunTrace& norms = outcome.traces.at("gradient_norm");
   REQUIRE(norms.size() == 2);
   CHECK(outcome.values.at("largest_gradient") == std::max(norms[0].second, norms[1].second));
 }

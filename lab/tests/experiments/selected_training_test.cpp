@@ -100,7 +100,7 @@ TEST_CASE("what is traced stands at the steps of validations, and gradients are 
   Toy toy{.validations = {1, 2}};
   toy.optimizer.clip_norm = 0.1;
   const Outcome outcome = toy.train(false);
-  CHECK(outcome.traces.at("value") == lab::Trace{{2, 1}, {4, 2}});
+  CHECK(outcome.traces.at("value") == lab::RunTrace{{2, 1}, {4, 2}});
   REQUIRE(toy.norms.size() == 4);
   CHECK(toy.norms[0] == Approx(8));
   CHECK(toy.norms[1] == Approx(7.98));  // the first step was 0.1 * 0.1 long

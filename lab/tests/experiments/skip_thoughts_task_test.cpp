@@ -53,7 +53,7 @@ TEST_CASE("the test of skip-thoughts is the mean of five probes") {
 
 TEST_CASE("probes look at skip-thoughts before, in and at the end of their training") {
   const Outcome outcome = trained("layer", 6);
-  const lab::Trace& looks = trace_of(outcome, "probed_MSE");
+  const lab::RunTrace& looks = trace_of(outcome, "probed_MSE");
   REQUIRE(looks.size() == 4);
   for (Index i = 0; i < 4; ++i) CHECK(looks[static_cast<std::size_t>(i)].first == 2 * i);
   CHECK(looks.front().second == outcome.values.at("untrained_MSE"));
