@@ -27,8 +27,10 @@ std::string usage() {
       "Usage: lab EXPERIMENT [FLAGS]\n"
       "       mpirun -n PROCESSES lab EXPERIMENT [FLAGS]\n"
       "       lab EXPERIMENT --help\n"
+      "       lab index --report DIR\n"
       "       lab --help | --version\n\n"
-      "With mpirun, the processes divide the runs among them, in: {}.\n\n"
+      "With mpirun, the processes divide the runs among them, in: {}.\n"
+      "`lab index` writes a page that links to the reports in DIR.\n\n"
       "{}\n\n"
       "Experiments:\n",
       names(true), lab::on_verdicts);
@@ -49,6 +51,17 @@ bool refused(const registry::Experiment& experiment) {
   return cluster.size() > 1;
 }
 
+int write_index(int argc, char** argv) {
+  Flags flags(argv[0], "Writes a page that links to the reports of experiments.");
+  std::string directory = ".";
+  flags.output("--report", directory, "Directory of the reports and of the page",
+               {.files = [](const std::string& in) { return std::vector{in + "/index.html"}; }});
+  return flags.run(argc, argv, [&] {
+    lab::write_index(directory);
+    return 0;
+  });
+}
+
 int finish() { return results_are_written() ? 0 : 1; }
 
 }  // namespace
@@ -64,6 +77,9 @@ int main(int argc, char** argv) try {
     write_help(fmt::format("lab of tapegrad {}\n", TAPEGRAD_VERSION));
     return finish();
   }
+  std::string program = "lab " + word;
+  if (argc > 1) argv[1] = program.data();
+  if (word == "index") return write_index(argc - 1, argv + 1);
   const auto found = registry::experiments().find(word);
   if (found == registry::experiments().end()) {
     write_diagnostic(word.empty() ? usage()
@@ -73,8 +89,6 @@ int main(int argc, char** argv) try {
   }
   const registry::Experiment& experiment = found->second;
   if (refused(experiment)) return wrong_usage;
-  std::string program = "lab " + word;
-  argv[1] = program.data();
   return experiment.run(experiment, argc - 1, argv + 1);
 } catch (const std::exception& error) {
   write_diagnostic(fmt::format("lab: {}\n", error.what()));

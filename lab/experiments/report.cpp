@@ -63,6 +63,11 @@ svg {{ max-width: 100%; height: auto }}
 </html>
 )";
 
+// The pages of the experiment `tape_tour`.
+constexpr std::pair<const char*, const char*> tapes[] = {
+    {"tape_layer_norm", "The tape of a layer normalization, attached and detached, step by step"},
+    {"tape_second_derivative", "The tape of a second derivative, step by step"}};
+
 // One column of x, and one of each series and of its deviations, for all x that there are.
 std::string csv(const Diagram& diagram) {
   std::vector<std::string> header{diagram.x_label};
@@ -168,6 +173,19 @@ std::pair<const char*, const char*> shown(Verdict verdict) {
 
 std::string page_in(const std::string& directory, const std::string& name) {
   return fmt::format("{}/{}.html", directory, name);
+}
+
+std::string page_of(const std::string& title, const std::string& headline, const std::string& body,
+                    const std::string& footer) {
+  return fmt::format(fmt::runtime(page_form), fmt::arg("title", escaped(title)),
+                     fmt::arg("mark", page_mark), fmt::arg("headline", headline),
+                     fmt::arg("body", body), fmt::arg("footer", footer));
+}
+
+// What stands behind a mark of a page, up to the next tag.
+std::string behind(std::string_view mark, const std::string& page) {
+  const std::size_t begin = page.find(mark) + mark.size();
+  return page.substr(begin, page.find('<', begin) - begin);
 }
 
 // The files in a directory that have the names of what a report writes beside its page.
@@ -356,11 +374,7 @@ std::string Report::footer() const {
   return text + fmt::format("</ol>\n<p>{}</p>\n", on_verdicts);
 }
 
-std::string Report::page() const {
-  return fmt::format(fmt::runtime(page_form), fmt::arg("title", escaped(title_)),
-                     fmt::arg("mark", page_mark), fmt::arg("headline", headline()),
-                     fmt::arg("body", body_), fmt::arg("footer", footer()));
-}
+std::string Report::page() const { return page_of(title_, headline(), body_, footer()); }
 
 int Report::finish() const {
   if (!levels_.empty()) write_result(fmt::format("\n{}\n", discoveries("claims", levels_)));
@@ -371,6 +385,26 @@ int Report::finish() const {
     for (const auto& [file, text] : files_) write_own(directory_ + "/" + file, "", text);
   }
   return failed_ == 0 ? 0 : 1;
+}
+
+void write_index(const std::string& directory) {
+  std::string links;
+  const auto link = [&](const std::string& page, const std::string& title,
+                        const std::string& more) {
+    links += fmt::format("<li><a href=\"{}.html\">{}</a>{}</li>\n", page, title, more);
+  };
+  for (const auto& [name, experiment] : registry::experiments()) {
+    const std::string file = page_in(directory, name);
+    const std::string page = holds_something(file) ? read_text(file) : "";
+    if (page.find(page_mark) != std::string::npos)
+      link(name, behind("<h1>", page), ": " + behind(page_mark, page));
+  }
+  for (const auto& [name, title] : tapes)
+    if (holds_something(page_in(directory, name))) link(name, title, "");
+  write_own(page_in(directory, "index"), page_mark,
+            page_of("The gradient laboratory", "Its reports, and tapes to step through",
+                    fmt::format("<ul>\n{}</ul>\n", links),
+                    fmt::format("<p>Version: {}</p>\n", escaped(built_version()))));
 }
 
 std::string command_line(int argc, char** argv) {

@@ -91,6 +91,10 @@ class Report {
   std::vector<double> levels_;                     // the p of those that have one
 };
 
+/// Writes DIRECTORY/index.html, which links to the pages that experiments have written there, each
+/// report with its title and headline. Throws DataError where another file would be replaced.
+void write_index(const std::string& directory);
+
 /// The words of a command line.
 std::string command_line(int argc, char** argv);
 

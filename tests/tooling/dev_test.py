@@ -87,17 +87,15 @@ done""")
         self.assertIn("unknown program no_program; available: toy\n", self.dev("run", "no_program", code=2).stderr)
 
     def add_experiments(self, *names, left_out=()):
-        """A program lab that writes a page with a headline."""
+        """A program lab that prints its arguments."""
         (self.root / "lab/experiments/float64").mkdir(parents=True)
         for name in (*names, *left_out):
             (self.root / f"lab/experiments/float64/{name}.cpp").touch()
         lab = self.build / "lab-release/experiments/lab"
         lab.parent.mkdir(parents=True)
-        page = '<h1>Toys</h1>\n<p class="headline">2 of 3 claims hold; published: 1 supported</p>\n<p>More.</p>'
         lab.write_text(f"""#!{shutil.which('bash')}
 [[ $1 != --help ]] || {{ printf '  %-12s  A toy.\\n' {" ".join(names)}; exit; }}
 echo "$@"
-[[ $1 == tape_tour || ${{2:-}} != --report ]] || echo '{page}' >"$3/$1.html"
 """)
         lab.chmod(0o755)
 
@@ -107,14 +105,12 @@ echo "$@"
             self.assertEqual(self.dev(command, "toys", "--seed", "3", code=0).stdout, "toys --seed 3\n")
         self.assertIn("available: toy tape_tour toys\n", self.dev("run", "to", code=2).stderr)
 
-    def test_the_index_of_the_laboratory_has_the_headlines_of_its_pages(self):
+    def test_the_laboratory_writes_an_index_after_its_pages(self):
         self.add_experiments("toys", "tape_tour")
         self.assertEqual(self.dev("lab", code=0).stdout, "== toys\ntoys\n")
-        pages = self.root / "pages"
-        pages.mkdir()
-        self.assertIn("== tape_tour\n", self.dev("lab", "--report", str(pages), code=0).stdout)
-        self.assertIn('<li><a href="toys.html">Toys</a>: 2 of 3 claims hold; published: 1 supported</li>\n',
-                      (pages / "index.html").read_text())
+        self.assertEqual(self.dev("lab", "--report", "pages", code=0).stdout,
+                         "== tape_tour\ntape_tour --report pages\n== toys\ntoys --report pages\n"
+                         "index --report pages\n")
 
     def test_the_laboratory_is_built_against_the_installed_library(self):
         self.add_experiments("toys")

@@ -6,6 +6,7 @@
 #include <functional>
 #include <iterator>
 
+#include "experiments/registry.h"
 #include "support/scratch.h"
 #include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/tapegrad.h"
@@ -49,6 +50,7 @@ class Written {
   }
   bool has(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
   std::string page() const { return file("toys.html"); }
+  std::string folder() const { return folder_.path.string(); }
 
   int exit_code = -1;
 
@@ -61,6 +63,22 @@ const Judgement supported{Verdict::supported, "+1"}, contradicted{Verdict::contr
     unlearned{Verdict::not_learned, "no better than a guess"};
 
 }  // namespace
+
+TEST_CASE("the index links to the pages of experiments with their titles and headlines") {
+  const registry::Entry entry({"toys", "Toys.", nullptr});
+  const Written toys([](Report& report) { report.claim("2 < 3", "2", true); });
+  write_index(toys.folder());
+  CHECK_THAT(toys.file("index.html"),
+             Contains("<li><a href=\"toys.html\">Toys</a>: 1 of 1 claims hold</li>\n") &&
+                 !Contains("tape_layer_norm"));
+  std::ofstream(toys.folder() + "/toys.html") << "of the user";
+  std::ofstream(toys.folder() + "/tape_layer_norm.html") << "a tape";
+  write_index(toys.folder());
+  CHECK_THAT(toys.file("index.html"),
+             !Contains("toys.html") && Contains("<a href=\"tape_layer_norm.html\">The tape of"));
+  std::ofstream(toys.folder() + "/index.html") << "of the user";
+  CHECK_THROWS_WITH(write_index(toys.folder()), Contains("index.html: this program has not"));
+}
 
 TEST_CASE("a report replaces its own files alone, and follows no link") {
   const auto fill = [](Report& report) { report.table({"Toys", {"toy"}, {{"bear"}}}); };

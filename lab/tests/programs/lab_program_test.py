@@ -85,6 +85,20 @@ class Program(unittest.TestCase):
                 for _ in range(2):
                     run(name, "--report", folder / name)
 
+    def test_the_index_links_to_the_reports_of_a_folder(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run("theorem2", "--report", folder)
+            run("tape_tour", "--report", folder)
+            for _ in range(2):
+                run("index", "--report", folder)
+            index = pathlib.Path(folder, "index.html")
+            self.assertRegex(index.read_text(), r'<li><a href="theorem2.html">[^<]+</a>: \d+ of \d+ claims hold')
+            self.assertIn('<a href="tape_second_derivative.html">', index.read_text())
+            self.assertNotIn("theorem1.html", index.read_text())
+            index.write_text("of the user")
+            self.assertIn(str(index), run("index", "--report", folder, code=1).stderr)
+            self.assertEqual(index.read_text(), "of the user")
+
     def test_a_page_is_not_read_by_its_experiment(self):
         with tempfile.TemporaryDirectory() as folder:
             data = pathlib.Path(folder) / "depth_losses.csv"
