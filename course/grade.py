@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Says of a stage of the course, point by point, what holds in a file of yours.
+"""Grades a file of yours for a stage of the course, point by point.
 
     grade.py STAGE [FILE]     FILE: by default the stage's header in this folder
     grade.py STAGE --start    puts the header with holes and a few tests into this folder

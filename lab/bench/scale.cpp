@@ -302,7 +302,7 @@ class ScaleMeasurements {
   // A table of curves that have all x in common, with the exponents of their growth, and a figure.
   void show(const std::string& name, Diagram diagram, const std::string& method) {
     diagram.logarithmic = true;
-    diagram.caption = "A power is a straight line here; the table says which.";
+    diagram.caption = "A power law is a straight line here; the table has its exponent.";
     Table table{fmt::format("{}, {}", diagram.title, diagram.y_label), {diagram.x_label}, {}};
     std::vector<std::string> slopes{"slope"};
     for (const Series& series : diagram.series) {

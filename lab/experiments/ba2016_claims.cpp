@@ -132,7 +132,7 @@ Results with_found(Results results, const std::vector<std::string>& probes, Prob
   return results;
 }
 
-// A probe judges runs only if that of the baseline has raised what it finds.
+// A probe judges runs only if training has raised what it finds in the baseline.
 template <ProbedState state>
 Judgement more_found(const Results& a, const Results& b) {
   std::vector<std::string> raised;

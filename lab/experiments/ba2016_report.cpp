@@ -93,8 +93,8 @@ void retrieval_table(Report& report, const MatrixColumn& column) {
   }
   report.table(table);
   report.paragraph(
-      "Published figures are of MS COCO with five captions for each of 1,000 images; here "
-      "descriptions in another language stand for images, so only differences compare.");
+      "Published figures are for MS COCO with five captions for each of 1,000 images; here "
+      "descriptions in another language take the place of images, so only differences compare.");
 }
 
 // A row of table 3: a system, trained ("test") or not, and what is published of it.
@@ -129,10 +129,9 @@ void probes_table(Report& report, const MatrixColumn& column) {
   }
   report.table(table);
   report.paragraph(
-      "r, rho and MSE are those of SICK; the others are accuracies in percent. In the last "
-      "column, equal phrases of MPQA are in one fold. Published figures "
-      "are of nets that have read a billion words and know 20,000 of them, so only differences "
-      "compare.");
+      "r, rho and MSE are measured on SICK; the others are accuracies in percent. In the last "
+      "column, equal phrases of MPQA are in one fold. The published nets have read a billion words "
+      "and have a vocabulary of 20,000, so only differences compare.");
 }
 
 // ---- Curves ----
@@ -233,7 +232,7 @@ std::string times(const Results& a, const Results& b, Clock clock) {
 void speed(Report& report, const Matrix& matrix, bool seconds) {
   Table table{
       "When systems reach the best validation of none, and when none does, seed by seed; seconds "
-      "are those of whole runs, validations and tests included",
+      "are for whole runs, including validations and tests",
       {"task", "system", "updates"},
       {}};
   if (seconds) table.columns.insert(table.columns.end(), {"seconds", "seconds of a run"});

@@ -16,7 +16,7 @@ namespace {
 template <class Read>
 Series mean_over_seeds(const Results& results, const Read& trace) {
   Series mean{results.system, {}};
-  std::vector<std::vector<double>> values;  // those of all seeds, at each point
+  std::vector<std::vector<double>> values;  // of all seeds, at each point
   for (const Outcome& run : results.runs) {
     std::size_t at = 0;
     for (const auto& [step, y] : trace(run)) {

@@ -194,8 +194,8 @@ void DriftFlags::add_to(Flags& flags) {
       .check(one_of(drift_optimizers()));
   flags
       .setting("--initials", initials,
-               "Initial weights of Transformers: the library's, N(0, "
-               "0.02), or those of the paper's code, U(+-1/sqrt(inputs))")
+               "Initial weights of Transformers: the library's, N(0, 0.02), or, as in the paper's "
+               "code, U(+-1/sqrt(inputs))")
       .check(one_of({"library", "paper"}));
   flags.setting("--placements", placements, "Norms of Transformers").check(one_of({"pre", "post"}));
   flags.setting("--axes", axes, "What norms of the cnn take statistics over")

@@ -13,7 +13,7 @@ namespace {
 // Points of error within which forms are called equal.
 constexpr double margin = 1, wide_margin = 2;
 
-// What a prediction says of one column: nothing where it does not speak of it.
+// The verdict of a prediction on one column, if the prediction is about it.
 using ColumnJudge = std::function<std::optional<Judgement>(const FormColumn&)>;
 
 const FormCell* find(const FormColumn& column, const std::string& form) {

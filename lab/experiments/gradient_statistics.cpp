@@ -158,8 +158,8 @@ Claim rescaling(const std::string& net, const std::vector<Course>& courses, doub
   }
   return {
       net +
-          ": an attached deviation shrinks the variance of the gradient below that of a "
-          "division by s; a detached one divides, and nothing more.",
+          ": an attached deviation shrinks the variance of the gradient by more than a division by "
+          "s; a detached one only divides.",
       fmt::format("ratio at most {:.4f} attached; detached 1 to within {:.1e}; largest of all 1 "
                   "{:+.1e}",
                   attached, detached, greatest - 1),

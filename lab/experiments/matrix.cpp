@@ -34,7 +34,7 @@ MatrixCell make_cell(const PaperTask& task, const std::string& system, const Set
   return cell;
 }
 
-// What a configuration says of itself for people.
+// A text of a configuration, for people.
 std::string stated(const Json& configuration, const char* name) {
   const auto found = configuration.find(name);
   return found != configuration.end() && found->is_string() ? found->get<std::string>()

@@ -146,7 +146,7 @@ Picture detaching_costs(const Matrix& matrix) {
   drawing.words({20, 30}, "What it costs to detach the statistics of layer normalization", "title");
   drawing.words(
       {20, 54},
-      "How much worse the result on the test set is, in percent of that with both attached.");
+      "How much worse the result on the test set is, in percent of the result with both attached.");
   for (std::size_t i = 0; i < std::size(detached_forms); ++i)
     drawing.words({20 + 140 * static_cast<double>(i), 78}, detached_forms[i].title,
                   std::string("strong ") + detached_forms[i].color);

@@ -150,7 +150,7 @@ std::string tested_cell(const MatrixColumn& column, const std::string& system) {
   return fmt::format("{}\n{}", measured(column.task.metric, results, column.task.decimals), rate);
 }
 
-// The tasks that train some systems beside those of the paper.
+// The tasks that train some systems beside the systems of the paper.
 //   added: which ones   rows: the systems to show, by the names to show them with
 void beside_the_paper(Report& report, const Matrix& matrix, const std::string& title,
                       const std::string& first, std::vector<std::string> PaperTask::*added,
@@ -350,7 +350,7 @@ void verdicts_on_figures(Report& report, const Matrix& matrix) {
 
 void costs(Report& report, const Matrix& matrix) {
   const auto [image, values] = detaching_costs(matrix);
-  if (values.empty()) return report.paragraph("What detaching costs cannot be said yet.");
+  if (values.empty()) return report.paragraph("The cost of detaching is not known yet.");
   report.drawing("detaching", image,
                  "What detaching the mean, the scale or both costs, task by task.", values);
 }

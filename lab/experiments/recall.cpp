@@ -9,7 +9,7 @@ std::vector<double> recall_items(const Outcome& run, Index images, Index k) {
   const auto count = static_cast<std::size_t>(images);
   expect_part(
       count > 0 && ranks.size() % count == 0, run,
-      fmt::format("its {} ranks are not those of the captions of {} images", ranks.size(), images));
+      fmt::format("its {} ranks do not belong to the captions of {} images", ranks.size(), images));
   const std::size_t of_each = ranks.size() / count;
   std::vector<double> items(static_cast<std::size_t>(images), 0);
   for (std::size_t i = 0; i < ranks.size(); ++i)

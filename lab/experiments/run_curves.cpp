@@ -136,7 +136,7 @@ void report_curves(Report& report, const std::vector<LoggedRun>& runs) {
   }
 }
 
-// The last number in each column and, if the run has ended, those of its summary.
+// The last number in each column and, if the run has ended, the numbers of its summary.
 void report_ends(Report& report, const std::vector<LoggedRun>& runs) {
   std::vector<Json> ends;
   for (const LoggedRun& run : runs) {

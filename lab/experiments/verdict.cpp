@@ -100,7 +100,7 @@ std::vector<std::pair<double, double>> windows(const Outcome& run, Clock clock) 
   std::vector<std::pair<double, double>> result;
   expect_part(
       points.size() >= 3, run,
-      fmt::format("its curve has {} validations, too few to tell when it learns", points.size()));
+      fmt::format("its curve has {} validations, too few to find when it learns", points.size()));
   const double update =
       clock == Clock::updates ? 1 : run.seconds / static_cast<double>(last_point(run).step);
   for (std::size_t i = 2; i < points.size(); ++i)
@@ -177,7 +177,7 @@ std::optional<Judgement> not_judged(const Metric& metric, const Results& a, cons
     if (each.at_edge)
       return Judgement{
           Verdict::at_edge,
-          fmt::format("the rate of {} is at the edge of those that were tried", each.system)};
+          fmt::format("the rate of {} is at the edge of the rates that were tried", each.system)};
   return {};
 }
 

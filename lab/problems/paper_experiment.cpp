@@ -64,7 +64,7 @@ void add(Flags& flags, PaperFlags& given, const PaperExperiment& experiment) {
 void introduce(lab::Report& report, const PaperExperiment& experiment, const PaperFlags& flags,
                const std::vector<MatrixTask>& tasks) {
   report.paragraph(fmt::format(
-      "{}Systems of one seed start from the same weights and see the same batches. Each tries "
+      "{}Systems with one seed start from the same weights and see the same batches. Each tries "
       "learning rates a factor 3 apart with seed {}{}; the setting with the best validation is "
       "trained with {} seeds. The state with the best validation is tested, once.",
       experiment.introduction, lab::choosing_seed,

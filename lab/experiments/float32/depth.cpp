@@ -195,7 +195,7 @@ HeatMap cost_map(const std::vector<Column>& columns, const DepthFlags& flags) {
               .columns = {},
               .values = {},
               .unit = "bits per character",
-              .caption = fmt::format("The stronger the blue, the more a norm loses; below 0 it "
+              .caption = fmt::format("The deeper the blue, the more a norm loses; below 0 it "
                                      "gains. Means over seeds after {} steps at the rate {}.",
                                      flags.last_step(), rate)};
   for (const std::string& norm : flags.norms)
@@ -280,20 +280,19 @@ void claims(Report& report, const std::vector<Column>& columns, const DepthFlags
 }
 
 void introduce(Report& report, const Corpus& corpus, const DepthFlags& flags) {
-  report.paragraph(fmt::format(
-      "Transformers learn to write, character after character, from {}: {} characters of {} "
-      "kinds to train on, {} for validation. {} heads, Adam, batches of {} x {} characters. "
-      "Systems of one seed see the same batches from the same initial weights. In values detach, "
-      "detach_mean and detach_variance are layer_simple; what differs is the gradient (Xu et al. "
-      "2019, tables 2 and 3).",
-      corpus.source, corpus.text.training.size(), corpus.text.characters.count(),
-      corpus.text.rest.size(), flags.heads, flags.batch_size, flags.seq_len));
   report.paragraph(
-      "\"library init\" is what the library makes: all matrices, embeddings and learned positions "
-      "N(0, 0.02^2), smaller at the ends of branches, as in GPT-2. So s starts at about 0.03. "
-      "\"paper "
-      "init\" is that of the paper's code: sinusoids, embeddings of their size, and matrices "
-      "U(+-1/sqrt(inputs)). So s starts at about 1.");
+      fmt::format("Transformers learn to write, character by character, from {}: {} characters of "
+                  "{} kinds to train on, {} for validation. {} heads, Adam, batches of {} x {} "
+                  "characters. Systems with one seed begin with the same weights and see the same "
+                  "batches. detach, detach_mean and detach_variance compute the values of "
+                  "layer_simple, with other gradients (Xu et al. 2019, tables 2 and 3).",
+                  corpus.source, corpus.text.training.size(), corpus.text.characters.count(),
+                  corpus.text.rest.size(), flags.heads, flags.batch_size, flags.seq_len));
+  report.paragraph(
+      "\"library init\": all matrices, embeddings and learned positions are drawn from N(0, "
+      "0.02^2), smaller at the ends of branches, as in GPT-2, so s begins at about 0.03. \"paper "
+      "init\" follows the paper's code: sinusoids, embeddings of their size, and matrices from "
+      "U(+-1/sqrt(inputs)), so s begins at about 1.");
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -215,11 +215,11 @@ void first_gain(Report& report, const DivisiveSetting& setting, const Comparison
     table.rows.push_back({gains[i], found[i].spread(training_loss).to_string(),
                           found[i].spread(setting.held_out).to_string()});
   report.table(table);
-  report.judged(
-      {"Ba et al. 2016, section 6.2",
-       "A layer-normalized LSTM learns faster from gains of 1 than from 0.1, which is for "
-       "batch normalization.",
-       "training loss with 0.1 less that with 1", better(training_loss, found[0], found[1])});
+  report.judged({"Ba et al. 2016, section 6.2",
+                 "A layer-normalized LSTM learns faster when its gains begin at 1 than at 0.1, the "
+                 "value for batch normalization.",
+                 "the training loss with 0.1 minus the loss with 1",
+                 better(training_loss, found[0], found[1])});
 }
 
 void comparisons(Report& report, const ImageSets& images, const CharText& text, const Scale& scale,
@@ -251,9 +251,9 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
   };
   report.judged(
       {"",
-       "Through time, statistics of the case (layer, divisive) learn faster than those of a batch "
-       "at each step.",
-       "training loss with batch less that with the other",
+       "In recurrent nets, statistics of each case (layer, divisive) learn faster than statistics "
+       "of the batch at each step.",
+       "the training loss with batch minus the loss with the other",
        all_of({{"layer", ahead_of_batch("layer")}, {"divisive", ahead_of_batch("divisive")}})});
   DivisiveSetting longer = on_images;
   longer.steps = scale.smoothing_steps;
@@ -286,8 +286,8 @@ void lab::measure_family(Report& report, const NormsByName& subject, Random rand
     without = std::max(without, distance(subject.normalize(4.0 * x, kind + ":s=0.5"), before));
   }
   report.claim(
-      "A smoothing term means something only beside the size of the inputs: both four times as "
-      "large change nothing.",
+      "A smoothing term matters only relative to the size of the inputs: nothing changes when both "
+      "are four times as large.",
       fmt::format("largest change {:.1e}; with larger inputs alone {:.2f}", worst, without),
       worst < 1e-5 && without > 0.01, "below 1e-5 and above 0.01");
 }
@@ -319,11 +319,11 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "One family: batch, layer and divisive normalization",
                  command_line(argc, argv), cluster.is_first());
     const ImageSets images = problems::image_sets({data, settings.seed});
-    report.paragraph(fmt::format(
-        "Images: {}. Text: sentences that this program draws. Each entry is the mean of {} "
-        "runs with other seeds and their standard deviation; the training loss is that of "
-        "the last quarter of the steps. s is the smoothing term: epsilon = s^2.",
-        images.source, settings.seeds));
+    report.paragraph(
+        fmt::format("Images: {}. Text: sentences that this program draws. Each entry is the mean "
+                    "and the standard deviation over {} seeds; the training loss is its mean over "
+                    "the last quarter of the steps. s is the smoothing term: epsilon = s^2.",
+                    images.source, settings.seeds));
     Random drawn = Random(settings.seed).stream(2);
     const CharText text(grammar_text(3000, drawn));
     ledger.begin(self.name, fmt::format("{}, text {}", images.digest(), text.digest()));

@@ -170,7 +170,7 @@ Table cost_table(const DriftRuns& runs, const DriftFlags& flags) {
 }
 
 Table remedy_table(const DriftRuns& runs, const DriftFlags& flags) {
-  Table table{"What ends the drift: losses of " + flags.base().name(), {"form", "remedy"}, {}};
+  Table table{"What stops the drift: losses of " + flags.base().name(), {"form", "remedy"}, {}};
   for (const double factor : flags.factors)
     table.columns.push_back(fmt::format("rate {:.2g}", factor * flags.base().usual_rate()));
   const auto add = [&](const std::string& form, const std::string& remedy) {
@@ -253,9 +253,10 @@ void figures_of_norms(Report& report, const DriftRuns& runs, const DriftFlags& f
          "Above 0 the mean is larger than the deviation.");
   figure("What the norms divide by", "log10 of s at the end", "deviation", std::log10,
          "A detached scale grows.");
-  figure("How right the gradient is at each norm", "cosine with the attached one", "cosine", same,
-         "Gradients run from the last norm, on the right, to the first one; each detached norm on "
-         "the way turns them.");
+  figure("How well the gradient agrees with the attached one at each norm",
+         "cosine with the attached one", "cosine", same,
+         "Gradients pass from the last norm, on the right, to the first; each detached norm on the "
+         "way rotates them.");
   figure("How large the gradient is at each norm", "log10 of its variance", "variance", std::log10,
          "Of the gradient with respect to a norm's input, over all rows and features.");
 }
@@ -334,7 +335,7 @@ void predictors(Report& report, const DriftRuns& runs, const DriftFlags& flags) 
   report.table(table);
   for (const bool of_weights : {false, true}) {
     const char* name = of_weights ? "rms(c) / rms(V)" : "|mu| / s";
-    Diagram diagram{fmt::format("What {} in the first tenth says of the cost", name),
+    Diagram diagram{fmt::format("The cost against {} in the first tenth of the steps", name),
                     fmt::format("largest {} in the first tenth of the steps", name),
                     "cost, % of the loss",
                     {},
@@ -364,16 +365,17 @@ void introduce(Report& report, const DriftFlags& flags) {
       "Nets are trained with four forms of layer normalization that compute the same values and "
       "differ in their gradients. One condition is the base, the others differ from it in one "
       "thing: task, optimizer, initial values of the Transformer, placement of its norms, layers x "
-      "channels, steps. Each is trained with {} learning rates and {} seeds. Systems of one seed "
-      "see the same batches from the same weights. Losses are bits per character of held-out text, "
-      "or test errors in %. The text of the task grammar is drawn by this program{}. The best "
-      "learning rate has the least loss on other held-out data; a still greater one may be better.",
+      "channels, steps. Each is trained with {} learning rates and {} seeds. Systems with one seed "
+      "begin with the same weights and see the same batches. Losses are bits per character of "
+      "held-out text, or test errors in %. The text of the task grammar is drawn by this "
+      "program{}. The best learning rate has the lowest loss on other held-out data; a higher one "
+      "may be better still.",
       flags.factors.size(), flags.comparison.seeds,
       flags.reads_images() && flags.images.empty() ? ", and so are the digits" : ""));
   report.paragraph(
       "A detached mean adds a common mode to the gradient of every weight that feeds a norm: the "
-      "same number for all outputs. The loss does not see it, so nothing pulls back, and the mean "
-      "of the activations drifts.");
+      "same number for all outputs. The loss does not depend on it, so nothing opposes it, and the "
+      "mean of the activations drifts.");
 }
 
 int run(const registry::Experiment& self, int argc, char** argv) {

@@ -39,7 +39,7 @@ struct ForkFlags {
   void add_to(Flags& flags) {
     flags
         .setting("--size", size,
-                 "smoke: a small net, in seconds; report: that of the page, in minutes")
+                 "smoke: a small net, in seconds; report: the net of the page, in minutes")
         .check(one_of({"smoke", "report"}));
     comparison.add_to(flags, 1);
     flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
@@ -200,10 +200,10 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     }
     report.paragraph(fmt::format(
         "A perceptron with 6 hidden layers of {}, and layer normalization without gain and bias "
-        "before each ReLU, is trained with batches of {}. After some steps copies of it, with the "
-        "moments of the optimizer and the next batches, go on for {} steps with another form and "
-        "for {} steps with layer normalization again. A cost is by how much their validation loss "
-        "exceeds that of the run itself after as many steps.",
+        "before each ReLU, is trained with batches of {}. At several steps copies of it continue, "
+        "with the same moments of the optimizer and the same batches: {} steps with another form, "
+        "then {} steps with layer normalization again. The cost is how much their validation loss "
+        "exceeds the loss of the run itself after as many steps.",
         sizes.net.width, sizes.net.batch_size, sizes.detached, sizes.recovery));
     report.table(cost_table(results, sizes));
     for (const Results& trained : results)
@@ -214,8 +214,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   });
 }
 
-const registry::Entry entry({"fork", "Forks runs, to see when layer normalization matters.", run,
-                             true});
+const registry::Entry entry({"fork", "Forks runs to find out when layer normalization matters.",
+                             run, true});
 
 }  // namespace
 

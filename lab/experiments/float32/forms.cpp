@@ -27,7 +27,7 @@ struct FormFlags {
   void add_to(Flags& flags) {
     flags
         .setting("--size", size,
-                 "smoke: small nets, in seconds; report: those of the page, in minutes")
+                 "smoke: small nets, in seconds; report: the nets of the page, in minutes")
         .check(one_of({"smoke", "report"}));
     flags.setting("--optimizers", optimizers, "Optimizers").check(one_of({"adam", "momentum"}));
     flags.setting("--initials", initials, "Initial weights: U(+-1/sqrt(inputs)) or N(0, 2/inputs)")
@@ -139,15 +139,15 @@ std::string words(const FormCell& cell) {
 /// One for each initial weights: forms by optimizer and depth.
 void grids(Report& report, const FormFlags& flags, const std::vector<FormColumn>& columns) {
   for (const std::string& initial : flags.initials) {
-    HeatMap map{.title = fmt::format("Sixteen forms, {} initial weights", initial),
-                .rows = {},
-                .columns = {},
-                .values = {},
-                .unit = "% of the test digits misread, mean over seeds",
-                .caption =
-                    "The stronger the blue, the more digits a form misreads; a dash: it has "
-                    "not learned. x, 1, none is no normalization, z, 1/s, both is layer "
-                    "normalization."};
+    HeatMap map{
+        .title = fmt::format("Sixteen forms, {} initial weights", initial),
+        .rows = {},
+        .columns = {},
+        .values = {},
+        .unit = "% of the test digits misread, mean over seeds",
+        .caption =
+            "The deeper the blue, the more digits a form misreads; a dash: it has not learned. (x, "
+            "1, none) is no normalization, (z, 1/s, both) is layer normalization."};
     Table table{
         map.title + ": test error in %, mean and standard deviation over seeds", {"form"}, {}};
     for (const Form& form : sixteen_forms()) {

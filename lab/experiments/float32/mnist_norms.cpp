@@ -168,9 +168,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     const Index images = first_images(sets.train, mnist.limit).count();
     NormRuns runs(mnist, problem, images, comparison);
     report.paragraph(
-        fmt::format("Data: {}. A cnn with batches of {} makes {} epochs of {} images. At the end "
-                    "it is tested on "
-                    "{} images. Adam with a rate of 0.001, {} seeds.",
+        fmt::format("Data: {}. A cnn is trained in batches of {}, for {} epochs of {} images, and "
+                    "then tested on {} images. Adam with a rate of 0.001, {} seeds.",
                     sets.source, sizes.batch_size, mnist.epochs, images, sets.test.count(),
                     mnist.comparison.seeds));
     std::vector<Results> results = runs.cnns(paper_norms, mnist.epochs);

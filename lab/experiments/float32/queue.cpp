@@ -29,7 +29,7 @@ struct QueueFlags {
         .check(one_of(names_of(xu2019())));
     flags
         .setting("--systems", training.systems,
-                 "Systems to train, with spaces between; without it, all of each task")
+                 "Systems to train, separated by spaces; without it, all systems of each task")
         .delimiter('\0')  // names of systems have commas
         .check(one_of(systems_of(xu2019())));
     flags.input("--data", data,
@@ -56,7 +56,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
     if (!flags.given("--runs"))
-      throw FlagError("--runs", "is needed: it says where finished runs are");
+      throw FlagError("--runs", "is needed: the folder of the finished runs");
     check_seeds(xu2019(), given.training.comparison);
     set_threads(given.training.comparison.threads);
     given.training.most_rates = most_rates(given.size);
@@ -73,7 +73,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   });
 }
 
-const registry::Entry entry({"queue", "Trains what the ledger lacks of the tables, for hours.", run,
+const registry::Entry entry({"queue",
+                             "Trains the runs of the tables that the ledger lacks, for hours.", run,
                              true});
 
 }  // namespace

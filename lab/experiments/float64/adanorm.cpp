@@ -109,8 +109,8 @@ void gradients(Report& report, const AdaNorm& subject, Random& random) {
     }
   report.table(table);
   report.claim(
-      "AdaNorm's gradient is that of layer normalization with phi g in the place of g; "
-      "without the detached factor, with C (1 - 2 k y) g.",
+      "AdaNorm passes back the gradient of layer normalization with phi g in place of g; without "
+      "the detached factor, with C (1 - 2 k y) g.",
       fmt::format("largest relative distance {:.1e}; the two differ by {:.3f} or more", worst,
                   least_gap),
       worst < exact_below && least_gap > 1e-3, "below 1e-9; they differ by more than 1e-3");
@@ -135,8 +135,8 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     report.begin(self.name, "AdaNorm: a factor that adapts to the value", command_line(argc, argv));
     report.paragraph(
-        "AdaNorm multiplies normalized values y by C (1 - k y), which gradients do not see. "
-        "Everything here is without epsilon.");
+        "AdaNorm multiplies normalized values y by C (1 - k y), a factor detached from the "
+        "gradient. Everything here is computed without epsilon.");
     measure_adanorm(report, {}, Random(seed));
     return report.finish();
   });

@@ -126,7 +126,7 @@ RecurrentLayer adding_lstm(const std::string& norm, Random random) {
 /// Measurements of such an LSTM.
 struct Lengths {
   Series size;    ///< root mean square of what the output gate sees of the cell, by the step
-  double growth;  ///< that of the last step over that of step `trained`
+  double growth;  ///< the size at the last step over the size at step `trained`
   double part;    ///< how far outputs change when a sequence begins in its middle
   double alone;   ///< how far outputs spread over channels where a batch repeats one sequence
 };
@@ -163,16 +163,16 @@ void length_claims(Report& report, const Lengths& plain, const Lengths& batch,
       keeps_its_size(layer) && batch.growth > 1.1 && plain.growth > 1.1,
       "layer within 0.001 of 1, the others above 1.1");
   report.claim(
-      "Batch normalization belongs to steps: the second part of a sequence cannot be run on its "
+      "Batch normalization depends on the step: the second part of a sequence cannot be run on its "
       "own, from the state that the first part left. With layer normalization it can, as without "
-      "any.",
+      "normalization.",
       fmt::format("outputs change by {:.2f} with batch, {:.1e} with layer, {:.1e} without",
                   batch.part, layer.part, plain.part),
       batch.part > 0.01 && std::max(layer.part, plain.part) < 1e-12,
       "batch above 0.01, the others below 1e-12");
   report.claim(
       "Where a batch repeats one sequence, statistics over the batch leave nothing of the inputs: "
-      "every channel is its own mean. Layer normalization does not see the batch.",
+      "every channel is its own mean. Layer normalization does not depend on the batch.",
       fmt::format("outputs spread over channels by {:.1e} and {:.2f}", batch.alone, layer.alone),
       batch.alone < 1e-6 && layer.alone > 1e-3, "batch below 1e-6, layer above 0.001");
 }
@@ -186,8 +186,8 @@ void lengths(Report& report, const RecurrentSystems& subject, Random random) {
               {}};
   Diagram diagram{"Size of the cell where it enters the output", "step", "root mean square", {}};
   diagram.caption = fmt::format(
-      "The batch's averages end at step {}. From there on its cell grows like that of the plain "
-      "LSTM; layer normalization keeps it at 1.",
+      "The averages of batch normalization end at step {}. From there on its cell grows as in the "
+      "plain LSTM; layer normalization keeps it at 1.",
       trained);
   std::vector<Lengths> found;
   for (const std::string& norm : {subject.none, subject.batch, subject.layer}) {

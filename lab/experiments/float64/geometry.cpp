@@ -188,7 +188,7 @@ void null_directions(Report& report, const LinearModels& subject, const Tensor& 
     null = std::max(null, std::abs(quadratic(subject.information(kind, p, x, true), d)));
   }
   report.claim(
-      "Moving along w itself moves nothing: d^T F d = 0 for one weight vector under batch and "
+      "Moving along w itself changes nothing: d^T F d = 0 for one weight vector under batch and "
       "weight normalization, for the whole matrix under layer normalization.",
       fmt::format("largest {:.1e}", null), null < exact_below, "below 1e-9");
 }
@@ -241,8 +241,8 @@ void larger_inputs(Report& report, const LinearModels& subject, const Tensor& p,
   };
   const double standard = metric(x * 3.0) / metric(x);
   report.claim(
-      "Eq. 35: the standard model's metric along w grows with the square of the inputs' size; "
-      "the gains' metric under batch and layer normalization does not move.",
+      "Eq. 35: the standard model's metric along w grows with the square of the inputs' size; the "
+      "gains' metric under batch and layer normalization does not change.",
       fmt::format("inputs three times as large: factor {:.12g}, change {:.1e}", standard,
                   normalized),
       std::abs(standard - 9) < exact_below && normalized < exact_below, "9 and 0 within 1e-9");
@@ -332,7 +332,7 @@ void angles(Report& report, const LinearModels& subject, Random& random) {
   const double by_sgd = sgd[2] / sgd[1], by_sign = sign_step[2] / sign_step[1];
   report.claim(
       "A larger |w| turns more slowly: each doubling divides SGD's angle by 4 and Adam's, which "
-      "does not see the gradient's size, by 2.",
+      "does not depend on the gradient's size, by 2.",
       fmt::format("factors {:.4f} and {:.4f}", by_sgd, by_sign),
       std::abs(by_sgd - 0.25) < 1e-3 && std::abs(by_sign - 0.5) < 1e-3, "within 0.001");
   growth(report, subject, p, x, target);
@@ -363,7 +363,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "The geometry of normalized linear models", command_line(argc, argv));
     report.paragraph(
         "Fisher information by automatic differentiation, next to the equations of Ba et al. 2016, "
-        "section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are those of all cases.");
+        "section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are over all cases.");
     measure_geometry(report, {}, draws, Random(seed));
     return report.finish();
   });

@@ -70,8 +70,8 @@ void judge(Report& report, const std::string& file, const std::string& net,
   report.figure(file + "_variance",
                 diagram(net + ": variance of the gradient", "step", "before s^2 / after", courses,
                         ratio_curve,
-                        "A detached deviation divides the gradient, and the curve is at 1. An "
-                        "attached one also takes a part of it away."));
+                        "A detached deviation divides the gradient, and the curve stays at 1. An "
+                        "attached one also removes a part of it."));
   report.figure(file + "_scale",
                 diagram(net + ": what the norms divide by", "step", "log10 of s, mean over norms",
                         courses, scale_curve,
@@ -117,7 +117,7 @@ void compare_scales(Report& report, const std::string& file, const std::string& 
                     const MakeNet& make, Index steps, std::uint64_t seed) {
   const std::vector<Course> first = compare(report, file, net, make, steps, seed, Talk::yes);
   show_gradients(report, file, net, first);
-  std::vector<std::vector<Course>> by_norm;  // for each norm, those of all seeds
+  std::vector<std::vector<Course>> by_norm;  // for each norm, the courses of all seeds
   for (const Course& course : first) by_norm.push_back({course});
   for (Index i = 1; i < scale_seeds; ++i) {
     const std::vector<Course> more = train_all(make, steps, seed + static_cast<std::uint64_t>(i));
@@ -195,12 +195,11 @@ TrainableNet transformer(const Characters& characters, const Indices& ids, const
 
 void compare_nets(Report& report, Index steps, std::uint64_t seed) {
   report.paragraph(
-      "Each net is trained on data that this program draws, and looked at by a probe in every "
-      "step. \"After\" a norm is the gradient with respect to its output, \"before\" with "
-      "respect to its input, over the features of a row; s is the deviation that the norm "
-      "divides by. Means are root mean squares over rows, in deviations of the gradient after. "
-      "Rows, "
-      "norms and steps with larger gradients count more: ratios are those of sums.");
+      "Each net is trained on data that this program draws, and a probe measures it at every step. "
+      "\"After\" a norm is the gradient with respect to its output, \"before\" with respect to its "
+      "input, over the features of a row; s is the deviation that the norm divides by. Means are "
+      "root mean squares over rows, in deviations of the gradient after. Rows, norms and steps "
+      "with larger gradients count more, since each ratio is a ratio of sums.");
   const ImageSets images = draw_image_sets(seed);
   Random drawn = Random(seed).stream(2);
   const std::string text = grammar_text(1000, drawn);

@@ -99,9 +99,7 @@ HeatMap as_map(const std::string& title, const std::vector<Method>& methods,
               .columns = {},
               .values = sizes,
               .unit = "log10 of the largest relative change",
-              .caption =
-                  "Pale cells are invariant: what is left of the change is rounding. Blue "
-                  "cells feel it."};
+              .caption = "Pale cells are invariant up to rounding; blue cells are not."};
   for (const Method& method : methods) map.rows.push_back(method.name);
   for (const Change& each : changes) map.columns.push_back(each.name);
   for (auto& row : map.values)
@@ -179,8 +177,8 @@ void fully_connected(Report& report, const Normalizations& subject, Random& rand
   report.table(as_table("A linear layer: largest relative change of the normalized sums", methods,
                         changes, sizes));
   report.heat_map("linear",
-                  as_map("Which changes of weights or data a linear layer's sums feel", methods,
-                         changes, sizes),
+                  as_map("Which changes of weights or data affect the sums of a linear layer",
+                         methods, changes, sizes),
                   Talk::yes);
   const auto [right, all] = agreement(methods, sizes);
   report.claim("Table 1 of Ba et al.: invariance of batch, weight and layer normalization.",
@@ -188,8 +186,8 @@ void fully_connected(Report& report, const Normalizations& subject, Random& rand
                "invariant: below 1e-9");
   const double weight_scaled_data = sizes[1][3];
   report.claim(
-      "Section 5.1 says that all three are invariant to a scaling of the data; table 1 says "
-      "that weight normalization is not. The table is right.",
+      "Section 5.1 states that all three are invariant to a scaling of the data; by table 1, "
+      "weight normalization is not. The table is right.",
       fmt::format("weight normalization changes by {:.2f}", weight_scaled_data),
       weight_scaled_data > 0.1 && sizes[0][3] < invariant_below && sizes[2][3] < invariant_below,
       "above 0.1; batch and layer normalization below 1e-9");
@@ -241,8 +239,8 @@ void convolution(Report& report, const Normalizations& subject, Random& random) 
                                     {"group", by({.axes = {1, 2, 3}, .groups = 2}), "y--y-y-"}};
   const auto sizes = measure(methods, changes, w, x);
   report.table(as_table("A convolution without padding", methods, changes, sizes));
-  report.heat_map("convolution",
-                  as_map("Which changes a convolution's outputs feel", methods, changes, sizes));
+  report.heat_map("convolution", as_map("Which changes affect the outputs of a convolution",
+                                        methods, changes, sizes));
   report.claim(
       "Layer normalization loses its invariance to a centered bank of filters when its "
       "statistics are pooled over positions, and keeps it position by position.",
@@ -252,7 +250,7 @@ void convolution(Report& report, const Normalizations& subject, Random& random) 
   double worst = 0;
   for (std::size_t j = 0; j < changes.size(); ++j)
     if (j != 1) worst = std::max(worst, sizes[3][j]);
-  report.claim("Instance normalization has every invariance but that to a centered bank.",
+  report.claim("Instance normalization has every invariance except to a centered bank.",
                fmt::format("largest other change {:.1e}; centered bank {:.2f}", worst, sizes[3][1]),
                worst < invariant_below && sizes[3][1] > 0.01,
                "others below 1e-9, centered bank above 0.01");
@@ -281,8 +279,8 @@ void epsilon_curve(Report& report, const Normalizations& subject, Random& random
   }
   diagram.series = {measured, formula};
   diagram.caption =
-      "The curves coincide. Inputs of the usual size, on the left, do not feel epsilon; what is "
-      "much smaller than its root, on the right, is lost.";
+      "The curves coincide. Epsilon does not affect inputs of the usual size, on the left; inputs "
+      "much smaller than its root, on the right, are lost.";
   report.figure("epsilon", diagram);
   report.claim(
       "With epsilon the invariances to centering stay exact, and those to scaling fail by "

@@ -193,7 +193,7 @@ std::string projection() {
 // ---- Gradients through depth and time ----
 
 // The gradient of a loss with respect to the state before each block and after the last one. The
-// weights are twice those of a new stack, so that the sub-layers count as after some training.
+// weights are twice as large as in a new stack: the sub-layers count as after some training.
 Series through_depth(const std::string& name, const char* norm, NormPlacement placement) {
   constexpr Index channels = 64, tokens = 64, classes = 10;
   Random random(1);

@@ -2,7 +2,7 @@
 // al. 2019, "Understanding and Improving Layer Normalization", measured.
 //
 // For a row x of H elements let y = (x - mean) / s, g = dl/dy with mean gbar and variance D, p =
-// mean(g y) and r = var(y). The factor k says how much of g's component along y is removed: 1 with
+// mean(g y) and r = var(y). The factor k is how much of g's component along y is removed: 1 with
 // epsilon inside the root, s / (s - epsilon) outside, H / (H - 1) for the unbiased variance.
 // Exactly:
 //
@@ -125,8 +125,8 @@ void formulas(Report& report, const LayerNorm& subject, Index rows, Random& rand
       table.rows.push_back(measure(subject, setting, form, rows, random.stream(0), largest));
   report.table(table);
   report.claim(
-      "The mean and the variance of dl/dx are those of the formulas, for any epsilon, its "
-      "place and either variance.",
+      "The mean and the variance of dl/dx agree with the formulas, for any epsilon, its place and "
+      "either variance.",
       fmt::format("the largest difference, relative to the bound, is {:.1e}", largest),
       largest < 1e-9, "below 1e-9");
   bounds(report, subject, random);

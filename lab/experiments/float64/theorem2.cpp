@@ -44,7 +44,7 @@ Tensor piecewise_linear(const Tensor& y) {
   return stack(list, -1);
 }
 
-/// The functions, among those of a basis, whose mean over each row is 0.
+/// The functions in the span of a basis whose mean over each row is 0.
 struct Solutions {
   Index functions;     ///< in the basis
   Index free;          ///< how many independent ones have mean 0 over all rows
@@ -174,9 +174,9 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     report.begin(self.name, "Which factors Theorem 2 allows", command_line(argc, argv));
     report.paragraph(
         "AdaNorm multiplies a normalized row y by phi(y) = C (1 - k y). Theorem 2 of Xu et al. "
-        "says that no other function has mean C over every row and a bounded mean output. The "
-        "first condition is linear in phi, so it is solved here in two bases of functions, for "
-        "600 rows at a time: normal, skewed and heavy-tailed ones, without epsilon.");
+        "states that no other function has mean C over every row and a bounded mean output. The "
+        "first condition is linear in phi, so it is solved here in two bases of functions, for 600 "
+        "rows at a time: normal, skewed and heavy-tailed ones, without epsilon.");
     measure_theorem2(report, {}, Random(seed));
     return report.finish();
   });

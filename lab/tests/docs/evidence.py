@@ -1,32 +1,32 @@
-"""What the ledger says about each table and figure of the papers, or which program measures it in moments."""
+"""The verdicts of the ledger on each table and figure of the papers, or the program that measures it in moments."""
 
 import collections
 import re
 
-# Where it is published and what it shows; then where the verdicts stand: in the words of published claims after where
-# they are published, in the differences of a table; or which program measures it.
+# Where it is published and what it shows; then a pattern of the published claims with its verdicts, the table whose
+# differences have them, or the program that measures it.
 ROWS = [
-    ("Ba, table 1", "what normalizations are invariant to", "claims of `./dev run invariance`"),
+    ("Ba, table 1", "invariances of the normalizations", "claims of `./dev run invariance`"),
     ("Ba, table 2", "retrieval", r"^table 2: Retrieval: "),
     ("Ba, table 3", "probes of skip-thoughts", r"^section 6.3: Sentences: .*at the end"),
-    ("Ba, figure 1", "retrieval while it is learned", r"^section 6.1: Retrieval: "),
+    ("Ba, figure 1", "retrieval during training", r"^section 6.1: Retrieval: "),
     ("Ba, figure 2", "the attentive reader", r": bAbI: "),
-    ("Ba, figure 3", "skip-thoughts while they are learned", r": Sentences: (?!.*at the end)"),
+    ("Ba, figure 3", "skip-thoughts during training", r": Sentences: (?!.*at the end)"),
     ("Ba, figure 4", "DRAW", r": Binarized MNIST: "),
     ("Ba, figure 5", "handwriting", r": (Omniglot|Kanji|Written digits): "),
-    ("Ba, figure 6", "MNIST in batches of 128 and of 4", r": MNIST, batches "),
+    ("Ba, figure 6", "MNIST with batches of 128 and 4", r": MNIST, batches "),
     ("Ba, section 5.2", "the geometry of parameters", "claims of `./dev run geometry`, `spectra`"),
     ("Xu, table 1", "gain and bias", "table1"),
-    ("Xu, table 2", "statistics detached from the gradient", "table2"),
-    ("Xu, table 3", "the mean or the scale detached", "table3"),
+    ("Xu, table 2", "results with detached statistics", "table2"),
+    ("Xu, table 3", "results with the mean or the scale detached", "table3"),
     ("Xu, table 4", "AdaNorm", "table4"),
-    ("Xu, figure 1", "gain and bias overfit", r"^figure 1: "),
-    ("Xu, figure 2", "losses while statistics are detached", r"^figure 2: "),
-    ("Xu, figure 3", "losses under AdaNorm", r"^section 4.2: "),
+    ("Xu, figure 1", "overfitting by gain and bias", r"^figure 1: "),
+    ("Xu, figure 2", "losses with detached statistics", r"^figure 2: "),
+    ("Xu, figure 3", "losses with AdaNorm", r"^section 4.2: "),
     ("Xu, theorem 1", "moments of the gradient", "claims of `./dev run theorem1`, `gradients`"),
     ("Xu, theorem 2", "the factor of AdaNorm", "claims of `./dev run theorem2`, `adanorm`"),
     ("Ren et al. 2017", "divisive normalization, smoothing, an L1 term", "claims of `./dev run divisive`"),
-    ("Ren et al. 2017", "what smoothing does to invariance", "claims of `./dev run invariance`"),
+    ("Ren et al. 2017", "invariance with a smoothing term", "claims of `./dev run invariance`"),
 ]
 EXPERIMENTS = {"Ba": "ba2016", "Xu": "xu2019"}
 
