@@ -6,6 +6,8 @@
 #include "support/digits.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/io/batches.h"
+#include "tapegrad/nn/functions/loss.h"
+#include "tapegrad/nn/metrics.h"
 #include "tapegrad/ops/reduce.h"
 #include "tapegrad/train/resume.h"
 
@@ -109,6 +111,13 @@ ImageSet first_images(const ImageSet& set, Index count) {
           set.width,
           {pixels, pixels + count * set.height * set.width},
           {labels, labels + count}};
+}
+
+double mean_cross_entropy(const Layer& net, const ImageSet& set) {
+  RunningMean loss;
+  for (const auto& [images, labels] : Batches(set, 500))
+    loss.add(cross_entropy(net(images), labels).item(), labels.size());
+  return loss.value();
 }
 
 std::vector<double> misclassified(const Layer& net, const ImageSet& set) {

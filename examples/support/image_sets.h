@@ -38,6 +38,8 @@ ImageSets draw_binary_image_sets(std::uint64_t seed);
 /// The first images of a set; all for a count of 0.
 ImageSet first_images(const ImageSet& set, Index count);
 
+double mean_cross_entropy(const Layer& net, const ImageSet& set);
+
 /// 1 for each image that the net misclassifies, 0 for the others.
 std::vector<double> misclassified(const Layer& net, const ImageSet& set);
 

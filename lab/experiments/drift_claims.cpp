@@ -19,6 +19,12 @@ double largest(const RunTrace& trace) {
   return value;
 }
 
+double average(const RunTrace& trace) {
+  double sum = 0;
+  for (const auto& [step, y] : trace) sum += y;
+  return sum / static_cast<double>(trace.size());
+}
+
 double largest_of_first_tenth(const RunTrace& trace) {
   const Index end = trace.back().first / 10;
   RunTrace first{trace.front()};

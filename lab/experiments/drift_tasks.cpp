@@ -28,7 +28,7 @@ const std::map<std::string, KnownOptimizer> known_optimizers{
     {"muon", {"muon", 0.02, 0.02}},
 };
 
-constexpr Index rows_in_batch = 16, images_in_batch = 32;
+constexpr Index rows_in_batch = 16;
 
 double error_percentage(const Layer& net, const ImageSet& set) {
   const std::vector<double> wrong = support::misclassified(net, set);
@@ -36,46 +36,45 @@ double error_percentage(const Layer& net, const ImageSet& set) {
 }
 
 template <class Net>
-LearningTask image_task(const Net& net, const support::ImageSets& sets, const Trial& trial,
-                        support::FeedsNorms feeds_norms) {
+LearningTask image_task(const Net& net, const support::ImageSets& sets, Index images,
+                        const Trial& trial) {
   const auto order = std::make_shared<Random>(trial.batches());
   const Layer layer = net;
   return {.fields = fields(net),
-          .feeds_norms = std::move(feeds_norms),
           .next =
-              [net, &sets, order] {
+              [net, &sets, order, images] {
                 std::vector<Index> chosen;
-                for (Index i = 0; i < images_in_batch; ++i)
+                for (Index i = 0; i < images; ++i)
                   chosen.push_back(order->below(sets.train.count()));
                 return [net, batch = sets.train.batch(chosen)] {
                   return cross_entropy(net(batch.images), batch.labels);
                 };
               },
           .validation = [layer, &sets] { return error_percentage(layer, sets.validation); },
-          .test = [layer, &sets] { return error_percentage(layer, sets.test); }};
+          .test = [layer, &sets] { return error_percentage(layer, sets.test); },
+          .validation_loss =
+              [layer, &sets] { return support::mean_cross_entropy(layer, sets.validation); }};
 }
 
 LearningTask transformer_task(const support::CharText& text, const DriftNet& options,
-                              const std::string& norm, const Trial& trial) {
+                              const NormSpec& norm, const Trial& trial) {
   Random random = trial.weights();
   const bool pre = options.placement == "pre";  // post-norm blocks read the embedding as it is
   const TransformerLm net(text.characters.count(), random,
                           {.stack = {.layers = options.layers,
                                      .heads = 4,
                                      .channels = options.channels,
-                                     .norm = NormSpec(norm),
+                                     .norm = norm,
                                      .placement = pre ? NormPlacement::pre : NormPlacement::post,
                                      .bias = false},
                            .length = characters_in_row});
   if (options.initial == "paper") initialize_like_paper(parameters(net.stack), random);
   const auto order = std::make_shared<Random>(trial.batches());
   const Index half = text.rest.size() / 2;
+  const auto validation = [net, &text, half] {
+    return bits_a_character(net, part(text.rest, 0, half), characters_in_row);
+  };
   return {.fields = fields(net),
-          .feeds_norms =
-              [pre](const std::string& name) {
-                return (pre && name.starts_with("embedding.")) ||
-                       name.ends_with("attention.output.weight") || name.ends_with("down.weight");
-              },
           .next =
               [net, &text, order] {
                 return [net, batch = random_rows(text.training, rows_in_batch, characters_in_row,
@@ -83,40 +82,32 @@ LearningTask transformer_task(const support::CharText& text, const DriftNet& opt
                   return cross_entropy(net(batch.inputs), batch.targets);
                 };
               },
-          .validation =
-              [net, &text, half] {
-                return bits_a_character(net, part(text.rest, 0, half), characters_in_row);
-              },
+          .validation = validation,
           .test =
               [net, &text, half] {
                 return bits_a_character(net, part(text.rest, half, text.rest.size()),
                                         characters_in_row);
-              }};
+              },
+          .validation_loss = validation};
 }
 
-LearningTask perceptron_task(const support::ImageSets& sets, const DriftNet& options,
-                             const std::string& norm, const Trial& trial) {
+LearningTask perceptron_task(const support::ImageSets& sets, const Condition& condition,
+                             const NormSpec& norm, const Trial& trial) {
   Random random = trial.weights();
   std::vector<Index> sizes{sets.train.height * sets.train.width};
-  for (Index i = 0; i < options.layers; ++i) sizes.push_back(4 * options.channels);
+  for (Index i = 0; i < condition.net.layers; ++i) sizes.push_back(4 * condition.net.channels);
   sizes.push_back(sets.classes);
-  const Mlp net(sizes, random, {.norm = NormSpec(norm)});
-  const std::string last = fields(net).parameters().back().name;
-  const std::string output = last.substr(0, last.rfind('.') + 1);
-  return image_task(net, sets, trial,
-                    [output](const std::string& name) { return !name.starts_with(output); });
+  return image_task(Mlp(sizes, random, {.norm = norm}), sets, condition.images, trial);
 }
 
-LearningTask conv_net_task(const support::ImageSets& sets, const DriftNet& options,
-                           const std::string& norm, const Trial& trial) {
+LearningTask conv_net_task(const support::ImageSets& sets, const Condition& condition,
+                           const NormSpec& norm, const Trial& trial) {
   Random random = trial.weights();
-  const NormSpec hidden(norm);
-  std::string convolutional = norm;  // only layer normalization has a choice of axes
-  if (options.axes == "channels" && hidden.method->name == "layer")
-    convolutional += norm.find(':') == std::string::npos ? ":over=channels" : ",over=channels";
-  const ConvNet net(random, {.norm = NormSpec(convolutional), .hidden_norm = hidden});
-  return image_task(net, sets, trial,
-                    [](const std::string& name) { return !name.starts_with("output."); });
+  NormSpec convolutional = norm;  // only layer normalization has a choice of axes
+  if (condition.net.axes == "channels" && norm.method->name == "layer")
+    convolutional.method = NormSpec("layer:over=channels").method;
+  const ConvNet net(random, {.norm = convolutional, .hidden_norm = norm});
+  return image_task(net, sets, condition.images, trial);
 }
 
 }  // namespace
@@ -251,17 +242,18 @@ std::string DriftData::digest() const {
          (images ? images->digest() + images->test_digest() : "");
 }
 
-LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
+LearningTask make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
                        const Trial& trial) {
-  if (condition.task == "mnist") return perceptron_task(*data.images, condition.net, norm, trial);
-  if (condition.task == "cnn") return conv_net_task(*data.images, condition.net, norm, trial);
+  if (condition.task == "mnist") return perceptron_task(*data.images, condition, norm, trial);
+  if (condition.task == "cnn") return conv_net_task(*data.images, condition, norm, trial);
   return transformer_task(condition.task == "text" ? *data.text : data.grammar, condition.net, norm,
                           trial);
 }
 
-Outcome train(const Condition& condition, const std::string& norm, const std::string& remedy,
-              double rate, const DriftData& data, const Trial& trial,
+Outcome train(const Condition& condition, const std::string& system, double rate,
+              const DriftData& data, const Trial& trial,
               const std::function<void(double loss)>& seen) {
+  const auto [norm, remedy, unit] = norm_and_constraints(system);
   return train_watched(make_task(condition, norm, data, trial),
                        {.optimizer = {.optimizer = known_optimizers.at(condition.optimizer).options,
                                       .learning_rate = rate,
@@ -269,7 +261,8 @@ Outcome train(const Condition& condition, const std::string& norm, const std::st
                                       .beta2 = 0.99,
                                       .weight_decay = condition.optimizer == "adamw" ? 0.1 : 0},
                         .steps = condition.steps,
-                        .remedy = support::remedy_of(remedy)},
+                        .remedy = remedy,
+                        .unit = unit},
                        seen);
 }
 

@@ -32,6 +32,7 @@ struct Condition {
   std::string optimizer;  ///< one of `drift_optimizers`
   DriftNet net;
   Index steps;
+  Index images = 32;  ///< in a batch
 
   bool is_text() const { return task == "grammar" || task == "text"; }
   /// The middle of the learning rates to try.
@@ -88,15 +89,16 @@ struct DriftFlags : ConditionLists {
   DriftData make_data() const;
 };
 
-/// The task of a condition, with a norm. Batches have 16 rows of characters, or 32 images. It is
-/// judged by bits per character, or by the share of errors in %. The data must outlive it.
-LearningTask make_task(const Condition& condition, const std::string& norm, const DriftData& data,
+/// The task of a condition, with a norm. Batches of text have 16 rows of characters. It is judged
+/// by bits per character, or by the share of errors in %. The data must outlive it.
+LearningTask make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
                        const Trial& trial);
 
 /// Trains it, with a warmup of a twentieth of the steps, then along half a cosine. AdamW has a
-/// decay of 0.1.   seen: called after each step
-Outcome train(const Condition& condition, const std::string& norm, const std::string& remedy,
-              double rate, const DriftData& data, const Trial& trial,
+/// decay of 0.1.
+///   system: for `norm_and_constraints`   seen: called after each step
+Outcome train(const Condition& condition, const std::string& system, double rate,
+              const DriftData& data, const Trial& trial,
               const std::function<void(double loss)>& seen = {});
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

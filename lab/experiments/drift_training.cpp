@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
@@ -48,11 +49,12 @@ double inner(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 }
 
 // The size of the common mode in the gradients of what feeds norms, beside these gradients.
-double common_share(const LearningTask& task, const std::vector<Tensor>& gradients) {
+double common_share(const Fields& net, const support::FeedsNorms& feeds_norms,
+                    const std::vector<Tensor>& gradients) {
   double common = 0, all = 0;
-  const std::vector<NamedParameter>& named = task.fields.parameters();
+  const std::vector<NamedParameter>& named = net.parameters();
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    if (!task.feeds_norms(named[i].name)) continue;
+    if (!feeds_norms(named[i].name)) continue;
     const Tensor& g = gradients[i];
     common += sum(square(g - centered(g, Centering::outputs))).item();
     all += sum(square(g)).item();
@@ -60,16 +62,54 @@ double common_share(const LearningTask& task, const std::vector<Tensor>& gradien
   return std::sqrt(common / all);
 }
 
-// rms(c) / rms(V) of W = V + c 1^T, the largest one of all weights that feed norms.
-double common_weights(const LearningTask& task) {
-  double most = 0;
-  for (const NamedParameter& named : task.fields.parameters()) {
-    if (!task.feeds_norms(named.name) || named.parameter.shape().rank() < 2) continue;
-    const Tensor w = named.parameter, v = centered(w, Centering::outputs);
-    most = std::max<double>(most, std::sqrt(sum(square(w - v)).item() / sum(square(v)).item()));
-  }
-  return most;
+double length(const Tensor& w) { return std::sqrt(sum(square(w)).item()); }
+
+// In radians; exact also for small angles.
+double angle(const Tensor& a, const Tensor& b) {
+  return 2 * std::asin(std::min(1.0, length(a / length(a) - b / length(b)) / 2));
 }
+
+// The weights that feed norms, without biases, and their lengths when this was made.
+class FeedingWeights {
+ public:
+  FeedingWeights(const Fields& net, const support::FeedsNorms& feeds_norms) {
+    for (const Parameter& parameter : parameters(net, feeds_norms))
+      if (parameter.shape().rank() >= 2) {
+        weights_.push_back(parameter);
+        lengths_.push_back(length(parameter));
+      }
+  }
+
+  std::vector<Tensor> values() const { return {weights_.begin(), weights_.end()}; }
+  void restore_lengths() {
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      weights_[i].set(weights_[i].value() * (lengths_[i] / length(weights_[i])));
+  }
+  double largest_length() const {
+    double most = 0;
+    for (std::size_t i = 0; i < weights_.size(); ++i)
+      most = std::max(most, length(weights_[i]) / lengths_[i]);
+    return most;
+  }
+  // rms(c) / rms(V) of W = V + c 1^T, the largest one.
+  double largest_common_mode() const {
+    double most = 0;
+    for (const Tensor& w : values()) {
+      const Tensor v = centered(w, Centering::outputs);
+      most = std::max<double>(most, std::sqrt(sum(square(w - v)).item() / sum(square(v)).item()));
+    }
+    return most;
+  }
+  double mean_angle(const std::vector<Tensor>& before) const {
+    RunningMean mean;
+    for (std::size_t i = 0; i < weights_.size(); ++i) mean.add(angle(before[i], weights_[i]));
+    return mean.value();
+  }
+
+ private:
+  std::vector<Parameter> weights_;
+  std::vector<double> lengths_;
+};
 
 double cosine(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return inner(a, b) / std::sqrt(inner(a, a) * inner(b, b));
@@ -87,8 +127,9 @@ LossAndGradients differentiated(support::Remedy remedy, const std::function<Tens
   return {loss.item(), grad(loss, parameters)};
 }
 
-// Adds a point to each trace.
+// Adds a point to each trace but that of angles.
 void measure(Outcome& outcome, Index step, const LearningTask& task,
+             const support::FeedsNorms& feeds_norms, const FeedingWeights& weights,
              const std::function<Tensor()>& batch_loss, const std::vector<Tensor>& gradients) {
   const PassStatistics own = measure_pass(task, batch_loss, Statistics::own),
                        attached = measure_pass(task, batch_loss, Statistics::attached);
@@ -100,8 +141,9 @@ void measure(Outcome& outcome, Index step, const LearningTask& task,
   trace("cosine", cosine(gradients, attached.at_parameters));
   trace("size", std::sqrt(inner(gradients, gradients) /
                           inner(attached.at_parameters, attached.at_parameters)));
-  trace("common", common_share(task, gradients));
-  trace("weights", common_weights(task));
+  trace("common", common_share(task.fields, feeds_norms, gradients));
+  trace("weights", weights.largest_common_mode());
+  trace("length", weights.largest_length());
   for (std::size_t i = 0; i < own.ratios.size(); ++i) {
     const auto last = [&](const char* name, double value) {
       outcome.traces[of_norm(name, i)] = {{step, value}};
@@ -124,6 +166,40 @@ Tensor with_attached_statistics(const Norm& norm, const Tensor& x,
   return normalize(x, norm.fields_of(x.shape()), attached);
 }
 
+NormAndConstraints norm_and_constraints(const std::string& system) {
+  constexpr std::string_view unit = "+unit";
+  const bool is_unit = system.ends_with(unit);
+  const auto [name, remedy] =
+      support::norm_and_remedy(system.substr(0, system.size() - (is_unit ? unit.size() : 0)));
+  const bool is_rms = name == "rms_simple" || name == "rms_detached";
+  NormSpec norm(is_rms ? "rms" : name);
+  if (is_rms) norm.affine = false;
+  norm.statistics.detach_scale |= name == "rms_detached";
+  return {norm, remedy, is_unit};
+}
+
+support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()>& loss) {
+  Random random(1);
+  const Tape tape;
+  // A sum of what norms read that is blind to means over channels, and stops at every norm.
+  Tensor total = zeros({});
+  const AroundNorms around([&](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
+    const std::vector<int> channels{norm.where() == Channels::second ? 1 : -1};
+    const Tensor w = random.normal(x.shape());
+    total = total + sum(x * (w - mean(w, Axes(channels), Keep::yes)));
+    return detach(apply(x));
+  });
+  loss();
+  const std::vector<Tensor> gradients = grad(total, parameters(net));
+  std::set<std::string> found;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const double all = length(gradients[i]),
+                 common = length(gradients[i] - centered(gradients[i], Centering::outputs));
+    if (common < 1e-5 * all) found.insert(net.parameters()[i].name);
+  }
+  return [found](const std::string& name) { return found.contains(name); };
+}
+
 std::string of_norm(const std::string& trace, std::size_t norm) {
   return fmt::format("{} of norm {}", trace, norm + 1);
 }
@@ -132,24 +208,31 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen) {
   const std::vector<Parameter> all = parameters(task.fields);
   const std::unique_ptr<Optimizer> optimizer = options.optimizer.make_optimizer(all);
-  support::set_remedy(*optimizer, task.fields, task.feeds_norms, options.remedy);
+  std::function<Tensor()> batch_loss = task.next();
+  const support::FeedsNorms feeds_norms = find_feeding(task.fields, batch_loss);
+  FeedingWeights weights(task.fields, feeds_norms);
+  support::set_remedy(*optimizer, task.fields, feeds_norms, options.remedy);
   const Schedule schedule = options.optimizer.make_schedule(options.steps);
   const Index stretch = std::max<Index>(1, options.steps / 50);
   Outcome outcome;
   RunningMean mean;
   for (Index step = 1; step <= options.steps; ++step) {
-    const std::function<Tensor()> batch_loss = task.next();
+    if (step > 1) batch_loss = task.next();
+    const bool measured = step == 1 || step % (options.steps / options.measures) == 0;
     const auto [loss, gradients] = differentiated(options.remedy, batch_loss, all);
-    if (step == 1 || step % (options.steps / options.measures) == 0)
-      measure(outcome, step, task, batch_loss, gradients);
+    const std::vector<Tensor> before = weights.values();
+    if (measured) measure(outcome, step, task, feeds_norms, weights, batch_loss, gradients);
     optimizer->set_learning_rate(schedule(step - 1));
     optimizer->step(gradients);
+    if (options.unit) weights.restore_lengths();
+    if (measured) outcome.traces["angle"].emplace_back(step, weights.mean_angle(before));
     mean.add(loss);
     if (step == 1 || step % stretch == 0) outcome.curve.push_back({step, mean.value()});
     if (step % stretch == 0) mean = {};
     if (seen) seen(loss);
   }
   outcome.values["validation"] = task.validation();
+  outcome.values["validation_loss"] = task.validation_loss();
   outcome.values["test"] = task.test();
   return outcome;
 }

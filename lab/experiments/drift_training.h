@@ -15,11 +15,11 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 /// A network, what it learns from and how it is judged.
 struct LearningTask {
   Fields fields;
-  support::FeedsNorms feeds_norms;
   /// Draws a batch. What it returns computes its loss, as often as it is called.
   std::function<std::function<Tensor()>()> next;
   /// On data to choose the learning rate by, and on other data.
   std::function<double()> validation, test;
+  std::function<double()> validation_loss;  ///< on the data of the validation
 };
 
 /// How to train.
@@ -28,9 +28,29 @@ struct DriftOptions {
   Index steps = 300;
   Index measures = 20;  ///< in a run; divides steps
   support::Remedy remedy = support::Remedy::none;
+  /// Whether each weight that feeds a norm is put back to its initial length |W| after each step,
+  /// of all its elements: what a norm divides by cannot grow with it.
+  bool unit = false;
 };
 
-/// Trains, and looks at norms and gradients at regular steps. Values: "validation" and "test".
+/// What a system does: its norm, and what is done to the weights that feed norms.
+struct NormAndConstraints {
+  NormSpec norm;
+  support::Remedy remedy;
+  bool unit;
+};
+/// "detach_mean+center+unit". The norm is one for `NormSpec` or, without a gain, rms_simple, or
+/// rms_detached with a constant divisor. Throws ArgumentError for other names.
+NormAndConstraints norm_and_constraints(const std::string& system);
+
+/// Which parameters feed norms, from one forward pass: those whose common mode changes nothing but
+/// the means over channels of what some norms read. None is known by name.
+///   loss: on a batch
+/// Throws TapeError for a net without norms.
+support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()>& loss);
+
+/// Trains, and looks at norms and gradients at regular steps. Values: "validation",
+/// "validation_loss" and "test".
 /// Traces:
 ///
 ///     ratio        |mu| / s of the rows of a norm, their mean, at the norm where it is largest
@@ -40,6 +60,8 @@ struct DriftOptions {
 ///     common       size of the common mode in the gradients of what feeds norms, divided by theirs
 ///     weights      rms(c) / rms(V) of W = V + c 1^T with the common mode c, at the weight that
 ///                  feeds a norm and has the largest one
+///     length       |W| / |W| before the first step, at the weight where it is largest
+///     angle        between W before and after the step, in radians, the mean of these weights
 ///
 /// and, for each norm by `of_norm`, at the last of these steps alone, "ratio", "deviation" and, of
 /// the gradient with respect to the norm's input, "cosine" as above and "variance" over its

@@ -38,12 +38,7 @@ class ForkedNet {
     }
   }
 
-  double validation() const {
-    double total = 0;
-    for (const auto& [images, labels] : Batches(sets_.validation, 500))
-      total += cross_entropy(net_(images), labels).item() * static_cast<double>(labels.size());
-    return total / static_cast<double>(sets_.validation.count());
-  }
+  double validation() const { return support::mean_cross_entropy(net_, sets_.validation); }
 
   ForkState state() const {
     ForkState state{{}, optimizer_->steps(), optimizer_->moments()};

@@ -21,13 +21,6 @@ std::shared_ptr<const ImageSets> limited(ImageSets sets, Index limit, Index test
   return std::make_shared<const ImageSets>(std::move(sets));
 }
 
-double digit_loss(const Layer& net, const ImageSet& set) {
-  RunningMean loss;
-  for (const auto& [images, labels] : Batches(set, 500))
-    loss.add(cross_entropy(net(images), labels).item(), labels.size());
-  return loss.value();
-}
-
 // A net that tells digits apart.
 class DigitLearner : public Learner {
  public:
@@ -64,7 +57,7 @@ class ConvLearner : public DigitLearner {
   using DigitLearner::DigitLearner;
 
   Validation validate() override {
-    return {mean_item(sets_.validation), digit_loss(net_, sets_.validation)};
+    return {mean_item(sets_.validation), mean_cross_entropy(net_, sets_.validation)};
   }
   bool feeds_norms(const std::string& parameter) const override {
     return !parameter.starts_with("output.");

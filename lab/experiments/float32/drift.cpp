@@ -69,7 +69,7 @@ class DriftRuns {
                          .configuration = {{"form", setting.norm}, {"remedy", setting.remedy}},
                          .train = [&, before](const Trial& trial) {
                            Index done = before + trial.number % seeds * setting.condition.steps;
-                           return lab::train(setting.condition, setting.norm, setting.remedy,
+                           return lab::train(setting.condition, setting.norm + "+" + setting.remedy,
                                              setting.rate(), data, trial,
                                              [&](double loss) { progress.step(++done, loss); });
                          }});
@@ -122,12 +122,6 @@ double over_seeds(const Results& results, const char* trace,
   std::vector<double> values;
   for (const Outcome& run : results.runs) values.push_back(number(trace_of(run, trace)));
   return Spread(values).mean;
-}
-
-double average(const lab::RunTrace& trace) {
-  double sum = 0;
-  for (const auto& [step, y] : trace) sum += y;
-  return sum / static_cast<double>(trace.size());
 }
 
 bool diverges(const Results& results) { return !std::isfinite(results.spread(held_out).mean); }

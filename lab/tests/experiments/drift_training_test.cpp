@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <map>
 
 #include "experiments/drift_tasks.h"
 #include "support/grammar.h"
@@ -21,10 +22,10 @@ LearningTask regression(const std::string& norm) {
   const Mlp net({8, 24, 24, 3}, random, {.norm = NormSpec(norm)});
   const Tensor x = random.normal({256, 8}) + 0.5, y = random.normal({256, 3}) + 0.5;
   return {.fields = fields(net),
-          .feeds_norms = [](const std::string& name) { return !name.starts_with("layers.6."); },
           .next = [=] { return [=] { return mean(square(net(x) - y)); }; },
           .validation = [=] { return mean(square(net(x) - y)).item(); },
-          .test = [=] { return mean(square(net(x) - y)).item(); }};
+          .test = [=] { return mean(square(net(x) - y)).item(); },
+          .validation_loss = [=] { return mean(square(net(x) - y)).item(); }};
 }
 
 DriftOptions options(Remedy remedy) {
@@ -130,6 +131,133 @@ TEST_CASE("attached statistics change the gradient of a detached norm, not its v
   CHECK(max(abs(detached(x) - simple(x))).item() < 1e-5);
 }
 
+namespace {
+
+/// The lengths of what `constrained` finds in a net, by name, biases left out.
+std::map<std::string, double> lengths_of(const Fields& net, const FeedsNorms& constrained) {
+  std::map<std::string, double> lengths;
+  for (const NamedParameter& named : net.parameters()) {
+    if (!constrained(named.name) || named.parameter.shape().rank() < 2) continue;
+    double squares = 0;
+    for (const real w : named.parameter.value().values()) squares += w * w;
+    lengths[named.name] = std::sqrt(squares);
+  }
+  return lengths;
+}
+
+/// An LSTM with a norm of each product, whose last state is to be a target.
+LearningTask recurrent_task(const std::string& norm) {
+  Random random(5);
+  const RecurrentLayer net(Cell::lstm, 6, 8, random, {.norm = NormSpec(norm)});
+  const Tensor x = random.normal({5, 16, 6}) + 0.5, y = random.normal({16, 8});
+  const auto loss = [=] { return mean(square(net(x).last.h - y)); };
+  return {.fields = fields(net),
+          .next = [=] { return loss; },
+          .validation = [=] { return loss().item(); },
+          .test = [=] { return loss().item(); },
+          .validation_loss = [=] { return loss().item(); }};
+}
+
+/// By how much the length of a weight that feeds a norm grows in 20 steps, at most and at least.
+std::pair<double, double> growth(const LearningTask& task, const char* optimizer, double rate,
+                                 bool unit) {
+  const FeedsNorms found = find_feeding(task.fields, task.next());
+  const auto before = lengths_of(task.fields, found);
+  REQUIRE_FALSE(before.empty());
+  train_watched(
+      task, {.optimizer = {.optimizer = optimizer, .schedule = "constant", .learning_rate = rate},
+             .steps = 20,
+             .unit = unit});
+  double most = -INFINITY, least = INFINITY;
+  for (const auto& [name, length] : lengths_of(task.fields, found)) {
+    most = std::max(most, length / before.at(name) - 1);
+    least = std::min(least, length / before.at(name) - 1);
+  }
+  return {most, least};
+}
+
+}  // namespace
+
+TEST_CASE("unit keeps the length of what feeds norms, which a detached deviation lets grow") {
+  Random random(1);
+  const DriftData data{.grammar = support::CharText(support::grammar_text(200, random)),
+                       .images = support::draw_image_sets(1)};
+  const auto made = [&](const std::string& task) {
+    if (task == "regression") return regression("detach_variance");
+    if (task == "lstm") return recurrent_task("detach_variance");
+    return make_task({.task = task, .optimizer = "adam", .net = {}, .steps = 20, .images = 4},
+                     "detach_variance", data, {.seed = 1});
+  };
+  // Linear, recurrent, attention and convolutional weights.
+  for (const std::string task : {"regression", "lstm", "grammar", "cnn"})
+    for (const auto& [optimizer, rate] :
+         std::map<const char*, double>{{"adam", 0.01}, {"momentum", 0.1}, {"sgd", 0.3}}) {
+      CAPTURE(task, optimizer);
+      const auto [most, least] = growth(made(task), optimizer, rate, true);
+      CHECK(std::abs(most) < 1e-5);
+      CHECK(std::abs(least) < 1e-5);
+      const auto [grown, shrunk] = growth(made(task), optimizer, rate, false);
+      CHECK(std::max(grown, -shrunk) > 0.01);
+      if (std::string(optimizer) == "adam") CHECK(grown > 0.01);
+    }
+}
+
+TEST_CASE("weights that are centered and of constant length are both") {
+  DriftOptions both = options(Remedy::center);
+  both.unit = true;
+  const Outcome outcome = train_watched(regression("detach"), both);
+  CHECK(outcome.traces.at("weights").back().second < 1e-4);
+  CHECK(outcome.traces.at("length").back().second == Approx(1).epsilon(1e-5));
+  CHECK(largest(train_watched(regression("detach"), options(Remedy::none)), "length") > 1.1);
+}
+
+TEST_CASE("the angle of a step is that between the weights before and after it") {
+  // SGD turns a weight by about rate |g| / |W| where g is orthogonal to it, as before a norm.
+  DriftOptions one = options(Remedy::none);
+  one.optimizer = {.optimizer = "sgd", .schedule = "constant", .learning_rate = 0.01};
+  one.steps = one.measures = 1;
+  const LearningTask task = regression("layer_simple");
+  const std::function<Tensor()> loss = task.next();
+  double expected = 0;
+  for (const char* name : {"layers.0.weight", "layers.3.weight"}) {
+    const Tape tape;
+    const std::vector<Parameter> weight =
+        parameters(task.fields, [&](const std::string& each) { return each == name; });
+    const Tensor g = grad(loss(), weight)[0], w = weight[0].value();
+    expected += std::atan(0.01 * std::sqrt(sum(square(g)).item() / sum(square(w)).item())) / 2;
+  }
+  CHECK(train_watched(task, one).traces.at("angle").front().second ==
+        Approx(expected).epsilon(0.01));
+}
+
+TEST_CASE("which weights feed norms is found in recurrent layers, for every norm") {
+  for (const char* norm : {"layer_simple", "detach", "rms"}) {
+    const LearningTask task = recurrent_task(norm);
+    const FeedsNorms found = find_feeding(task.fields, task.next());
+    CHECK(found("input.weight"));
+    CHECK(found("weight"));
+    CHECK_FALSE(found("input_norm.parts.0.gain"));
+  }
+}
+
+TEST_CASE("systems have a norm, a remedy and perhaps lengths that are kept") {
+  const auto plain = norm_and_constraints("detach_mean");
+  CHECK(plain.norm.statistics.detach_mean);
+  CHECK(plain.remedy == Remedy::none);
+  CHECK_FALSE(plain.unit);
+  const auto both = norm_and_constraints("detach_variance+center+unit");
+  CHECK(both.norm.statistics.detach_scale);
+  CHECK(both.remedy == Remedy::center);
+  CHECK(both.unit);
+  CHECK(norm_and_constraints("layer_simple+unit").remedy == Remedy::none);
+  const NormSpec rms = norm_and_constraints("rms_detached").norm;
+  CHECK(rms.method->name == "rms");
+  CHECK(rms.statistics.detach_scale);
+  CHECK_FALSE(rms.affine);
+  CHECK_FALSE(norm_and_constraints("rms_simple+center").norm.statistics.detach_scale);
+  CHECK_THROWS_WITH(norm_and_constraints("detach+units"), Catch::Contains("unknown remedy units"));
+}
+
 TEST_CASE("unknown remedies are refused by name") {
   CHECK(remedy_of("clip") == Remedy::clip);
   CHECK_THROWS_WITH(remedy_of("clap"), Catch::Contains("unknown remedy clap; available: none"));
@@ -164,7 +292,7 @@ TEST_CASE("what feeds norms is all that it is made of") {
     const LearningTask made =
         make_task({.task = task, .optimizer = "adam", .net = {.placement = placement}, .steps = 20},
                   "layer_simple", data, {.seed = 1});
-    return parameters(made.fields, made.feeds_norms).size();
+    return parameters(made.fields, find_feeding(made.fields, made.next())).size();
   };
   CHECK(chosen("grammar", "pre") == 2 + 2 * 2);  // embeddings, then two projections in a block
   CHECK(chosen("grammar", "post") == 2 * 2);
