@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tapegrad/core/error.h"
+#include "tapegrad/nn/metrics.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -69,10 +70,11 @@ SettingSearch::SettingSearch(const PaperTask& task, const std::string& system,
     : SettingSearch(system) {
   for (const auto& [name, by_seed] : records) {
     const std::optional<NormSetting> setting = NormSetting::named(name);
-    const auto tried = by_seed.find(choosing_seed);
-    if (!setting || tried == by_seed.end()) continue;
-    if (const auto norm = rates.find(setting->norm); norm != rates.end())
-      norm->second.add(setting->rate, error_of(task.validation(), tried->second.outcome));
+    if (!setting || !rates.contains(setting->norm)) continue;
+    RunningMean error;
+    for (const auto& [seed, record] : by_seed)
+      if (task.chooses_by(seed)) error.add(error_of(task.validation(), record.outcome));
+    if (error.count == task.choosing_seeds) rates[setting->norm].add(setting->rate, error.value());
   }
 }
 
@@ -124,7 +126,7 @@ void expect_measured(const PaperTask& task, const Records& records) {
     for (const auto& [seed, record] : by_seed) {
       const Outcome& outcome = record.outcome;
       const bool trained = NormSetting::named(name).has_value();
-      const bool tested = !trained || seed != choosing_seed;
+      const bool tested = !trained || !task.chooses_by(seed);
       value_of(outcome, tested ? task.metric.value : task.validation().value);
       if (trained) first_point(outcome);
       if (trained && tested && task.metric.of_items)

@@ -27,7 +27,7 @@ struct NormSetting {
   std::string name() const;
 };
 
-/// The seed with which settings are tried.
+/// The first seed with which settings are tried, and the only one unless their task has several.
 inline constexpr std::uint64_t choosing_seed = 101;
 
 /// How one of the runs of a task is done.
@@ -45,7 +45,7 @@ struct SettingSearch {
 
   /// The search for a system without any tried setting.
   explicit SettingSearch(const std::string& system);
-  /// What records have, by the validation of `choosing_seed`.
+  /// What records have, by the mean validation of the task's choosing seeds, where they have all.
   SettingSearch(const PaperTask& task, const std::string& system, const Records& records);
 
   std::size_t tried() const;
@@ -84,7 +84,7 @@ struct MatrixColumn {
 using Matrix = std::vector<MatrixColumn>;
 
 /// The column of a task from its records. Records without an "@" in the name of their system are
-/// baselines. A setting is chosen by its training with `choosing_seed`.
+/// baselines. A setting is chosen by its training with the choosing seeds.
 ///   first, count: of the seeds that a complete cell has, unless the task needs more
 /// Throws what `expect_measured` throws.
 MatrixColumn make_column(const PaperTask& task, const Records& records, std::uint64_t first,

@@ -52,7 +52,7 @@ Matrix MatrixTraining::train(const Paper& paper, const std::vector<MatrixTask>& 
 
 Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask& task) {
   ComparisonFlags once = options_.comparison;
-  once.seeds = 1;
+  once.seeds = of_paper.choosing_seeds;
   once.seed = choosing_seed;
   Records records;
   for (;;) {
@@ -72,6 +72,7 @@ Records MatrixTraining::train_column(const PaperTask& of_paper, const MatrixTask
   for (const auto& baseline : task.baselines)
     baselines.push_back({baseline.first, task.configuration,
                          [&baseline](const Trial&) { return baseline.second(); }});
+  once.seeds = 1;
   once.seed = 1;
   records.merge(train_systems(task, once, baselines));
   return records;
@@ -88,16 +89,17 @@ std::vector<MissingRun> MatrixTraining::missing(const Paper& paper, const Matrix
   for (const std::string& system : systems_of(task)) {
     const SettingSearch search(of_paper, system, records);
     std::vector<MissingRun> own;
+    const auto add = [&](const NormSetting& setting, const ComparisonFlags& asked, bool tested) {
+      const auto found = records.find(setting.name());
+      for (std::uint64_t seed = asked.seed;
+           seed < asked.seed + static_cast<std::uint64_t>(asked.seeds); ++seed)
+        if (found == records.end() || !found->second.contains(seed))
+          own.push_back({&task, system, setting, seed, tested,
+                         search.tried() + (tested ? found->second.size() - 1 : 0)});
+    };
     for (const NormSetting& setting : search.next(task.rate, options_.most_rates))
-      own.push_back({&task, system, setting, choosing_seed, false, search.tried()});
-    if (own.empty()) {
-      const NormSetting best = search.best();
-      const auto& trained = records.at(best.name());
-      for (Index i = 0; i < flags.seeds; ++i)
-        if (const std::uint64_t seed = flags.seed + static_cast<std::uint64_t>(i);
-            !trained.contains(seed))
-          own.push_back({&task, system, best, seed, true, search.tried() + trained.size() - 1});
-    }
+      add(setting, {.seeds = of_paper.choosing_seeds, .seed = choosing_seed}, false);
+    if (own.empty()) add(search.best(), flags, true);
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;

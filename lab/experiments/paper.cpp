@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "experiments/matrix.h"
 #include "tapegrad/core/error.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -10,6 +11,10 @@ Metric PaperTask::validation() const {
   if (chosen_by_loss) return {.value = "validation"};
   return {
       .value = "validation", .higher_is_better = metric.higher_is_better, .worst = metric.worst};
+}
+
+bool PaperTask::chooses_by(std::uint64_t seed) const {
+  return choosing_seed <= seed && seed < choosing_seed + static_cast<std::uint64_t>(choosing_seeds);
 }
 
 std::vector<std::string> PaperTask::all_systems() const {

@@ -44,6 +44,7 @@ struct PaperTask {
   std::vector<std::string> remedies = {};  ///< and norms with one, see `norm_and_remedy`
   std::string baseline = {};    ///< the baseline that a system must beat to have learned the task
   bool chosen_by_loss = false;  ///< settings and states, by the validation loss
+  Index choosing_seeds = 1;     ///< from `choosing_seed` on, whose mean validation chooses settings
   std::string absent = {};      ///< why there are no data
   std::vector<PaperClaim> claims = {};
   std::vector<OtherTest> other_tests = {};
@@ -54,6 +55,8 @@ struct PaperTask {
   std::vector<std::string> all_systems() const;
   /// With how many seeds each system is trained if `asked` are asked for.
   Index seeds(Index asked) const { return std::max(asked, fewest_seeds); }
+  /// Whether settings are chosen by runs with this seed.
+  bool chooses_by(std::uint64_t seed) const;
   /// The metric of the validation, by which settings are chosen.
   Metric validation() const;
   /// What is published of a system, in the unit.
@@ -64,6 +67,10 @@ struct PaperTask {
 struct Paper {
   std::string name;  ///< of its file in the ledger, and of its experiment
   std::vector<PaperTask> tasks;
+  // At the size of the report:
+  std::size_t most_rates = 7;    ///< that a norm may try
+  std::uint64_t first_seed = 1;  ///< of the runs that are tested
+  Index seeds = 3;               ///< of these runs
 
   /// Throws ArgumentError for an unknown name.
   const PaperTask& task(const std::string& task) const;

@@ -47,10 +47,11 @@ void add(Flags& flags, PaperFlags& given, const PaperExperiment& experiment) {
       .setting("--size", given.size,
                "smoke: small nets, in seconds; report: nets and runs for the page, in hours")
       .check(one_of({"smoke", "report"}));
-  flags
-      .setting("--only", given.only,
-               fmt::format("Train and show the systems of one {} only", experiment.part))
-      .check(one_of(parts));
+  if (!parts.empty())
+    flags
+        .setting("--only", given.only,
+                 fmt::format("Train and show the systems of one {} only", experiment.part))
+        .check(one_of(parts));
   flags.setting("--tasks", given.tasks, "Tasks to train; en_de and de_en need SentencePiece")
       .check(one_of(names_of(experiment.paper)));
   flags.input("--data", given.data,
@@ -65,14 +66,15 @@ void introduce(lab::Report& report, const PaperExperiment& experiment, const Pap
                const std::vector<MatrixTask>& tasks) {
   report.paragraph(fmt::format(
       "{}Systems with one seed start from the same weights and see the same batches. Each tries "
-      "learning rates a factor 3 apart with seed {}{}; the setting with the best validation is "
-      "trained with {} seeds. The state with the best validation is tested, once.",
+      "learning rates a factor 3 apart with seed {}{}{}; the setting with the best validation is "
+      "trained with {} seeds. {}",
       experiment.introduction, lab::choosing_seed,
+      experiment.paper.tasks.front().choosing_seeds == 2 ? " and the next" : "",
       flags.from_ledger ? ""
                         : fmt::format(", until the best has a worse one on both sides or {} have "
                                       "been tried",
-                                      most_rates(flags.size)),
-      flags.training.comparison.seeds));
+                                      most_rates(experiment.paper, flags.size)),
+      flags.training.comparison.seeds, experiment.tested));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
@@ -93,10 +95,15 @@ std::vector<MatrixTask> make_tasks(const lab::Paper& paper, const std::vector<st
 void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison) {
   const auto& [seeds, seed, threads] = comparison;
   for (const lab::PaperTask& task : paper.tasks)
-    if (seed <= lab::choosing_seed &&
+    if (seed < lab::choosing_seed + static_cast<std::uint64_t>(task.choosing_seeds) &&
         lab::choosing_seed < seed + static_cast<std::uint64_t>(task.seeds(seeds)))
       throw FlagError(
           "--seed", fmt::format("{} is the seed by which settings are chosen", lab::choosing_seed));
+}
+
+void use_seeds_of(const lab::Paper& paper, const Flags& given, lab::ComparisonFlags& comparison) {
+  if (!given.given("--seed")) comparison.seed = paper.first_seed;
+  if (!given.given("--seeds")) comparison.seeds = paper.seeds;
 }
 
 int PaperExperiment::run(const registry::Experiment& self, int argc, char** argv) const {
@@ -108,19 +115,22 @@ int PaperExperiment::run(const registry::Experiment& self, int argc, char** argv
   page.add_to(flags);
   ledger.add_to(flags);
   return flags.run(argc, argv, [&] {
-    const lab::ComparisonFlags& comparison = given.training.comparison;
+    lab::ComparisonFlags& comparison = given.training.comparison;
+    if (problem_size(given.size) == Size::report || given.from_ledger)
+      use_seeds_of(paper, flags, comparison);
     check_seeds(paper, comparison);
     if (given.from_ledger && !flags.given("--runs"))
       throw FlagError("--from-ledger", "needs --runs");
     choose(given);
     set_threads(comparison.threads);
-    given.training.most_rates = most_rates(given.size);
+    given.training.most_rates = most_rates(paper, given.size);
     Cluster cluster;
     page.begin(self.name, title, lab::command_line(argc, argv), cluster.is_first());
     std::vector<MatrixTask> tasks;
     if (!given.from_ledger)
-      tasks =
-          make_tasks(paper, given.tasks, {given.data, comparison.seed}, problem_size(given.size));
+      tasks = make ? make(given.tasks, {given.data, comparison.seed}, problem_size(given.size))
+                   : make_tasks(paper, given.tasks, {given.data, comparison.seed},
+                                problem_size(given.size));
     const lab::Matrix matrix =
         given.from_ledger
             ? read_matrix(paper, ledger, comparison.seed, comparison.seeds)

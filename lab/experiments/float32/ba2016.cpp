@@ -33,6 +33,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
       .paper = ba2016(),
       .title = "The experiments of Ba et al. 2016",
       .introduction = "",
+      .tested = "The state with the best validation is tested, once.",
       .of_data = "",
       .part = "figure",
       .parts = static_cast<int>(ba2016_figures.size()),

@@ -25,6 +25,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
           "over test items, and the verdict on the published sign; + is better. Two tasks stand "
           "beside the tables: five splits of RT, a split for each seed, and a text that is short "
           "enough to be read several times. ",
+      .tested = "The state with the best validation is tested, once.",
       .of_data =
           "For comparison with enwik8, xz -9e packs the first 3,800,000 bytes into 1,077,992 and "
           "all 4,000,000 into 1,129,688: 2.07 bits for each byte of the test part (head -c 3800000 "

@@ -172,6 +172,27 @@ TEST_CASE("rates are tried further out until a worse one is on both sides") {
   CHECK(stopped.results.at_edge);
 }
 
+TEST_CASE("a rate counts when all choosing seeds have tried it, by their mean") {
+  PaperTask task = xu2019().task("mnist");
+  task.choosing_seeds = 2;
+  Records records;
+  const auto enter = [&](const std::string& rate, std::uint64_t seed, double validation) {
+    records["layer_simple@" + rate][seed] = {
+        Json::object(),
+        "toys",
+        "1",
+        {.curve = {{1, 2}, {2, 1, 1}}, .values = {{"validation", validation}}}};
+  };
+  enter("0.001", 101, 99);  // is ahead with the first seed, but not with both
+  enter("0.001", 102, 91);
+  enter("0.003", 101, 97);
+  enter("0.003", 102, 96);
+  enter("0.009", 101, 100);  // lacks a seed
+  const SettingSearch search(task, "layer_simple", records);
+  CHECK(search.tried() == 2);
+  CHECK(search.best().name() == "layer_simple@0.003");
+}
+
 TEST_CASE("AdaNorm tries further rates with its best factor alone") {
   Toy toy;
   Ledger none;
