@@ -32,12 +32,12 @@ std::vector<SignalTask> all_tasks() {
           fmt::format("Transformer, {} layers, {}-norm", layers, placement),
           {"grammar", optimizer, {.placement = placement, .layers = layers}, 300}, seconds);
     };
-    transformer(2, "pre", 8);
-    transformer(6, "pre", 20);
-    transformer(2, "post", 8);
+    transformer(2, "pre", 1);
+    transformer(6, "pre", 2);
+    transformer(2, "post", 1);
     for (const Index layers : {6, 12})
       add(fmt::format("perceptron_{}", layers), fmt::format("perceptron, {} layers", layers),
-          {"mnist", optimizer, {.layers = layers}, 300, 64}, layers == 6 ? 1 : 2);
+          {"mnist", optimizer, {.layers = layers}, 300, 64}, layers == 6 ? 0.3 : 0.4);
     add("conv_net", "ConvNet", {"cnn", optimizer, {}, 5160}, 36);
   }
   return all;

@@ -1,9 +1,10 @@
-// Trains what the ledger lacks of the tables of Xu et al. 2019, one run after the other, for
-// as long as it is left to run. Any number of processes may share the work.
+// Trains what the ledger lacks of the tables of Xu et al. 2019, or of the study `signal`, one run
+// after the other, for as long as it is left to run. Any number of processes may share the work.
 
 #include "experiments/matrix_training.h"
 #include "experiments/paper_xu2019.h"
 #include "experiments/registry.h"
+#include "experiments/signal.h"
 #include "problems/paper_experiment.h"
 #include "support/data_files.h"
 #include "tapegrad/train.h"
@@ -15,23 +16,47 @@ using namespace tapegrad::problems;
 
 namespace {
 
+/// What can be trained: a paper, and how its tasks are made.
+struct Study {
+  const Paper& paper;
+  std::vector<std::string> usual_tasks;
+  std::vector<MatrixTask> make(const std::vector<std::string>& names, const Origin& origin,
+                               Size size) const {
+    return paper.name == "signal" ? signal_tasks(names, origin, size)
+                                  : make_tasks(paper, names, origin, size);
+  }
+};
+
+Study study_of(const std::string& name) {
+  if (name == "signal") return {signal_paper(), names_of(signal_paper())};
+  return {xu2019(), {"mnist", "ud_ewt", "rt", "sst5", "enwik8", "enwik8_short", "rt_splits"}};
+}
+
+std::vector<std::string> both(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 struct QueueFlags {
-  std::vector<std::string> tasks{"mnist",  "ud_ewt",       "rt",       "sst5",
-                                 "enwik8", "enwik8_short", "rt_splits"};
-  std::string size = "report", data;
+  std::vector<std::string> tasks;
+  std::string study = "xu2019", size = "report", data;
   bool list = false;
   MatrixTraining::Options training{.comparison = {.seeds = least_seeds}};
 
   void add_to(Flags& flags) {
     flags.setting("--size", size, "report: the nets of the tables; smoke: small ones")
         .check(one_of({"smoke", "report"}));
-    flags.setting("--tasks", tasks, "Tasks to train; en_de and de_en need SentencePiece")
-        .check(one_of(names_of(xu2019())));
+    flags.setting("--study", study, "Whose tasks are trained").check(one_of({"xu2019", "signal"}));
+    flags
+        .setting("--tasks", tasks,
+                 "Tasks to train; without it, all of the study but en_de and de_en, which need "
+                 "SentencePiece")
+        .check(one_of(both(names_of(xu2019()), names_of(signal_paper()))));
     flags
         .setting("--systems", training.systems,
                  "Systems to train, separated by spaces; without it, all systems of each task")
         .delimiter('\0')  // names of systems have commas
-        .check(one_of(systems_of(xu2019())));
+        .check(one_of(both(systems_of(xu2019()), systems_of(signal_paper()))));
     flags.input("--data", data,
                 support::data_help("the data sets", "a folder for each") +
                     "; without it, the program draws its own");
@@ -41,9 +66,10 @@ struct QueueFlags {
   }
 };
 
-void list_missing(MatrixTraining& training, const std::vector<MatrixTask>& tasks) {
+void list_missing(MatrixTraining& training, const Paper& paper,
+                  const std::vector<MatrixTask>& tasks) {
   for (const MatrixTask& task : tasks)
-    for (const MissingRun& each : training.missing(xu2019(), task))
+    for (const MissingRun& each : training.missing(paper, task))
       write_result(fmt::format("{} {} seed {}, {} trained\n", task.name, each.setting.name(),
                                each.seed, each.finished));
 }
@@ -57,24 +83,26 @@ int run(const registry::Experiment& self, int argc, char** argv) {
   return flags.run(argc, argv, [&] {
     if (!flags.given("--runs"))
       throw FlagError("--runs", "is needed: the folder of the finished runs");
-    check_seeds(xu2019(), given.training.comparison);
+    const Study study = study_of(given.study);
+    if (given.tasks.empty()) given.tasks = study.usual_tasks;
+    if (problem_size(given.size) == Size::report)
+      use_seeds_of(study.paper, flags, given.training.comparison);
+    check_seeds(study.paper, given.training.comparison);
     set_threads(given.training.comparison.threads);
-    given.training.most_rates = most_rates(given.size);
+    given.training.most_rates = most_rates(study.paper, given.size);
     Cluster cluster;
-    const std::vector<MatrixTask> tasks =
-        make_tasks(xu2019(), given.tasks, {given.data, given.training.comparison.seed},
-                   problem_size(given.size));
+    const std::vector<MatrixTask> tasks = study.make(
+        given.tasks, {given.data, given.training.comparison.seed}, problem_size(given.size));
     MatrixTraining training(cluster, ledger, given.training);
     if (given.list)
-      list_missing(training, tasks);
+      list_missing(training, study.paper, tasks);
     else
-      training.train_missing(xu2019(), tasks);
+      training.train_missing(study.paper, tasks);
     return 0;
   });
 }
 
-const registry::Entry entry({"queue",
-                             "Trains the runs of the tables that the ledger lacks, for hours.", run,
+const registry::Entry entry({"queue", "Trains what the ledger lacks of a study, for hours.", run,
                              true});
 
 }  // namespace

@@ -24,13 +24,16 @@ void measure_forms(Report& report, const NormsByName& subject);
 /// Forks small runs.
 void measure_fork(Report& report, const Forks& subject);
 
-/// What runs of the systems of Xu et al. 2019 return.
+/// What runs of the systems of Xu et al. 2019, or of `signal`, return.
 struct TrainingsOfPaper {
   std::function<void(const std::string& norm, Outcome& outcome)> change = [](const std::string&,
                                                                              Outcome&) {};
 };
 /// Trains all systems once on a few sentences.
 void measure_matrix(Report& report, const TrainingsOfPaper& subject);
+
+/// Trains all systems of `signal` once on a small task.
+void measure_signal(Report& report, const TrainingsOfPaper& subject);
 
 /// What runs of tasks of Ba et al. 2016 return, and the least loss of normalized logits.
 struct TrainingsOfBa {

@@ -1,0 +1,157 @@
+// Which derivative of layer normalization is bookkeeping, which constraints on weights replace, and
+// which is signal? Detached statistics with and without weights that are centered or keep their
+// length.
+
+#include "experiments/signal.h"
+
+#include <algorithm>
+
+#include "experiments/drift_claims.h"
+#include "experiments/float32/subjects.h"
+#include "experiments/matrix_tables.h"
+#include "experiments/registry.h"
+#include "problems/paper_experiment.h"
+#include "tapegrad/train.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::problems;
+
+namespace {
+
+/// The columns of an optimizer, named as its tasks end.
+Matrix of_optimizer(const Matrix& matrix, const std::string& optimizer) {
+  Matrix found;
+  for (const MatrixColumn& column : matrix)
+    if (column.task.name.ends_with("_" + optimizer) && !column.cells.empty())
+      found.push_back(column);
+  return found;
+}
+
+/// A row for each system.
+void table_of_systems(
+    Report& report, const std::string& title, const Matrix& matrix,
+    const std::function<std::string(const MatrixColumn&, const MatrixCell&)>& words) {
+  Table table{title, matrix_header("system", matrix), {}};
+  for (const std::string& system : matrix.front().task.all_systems())
+    table.rows.push_back(matrix_row(system, matrix, [&](const MatrixColumn& column) {
+      const auto cell = column.cells.find(system);
+      return cell == column.cells.end() || cell->second.results.runs.empty()
+                 ? "not run"
+                 : words(column, cell->second);
+    }));
+  report.table(table);
+}
+
+std::string at_rate(const MatrixColumn& column, const MatrixCell& cell) {
+  return fmt::format("{}\n{}{}", measured(column.task.metric, cell.results, column.task.decimals),
+                     cell.setting.substr(cell.setting.rfind('@')),
+                     cell.is_interior ? "" : ", at the edge");
+}
+
+/// Means over seeds: of cosines and angles over all moments, else the largest.
+std::string traces_of(const MatrixColumn&, const MatrixCell& cell) {
+  const auto over_seeds = [&](const char* trace, const auto& number) {
+    RunningMean mean;
+    for (const Outcome& run : cell.results.runs) mean.add(number(trace_of(run, trace)));
+    return mean.value();
+  };
+  return fmt::format("{:.3f}, {:.2g}, {:.2g}, {:.2g}, {:.1e}", over_seeds("cosine", average),
+                     over_seeds("weights", largest), over_seeds("length", largest),
+                     over_seeds("deviation", largest), over_seeds("angle", average));
+}
+
+/// What a detached statistic costs in each task, and which share of it each constraint takes away.
+void shares(Report& report, const std::string& optimizer, const Matrix& matrix,
+            const std::string& detached) {
+  Table table{fmt::format("What {} costs with {}, and R, the share that a constraint takes away",
+                          detached, optimizer),
+              matrix_header("system", matrix),
+              {}};
+  const auto row = [&](const std::string& name, const std::string& system, const auto& words) {
+    table.rows.push_back(matrix_row(name, matrix, [&](const MatrixColumn& column) {
+      const Results *one = column.of("layer_simple"), *other = column.of(detached),
+                    *third = column.of(system);
+      return one && other && third ? words(column, *one, *other, *third) : std::string("not run");
+    }));
+  };
+  row("cost", detached,
+      [](const MatrixColumn& column, const Results& one, const Results& other, const Results&) {
+        return better(column.task.metric, one, other).reason;
+      });
+  for (const std::string& constraint : signal_constraints)
+    row("R of " + constraint.substr(1), detached + constraint,
+        [](const MatrixColumn& column, const Results& one, const Results& other,
+           const Results& third) {
+          return ratio_of_leads(column.task.metric, third, other, one, other).to_string();
+        });
+  report.table(table);
+}
+
+void report_signal(Report& report, const Matrix& whole) {
+  for (const std::string optimizer : {"adam", "momentum"}) {
+    const Matrix matrix = of_optimizer(whole, optimizer);
+    if (matrix.empty()) continue;
+    table_of_systems(report, fmt::format("Loss or errors on test data with {}", optimizer), matrix,
+                     at_rate);
+    table_of_systems(report,
+                     fmt::format("With {}, means over seeds: the mean cosine with the attached "
+                                 "gradient, the largest rms(c)/rms(V), |W|/|W0| and s, and the "
+                                 "mean angle of a step",
+                                 optimizer),
+                     matrix, traces_of);
+    for (const char* detached : {"detach_mean", "detach_variance", "detach"})
+      shares(report, optimizer, matrix, detached);
+    for (const JudgedClaim& claim :
+         signal_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
+      report.judged(claim);
+  }
+  report_missing(report, whole);
+  for (const Claim& claim : signal_claims(whole)) report.claim(claim);
+}
+
+int run(const registry::Experiment& self, int argc, char** argv) {
+  const PaperExperiment experiment{
+      .paper = signal_paper(),
+      .title = "Bookkeeping and signal",
+      .introduction =
+          "Layer normalization has its mean, its deviation or both detached. Beside each stands "
+          "the same with the weights that feed norms centered after each step (center), put back "
+          "to their initial length (unit), or both; and root mean square norms. Norms have no gain "
+          "and no bias. Validations are losses. ",
+      .tested = "Its last state is tested.",
+      .of_data = "",
+      .part = "table",
+      .parts = 0,
+      .choose = [](PaperFlags&) {},
+      .report = [](Report& report, const Matrix& matrix,
+                   const PaperFlags&) { report_signal(report, matrix); },
+      .make = signal_tasks};
+  return experiment.run(self, argc, argv);
+}
+
+const registry::Entry entry({"signal",
+                             "Asks which derivative of layer normalization constraints on weights "
+                             "replace.",
+                             run, true});
+
+}  // namespace
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+void measure_signal(Report& report, const TrainingsOfPaper& subject) {
+  MatrixTask task = signal_tasks({"pre_2_adam"}, {}, Size::smoke).front();
+  task.train = [train = task.train, &subject](const TaskTrial& trial) {
+    Outcome outcome = train(trial);
+    if (trial.tested) subject.change(trial.setting.norm, outcome);
+    return outcome;
+  };
+  Cluster cluster;
+  Ledger ledger;
+  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
+  for (const Claim& claim :
+       signal_claims(MatrixTraining(cluster, ledger, options).train(signal_paper(), {task})))
+    report.claim(claim);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab
