@@ -23,7 +23,7 @@ MatrixCell make_cell(const PaperTask& task, const std::string& system, const Set
                   .missing = {},
                   .tried = search.tried(),
                   .is_interior = search.is_interior()};
-  cell.results.at_edge = task.interior_rates && !cell.is_interior;
+  cell.results.at_edge = !cell.is_interior;
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(task.seeds(count));
        ++seed) {
     const auto& trained = records.at(cell.setting);

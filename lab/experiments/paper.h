@@ -48,8 +48,7 @@ struct PaperTask {
   std::string absent = {};      ///< why there are no data
   std::vector<PaperClaim> claims = {};
   std::vector<OtherTest> other_tests = {};
-  bool interior_rates = false;  ///< whether claims are judged at such rates alone: `SettingSearch`
-  Index fewest_seeds = 1;       ///< with which each system is trained, even if fewer are asked for
+  Index fewest_seeds = 1;  ///< with which each system is trained, even if fewer are asked for
 
   /// The systems of the paper, the forms, and the norms with remedies.
   std::vector<std::string> all_systems() const;

@@ -18,8 +18,8 @@ inline constexpr const char* on_verdicts =
     "runs never makes it fail, nor does what is asked here alone. That is supported or "
     "contradicted,\n"
     "if paired seeds decide it (by a 95 % interval, unless the claim says otherwise), and else\n"
-    "inconclusive at this scale. It is not judged if a system has not learned its task or, for Xu\n"
-    "et al., if its rate stands at an edge of those that were tried.";
+    "inconclusive at this scale. It is not judged if a system has not learned its task, or if its\n"
+    "rate stands at an edge of those that were tried.";
 
 /// A table of text and formatted numbers. What follows a line break in a cell is beside the rest:
 /// the page shows it below in grey; elsewhere line breaks become " / ".

@@ -1,6 +1,7 @@
 #include "experiments/ba2016_claims.h"
 
 #include <catch2/catch.hpp>
+#include <set>
 
 #include "experiments/paper_ba2016.h"
 #include "tapegrad/tapegrad.h"
@@ -87,6 +88,33 @@ TEST_CASE("each claim of Ba et al. is supported by its order and contradicted by
     CHECK(published[i].judgement.verdict == Verdict::supported);
     CHECK(other[i].judgement.verdict == Verdict::contradicted);
   }
+}
+
+TEST_CASE("nothing is judged where a rate further out may be better") {
+  Records records;
+  const PaperTask& task = ba2016().task("draw");
+  const auto tried = [&](const std::string& system, double level, const std::string& rate,
+                         double validation) {
+    Record& record = records[system + "@" + rate][choosing_seed];
+    record.outcome = run(task, level);
+    record.outcome.values[task.validation().value] = validation;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed)
+      records[system + "@" + rate][seed].outcome = run(task, level);
+  };
+  const auto verdicts = [&] {
+    std::set<Verdict> found;
+    for (const JudgedClaim& claim : ba2016_claims({make_column(task, records, 1, 3)}))
+      found.insert(claim.judgement.verdict);
+    return found;
+  };
+  for (const auto& [system, level] : {std::pair{"layer", 1.0}, {"none", 2.0}}) {
+    tried(system, level, "0.001", level + 1);
+    tried(system, level, "0.003", level);
+  }
+  CHECK(verdicts() == std::set{Verdict::at_edge});
+  for (const auto& [system, level] : {std::pair{"layer", 1.0}, {"none", 2.0}})
+    tried(system, level, "0.009", level + 1);
+  CHECK(verdicts() == std::set{Verdict::supported});
 }
 
 TEST_CASE("handwriting ends level if the systems do") {
