@@ -281,6 +281,7 @@ Outcome Ledger::outcome(const std::string& system, std::uint64_t seed, const Jso
     expect_data(found, data_);
     return found.outcome;
   }
+  expect_named_commit();
   make_directory(runs_);
   const auto begin = std::chrono::steady_clock::now();
   Record record{configuration, data_, TAPEGRAD_VERSION, train(), provenance()};

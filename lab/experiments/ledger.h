@@ -102,7 +102,8 @@ class Ledger {
   bool has(const std::string& system, std::uint64_t seed) const;
 
   /// The outcome of this run that has been kept, the last of several. If there is none, calls
-  /// `train` and keeps what it returns. Throws Error if the system's name is empty or has a slash,
+  /// `train` and keeps what it returns; throws what `expect_named_commit` throws before. Throws
+  /// Error if the system's name is empty or has a slash,
   /// and DataError for a file that cannot be written, and for a run that is damaged or has another
   /// configuration or other data.
   Outcome outcome(const std::string& system, std::uint64_t seed, const Json& configuration,

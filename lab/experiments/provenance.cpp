@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
+#include "tapegrad/core/error.h"
 #include "tapegrad/core/machine/instruction_set.h"
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/tapegrad.h"
@@ -30,13 +32,28 @@ std::string seeds_of(const Flags& flags) {
   return count == 1 ? fmt::format("{}", first) : fmt::format("{} to {}", first, first + count - 1);
 }
 
+std::string built_commit() {
+  const char* const of_test = std::getenv("TAPEGRAD_COMMIT");
+  return of_test ? of_test : TAPEGRAD_COMMIT;
+}
+
+void expect_named_commit() {
+  const std::string commit = built_commit();
+  expect<DataError>(
+      !commit.empty() && !commit.ends_with("-dirty"),
+      "--runs: this program was built {}, so that what it keeps of a run would not "
+      "name the code that trained it; commit all changes, build again, or train "
+      "without --runs",
+      commit.empty() ? "outside a repository" : fmt::format("with changes to commit {}", commit));
+}
+
 std::string built_version() {
-  const std::string commit = TAPEGRAD_COMMIT;
+  const std::string commit = built_commit();
   return "tapegrad " TAPEGRAD_VERSION + (commit.empty() ? "" : ", commit " + commit);
 }
 
 Json provenance() {
-  return {{"commit", TAPEGRAD_COMMIT},
+  return {{"commit", built_commit()},
           {"compiler", __VERSION__},
           {"machine", machine()},
           {"threads", fmt::format("{}", threads())}};

@@ -34,6 +34,18 @@ Ledger ledger(const std::string& runs, const std::string& data = "the data") {
   return ledger;
 }
 
+// While it lives, the program is one that was built from this commit.
+class BuiltFrom {
+ public:
+  explicit BuiltFrom(const char* commit) { setenv("TAPEGRAD_COMMIT", commit, 1); }
+  BuiltFrom(const BuiltFrom&) = delete;
+  BuiltFrom& operator=(const BuiltFrom&) = delete;
+  ~BuiltFrom() { setenv("TAPEGRAD_COMMIT", "test", 1); }
+};
+
+// Tests keep runs of whatever was built.
+[[maybe_unused]] const BuiltFrom any_build("test");
+
 Outcome never() { throw std::logic_error("a run is repeated"); }
 
 }  // namespace
@@ -70,6 +82,25 @@ TEST_CASE("a run that the ledger has is not repeated") {
     });
     CHECK(trained);
   }
+}
+
+TEST_CASE("a run is not trained unless its record can name the commit") {
+  const testing::Scratch folder;
+  const std::string runs = folder / "runs";
+  const auto keep = [&](const char* commit, const std::function<Outcome()>& train) {
+    const BuiltFrom built(commit);
+    ledger(runs).outcome("layer", 7, configuration, train);
+  };
+  CHECK_THROWS_WITH(keep("1234567-dirty", never),
+                    Contains("with changes to commit 1234567-dirty") && Contains("commit all"));
+  CHECK_THROWS_WITH(keep("", never), Contains("outside a repository"));
+  CHECK_FALSE(std::filesystem::exists(runs));
+  keep("1234567", [] { return found; });
+  RunFile file(folder / "runs/experiment.jsonl.gz");
+  const PackedRun* run = file.runs().latest({"experiment/layer", 7});
+  REQUIRE(run != nullptr);
+  CHECK(read_record(run->record, run->source).provenance["commit"] == "1234567");
+  keep("1234567-dirty", never);  // it reads what is there
 }
 
 TEST_CASE("a ledger has the runs that have been kept") {

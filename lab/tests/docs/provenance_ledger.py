@@ -1,0 +1,42 @@
+"""Which commits the records of the ledger name: those of runs that are added are in the history."""
+
+import collections
+import json
+import subprocess
+
+# How many records of each study name no commit, one with changes, or one that is not in the history. These are of
+# earlier runs: none is added to them.
+EARLIER = {
+    "ba2016": {"": 165},
+    "fork": {"f23f314": 20},
+    "forms": {"": 256},
+    "xu2019": {"": 297, "79bd8f8-dirty": 4, "35d1c00-dirty": 30, "28e923a-dirty": 30},
+}
+
+
+def is_ancestor(root, commit):
+    return subprocess.run(["git", "-C", root, "merge-base", "--is-ancestor", commit, "HEAD"],
+                          capture_output=True).returncode == 0
+
+
+def check(study, records, root):
+    """records: the texts of a study's"""
+    named = collections.Counter(json.loads(text).get("provenance", {}).get("commit", "") for text in records)
+    for commit, count in named.items():
+        earlier = EARLIER.get(study, {}).get(commit, 0)
+        assert count <= earlier or (commit and not commit.endswith("-dirty") and is_ancestor(root, commit)), (
+            f"{study}: {count - earlier} records name the commit \"{commit}\", which is not in the history of HEAD; "
+            "train them again with a build of a commit that is")
+
+
+def check_refusals(root):
+    """That a planted record is found."""
+    record = lambda commit: json.dumps({"provenance": {"commit": commit}})
+    head = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
+    check("planted", [record(head.stdout.strip())], root)
+    for commit in "0123456", head.stdout.strip() + "-dirty", "":
+        try:
+            check("planted", [record(commit)], root)
+        except AssertionError:
+            continue
+        raise AssertionError(f"a record that names \"{commit}\" is not refused")
