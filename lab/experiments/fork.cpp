@@ -235,9 +235,6 @@ std::vector<JudgedClaim> fork_predictions(const std::vector<Results>& results) {
     predict(
         "what is detached at the last fork changes the loss by less than 5 % after the recovery",
         within("both detached", last, When::later));
-    predict("the backward pass alone costs more at the last fork than at the first",
-            better(fork_cost, at("backward alone", 0, When::at_once),
-                   at("backward alone", last, When::at_once)));
   }
   return claims;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
 
 #include "experiments/matrix.h"
 #include "experiments/selected_training.h"
@@ -112,6 +113,22 @@ Spread FormCell::spread() const {
   std::vector<double> values;
   for (const auto& [seed, error] : errors) values.push_back(error);
   return Spread(values);
+}
+
+std::vector<std::string> PassGains::header(const std::string& first) {
+  return {first, "layer normalization - backward - forward + none", "backward - none",
+          "forward - none", "backward - forward"};
+}
+
+std::vector<std::string> PassGains::row(const std::string& name, int decimals) const {
+  std::vector<std::string> cells{name};
+  for (const Advantage& gain : {interaction, backward, forward, backward_against_forward})
+    cells.push_back(std::isfinite(gain.half_width + gain.seeds_width())
+                        ? fmt::format("{:+.{}f} +- {:.{}f}\nover seeds {:.{}f}", gain.mean,
+                                      decimals, gain.half_width, decimals, gain.seeds_width(),
+                                      decimals)
+                        : fmt::format("{:+.{}f}\nwithout an interval", gain.mean, decimals));
+  return cells;
 }
 
 Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes& sizes,

@@ -28,6 +28,10 @@ struct Form {
   /// For `NormSpec`; "none" for the form that changes neither value nor gradient.
   std::string norm() const;
 };
+/// Layer normalization, each of its passes alone, and no norm.
+inline constexpr Form layer_norm_form{true, true, Projection::both},
+    backward_form{false, false, Projection::both}, forward_form{true, false, Projection::none},
+    no_norm_form{false, false, Projection::none};
 /// All, those of the value x first, then by factor and projection.
 const std::vector<Form>& sixteen_forms();
 
@@ -83,6 +87,21 @@ struct FormColumn {
 /// images, as if the errors of the two were independent, which makes it too large rather than too
 /// small.
 Advantage advantage(const FormCell& a, const FormCell& b);
+
+/// What the two passes gain together beyond the sum of what each gains alone: layer normalization
+/// - backward + none - forward, in points of error and with an interval of the same kind.
+Advantage interaction(const FormCell& layer_norm, const FormCell& backward, const FormCell& forward,
+                      const FormCell& none);
+
+/// What the passes of layer normalization gain: together beyond the sum of both, each against no
+/// norm, and the backward pass against the forward pass.
+struct PassGains {
+  Advantage interaction, backward, forward, backward_against_forward;
+
+  /// The header of a table of them, and a row with the half-widths over seeds alone below.
+  static std::vector<std::string> header(const std::string& first);
+  std::vector<std::string> row(const std::string& name, int decimals) const;
+};
 
 /// What was predicted before any form was trained, judged by these columns: supported where it is
 /// in all columns that it speaks of, contradicted where it is in one, left out where there is none.

@@ -73,16 +73,36 @@ std::string published_difference(const PaperTask& task, const SystemPair& pair) 
   return fmt::format("{:+.{}f}", published_advantage(task, pair), task.published_decimals);
 }
 
-// The verdict on the sign that is published; none for a difference of 0.
+// The p of the differences of all tables, of those that are judged: the family of a false discovery
+// rate.
+std::vector<double> levels_of_differences(const Matrix& matrix) {
+  std::vector<double> levels;
+  for (const PaperTable& of_paper : paper_tables)
+    for (const SystemPair& pair : of_paper.differences)
+      for (const MatrixColumn& column : matrix) {
+        const Results *a = column.of(pair.a), *b = column.of(pair.b);
+        if (a == nullptr || b == nullptr) continue;
+        if (const auto p = better(column.task.metric, *a, *b).p) levels.push_back(*p);
+      }
+  return levels;
+}
+
+// The verdict on the sign that is published; none for a difference of 0. With one that is decided,
+// whether it remains.   threshold: see `discovery_threshold`
 std::string verdict_on_sign(const PaperTask& task, const SystemPair& pair, const Results& a,
-                            const Results& b) {
+                            const Results& b, double threshold) {
   const double ahead = published_advantage(task, pair);
   if (ahead == 0) return "";
   const Judgement judgement = ahead > 0 ? better(task.metric, a, b) : better(task.metric, b, a);
-  return fmt::format(": {}", mark(judgement.verdict));
+  const bool decided =
+      judgement.verdict == Verdict::supported || judgement.verdict == Verdict::contradicted;
+  return fmt::format(": {}{}", mark(judgement.verdict),
+                     !decided                   ? ""
+                     : judgement.p <= threshold ? ", remains"
+                                                : ", does not remain");
 }
 
-std::string difference_cell(const MatrixColumn& column, const SystemPair& pair) {
+std::string difference_cell(const MatrixColumn& column, const SystemPair& pair, double threshold) {
   const PaperTask& task = column.task;
   const std::string below = published_difference(task, pair);
   const Results *a = column.of(pair.a), *b = column.of(pair.b);
@@ -92,10 +112,10 @@ std::string difference_cell(const MatrixColumn& column, const SystemPair& pair) 
                                ? fmt::format("{:+.{}f} +- {:.{}f}", found.mean, task.decimals,
                                              found.half_width, task.decimals)
                                : "diverged";
-  return fmt::format("{}\n{}{}", here, below, verdict_on_sign(task, pair, *a, *b));
+  return fmt::format("{}\n{}{}", here, below, verdict_on_sign(task, pair, *a, *b, threshold));
 }
 
-void table(Report& report, const Matrix& matrix, const PaperTable& of_paper) {
+void table(Report& report, const Matrix& matrix, const PaperTable& of_paper, double threshold) {
   Table table{fmt::format("Table {}: {}", of_paper.number, of_paper.title),
               matrix_header("system", matrix),
               {}};
@@ -104,7 +124,7 @@ void table(Report& report, const Matrix& matrix, const PaperTable& of_paper) {
         system, matrix, [&](const MatrixColumn& column) { return system_cell(column, system); }));
   for (const SystemPair& pair : of_paper.differences)
     table.rows.push_back(matrix_row(name_of(pair), matrix, [&](const MatrixColumn& column) {
-      return difference_cell(column, pair);
+      return difference_cell(column, pair, threshold);
     }));
   table.rows.push_back(
       matrix_row("optimizer", matrix, [](const MatrixColumn& column) { return column.optimizer; }));
@@ -190,12 +210,31 @@ void remedies(Report& report, const Matrix& matrix) {
                    &PaperTask::remedies, rows);
 }
 
+// What the passes of layer normalization gain on the tasks that train them. See docs/forms.md.
+void passes(Report& report, const Matrix& matrix) {
+  Table table{"What the two passes of layer normalization gain, with 95 % intervals",
+              PassGains::header("task"),
+              {}};
+  for (const MatrixColumn& column : matrix) {
+    const Results *layer_norm = column.of(layer_norm_form.norm()),
+                  *backward = column.of(backward_form.norm()),
+                  *forward = column.of(forward_form.norm()), *none = column.of(no_norm_form.norm());
+    if (!layer_norm || !backward || !forward || !none) continue;
+    const Metric& metric = column.task.metric;
+    table.rows.push_back(
+        PassGains{interaction(metric, *layer_norm, *backward, *forward, *none),
+                  advantage(metric, *backward, *none), advantage(metric, *forward, *none),
+                  advantage(metric, *backward, *forward)}
+            .row(fmt::format("{}, {}", column.task.title, column.task.unit), column.task.decimals));
+  }
+  if (!table.rows.empty()) report.table(table);
+}
+
 char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
 
 // Signs that are measured and published, and how many of them agree.
 struct SignCount {
   Index compared = 0, recurring = 0;
-  std::vector<double> levels;  // p of each that was judged
 };
 
 std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCount& count) {
@@ -206,7 +245,6 @@ std::string sign_cell(const MatrixColumn& column, const SystemPair& pair, SignCo
   if (const auto none = not_judged(metric, *a, *b))
     return fmt::format("{}\n{}", mark(none->verdict), of_paper);
   const Advantage found = advantage(metric, *a, *b);
-  if (found.seeds >= least_seeds) count.levels.push_back(found.level(std::abs(found.mean)));
   const char here = sign(found.mean);
   if (here == '0' || of_paper == '0') return fmt::format("{}\n{}", here, of_paper);
   ++count.compared;
@@ -231,7 +269,7 @@ void sign_grid(Report& report, const Matrix& matrix) {
       "many "
       "would recur with probability {:.2g}. {}.",
       count.compared, count.recurring, binomial_chance(count.recurring, count.compared),
-      discoveries("differences", count.levels)));
+      discoveries("differences", levels_of_differences(columns))));
 }
 
 void figure(Report& report, const PaperFigure& of_paper, const MatrixColumn& column) {
@@ -279,14 +317,32 @@ std::string both(const PaperTask& task, const Results& a, const Results& b) {
   return text;
 }
 
+// ", pooled 0.42 (22 degrees of freedom)": the half-width with the variance over all systems of the
+// task, of which none diverged.
+std::string pooled(const MatrixColumn& column, const Results& a, const Results& b) {
+  const Advantage found = advantage(column.task.metric, a, b);
+  std::vector<const Results*> systems;
+  for (const auto& [system, cell] : column.cells)
+    if (const Results* results = column.of(system);
+        results && results->runs.size() == found.seeds &&
+        std::ranges::none_of(results->runs, &Outcome::diverged))
+      systems.push_back(results);
+  if (systems.size() < 2 || found.seeds < 2) return "";
+  const PooledDeviation all = pooled_deviation(column.task.metric, systems);
+  return fmt::format(", pooled {:.2g} ({} degrees of freedom)", all.half_width(found), all.degrees);
+}
+
 void verdicts(Report& report, const Matrix& matrix) {
   for (const MatrixColumn& column : matrix)
     for (const PaperClaim& claim : column.task.claims) {
       const Results *a = column.of(claim.a), *b = column.of(claim.b);
       if (a == nullptr || b == nullptr) continue;
       const Metric& metric = column.task.metric;
-      report.judged({claim.source, statement(column.task, claim), both(column.task, *a, *b),
-                     claim.margin ? equal(metric, *a, *b, *claim.margin) : better(metric, *a, *b)});
+      Judgement judgement =
+          claim.margin ? equal(metric, *a, *b, *claim.margin) : better(metric, *a, *b);
+      if (is_judged(judgement.verdict)) judgement.reason += pooled(column, *a, *b);
+      report.judged(
+          {claim.source, statement(column.task, claim), both(column.task, *a, *b), judgement});
     }
 }
 
@@ -381,8 +437,9 @@ double binomial_chance(Index heads, Index count) {
 
 void report_matrix(Report& report, const Matrix& matrix, int only) {
   const Matrix columns = columns_of_tables(matrix);
+  const double threshold = discovery_threshold(levels_of_differences(columns));
   for (const PaperTable& of_paper : paper_tables)
-    if (only == 0 || only == of_paper.number) table(report, columns, of_paper);
+    if (only == 0 || only == of_paper.number) table(report, columns, of_paper, threshold);
   report_missing(report, matrix);
   report_baselines(report, matrix);
   report_settings(report, matrix);
@@ -391,6 +448,7 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   other_tests(report, matrix);
   forms(report, matrix);
   remedies(report, matrix);
+  passes(report, matrix);
   costs(report, matrix);
   sign_grid(report, columns);
   figures(report, matrix);

@@ -335,6 +335,7 @@ void Report::judged(const JudgedClaim& claim) {
     levels_.push_back(*judgement.p);
     reason += fmt::format(", p {:.2g}", *judgement.p);
   }
+  if (judgement.power) reason += fmt::format(", power {:.2f}", *judgement.power);
   write_result(
       fmt::format("\n{}, {}: {}\n  measured: {}; {}\n", whose, words, statement, measured, reason));
   body_ +=

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <numbers>
 
 #include "tapegrad/core/error.h"
@@ -60,6 +61,28 @@ std::vector<double> item_advantages(const Metric& metric, const Results& a, cons
   return result;
 }
 
+std::vector<double> difference(std::vector<double> a, const std::vector<double>& b) {
+  std::ranges::transform(a, b, a.begin(), std::minus());
+  return a;
+}
+
+// items: what gives the advantages on each item, which only some metrics have
+Advantage over_seeds(const std::vector<double>& by_seed,
+                     const std::function<std::vector<double>()>& items) {
+  const Spread spread(by_seed);
+  Advantage found{spread.mean, 0, by_seed.size()};
+  if (!std::isfinite(found.mean)) {  // some diverged, or all
+    const bool all = std::all_of(by_seed.begin(), by_seed.end(),
+                                 [&](double each) { return each == by_seed.front(); });
+    found.half_width = all ? 0 : INFINITY;
+  } else if (found.seeds > 1) {
+    found.error = spread.deviation / std::sqrt(static_cast<double>(found.seeds));
+    found.items_width = bootstrap_half_width(items());
+    found.half_width = std::hypot(found.seeds_width(), found.items_width);
+  }
+  return found;
+}
+
 // distance: from the mean to where the verdict would change
 Judgement judged(const Advantage& found, bool for_it, bool against_it, double distance) {
   if (found.seeds < least_seeds)
@@ -85,6 +108,8 @@ double crossing(double target, double high, const Falling& f) {
 
 // Two-sided, of the normal distribution.
 double normal_level(double z) { return std::erfc(z / std::numbers::sqrt2); }
+
+double normal_quantile() { return crossing(0.05, 10, normal_level); }
 
 // By their steps.
 std::vector<std::pair<double, double>> validations(const Outcome& run) {
@@ -136,26 +161,25 @@ double best_of_curve(const Metric& metric, const Outcome& run) {
 }
 
 Advantage advantage(const Metric& metric, const Results& a, const Results& b) {
-  const std::vector<double> by_seed = advantages(metric, a, b);
-  const Spread spread(by_seed);
-  Advantage found{spread.mean, 0, by_seed.size()};
-  if (!std::isfinite(found.mean)) {  // some diverged, or all
-    const bool all = std::all_of(by_seed.begin(), by_seed.end(),
-                                 [&](double each) { return each == by_seed.front(); });
-    found.half_width = all ? 0 : INFINITY;
-  } else if (found.seeds > 1) {
-    found.error = spread.deviation / std::sqrt(static_cast<double>(found.seeds));
-    found.items_width = bootstrap_half_width(item_advantages(metric, a, b));
-    found.half_width = std::hypot(t_quantile(static_cast<Index>(found.seeds) - 1) * found.error,
-                                  found.items_width);
-  }
-  return found;
+  return over_seeds(advantages(metric, a, b), [&] { return item_advantages(metric, a, b); });
+}
+
+Advantage interaction(const Metric& metric, const Results& both, const Results& one,
+                      const Results& other, const Results& none) {
+  return over_seeds(
+      difference(advantages(metric, both, one), advantages(metric, other, none)), [&] {
+        return difference(item_advantages(metric, both, one), item_advantages(metric, other, none));
+      });
+}
+
+double Advantage::seeds_width() const {
+  return seeds < 2 ? INFINITY : t_quantile(static_cast<Index>(seeds) - 1) * error;
 }
 
 double Advantage::level(double distance) const {
   if (std::isinf(half_width) || !(distance > 0)) return 1;
   const auto degrees = static_cast<Index>(seeds) - 1;
-  const double of_items = items_width / crossing(0.05, 10, normal_level);
+  const double of_items = items_width / normal_quantile();
   // By Student's t, and the normal quantile of the same level.
   const auto level_of = [&](double t) { return 1 - t_probability(t, degrees); };
   return level_of(crossing(-distance, 1e6, [&](double t) {
@@ -208,7 +232,55 @@ Judgement equal(const Metric& metric, const Results& a, const Results& b, double
   const double distance = std::abs(found.mean);
   const bool within = distance + found.half_width < margin;
   const bool beyond = distance - found.half_width > margin;
-  return judged(found, within, beyond, std::abs(margin - distance));
+  Judgement judgement = judged(found, within, beyond, std::abs(margin - distance));
+  if (judgement.verdict == Verdict::inconclusive) judgement.power = equality_power(found, margin);
+  return judgement;
+}
+
+double equality_power(const Advantage& found, double margin) {
+  if (static_cast<Index>(found.seeds) < least_seeds || std::isinf(found.half_width)) return 0;
+  const auto degrees = static_cast<double>(found.seeds - 1);
+  const double of_mean = std::hypot(found.error, found.items_width / normal_quantile());
+  double all = 0, supporting = 0;
+  constexpr double step = 0.002, most = 8;
+  for (double ratio = step / 2; ratio < most; ratio += step) {
+    // The density of the ratio of a sample deviation to the true one, up to a factor.
+    const double density = std::exp((degrees - 1) * std::log(ratio) - degrees * ratio * ratio / 2);
+    all += density;
+    const double room = margin - std::hypot(ratio * found.seeds_width(), found.items_width);
+    if (room > 0) supporting += density * (1 - normal_level(room / of_mean));
+  }
+  return supporting / all;
+}
+
+double PooledDeviation::half_width(const Advantage& found) const {
+  return std::hypot(
+      t_quantile(degrees) * deviation * std::sqrt(2 / static_cast<double>(found.seeds)),
+      found.items_width);
+}
+
+PooledDeviation pooled_deviation(const Metric& metric, const std::vector<const Results*>& systems) {
+  const std::size_t seeds = systems.empty() ? 0 : systems.front()->runs.size();
+  expect<DataError>(systems.size() >= 2 && seeds >= 2, "{} systems with {} seeds cannot be pooled",
+                    systems.size(), seeds);
+  std::vector<double> of_seeds(seeds);
+  for (const Results* each : systems) {
+    expect<DataError>(each->runs.size() == seeds, "{}: {} runs cannot be pooled with {}",
+                      each->system, each->runs.size(), seeds);
+    const Spread spread = each->spread(metric);
+    for (std::size_t i = 0; i < seeds; ++i)
+      of_seeds[i] += (metric.of(each->runs[i]) - spread.mean) / static_cast<double>(systems.size());
+  }
+  double squares = 0;
+  for (const Results* each : systems) {
+    const Spread spread = each->spread(metric);
+    for (std::size_t i = 0; i < seeds; ++i) {
+      const double residual = metric.of(each->runs[i]) - spread.mean - of_seeds[i];
+      squares += residual * residual;
+    }
+  }
+  const Index degrees = (std::ssize(systems) - 1) * (static_cast<Index>(seeds) - 1);
+  return {std::sqrt(squares / static_cast<double>(degrees)), degrees};
 }
 
 std::vector<TimesToBest> times_to_best(const Metric& metric, const Results& a, const Results& b,

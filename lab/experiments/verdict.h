@@ -26,6 +26,7 @@ struct Judgement {
   Verdict verdict;
   std::string reason;
   std::optional<double> p = {};  ///< at which level the claim is decided, see `Advantage::level`
+  std::optional<double> power = {};  ///< of an equality that is inconclusive, see `equality_power`
 };
 
 /// A statement, what was measured, and whether that supports the statement.
@@ -54,12 +55,20 @@ struct Advantage {
   double error = 0;        ///< sd / sqrt(n) over seeds
   double items_width = 0;  ///< w
 
+  /// h; infinite for one seed.
+  double seeds_width() const;
   /// The level at which the interval would be so wide on each side: 0.05 for `half_width`. With the
   /// mean as the distance, the two-sided p of an advantage of 0.
   double level(double distance) const;
 };
 /// How far `a` is ahead of `b`. Throws DataError for results that do not pair.
 Advantage advantage(const Metric& metric, const Results& a, const Results& b);
+
+/// How much more two parts gain together than the sum of what each gains alone, in a factorial of
+/// two parts: both - one - other + none, as an advantage. Throws DataError for results that do not
+/// pair.
+Advantage interaction(const Metric& metric, const Results& both, const Results& one,
+                      const Results& other, const Results& none);
 
 /// Whether a system beats the baseline of the metric, or there is none: whether it has learned its
 /// task.
@@ -86,6 +95,24 @@ Judgement better(const Metric& metric, const Results& a, const Results& b);
 /// The claim that both are equal up to a margin: supported if |D| + sqrt(h^2 + w^2) < margin,
 /// contradicted if |D| - sqrt(h^2 + w^2) > margin.
 Judgement equal(const Metric& metric, const Results& a, const Results& b, double margin);
+
+/// The probability that `equal` supports the claim if the true difference is 0, the true variances
+/// over seeds and items are those that were found, and there are as many seeds: over the sample
+/// deviations of such seeds, by the midpoint rule.
+double equality_power(const Advantage& found, double margin);
+
+/// The deviation of values from the sum of an effect of their system and one of their seed, which
+/// is assumed to be the same in all systems.
+struct PooledDeviation {
+  double deviation;
+  Index degrees;  ///< of freedom: (systems - 1) (seeds - 1)
+
+  /// Half the width of the 95 % interval of an advantage among these systems, with its w.
+  double half_width(const Advantage& found) const;
+};
+/// Over two systems or more, with the same seeds, two or more. Throws DataError for other counts
+/// of runs.
+PooledDeviation pooled_deviation(const Metric& metric, const std::vector<const Results*>& systems);
 
 /// The unit of training time.
 enum class Clock { updates, seconds };

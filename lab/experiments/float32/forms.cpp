@@ -174,6 +174,29 @@ void grids(Report& report, const FormFlags& flags, const std::vector<FormColumn>
   }
 }
 
+/// What the passes of layer normalization gain in each setting.
+void passes(Report& report, const std::vector<FormColumn>& columns) {
+  Table table{
+      "What the two passes of layer normalization gain, in points of error, with 95 % intervals",
+      PassGains::header("setting"),
+      {}};
+  for (const FormColumn& column : columns) {
+    const auto cell = [&](const Form& form) {
+      const auto found = column.cells.find(form.name());
+      return found == column.cells.end() ? nullptr : &found->second;
+    };
+    const FormCell *layer_norm = cell(layer_norm_form), *backward = cell(backward_form),
+                   *forward = cell(forward_form), *none = cell(no_norm_form);
+    if (!layer_norm || !backward || !forward || !none) continue;
+    const auto& [optimizer, initial, layers] = column.setting;
+    table.rows.push_back(PassGains{interaction(*layer_norm, *backward, *forward, *none),
+                                   advantage(*backward, *none), advantage(*forward, *none),
+                                   advantage(*backward, *forward)}
+                             .row(fmt::format("{} {} {}", optimizer, initial, layers), 2));
+  }
+  if (!table.rows.empty()) report.table(table);
+}
+
 int run(const registry::Experiment& self, int argc, char** argv) {
   Flags flags(argv[0], self.summary);
   FormFlags given;
@@ -201,6 +224,7 @@ int run(const registry::Experiment& self, int argc, char** argv) {
     measure_forms(report, {});
     const std::vector<FormColumn> columns = make_columns(given, sets, cluster, ledger);
     grids(report, given, columns);
+    passes(report, columns);
     for (const JudgedClaim& claim : form_predictions(columns)) report.judged(claim);
     return report.finish();
   });

@@ -53,7 +53,6 @@ def verdicts(costs, optimizer):
         yield everywhere([greater(b, a) for a, b in zip(mean, deviation)])
     yield greater(costs.of("both detached", first, "later"), costs.of("kept", first, "later"))
     yield within(costs.of("both detached", last, "later"))
-    yield greater(costs.of("backward alone", last, "at once"), costs.of("backward alone", first, "at once"))
 
 
 def check(forks, forms, report):

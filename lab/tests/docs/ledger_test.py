@@ -8,6 +8,7 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     fork verdicts      the predictions of docs/fork.md
     xu2019 forms       the same for the tasks of the tables
     xu2019 remedies    the predictions of docs/drift_measured.md for these tasks
+    ba2016 rates       how far layer normalization is ahead of no norm at either rate that was tried
     evidence           how many verdicts of each value stand behind each table and figure of the papers
 Of the pictures of docs, those of the report are the same. With --write, tables and pictures are written anew."""
 
@@ -23,10 +24,14 @@ import evidence
 import fork_ledger
 import forms_ledger
 import packed_runs
+import provenance_ledger
 import tables_ledger
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
 SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
+# What is measured of a claim: an advantage, half its width with the variance over all systems, p and power.
+MEASURED = re.compile(r"(.*?)(?:, pooled (\S+) \((\d+) degrees of freedom\))?(?:, p ([^ ,]+))?(?:, power (\S+))?$")
+REMAIN = re.compile(r"Of (\d+) claims with a p, .* (?:none remains|(\d+) remain, those with a p of (\S+) or less)")
 JUDGED = re.compile(r"^(?:asked here|published in ([^:]+)), ([^:,]+): (.*)\n  measured: (.*)$", re.M)
 BESIDE_THE_PAPER = {"xu2019 forms": re.compile(":f"), "xu2019 remedies": re.compile(r"\w\+\w")}
 
@@ -62,6 +67,22 @@ def seeds_of(records, task):
     rows += [[str(seed), *(f"{found[system][seed]:.2f}" for system in systems)] for seed in sorted(found[systems[0]])]
     values = [found[system].values() for system in systems]
     return rows + [["mean", *(f"{statistics.mean(each):.2f} ± {statistics.stdev(each):.2f}" for each in values)]]
+
+
+def leads_by_rate(records):
+    """How far layer normalization is ahead of no norm when rates are chosen, by the rate."""
+    found = {}
+    for (run, seed), record in records.items():
+        _, task, system = run.split("/")
+        if seed == 101 and system.partition("@")[0] in ("none", "layer"):
+            name, _, rate = system.partition("@")
+            found.setdefault(task, {}).setdefault(float(rate), {})[name] = record["values"]["validation"]
+    rows = [["task", "lower rate", "layer − none", "higher rate", "layer − none"]]
+    for task, by_rate in sorted(found.items()):
+        sign = 1 if task == "retrieval" else -1  # images found; elsewhere errors and losses
+        rows.append([task] + [text for rate, values in sorted(by_rate.items())
+                              for text in (f"{rate:g}", f"{sign * (values['layer'] - values['none']):+.2f}")])
+    return rows
 
 
 def cell(text):
@@ -100,12 +121,29 @@ class Report:
         """Source, verdict, claim and what was measured."""
         return JUDGED.findall(self.text)
 
+    def verdicts(self):
+        """Claim, advantage, pooled half-width, power and verdict; of one that is decided by a p, also whether it remains
+        at a false discovery rate of 5 % over all claims of the report."""
+        parts = [(claim, verdict, *MEASURED.match(measured.rpartition("; ")[2]).groups())
+                 for _, verdict, claim, measured in self.judged()]
+        levels = sorted(float(p) for *_, p, _ in parts if p)
+        passing = [p for k, p in enumerate(levels, 1) if p <= 0.05 * k / len(levels)] or [0]
+        if levels:
+            count, remain, greatest = REMAIN.search(self.text).groups()
+            found = len(levels), sum(p <= passing[-1] for p in levels), passing[-1]
+            assert found == (int(count), int(remain or 0), float(greatest or 0)), (self.name, found, count, remain, greatest)
+        for claim, verdict, measured, pooled, degrees, p, power in parts:
+            if p and verdict in ("supported", "contradicted"):
+                verdict += ", remains" if float(p) <= passing[-1] else ", does not remain"
+            yield (claim, measured.replace("+-", "±") + f", p {p}" * bool(p), f"± {pooled} ({degrees})" * bool(pooled), power or "",
+                   verdict)
+
     def verdicts_of_differences(self, what):
         """Those of the signs of published differences in a table."""
         cells = [cell for row in self.rows(what) if " - " in row[0] for cell in row[1:]]
         in_full = {"inconclusive": "inconclusive at this scale", "not learned": "not learned at this size",
                    "rate at an edge": "at an edge of the rates"}
-        verdicts = [cell.rpartition(": ")[2] for cell in cells if ": " in cell]
+        verdicts = [cell.rpartition(": ")[2].partition(", ")[0] for cell in cells if ": " in cell]
         return [in_full.get(verdict, verdict) for verdict in verdicts]
 
     def rows(self, what):
@@ -119,7 +157,12 @@ class Report:
 def main():
     write = "--write" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
-        records = {file.name.partition(".")[0]: packed_runs.read(file) for file in ledger.glob("*.jsonl.gz")}
+        files = {file.name.partition(".")[0]: file for file in ledger.glob("*.jsonl.gz")}
+        if (root / ".git").exists():
+            provenance_ledger.check_refusals(root)
+            for study, file in files.items():
+                provenance_ledger.check(study, packed_runs.repeats(file).values(), root)
+        records = {study: packed_runs.read(file) for study, file in files.items()}
         reports = {study: Report(study, folder) for study in records}
 
         forms_ledger.check(records["forms"], reports["forms"])
@@ -131,16 +174,18 @@ def main():
                 return markdown(evidence.table(reports))
             if mark in ("forms verdicts", "fork verdicts"):
                 return markdown([["prediction", "found here"]] + [
-                    [claim, verdict] for _, verdict, claim, _ in reports[mark.partition(" ")[0]].judged()])
+                    [claim, verdict] for claim, *_, verdict in reports[mark.partition(" ")[0]].verdicts()])
+            if mark == "ba2016 rates":
+                return markdown(leads_by_rate(records["ba2016"]))
             if mark in BESIDE_THE_PAPER:
-                return markdown([["prediction", "measured", "found here"]] + [
-                    [in_forms(claim) if mark == "xu2019 forms" else claim, measured.rpartition("; ")[2].replace("+-", "±"), verdict]
-                    for _, verdict, claim, measured in reports["xu2019"].judged() if BESIDE_THE_PAPER[mark].search(claim)])
+                return markdown([["prediction", "measured", "pooled", "power", "found here"]] + [
+                    [in_forms(claim) if mark == "xu2019 forms" else claim, *rest]
+                    for claim, *rest in reports["xu2019"].verdicts() if BESIDE_THE_PAPER[mark].search(claim)])
             experiment, _, what = mark.partition(" ")
             return markdown(reports[experiment].table(what) if what else
                             seeds_of(records[mark.partition("/")[0]], mark))
 
-        entered = "python3 lab/tests/docs/ledger_test.py LAB lab --write enters what the ledger has"
+        entered = "PYTHONPATH=lab/tests/experiments python3 lab/tests/docs/ledger_test.py LAB lab --write enters what the ledger has"
         marks = 0
         for page in sorted((root / "docs").glob("*.md")):
             text = page.read_text()

@@ -5,7 +5,7 @@ import math
 import re
 import statistics
 
-from forms_ledger import T_975
+from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, T_975
 
 TASKS = {  # title: name, whether more is better of the test and of the validation, baseline
     "Multi30k En-De": ("en_de", True, False, "nearest_source"),
@@ -71,14 +71,20 @@ class Column:
         mean = statistics.mean(cell.values)
         return mean > self.baseline if self.higher else mean < self.baseline
 
-    def advantage(self, a, b):
-        """The mean, the standard error over seeds, and that over items."""
+    def sum(self, ahead, behind):
+        """Of the values of some cells less those of others: the mean, the standard error over seeds, and that over items."""
         sign = 1 if self.higher else -1
-        differences = [sign * (x - y) for x, y in zip(a.values, b.values)]
-        items = [sign * statistics.fmean(x - y for x, y in zip(of_a, of_b)) for of_a, of_b in zip(
-            zip(*(training["items"] for training in a.runs)), zip(*(training["items"] for training in b.runs)))]
+
+        def total(of):
+            return [sign * (sum(plus) - sum(minus)) for plus, minus in zip(zip(*map(of, ahead)), zip(*map(of, behind)))]
+
+        differences = total(lambda cell: cell.values)
+        items = total(lambda cell: [statistics.fmean(item) for item in zip(*(training["items"] for training in cell.runs))])
         return (statistics.mean(differences), statistics.stdev(differences) / math.sqrt(len(differences)),
                 statistics.pstdev(items) / math.sqrt(len(items)))
+
+    def advantage(self, a, b):
+        return self.sum([a], [b])
 
 
 def two_sided(t, degrees):
@@ -100,10 +106,11 @@ def level(mean, over_seeds, over_items, degrees):
     return two_sided(high, degrees)
 
 
-def check_difference(column, text, first, a, b, levels):
-    """first: the name of a"""
+def check_difference(column, text, first, a, b, levels, decided):
+    """first: the name of a   decided: gets what is said of a verdict that is decided, and its p"""
     measured, _, rest = text.partition(" / ")
     published, _, verdict = rest.partition(": ")
+    verdict, _, remains = verdict.partition(", ")
     if a is None or b is None or not (a.complete and b.complete):
         assert measured in ("not run", "no data"), text
         return
@@ -125,6 +132,10 @@ def check_difference(column, text, first, a, b, levels):
         assert verdict == expected, (text, expected)
         return
     # The first system is ahead unless a minus or its own name says otherwise.
+    if verdict in ("supported", "contradicted"):
+        decided.append((remains, levels[-1], text))
+    else:
+        assert not remains, text
     behind = published.startswith("-") or published == f"{first} diverged"
     ahead = -mean if behind else mean
     if abs(abs(ahead) - half) > ITEMS_TOLERANCE * half:  # elsewhere the bootstrap decides
@@ -134,7 +145,7 @@ def check_difference(column, text, first, a, b, levels):
 def check(ledger, report):
     """ledger: the records of xu2019   report: what `lab xu2019 --from-ledger` made of it"""
     columns = {title: Column(ledger, title) for title in TASKS}
-    levels, differences = [], 0
+    levels, decided, differences = [], [], 0
     for number in 1, 2, 3, 4:
         header, *rows = report.rows(f"table{number}")
         for name, *cells in rows:
@@ -144,7 +155,7 @@ def check(ledger, report):
                     continue
                 column = columns[title]
                 if len(pair) == 2:
-                    check_difference(column, text, pair[0], *map(column.cell, pair), levels)
+                    check_difference(column, text, pair[0], *map(column.cell, pair), levels, decided)
                     differences += 1
                 elif (cell := column.cell(name)) and cell.complete:
                     shown = re.match(r"([0-9.]+) \+- ([0-9.]+) \((\d+)\)", text)
@@ -156,11 +167,35 @@ def check(ledger, report):
     assert differences > 20
     passing = [p for k, p in enumerate(sorted(levels), 1) if p <= 0.05 * k / len(levels)]
     remain = sum(p <= passing[-1] for p in levels) if passing else 0
+    for remains, p, text in decided:
+        assert remains == ("remains" if passing and p <= passing[-1] else "does not remain"), (text, p)
     said = re.search(r"Of (\d+) differences with a p, (\d+) have one of 0.05 or less; .*?(none remains|(\d+) remain)", report.text)
     found = [int(said[1]), int(said[2]), int(said[4] or 0)]
     assert found == [len(levels), sum(p <= 0.05 for p in levels), remain], (found, sorted(levels))
     check_beside(columns, report.rows("table9"), FORMS)
+    check_passes(columns, report.rows("table11"))
     check_beside(columns, report.rows("table10"), {system: system for system in REMEDIES})
+
+
+def check_passes(columns, table):
+    """What the passes of layer normalization gain on the tasks that train them."""
+    rows = {title.rpartition(", ")[0]: cells for title, *cells in table[1:]}
+    assert len(rows) == len(table) - 1
+    for title, column in columns.items():
+        cells = [column.cell(FORMS[form]) for form in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY)]
+        assert (title in rows) == all(cell and cell.complete for cell in cells), title
+        if title not in rows:
+            continue
+        layer_norm, backward, forward, none = cells
+        gains = (([layer_norm, none], [backward, forward]), ([backward], [none]), ([forward], [none]), ([backward], [forward]))
+        for text, (ahead, behind) in zip(rows[title], gains):
+            mean, over_seeds, over_items = column.sum(ahead, behind)
+            shown = [float(number) for number in re.match(r"(\S+) \+- (\S+) / over seeds (\S+)$", text).groups()]
+            last_digit = 10.0 ** -len(text.split(".")[-1])
+            over_seeds *= T_975[SEEDS - 1]
+            half = math.hypot(over_seeds, 1.96 * over_items)
+            assert abs(shown[0] - mean) <= 0.51 * last_digit and abs(shown[2] - over_seeds) <= 0.51 * last_digit, (text, mean)
+            assert abs(shown[1] - half) <= ITEMS_TOLERANCE * half + last_digit, (text, half)
 
 
 def check_beside(columns, table, systems):

@@ -17,7 +17,7 @@ using Catch::Contains;
 
 namespace {
 
-Json golden() { return *parse_json(read_text(testing::golden_file("verdicts.json")), 2); }
+Json golden() { return *parse_json(read_text(testing::golden_file("verdicts.json")), 4); }
 
 /// Validation losses at steps 10, 20, ..., of one seed each.
 Results validated(const std::string& system, const std::vector<std::vector<double>>& seeds) {
@@ -86,6 +86,29 @@ TEST_CASE("how far a system is ahead, over seeds and on single items") {
   CHECK_THROWS_AS(discordant_items(by_items, a, results("c", by_items, {3})), DataError);
 }
 
+TEST_CASE("an interaction is what two parts gain beyond the sum of both") {
+  const auto of = [](const std::vector<double>& values) { return results("", by_loss, values); };
+  // By seed: 5 + 6 - 2 - 8 = 1, 5 + 7 - 2 - 8 = 2, 6 + 7 - 2 - 8 = 3: mean 2, sd 1.
+  const Results both = of({2, 2, 2}), one = of({5, 5, 6}), other = of({6, 7, 7}),
+                none = of({8, 8, 8});
+  const Advantage found = interaction(by_loss, both, one, other, none);
+  CHECK(found.mean == Approx(2));
+  CHECK(found.half_width == Approx(4.302653 / std::sqrt(3)).epsilon(1e-5));
+  CHECK(found.seeds_width() == Approx(found.half_width));
+  // Where items differ by a number alone, they add nothing; else their bootstrap of the sum.
+  Metric by_items = by_loss;
+  by_items.of_items = true;
+  const std::vector<double> items{1, 0, 3, 0};
+  CHECK(interaction(by_items, with_items(both, items), with_items(one, items),
+                    with_items(other, items), with_items(none, items))
+            .items_width == 0);
+  const Advantage uneven =
+      interaction(by_items, with_items(both, {0, 0, 0, 0}), with_items(one, items),
+                  with_items(other, {0, 0, 0, 0}), with_items(none, {0, 0, 0, 0}));
+  CHECK(uneven.items_width == Approx(bootstrap_half_width(items)));
+  CHECK_THROWS_AS(interaction(by_loss, both, one, other, of({8})), DataError);
+}
+
 TEST_CASE("what seeds or items leave open is inconclusive") {
   // D = 0.1, 0.2, 0.3: mean 0.2, sd 0.1, h = 4.303 * 0.1 / sqrt(3) = 0.248
   const Results b = results("b", by_loss, {1, 1, 1});
@@ -109,6 +132,47 @@ TEST_CASE("what seeds or items leave open is inconclusive") {
   CHECK_THROWS_WITH(better(of_items, even, with_items(b, {1})), Contains("4 and 1 test items"));
   CHECK_THROWS_WITH(better(by_loss, a, results("b", by_loss, {1, 1})), Contains("3 and 2 runs"));
   CHECK_THROWS_WITH(better(by_accuracy, a, b), Contains("its values have no \"accuracy\""));
+}
+
+TEST_CASE("the power of an equality is that of SciPy") {
+  const Json powers = golden()["powers"];
+  REQUIRE(powers.size() == 5);
+  for (const Json& each : powers) {
+    const auto part = [&](const char* name) { return each[name].get<double>(); };
+    const Advantage found{0, 1, each["seeds"].get<std::size_t>(), part("error"),
+                          part("items_width")};
+    CAPTURE(each.dump());
+    CHECK(equality_power(found, part("margin")) == Approx(part("power")).margin(1e-5));
+  }
+  // The power stands beside an inconclusive equality alone.
+  const Results b = results("b", by_loss, {1, 1, 1}), near = results("a", by_loss, {0.9, 0.8, 0.7});
+  const Judgement open = equal(by_loss, near, b, 0.3);
+  CHECK(open.verdict == Verdict::inconclusive);
+  CHECK(open.power == equality_power(advantage(by_loss, near, b), 0.3));
+  CHECK_FALSE(equal(by_loss, near, b, 9).power);
+  CHECK_FALSE(better(by_loss, near, b).power);
+  CHECK(equality_power({0, 0, 2}, 1) == 0);  // no verdict is possible
+}
+
+TEST_CASE("the variance pooled over systems is that of NumPy's least squares") {
+  const Json found = golden()["pooled"];
+  std::vector<Results> systems;
+  for (const Json& values : found["values"]) systems.push_back(results("a", by_loss, values));
+  const auto pooled = [&] {
+    std::vector<const Results*> all;
+    for (const Results& each : systems) all.push_back(&each);
+    return pooled_deviation(by_loss, all);
+  };
+  CHECK(pooled().deviation == Approx(found["deviation"].get<double>()));
+  CHECK(pooled().degrees == found["degrees"].get<Index>());
+  const Advantage first = advantage(by_loss, systems[0], systems[1]);
+  CHECK(pooled().half_width(first) == Approx(found["half_width"].get<double>()));
+  CHECK(pooled().half_width({0, 9, first.seeds, 9, 2}) ==
+        Approx(std::hypot(found["half_width"].get<double>(), 2)));
+  systems.back().runs.pop_back();
+  CHECK_THROWS_AS(pooled(), DataError);
+  systems = {results("a", by_loss, {1, 2})};
+  CHECK_THROWS_AS(pooled(), DataError);
 }
 
 TEST_CASE("fewer than three seeds give no more than an open verdict") {

@@ -4,6 +4,7 @@ computed here from the definitions. In the ledger rt and rt_splits are complete,
 not run. Of rt, detach and detach_mean stand at the edge of their rates, and so do layer and detach of enwik8."""
 
 import csv
+import functools
 import io
 import json
 import math
@@ -171,8 +172,31 @@ def difference_cell(task, a, b):
         here = f"{found[0]:+.{MEASURED[task]}f} +- {found[1]:.{MEASURED[task]}f}"
         claimed = found[0] if sign > 0 else -found[0]
         verdict = "supported" if claimed > found[1] else "contradicted" if claimed < -found[1] else "inconclusive"
-        verdict = not_judged(task, a, b) or verdict
+        if not_judged(task, a, b):
+            verdict = not_judged(task, a, b)
+        elif verdict != "inconclusive":
+            verdict += ", remains" if level(found) <= greatest_remaining() else ", does not remain"
     return f"{here} / {below}" + (f": {verdict}" if sign != 0 else "")
+
+
+def level(found):
+    """Two-sided, by Student's distribution with 2 degrees of freedom."""
+    t = abs(found[0]) / found[1] * 0.95 * math.sqrt(2 / (1 - 0.95**2))
+    return 1 - t / math.sqrt(t * t + 2)
+
+
+@functools.cache
+def levels():
+    """Those of the differences that are judged."""
+    pairs = [(task, a, b) for _, _, differences in TABLES for a, b in differences for task in TITLES
+             if complete(task, a) and complete(task, b) and not not_judged(task, a, b)]
+    return [level(ahead(task, complete(task, a), complete(task, b))) for task, a, b in pairs]
+
+
+def greatest_remaining():
+    """By Benjamini and Hochberg's step-up procedure."""
+    passing = [p for k, p in enumerate(sorted(levels()), 1) if p <= 0.05 * k / len(levels())]
+    return passing[-1] if passing else 0
 
 
 def sign_of(value):
@@ -180,7 +204,6 @@ def sign_of(value):
 
 
 counts = {"compared": 0, "recurring": 0}
-levels = []  # two-sided, of the differences that are judged
 
 
 def sign_cell(task, a, b):
@@ -191,8 +214,6 @@ def sign_cell(task, a, b):
     found = ahead(task, of_a, of_b)
     if found is None or not_judged(task, a, b):
         return f"{not_judged(task, a, b)} / {of_paper}"
-    t = abs(found[0]) / found[1] * 0.95 * math.sqrt(2 / (1 - 0.95**2))
-    levels.append(1 - t / math.sqrt(t * t + 2))  # Student's distribution with 2 degrees of freedom
     here = sign_of(found[0])
     if "0" in (here, of_paper):
         return f"{here} / {of_paper}"
@@ -202,12 +223,10 @@ def sign_cell(task, a, b):
 
 
 def discoveries():
-    """Benjamini and Hochberg's step-up procedure."""
-    passing = [p for k, p in enumerate(sorted(levels), 1) if p <= 0.05 * k / len(levels)]
-    below = sum(p <= 0.05 for p in levels)
-    remain = sum(p <= passing[-1] for p in levels) if passing else 0
-    remaining = f"{remain} remain, those with a p of {passing[-1]:.2g} or less" if passing else "none remains"
-    return (f"Of {len(levels)} differences with a p, {below} have one of 0.05 or less; at a false discovery rate of 5 % "
+    greatest = greatest_remaining()
+    below, remain = (sum(p <= most for p in levels()) for most in (0.05, greatest))
+    remaining = f"{remain} remain, those with a p of {greatest:.2g} or less" if remain else "none remains"
+    return (f"Of {len(levels())} differences with a p, {below} have one of 0.05 or less; at a false discovery rate of 5 % "
             f"(Benjamini and Hochberg), {remaining}.")
 
 
