@@ -14,7 +14,7 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
 // What a prediction says of one task: nothing where it does not speak of it.
-using Judge = std::function<std::optional<Judgement>(const MatrixColumn&)>;
+using TaskJudge = std::function<std::optional<Judgement>(const MatrixColumn&)>;
 
 // Within which leads systems are called equal.
 double margin_of(const PaperTask& task) {
@@ -33,13 +33,13 @@ double chance(double mean, double deviation, double low, double high) {
 }
 
 // Between which bounds a ratio must lie, and between which its interval; and what is predicted.
-struct Range {
+struct Bounds {
   double low, high, interval_low, interval_high, predicted;
 };
-constexpr Range removed{0.8, INFINITY, 0.5, INFINITY, 1}, kept{-INFINITY, 0.3, -INFINITY, 0.5, 0},
+constexpr Bounds removed{0.8, INFINITY, 0.5, INFINITY, 1}, kept{-INFINITY, 0.3, -INFINITY, 0.5, 0},
     alike{0.5, 2, 0.5, 2, 1};
 
-Judgement within(const Range& range, const Ratio& found) {
+Judgement within(const Bounds& range, const Ratio& found) {
   const bool supported = found.value > range.low && found.value < range.high &&
                          found.low > range.interval_low && found.high < range.interval_high;
   const bool contradicted = found.high < range.low || found.low > range.high;
@@ -55,7 +55,7 @@ Judgement within(const Range& range, const Ratio& found) {
 
 // Judges the lead of `a` over `b`, divided by the cost: the lead of layer normalization over a
 // detached system. Returns nothing where no cost is seen, or runs are missing.
-std::optional<Judgement> lead_beside_cost(const MatrixColumn& column, const Range& range,
+std::optional<Judgement> lead_beside_cost(const MatrixColumn& column, const Bounds& range,
                                           const std::string& a, const std::string& b,
                                           const std::string& detached) {
   const Metric& metric = column.task.metric;
@@ -92,7 +92,8 @@ std::optional<Judgement> of_all_constraints(
 }
 
 // Supported if four in five parts are, contradicted if so many are that four in five cannot be.
-JudgedClaim four_in_five(const std::string& statement, const Matrix& matrix, const Judge& judge) {
+JudgedClaim four_in_five(const std::string& statement, const Matrix& matrix,
+                         const TaskJudge& judge) {
   std::vector<std::pair<std::string, Judgement>> parts;
   for (const MatrixColumn& column : matrix)
     if (const std::optional<Judgement> found = judge(column))
@@ -119,7 +120,7 @@ JudgedClaim four_in_five(const std::string& statement, const Matrix& matrix, con
 
 std::vector<JudgedClaim> signal_predictions(const Matrix& matrix, const std::string& optimizer) {
   std::vector<JudgedClaim> claims;
-  const auto predict = [&](const std::string& statement, const Judge& judge) {
+  const auto predict = [&](const std::string& statement, const TaskJudge& judge) {
     claims.push_back(four_in_five(fmt::format("With {}, {}", optimizer, statement), matrix, judge));
   };
   predict(

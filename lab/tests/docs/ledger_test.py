@@ -158,7 +158,7 @@ def main():
     write = "--write" in sys.argv
     with tempfile.TemporaryDirectory() as folder:
         files = {file.name.partition(".")[0]: file for file in ledger.glob("*.jsonl.gz")}
-        if (root / ".git").exists():
+        if provenance_ledger.has_history(root):
             provenance_ledger.check_refusals(root)
             for study, file in files.items():
                 provenance_ledger.check(study, packed_runs.repeats(file).values(), root)

@@ -14,9 +14,21 @@ EARLIER = {
 }
 
 
+def git(root, *words):
+    return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True)
+
+
+def has_history(root):
+    """Whether the folder is in a clone with all commits."""
+    shallow = git(root, "rev-parse", "--is-shallow-repository")
+    if shallow.stdout.strip() != "false":
+        print("skipped: the commits of records are not looked for, since this is no clone with its history")
+        return False
+    return True
+
+
 def is_ancestor(root, commit):
-    return subprocess.run(["git", "-C", root, "merge-base", "--is-ancestor", commit, "HEAD"],
-                          capture_output=True).returncode == 0
+    return git(root, "merge-base", "--is-ancestor", commit, "HEAD").returncode == 0
 
 
 def check(study, records, root):
@@ -32,9 +44,9 @@ def check(study, records, root):
 def check_refusals(root):
     """That a planted record is found."""
     record = lambda commit: json.dumps({"provenance": {"commit": commit}})
-    head = subprocess.run(["git", "-C", root, "rev-parse", "--short", "HEAD"], check=True, capture_output=True, text=True)
-    check("planted", [record(head.stdout.strip())], root)
-    for commit in "0123456", head.stdout.strip() + "-dirty", "":
+    head = git(root, "rev-parse", "--short", "HEAD").stdout.strip()
+    check("planted", [record(head)], root)
+    for commit in "0123456", head + "-dirty", "":
         try:
             check("planted", [record(commit)], root)
         except AssertionError:
