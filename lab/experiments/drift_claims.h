@@ -17,7 +17,7 @@ extern const Metric held_out;
 double largest(const RunTrace& trace);
 
 /// The mean of a trace's values.
-double average(const Trace& trace);
+double average(const RunTrace& trace);
 
 /// The largest value of a trace in the first tenth of its steps, at least one of which it has.
 double largest_of_first_tenth(const RunTrace& trace);

@@ -88,11 +88,11 @@ std::shared_ptr<const DriftData> make_data(const problems::Origin& origin, bool 
   return std::make_shared<const DriftData>(std::move(data));
 }
 
-double last(const Trace& trace) { return trace.back().second; }
+double last(const RunTrace& trace) { return trace.back().second; }
 
 // The farthest of a trace's numbers from `target`, among runs of systems that have the constraint.
 double farthest(const Matrix& matrix, const std::string& constraint, const char* trace,
-                double (*number)(const Trace&), double target) {
+                double (*number)(const RunTrace&), double target) {
   double most = 0;
   for (const MatrixColumn& column : matrix)
     for (const auto& [system, cell] : column.cells)
@@ -121,8 +121,7 @@ const Paper& signal_paper() {
            .decimals = text ? 3 : 2,
            .systems = all_systems(),
            .chosen_by_loss = true,
-           .choosing_seeds = 2,
-           .interior_rates = true});
+           .choosing_seeds = 2});
     }
     return made;
   }();
