@@ -328,7 +328,7 @@ TEST_CASE("systems at the edge of their rates are not judged") {
   for (const Judgement& judgement : {better(by_loss, edge, other), better(by_loss, other, edge),
                                      equal(by_loss, edge, other, 1)}) {
     CHECK(judgement.verdict == Verdict::at_edge);
-    CHECK(judgement.reason == "the rate of edge is at the edge of those that were tried");
+    CHECK(judgement.reason == "the rate of edge is at the edge of the rates that were tried");
     CHECK_FALSE(judgement.p);
   }
 }

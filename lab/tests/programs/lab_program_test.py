@@ -26,7 +26,7 @@ class Program(unittest.TestCase):
 
     def test_help_names_the_experiments_for_several_processes(self):
         self.assertIn("divide the runs among them, in: ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, "
-                      "xu2019.\n", run("--help").stdout)
+                      "signal, xu2019.\n", run("--help").stdout)
 
     def test_help_explains_the_on_verdicts_of_a_published_claim(self):
         for words in (), ("depth",):

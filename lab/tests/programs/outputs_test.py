@@ -16,7 +16,7 @@ class WritersOfTheLaboratory(Writers, unittest.TestCase):
     ROOT = pathlib.Path(__file__).parents[2]
     FOLDERS = "data", "problems", "experiments", "trainers"
     WRITERS = {
-        "experiments/report.cpp": (OWN, ["make_directory", "write_own", "write_own"]),
+        "experiments/report.cpp": (OWN, ["make_directory", "write_own", "write_own", "write_own"]),
         "experiments/float64/pictures.cpp": (OWN, ["make_directory", "write_own"]),
         "experiments/float64/tape_tour.cpp": (OWN, ["make_directory", "write_viewer", "write_viewer"]),
         **{f"trainers/{name}.cpp": (NAMED, ["write_file"]) for name in ("draw", "handwriting", "parse", "read", "translate")},
