@@ -88,6 +88,24 @@ void shares(Report& report, const std::string& optimizer, const Matrix& matrix,
   report.table(table);
 }
 
+/// Draws how the common mode of the weights grows in a task.
+void draw_common_mode(Report& report, const std::string& optimizer, const MatrixColumn& column) {
+  Diagram diagram{fmt::format("The common mode of the weights: {}", column.task.title),
+                  "step",
+                  "rms(c) / rms(V)",
+                  {},
+                  false,
+                  fmt::format("With {}: the largest ratio among the weights that feed norms, means "
+                              "over seeds.",
+                              optimizer)};
+  for (const char* system : {"layer_simple", "detach_mean", "detach_mean+center", "detach"})
+    if (const Results* results = column.of(system); results && !results->runs.empty()) {
+      diagram.series.push_back(mean_trace(*results, "weights"));
+      diagram.series.back().name = system;
+    }
+  report.figure("common_mode_" + optimizer, diagram);
+}
+
 void report_signal(Report& report, const Matrix& whole) {
   for (const std::string optimizer : {"adam", "momentum"}) {
     const Matrix matrix = of_optimizer(whole, optimizer);
@@ -102,6 +120,7 @@ void report_signal(Report& report, const Matrix& whole) {
                      matrix, traces_of);
     for (const char* detached : {"detach_mean", "detach_variance", "detach"})
       shares(report, optimizer, matrix, detached);
+    draw_common_mode(report, optimizer, matrix.front());
     for (const JudgedClaim& claim :
          signal_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
       report.judged(claim);

@@ -28,7 +28,7 @@ const Faults faults(
          {"The factor's mean is C", "The factor cannot turn negative"},
          {.scale = steeper}},
         {"values are ten times as large", {"Chebyshev's bound"}, {.normalize = ten_times}},
-        {"the factor is not detached", {"AdaNorm's gradient"}, {.scale = attached}},
+        {"the factor is not detached", {"AdaNorm passes back"}, {.scale = attached}},
     });
 
 }  // namespace

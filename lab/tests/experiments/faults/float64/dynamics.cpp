@@ -18,7 +18,7 @@ const Faults faults(
          {"Without normalization the state", "So do the gradients", "Beyond the steps"},
          {.layer = "none"}},
         {"batch in the place of layer normalization",
-         {"Batch normalization belongs", "Where a batch repeats one"},
+         {"Batch normalization depends on the step", "Where a batch repeats one"},
          {.layer = "batch:steps=20"}},
     });
 
