@@ -36,8 +36,8 @@ double chance(double mean, double deviation, double low, double high) {
 struct Bounds {
   double low, high, interval_low, interval_high, predicted;
 };
-constexpr Bounds removed{0.8, INFINITY, 0.5, INFINITY, 1}, kept{-INFINITY, 0.3, -INFINITY, 0.5, 0},
-    alike{0.5, 2, 0.5, 2, 1};
+constexpr Bounds cost_removed{0.8, INFINITY, 0.5, INFINITY, 1},
+    cost_kept{-INFINITY, 0.3, -INFINITY, 0.5, 0}, costs_alike{0.5, 2, 0.5, 2, 1};
 
 Judgement within(const Bounds& range, const Ratio& found) {
   const bool supported = found.value > range.low && found.value < range.high &&
@@ -127,14 +127,15 @@ std::vector<JudgedClaim> signal_predictions(const Matrix& matrix, const std::str
       "centered weights remove the cost of a detached mean, where there is one: R above 0.8, its "
       "interval above 0.5",
       [](const MatrixColumn& c) {
-        return lead_beside_cost(c, removed, "detach_mean+center", "detach_mean", "detach_mean");
+        return lead_beside_cost(c, cost_removed, "detach_mean+center", "detach_mean",
+                                "detach_mean");
       });
   predict(
       "no constraint removes that of a detached deviation: each R below 0.3, its interval below "
       "0.5",
       [](const MatrixColumn& c) {
         return of_all_constraints([&](const std::string& constraint) {
-          return lead_beside_cost(c, kept, "detach_variance" + constraint, "detach_variance",
+          return lead_beside_cost(c, cost_kept, "detach_variance" + constraint, "detach_variance",
                                   "detach_variance");
         });
       });
@@ -152,7 +153,7 @@ std::vector<JudgedClaim> signal_predictions(const Matrix& matrix, const std::str
       "a root mean square norm with a detached divisor loses half to twice what layer "
       "normalization loses with a detached deviation",
       [](const MatrixColumn& c) {
-        return lead_beside_cost(c, alike, "rms_simple", "rms_detached", "detach_variance");
+        return lead_beside_cost(c, costs_alike, "rms_simple", "rms_detached", "detach_variance");
       });
   return claims;
 }
