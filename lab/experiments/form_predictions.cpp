@@ -126,9 +126,9 @@ Advantage errors_beyond(const std::vector<const FormCell*>& forms,
 
 Advantage advantage(const FormCell& a, const FormCell& b) { return errors_beyond({&b}, {&a}); }
 
-Advantage interaction(const FormCell& layer_norm, const FormCell& backward, const FormCell& forward,
+Advantage interaction(const FormCell& whole, const FormCell& backward, const FormCell& forward,
                       const FormCell& none) {
-  return errors_beyond({&backward, &forward}, {&layer_norm, &none});
+  return errors_beyond({&backward, &forward}, {&whole, &none});
 }
 
 std::vector<JudgedClaim> form_predictions(const std::vector<FormColumn>& columns) {
