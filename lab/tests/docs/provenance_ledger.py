@@ -20,8 +20,9 @@ def git(root, *words):
 
 def has_history(root):
     """Whether the folder is in a clone with all commits."""
-    shallow = git(root, "rev-parse", "--is-shallow-repository")
-    if shallow.stdout.strip() != "false":
+    shallow = git(root, "rev-parse", "--is-shallow-repository").stdout.strip()
+    commits = git(root, "rev-list", "--count", "--max-count=100", "HEAD").stdout.strip()
+    if shallow != "false" or commits != "100":  # a copy that was made a repository of its own has few
         print("skipped: the commits of records are not looked for, since this is no clone with its history")
         return False
     return True
