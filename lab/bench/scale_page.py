@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-page = pathlib.Path(__file__).parent.parent / "docs" / "scale.md"
+page = pathlib.Path(__file__).resolve().parents[2] / "docs/scale.md"
 with tempfile.TemporaryDirectory() as report:
     run = subprocess.run([*sys.argv[1:], "--report", report], stdout=subprocess.PIPE, text=True)
     print(run.stdout, end="")
