@@ -88,6 +88,24 @@ std::shared_ptr<const DriftData> make_data(const problems::Origin& origin, bool 
   return std::make_shared<const DriftData>(std::move(data));
 }
 
+// The number to six significant digits.
+double rounded(double x) { return std::stod(fmt::format("{:.6g}", x)); }
+
+// What a record of the study needs of a run: no traces where a rate is chosen, else those over the
+// whole run, to six digits, since every further digit is a byte in thousands of records.
+Outcome shortened(Outcome outcome, bool is_tested) {
+  std::swap(outcome.values.at("validation"), outcome.values.at("validation_loss"));
+  if (!is_tested) {
+    outcome.values.erase("test");
+    outcome.traces.clear();
+  }
+  std::erase_if(outcome.traces, [](const auto& trace) { return trace.second.size() == 1; });
+  for (auto& [name, trace] : outcome.traces)
+    for (auto& [step, value] : trace) value = rounded(value);
+  for (CurvePoint& point : outcome.curve) point.training = rounded(point.training);
+  return outcome;
+}
+
 double last(const RunTrace& trace) { return trace.back().second; }
 
 // The farthest of a trace's numbers from `target`, among runs of systems that have the constraint.
@@ -137,26 +155,25 @@ std::vector<MatrixTask> signal_tasks(const std::vector<std::string>& names,
     for (const SignalTask& task : all_tasks()) {
       if (task.name != signal_paper().task(name).name) continue;
       const Condition condition = is_report ? task.condition : small(task.condition);
-      tasks.push_back(
-          {.name = name,
-           .source = condition.is_text() ? "drawn text" : data->images->source,
-           .data = data->digest(),
-           .configuration = configuration_of(condition),
-           .rate = condition.usual_rate(),
-           .steps = condition.steps,
-           .seconds = task.seconds,
-           .train =
-               [data, condition](const TaskTrial& trial) {
-                 Index step = 0;
-                 Outcome outcome = lab::train(condition, trial.setting.norm, trial.setting.rate,
-                                              *data, trial.trial, [&](double loss) {
-                                                if (trial.seen) trial.seen(++step, loss);
-                                              });
-                 std::swap(outcome.values.at("validation"), outcome.values.at("validation_loss"));
-                 if (!trial.tested) outcome.values.erase("test");
-                 return outcome;
-               },
-           .systems = all_systems()});
+      tasks.push_back({.name = name,
+                       .source = condition.is_text() ? "drawn text" : data->images->source,
+                       .data = data->digest(),
+                       .configuration = configuration_of(condition),
+                       .rate = condition.usual_rate(),
+                       .steps = condition.steps,
+                       .seconds = task.seconds,
+                       .train =
+                           [data, condition](const TaskTrial& trial) {
+                             Index step = 0;
+                             const auto seen = [&](double loss) {
+                               if (trial.seen) trial.seen(++step, loss);
+                             };
+                             return shortened(
+                                 lab::train(condition, trial.setting.norm, trial.setting.rate,
+                                            *data, trial.trial, seen),
+                                 trial.tested);
+                           },
+                       .systems = all_systems()});
     }
   return tasks;
 }
