@@ -22,6 +22,17 @@ std::string measured(const Metric& metric, const Results& results, int decimals)
 /// "supported", "contradicted", "inconclusive", "not learned" or "rate at an edge".
 const char* mark(Verdict verdict);
 
+/// The columns of tasks whose names end with this optimizer, if anything has been trained.
+Matrix of_optimizer(const Matrix& matrix, const std::string& optimizer);
+/// A table with a row for each system of the tasks, and a cell for each task that has runs of it.
+void report_systems(
+    Report& report, const std::string& title, const Matrix& matrix,
+    const std::function<std::string(const MatrixColumn&, const MatrixCell&)>& words);
+/// Such a table of what is measured on the test data, with the rates that were chosen.
+void report_tests(Report& report, const std::string& optimizer, const Matrix& matrix);
+/// What the two passes of layer normalization gain on the tasks that train them.
+void report_passes(Report& report, const std::string& title, const Matrix& matrix);
+
 /// Names the seeds that cells lack.
 void report_missing(Report& report, const Matrix& matrix);
 void report_baselines(Report& report, const Matrix& matrix);

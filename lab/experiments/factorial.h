@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/matrix.h"
+#include "experiments/matrix_task.h"
+
+/// "Factorial": what the parts of layer normalization gain, each alone and together, in nets that
+/// need a norm and in nets that do not.
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// Tasks with either optimizer. On the first six, small Transformers, all sixteen forms and RMS
+/// norm are trained: these are for exploration. The others are for confirmation, with the eight
+/// forms of the factor 1, which cross the forward pass with both projections, layer normalization,
+/// its forward pass with the factor 1/s, and RMS norm.
+const Paper& factorial_paper();
+/// See `condition_tasks`.
+std::vector<MatrixTask> factorial_tasks(const std::vector<std::string>& names,
+                                        const problems::Origin& origin, problems::Size size);
+
+/// What must hold for all sizes.
+std::vector<Claim> factorial_claims(const Matrix& matrix);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

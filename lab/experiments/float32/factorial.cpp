@@ -1,0 +1,56 @@
+// What do the forward pass of layer normalization and both projections of its gradient gain, each
+// alone and together, in nets that need a norm and in nets that do not?
+
+#include "experiments/factorial.h"
+
+#include "experiments/matrix_tables.h"
+#include "experiments/registry.h"
+#include "problems/paper_experiment.h"
+#include "tapegrad/train.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::problems;
+
+namespace {
+
+void report_factorial(Report& report, const Matrix& whole) {
+  for (const std::string optimizer : {"adam", "momentum"}) {
+    const Matrix matrix = of_optimizer(whole, optimizer);
+    if (matrix.empty()) continue;
+    report_tests(report, optimizer, matrix);
+    report_passes(
+        report,
+        fmt::format("What the two passes of layer normalization gain with {}, with 95 % intervals",
+                    optimizer),
+        matrix);
+  }
+  report_missing(report, whole);
+  for (const Claim& claim : factorial_claims(whole)) report.claim(claim);
+}
+
+int run(const registry::Experiment& self, int argc, char** argv) {
+  const PaperExperiment experiment{
+      .paper = factorial_paper(),
+      .title = "The parts of layer normalization, crossed",
+      .introduction =
+          "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "
+          "projection of the gradient. On small Transformers, for exploration, all sixteen forms "
+          "are trained; on the other tasks the eight of the factor 1, layer normalization and its "
+          "forward pass alone. Norms have no gain and no bias. Validations are losses. ",
+      .tested = "Its last state is tested.",
+      .of_data = "",
+      .part = "table",
+      .parts = 0,
+      .choose = [](PaperFlags&) {},
+      .report = [](Report& report, const Matrix& matrix,
+                   const PaperFlags&) { report_factorial(report, matrix); },
+      .make = factorial_tasks};
+  return experiment.run(self, argc, argv);
+}
+
+const registry::Entry entry({"factorial",
+                             "Crosses the parts of layer normalization, and asks what each gains.",
+                             run, true});
+
+}  // namespace
