@@ -3,6 +3,7 @@
 
 #include "experiments/factorial.h"
 
+#include "experiments/float32/subjects.h"
 #include "experiments/matrix_tables.h"
 #include "experiments/registry.h"
 #include "problems/paper_experiment.h"
@@ -54,3 +55,13 @@ const registry::Entry entry({"factorial",
                              run, true});
 
 }  // namespace
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+void measure_factorial(Report& report, const TrainingsOfPaper& subject) {
+  const Matrix matrix = train_faulty(
+      factorial_paper(), factorial_tasks({"pre_2_adam"}, {}, Size::smoke), subject.change);
+  for (const Claim& claim : factorial_claims(matrix)) report.claim(claim);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -128,18 +128,9 @@ const registry::Entry entry({"signal",
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_signal(Report& report, const TrainingsOfPaper& subject) {
-  MatrixTask task = signal_tasks({"pre_2_adam"}, {}, Size::smoke).front();
-  task.train = [train = task.train, &subject](const TaskTrial& trial) {
-    Outcome outcome = train(trial);
-    if (trial.tested) subject.change(trial.setting.norm, outcome);
-    return outcome;
-  };
-  Cluster cluster;
-  Ledger ledger;
-  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
-  for (const Claim& claim :
-       signal_claims(MatrixTraining(cluster, ledger, options).train(signal_paper(), {task})))
-    report.claim(claim);
+  const Matrix matrix =
+      train_faulty(signal_paper(), signal_tasks({"pre_2_adam"}, {}, Size::smoke), subject.change);
+  for (const Claim& claim : signal_claims(matrix)) report.claim(claim);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab
