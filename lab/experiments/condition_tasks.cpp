@@ -84,6 +84,11 @@ PaperTask column_of(const ConditionTask& task) {
           .choosing_seeds = 2};
 }
 
+double margin_of(const PaperTask& task) {
+  if (task.unit != "% errors") return equality_margin;
+  return task.name.starts_with("conv_net") ? 0.3 : 1;
+}
+
 std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
                                         const std::vector<std::string>& names,
                                         const problems::Origin& origin, problems::Size size) {

@@ -164,10 +164,10 @@ void other_tests(Report& report, const Matrix& matrix) {
 std::string tested_cell(const MatrixColumn& column, const std::string& system) {
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return "not run";
-  const auto& [setting, results, missing, tried, interior] = found->second;
-  const std::string rate = setting.substr(setting.rfind('@')) + (interior ? "" : ", at the edge");
-  if (!missing.empty()) return fmt::format("{} seeds missing\n{}", missing.size(), rate);
-  return fmt::format("{}\n{}", measured(column.task.metric, results, column.task.decimals), rate);
+  const MatrixCell& cell = found->second;
+  return cell.missing.empty()
+             ? at_rate(column, cell)
+             : fmt::format("{} seeds missing\n{}", cell.missing.size(), rate_of(cell));
 }
 
 // The tasks that train some systems beside the systems of the paper.

@@ -58,6 +58,15 @@ const char* mark(Verdict verdict) {
   return words[static_cast<int>(verdict)];
 }
 
+std::string rate_of(const MatrixCell& cell) {
+  return cell.setting.substr(cell.setting.rfind('@')) + (cell.is_interior ? "" : ", at the edge");
+}
+
+std::string at_rate(const MatrixColumn& column, const MatrixCell& cell) {
+  return fmt::format("{}\n{}", measured(column.task.metric, cell.results, column.task.decimals),
+                     rate_of(cell));
+}
+
 Matrix of_optimizer(const Matrix& matrix, const std::string& optimizer) {
   Matrix found;
   for (const MatrixColumn& column : matrix)
@@ -82,12 +91,7 @@ void report_systems(
 
 void report_tests(Report& report, const std::string& optimizer, const Matrix& matrix) {
   report_systems(report, fmt::format("Loss or errors on test data with {}", optimizer), matrix,
-                 [](const MatrixColumn& column, const MatrixCell& cell) {
-                   return fmt::format(
-                       "{}\n{}{}", measured(column.task.metric, cell.results, column.task.decimals),
-                       cell.setting.substr(cell.setting.rfind('@')),
-                       cell.is_interior ? "" : ", at the edge");
-                 });
+                 at_rate);
 }
 
 void report_passes(Report& report, const std::string& title, const Matrix& matrix) {

@@ -22,6 +22,11 @@ std::string measured(const Metric& metric, const Results& results, int decimals)
 /// "supported", "contradicted", "inconclusive", "not learned" or "rate at an edge".
 const char* mark(Verdict verdict);
 
+/// The rate of its setting: "@0.003", and whether it is at the edge of those that were tried.
+std::string rate_of(const MatrixCell& cell);
+/// What is measured of it on the test data, and its rate beside that.
+std::string at_rate(const MatrixColumn& column, const MatrixCell& cell);
+
 /// The columns of tasks whose names end with this optimizer, if anything has been trained.
 Matrix of_optimizer(const Matrix& matrix, const std::string& optimizer);
 /// A table with a row for each system of the tasks, and a cell for each task that has runs of it.
