@@ -22,13 +22,15 @@ std::vector<MatrixTask> factorial_tasks(const std::vector<std::string>& names,
 /// How far layer normalization is ahead of no norm with the seeds that chose their rates, in
 /// margins of `margin_of`. Settings below 3 do not need a norm, and decide nothing.
 double assay(const MatrixColumn& column);
-/// Whether the task is one that is expected to need no norm.
-bool is_control(const MatrixColumn& column);
+/// What a task is for.
+enum class Purpose { exploration, confirmation, control };
+/// A control is expected to need no norm.
+Purpose purpose_of(const MatrixColumn& column);
 
 /// What was predicted of the tasks for confirmation, over settings: a mixed model with settings as
 /// random effects, which for as many seeds in each is a t-test of their means, with Holm's
 /// correction over its three endpoints; and an exact sign test beside it. Effects are in margins.
-///   matrix: of one optimizer, without the tasks for exploration
+///   matrix: of one optimizer
 std::vector<JudgedClaim> factorial_predictions(const Matrix& matrix, const std::string& optimizer);
 
 /// What must hold for all sizes.

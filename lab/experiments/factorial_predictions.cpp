@@ -73,8 +73,12 @@ double assay(const MatrixColumn& column) {
   return (of(no_norm_form) - of(layer_norm_form)) / margin_of(column.task);
 }
 
-bool is_control(const MatrixColumn& column) {
-  return column.task.name.starts_with("perceptron_he") || column.task.name.starts_with("conv_net");
+Purpose purpose_of(const MatrixColumn& column) {
+  const std::string& name = column.task.name;
+  if (name.starts_with("perceptron_he") || name.starts_with("conv_net")) return Purpose::control;
+  return name.starts_with("perceptron") || name.find("_6x64_") != std::string::npos
+             ? Purpose::confirmation
+             : Purpose::exploration;
 }
 
 std::vector<JudgedClaim> factorial_predictions(const Matrix& matrix, const std::string& optimizer) {
@@ -87,7 +91,8 @@ std::vector<JudgedClaim> factorial_predictions(const Matrix& matrix, const std::
   for (const Endpoint& endpoint : endpoints) {
     Results effects{endpoint.statement}, none{"0"};
     for (const MatrixColumn& column : matrix) {
-      if (is_control(column) || !has_all(column) || assay(column) < 3) continue;
+      if (purpose_of(column) != Purpose::confirmation || !has_all(column) || assay(column) < 3)
+        continue;
       const double mean = endpoint.of(column).mean / margin_of(column.task);
       effects.runs.push_back({.curve = {{1, 0}}, .values = {{effect.value, mean}}});
       none.runs.push_back({.curve = {{1, 0}}, .values = {{effect.value, 0}}});

@@ -125,3 +125,108 @@ def expect_shares(columns, detached, table):
         for column, text in zip(columns, texts, strict=True):
             if text != "not run":
                 expect_ratio(text, column.lead(f"{detached}+{constraint}", detached), column.lead("layer_simple", detached))
+
+
+def ahead(differences):
+    mean, half = interval(differences)
+    return "supported" if mean > half else "contradicted" if mean < -half else "inconclusive"
+
+
+def within(differences, margin):
+    mean, half = interval(differences)
+    return "supported" if abs(mean) + half < margin else "contradicted" if abs(mean) - half > margin else "inconclusive"
+
+
+def combined(verdicts):
+    """Of claims that must all be true; one that is not judged decides."""
+    whole = "supported"
+    for verdict in verdicts:
+        if whole != "edge" and (verdict == "edge" or (whole != "contradicted" and verdict != "supported")):
+            whole = verdict
+    return whole
+
+
+def share(column, a, b, detached, low, high, interval_low, interval_high):
+    """How the lead of a over b, beside the cost of a detached system, is judged; None where no cost is seen."""
+    if column.at_edge("layer_simple", detached) or ahead(column.lead("layer_simple", detached)) != "supported":
+        return None
+    if column.at_edge(a, b):
+        return "edge"
+    value, least, most = ratio(column.lead(a, b), column.lead("layer_simple", detached))
+    if low < value < high and least > interval_low and most < interval_high:
+        return "supported"
+    return "contradicted" if most < low or least > high else "inconclusive"
+
+
+def level(column, a, b):
+    return "edge" if column.at_edge(a, b) else within(column.lead(a, b), column.margin)
+
+
+# In the order of the report.
+SIGNAL = [
+    lambda c: share(c, "detach_mean+center", "detach_mean", "detach_mean", 0.8, math.inf, 0.5, math.inf),
+    lambda c: every(share(c, f"detach_variance+{constraint}", "detach_variance", "detach_variance", -math.inf, 0.3, -math.inf, 0.5)
+                    for constraint in CONSTRAINTS),
+    lambda c: level(c, "detach+center", "detach_variance"),
+    lambda c: every(level(c, f"layer_simple+{constraint}", "layer_simple") for constraint in CONSTRAINTS),
+    lambda c: share(c, "rms_simple", "rms_detached", "detach_variance", 0.5, 2, 0.5, 2),
+]
+
+
+def every(verdicts):
+    found = list(verdicts)
+    return None if None in found else combined(found)
+
+
+def four_in_five(verdicts):
+    spoken = [verdict for verdict in verdicts if verdict is not None]
+    needed = -(-4 * len(spoken) // 5)
+    if len(spoken) < 3:
+        return "inconclusive"
+    if spoken.count("supported") >= needed:
+        return "supported"
+    return "contradicted" if spoken.count("contradicted") > len(spoken) - needed else "inconclusive"
+
+
+def columns_of(records, study):
+    tasks = dict.fromkeys(run.split("/")[1] for run, _ in records)
+    return {task: Column(records, study, task) for task in tasks}
+
+
+def check_signal(records, report):
+    """records: the ledger's   report: what `lab signal --from-ledger` made of it"""
+    columns, number, verdicts = columns_of(records, "signal"), 0, []
+    for optimizer in "adam", "momentum":
+        # Reports have tasks in the order of the study, ledgers in alphabetical order.
+        titles = report.rows(f"table{number + 1}")[0][1:]
+        of_title = {title_of(task): column for task, column in columns.items() if task.endswith(f"_{optimizer}")}
+        mine = [of_title[title] for title in titles]
+        assert len(mine) == len(of_title), (titles, list(of_title))
+        expect_tests(mine, titles, report.rows(f"table{number + 1}"))
+        for i, detached in enumerate(("detach_mean", "detach_variance", "detach")):
+            expect_shares(mine, detached, report.rows(f"table{number + 3 + i}"))
+        verdicts += [four_in_five([judge(column) for column in mine]) for judge in SIGNAL]
+        number += 5
+    reported = [verdict.partition(" at this ")[0] for _, verdict, _, _ in report.judged()]
+    assert verdicts == reported, (verdicts, reported)
+
+
+def title_of(task):
+    name, _, _ = task.rpartition("_")
+    kind, _, size = name.rpartition("_")
+    titles = {"pre": f"Transformer, {size} layers, pre-norm, bits", "post": f"Transformer, {size} layers, post-norm, bits",
+              "perceptron": f"perceptron, {size} layers, %", "conv": "ConvNet, %"}
+    return titles[kind]
+
+
+def share_claims(claim, sentence, statement, task, column, detached, constraints):
+    """Where a detached statistic costs something: the share that the most helpful of the constraints takes away."""
+    cost = column.lead("layer_simple", detached)
+    if column.at_edge("layer_simple", detached) or ahead(cost) != "supported":
+        return
+    found = {constraint: ratio(column.lead(f"{detached}+{constraint}", detached), cost) for constraint in constraints}
+    best = max(found, key=lambda constraint: found[constraint][0])
+    value, low, high = found[best]
+    yield claim(sentence, statement, f"{title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}, {best}",
+                f"share {value:.2f} [{low:.2f}, {high:.2f}]", f"{len(cost)} seeds",
+                interior=not column.at_edge(f"{detached}+{best}"), predicted="59a83758, after a pilot")
