@@ -1,4 +1,4 @@
-// The predictions of "Bookkeeping and signal" in lab/docs/drift_measured.md.
+// The predictions of lab/docs/signal.md.
 
 #include <fmt/format.h>
 
