@@ -24,8 +24,8 @@ page, picture = root / "docs/story.md", root / "docs/pictures/story.svg"
 kept = root / "bench/story/figures.jsonl"
 workloads = ["mlp", "lstm", "transformer"]
 product = "ops/kernels/product"
-# The steps in order: name, program, TAPEGRAD_TARGET, whether kernels are fused and memory is reused, and the files of the
-# library that the step is.
+# The steps in order: name, program, TAPEGRAD_TARGET, whether kernels are fused and memory is reused, and the files that
+# the step consists of.
 ladder = [
     ("one header", "story_mini", "", 0, 0, ["examples/mini/tapegrad_mini.h"]),
     ("products in blocks", "story_blocked", "sse2", 0, 0,
@@ -70,7 +70,8 @@ def run(folder, workload, program, target, fused, reuse, count=1):
 
 def measure(folder, rounds):
     """A line for each form of each workload."""
-    forms = {(table, name): (program, target, fused, reuse, 1) for table, steps in (("ladder", ladder), ("without", without))
+    forms = {(table, name): (program, target, fused, reuse, 1)
+             for table, steps in (("ladder", ladder), ("without", without))
              for name, program, target, fused, reuse, *_ in steps}
     forms |= {(f"threads {count}", name): ("story_library", "", fused, 1, count)
               for name, fused in threads for count in (1, 2)}
@@ -84,9 +85,9 @@ def measure(folder, rounds):
         kind = "ms" if table.startswith("threads") else "processor_ms"
         times = [one[kind] for one in each]
         patterns = {step[0]: step[5] for step in ladder}.get(name, []) if table == "ladder" else []
-        lines.append({"table": table, "step": name, "workload": workload, "ms": statistics.median(times), "rounds": times,
-                      "mb": max(one["mb"] for one in each), "loss": each[0]["loss"], "bits": each[0]["bits"],
-                      "instructions": each[0]["instructions"], "lines": lines_of(patterns)} | where)
+        lines.append({"table": table, "step": name, "workload": workload, "ms": statistics.median(times),
+                      "rounds": times, "mb": max(one["mb"] for one in each), "loss": each[0]["loss"],
+                      "bits": each[0]["bits"], "instructions": each[0]["instructions"], "lines": lines_of(patterns)} | where)
     lines += [{"table": "lines", "step": name, "lines": lines_of(patterns)} for name, patterns in elsewhere.items()]
     check(lines)
     return lines
@@ -135,8 +136,8 @@ def tables(lines):
     for name, *_ in ladder:
         cells = found(lines, "ladder", name)
         gain = "" if before is None else ratios(cells, before)
-        text.append(f"| {name} | {times(cells)} | {gain} | {numbers([cell['mb'] for cell in cells], '{:.0f}'.format)} | "
-                    f"{cells[0]['lines'] or ''} |")
+        memory = numbers([cell["mb"] for cell in cells], "{:.0f}".format)
+        text.append(f"| {name} | {times(cells)} | {gain} | {memory} | {cells[0]['lines'] or ''} |")
         before = cells
     first, last = found(lines, "ladder", ladder[0][0]), before
     text += [f"| all together | | | | {ratios(last, first)} | | |", "",
@@ -162,29 +163,32 @@ def drawn(lines):
     most = 2 ** math.ceil(math.log2(max(map(max, gains.values()))))
     bottom = top + step * len(gains)
     place = lambda gain: left + width * math.log2(gain) / math.log2(most)  # noqa: E731
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {bottom + 44}" width="700" height="{bottom + 44}">',
+    height = bottom + 44
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height}" width="700" height="{height}">',
            "<style>", "  .back { fill: #ffffff } text { fill: #24292f; font: 13px sans-serif } .grid { stroke: #d8dee4 }"]
     out += [f"  .{name} {{ fill: {light} }} .{name}_line {{ stroke: {light}; stroke-width: 1.5; fill: none }}"
             for name, (light, _) in colors.items()]
-    out.append("  @media (prefers-color-scheme: dark) { .back { fill: #0d1117 } text { fill: #e6edf3 } .grid { stroke: #30363d }")
+    out += ["  @media (prefers-color-scheme: dark) {",
+            "    .back { fill: #0d1117 } text { fill: #e6edf3 } .grid { stroke: #30363d }"]
     out += [f"    .{name} {{ fill: {dark} }} .{name}_line {{ stroke: {dark} }}" for name, (_, dark) in colors.items()]
-    out += ["  }", "</style>", f'<rect class="back" width="700" height="{bottom + 44}"/>']
-    out += [f'<circle class="{name}" cx="{left + 130 * i + 6}" cy="16" r="5"/><text x="{left + 130 * i + 16}" y="20">{name}</text>'
-            for i, name in enumerate(workloads)]
+    out += ["  }", "</style>", f'<rect class="back" width="700" height="{height}"/>']
+    out += [f'<circle class="{name}" cx="{left + 130 * i + 6}" cy="16" r="5"/>'
+            f'<text x="{left + 130 * i + 16}" y="20">{name}</text>' for i, name in enumerate(workloads)]
     tick = 1
     while tick <= most:
         out.append(f'<path class="grid" d="M{place(tick):.1f} {top - 12}V{bottom - 6}"/>'
                    f'<text text-anchor="middle" x="{place(tick):.1f}" y="{bottom + 12}">{tick}</text>')
         tick *= 2
-    out.append(f'<text text-anchor="middle" x="{left + width / 2}" y="{bottom + 34}">times as fast as one header, on one thread'
-               "</text>")
+    out.append(f'<text text-anchor="middle" x="{left + width / 2}" y="{bottom + 34}">'
+               "times as fast as one header, on one thread</text>")
     heights = [top + step * i for i in range(len(gains))]
     for i, name in enumerate(workloads):
         points = " ".join(f"{place(gain[i]):.1f},{y}" for gain, y in zip(gains.values(), heights))
         out.append(f'<polyline class="{name}_line" points="{points}"/>')
     for (name, gain), y in zip(gains.items(), heights):
         out.append(f'<text text-anchor="end" x="{left - 14}" y="{y + 4}">{name}</text>')
-        out += [f'<circle class="{workload}" cx="{place(one):.1f}" cy="{y}" r="5"/>' for workload, one in zip(workloads, gain)]
+        out += [f'<circle class="{workload}" cx="{place(one):.1f}" cy="{y}" r="5"/>'
+                for workload, one in zip(workloads, gain)]
     return "\n".join([*out, "</svg>", ""])
 
 
