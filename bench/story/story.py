@@ -87,7 +87,8 @@ def measure(folder, rounds):
         patterns = {step[0]: step[5] for step in ladder}.get(name, []) if table == "ladder" else []
         lines.append({"table": table, "step": name, "workload": workload, "ms": statistics.median(times),
                       "rounds": times, "mb": max(one["mb"] for one in each), "loss": each[0]["loss"],
-                      "bits": each[0]["bits"], "instructions": each[0]["instructions"], "lines": lines_of(patterns)} | where)
+                      "bits": each[0]["bits"], "instructions": each[0]["instructions"],
+                      "lines": lines_of(patterns)} | where)
     lines += [{"table": "lines", "step": name, "lines": lines_of(patterns)} for name, patterns in elsewhere.items()]
     check(lines)
     return lines
@@ -164,8 +165,9 @@ def drawn(lines):
     bottom = top + step * len(gains)
     place = lambda gain: left + width * math.log2(gain) / math.log2(most)  # noqa: E731
     height = bottom + 44
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 {height}" width="700" height="{height}">',
-           "<style>", "  .back { fill: #ffffff } text { fill: #24292f; font: 13px sans-serif } .grid { stroke: #d8dee4 }"]
+    size = f'viewBox="0 0 700 {height}" width="700" height="{height}"'
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" {size}>', "<style>",
+           "  .back { fill: #ffffff } text { fill: #24292f; font: 13px sans-serif } .grid { stroke: #d8dee4 }"]
     out += [f"  .{name} {{ fill: {light} }} .{name}_line {{ stroke: {light}; stroke-width: 1.5; fill: none }}"
             for name, (light, _) in colors.items()]
     out += ["  @media (prefers-color-scheme: dark) {",
