@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "experiments/char_models.h"
+#include "experiments/forms.h"
 #include "support/data_files.h"
 #include "support/grammar.h"
 #include "tapegrad/models/conv_net.h"
@@ -97,7 +98,9 @@ LearningTask perceptron_task(const support::ImageSets& sets, const Condition& co
   std::vector<Index> sizes{sets.train.height * sets.train.width};
   for (Index i = 0; i < condition.net.layers; ++i) sizes.push_back(4 * condition.net.channels);
   sizes.push_back(sets.classes);
-  return image_task(Mlp(sizes, random, {.norm = norm}), sets, condition.images, trial);
+  const Mlp net(sizes, random, {.norm = norm});
+  if (condition.net.initial == "he") initialize_like_he(parameters(net), random);
+  return image_task(net, sets, condition.images, trial);
 }
 
 LearningTask conv_net_task(const support::ImageSets& sets, const Condition& condition,
@@ -252,7 +255,7 @@ LearningTask make_task(const Condition& condition, const NormSpec& norm, const D
 
 Outcome train(const Condition& condition, const std::string& system, double rate,
               const DriftData& data, const Trial& trial,
-              const std::function<void(double loss)>& seen) {
+              const std::function<void(double loss)>& seen, bool is_watched) {
   const auto [norm, remedy, unit] = norm_and_constraints(system);
   return train_watched(make_task(condition, norm, data, trial),
                        {.optimizer = {.optimizer = known_optimizers.at(condition.optimizer).options,
@@ -261,6 +264,7 @@ Outcome train(const Condition& condition, const std::string& system, double rate
                                       .beta2 = 0.99,
                                       .weight_decay = condition.optimizer == "adamw" ? 0.1 : 0},
                         .steps = condition.steps,
+                        .measures = is_watched ? DriftOptions{}.measures : 0,
                         .remedy = remedy,
                         .unit = unit},
                        seen);

@@ -15,8 +15,9 @@ namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// A network whose norms may drift.
 struct DriftNet {
-  /// Initial values of a Transformer's matrices: "library" as GPT-2, N(0, 0.02); "paper"
-  /// U(+-1/sqrt(inputs)), as the code of Xu et al. 2019.
+  /// Initial values of matrices: of a Transformer "library" as GPT-2, N(0, 0.02), or "paper"
+  /// U(+-1/sqrt(inputs)), as the code of Xu et al. 2019; of a perceptron "library"
+  /// U(+-1/sqrt(inputs)), or "he", N(0, 2/inputs) with biases of 0.
   std::string initial = "library";
   std::string placement = "pre";  ///< of a Transformer's norms, or "post"
   std::string axes = "image";     ///< of a convolutional network's norms, or "channels"
@@ -97,8 +98,9 @@ LearningTask make_task(const Condition& condition, const NormSpec& norm, const D
 /// Trains it, with a warmup of a twentieth of the steps, then along half a cosine. AdamW has a
 /// decay of 0.1.
 ///   system: for `norm_and_constraints`   seen: called after each step
+///   is_watched: whether the outcome has the traces of `train_watched`
 Outcome train(const Condition& condition, const std::string& system, double rate,
               const DriftData& data, const Trial& trial,
-              const std::function<void(double loss)>& seen = {});
+              const std::function<void(double loss)>& seen = {}, bool is_watched = true);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

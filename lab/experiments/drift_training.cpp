@@ -73,8 +73,8 @@ double angle(const Tensor& a, const Tensor& b) {
 class FeedingWeights {
  public:
   FeedingWeights(const Fields& net, const support::FeedsNorms& feeds_norms) {
-    for (const Parameter& parameter : parameters(net, feeds_norms))
-      if (parameter.shape().rank() >= 2) {
+    for (const auto& [name, parameter] : net.parameters())
+      if (parameter.shape().rank() >= 2 && feeds_norms(name)) {
         weights_.push_back(parameter);
         lengths_.push_back(length(parameter));
       }
@@ -209,7 +209,11 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
   const std::vector<Parameter> all = parameters(task.fields);
   const std::unique_ptr<Optimizer> optimizer = options.optimizer.make_optimizer(all);
   std::function<Tensor()> batch_loss = task.next();
-  const support::FeedsNorms feeds_norms = find_feeding(task.fields, batch_loss);
+  const bool is_watched = options.measures > 0;
+  const support::FeedsNorms feeds_norms =
+      is_watched || options.unit || options.remedy != support::Remedy::none
+          ? find_feeding(task.fields, batch_loss)
+          : [](const std::string&) { return false; };
   FeedingWeights weights(task.fields, feeds_norms);
   support::set_remedy(*optimizer, task.fields, feeds_norms, options.remedy);
   const Schedule schedule = options.optimizer.make_schedule(options.steps);
@@ -218,7 +222,8 @@ Outcome train_watched(const LearningTask& task, const DriftOptions& options,
   RunningMean mean;
   for (Index step = 1; step <= options.steps; ++step) {
     if (step > 1) batch_loss = task.next();
-    const bool measured = step == 1 || step % (options.steps / options.measures) == 0;
+    const bool measured =
+        is_watched && (step == 1 || step % (options.steps / options.measures) == 0);
     const auto [loss, gradients] = differentiated(options.remedy, batch_loss, all);
     const std::vector<Tensor> before = weights.values();
     if (measured) measure(outcome, step, task, feeds_norms, weights, batch_loss, gradients);

@@ -26,7 +26,7 @@ struct LearningTask {
 struct DriftOptions {
   OptimizerFlags optimizer = {};
   Index steps = 300;
-  Index measures = 20;  ///< in a run; divides steps
+  Index measures = 20;  ///< in a run; divides steps; 0: looks at nothing
   support::Remedy remedy = support::Remedy::none;
   /// Whether each weight that feeds a norm is put back to its initial length |W| after each step,
   /// of all its elements: what a norm divides by cannot grow with it.
@@ -49,9 +49,8 @@ NormAndConstraints norm_and_constraints(const std::string& system);
 /// Throws TapeError for a net without norms.
 support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()>& loss);
 
-/// Trains, and looks at norms and gradients at regular steps. Values: "validation",
-/// "validation_loss" and "test".
-/// Traces:
+/// Trains, and looks at norms and gradients at regular steps; throws TapeError if it is to look at
+/// a net without norms. Values: "validation", "validation_loss" and "test". Traces:
 ///
 ///     ratio        |mu| / s of the rows of a norm, their mean, at the norm where it is largest
 ///     deviation    s at the last norm

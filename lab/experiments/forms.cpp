@@ -96,16 +96,19 @@ std::string FormSetting::name() const {
   return fmt::format("{}_{}_{}", optimizer, initial, layers);
 }
 
+void initialize_like_he(std::vector<Parameter> parameters, Random& random) {
+  for (Parameter& parameter : parameters)
+    parameter.set(parameter.shape().rank() == 2 ? kaiming_normal(parameter.shape(), random)
+                                                : zeros(parameter.shape()));
+}
+
 Layer make_form_net(const std::string& norm, const FormSetting& setting, const FormSizes& sizes,
                     Random& random) {
   std::vector<Index> extents(static_cast<std::size_t>(setting.layers) + 2, sizes.width);
   extents.front() = 28 * 28;
   extents.back() = 10;
   const Mlp net(extents, random, {.norm = norm});
-  if (setting.initial == "he")
-    for (Parameter parameter : parameters(net))
-      parameter.set(parameter.shape().rank() == 2 ? kaiming_normal(parameter.shape(), random)
-                                                  : zeros(parameter.shape()));
+  if (setting.initial == "he") initialize_like_he(parameters(net), random);
   return net;
 }
 

@@ -53,6 +53,10 @@ struct FormSizes {
   std::size_t most_rates = 7;
 };
 
+/// Draws the weights of a perceptron from N(0, 2/inputs), and makes all other parameters 0 (He et
+/// al. 2015, section 2.2).
+void initialize_like_he(std::vector<Parameter> parameters, Random& random);
+
 /// The perceptron of a setting, with this norm before each ReLU. The same numbers give all norms
 /// the same weights.
 Layer make_form_net(const std::string& norm, const FormSetting& setting, const FormSizes& sizes,

@@ -24,9 +24,11 @@ MatrixCell make_cell(const PaperTask& task, const std::string& system, const Set
                   .tried = search.tried(),
                   .is_interior = search.is_interior()};
   cell.results.at_edge = !cell.is_interior;
+  const auto& trained = records.at(cell.setting);
+  for (const auto& [seed, record] : trained)
+    if (task.chooses_by(seed)) cell.choosing.push_back(record.outcome);
   for (std::uint64_t seed = first; seed < first + static_cast<std::uint64_t>(task.seeds(count));
        ++seed) {
-    const auto& trained = records.at(cell.setting);
     if (const auto found = trained.find(seed); found != trained.end())
       cell.results.runs.push_back(found->second.outcome);
     else

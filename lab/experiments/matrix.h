@@ -66,6 +66,7 @@ struct MatrixCell {
   std::vector<std::uint64_t> missing;  ///< the other seeds
   std::size_t tried = 0;               ///< settings
   bool is_interior = false;            ///< see `SettingSearch`
+  std::vector<Outcome> choosing = {};  ///< of the seeds by which the setting was chosen
 };
 
 /// A task, and what the ledger has of it.

@@ -164,10 +164,10 @@ void other_tests(Report& report, const Matrix& matrix) {
 std::string tested_cell(const MatrixColumn& column, const std::string& system) {
   const auto found = column.cells.find(system);
   if (found == column.cells.end()) return "not run";
-  const auto& [setting, results, missing, tried, interior] = found->second;
-  const std::string rate = setting.substr(setting.rfind('@')) + (interior ? "" : ", at the edge");
-  if (!missing.empty()) return fmt::format("{} seeds missing\n{}", missing.size(), rate);
-  return fmt::format("{}\n{}", measured(column.task.metric, results, column.task.decimals), rate);
+  const MatrixCell& cell = found->second;
+  return cell.missing.empty()
+             ? at_rate(column, cell)
+             : fmt::format("{} seeds missing\n{}", cell.missing.size(), rate_of(cell));
 }
 
 // The tasks that train some systems beside the systems of the paper.
@@ -208,26 +208,6 @@ void remedies(Report& report, const Matrix& matrix) {
           rows.push_back(row);
   beside_the_paper(report, matrix, "What keeps weights from drifting", "system",
                    &PaperTask::remedies, rows);
-}
-
-// What the passes of layer normalization gain on the tasks that train them. See docs/forms.md.
-void passes(Report& report, const Matrix& matrix) {
-  Table table{"What the two passes of layer normalization gain, with 95 % intervals",
-              PassGains::header("task"),
-              {}};
-  for (const MatrixColumn& column : matrix) {
-    const Results *layer_norm = column.of(layer_norm_form.norm()),
-                  *backward = column.of(backward_form.norm()),
-                  *forward = column.of(forward_form.norm()), *none = column.of(no_norm_form.norm());
-    if (!layer_norm || !backward || !forward || !none) continue;
-    const Metric& metric = column.task.metric;
-    table.rows.push_back(
-        PassGains{interaction(metric, *layer_norm, *backward, *forward, *none),
-                  advantage(metric, *backward, *none), advantage(metric, *forward, *none),
-                  advantage(metric, *backward, *forward)}
-            .row(fmt::format("{}, {}", column.task.title, column.task.unit), column.task.decimals));
-  }
-  if (!table.rows.empty()) report.table(table);
 }
 
 char sign(double value) { return value > 0 ? '+' : value < 0 ? '-' : '0'; }
@@ -448,7 +428,8 @@ void report_matrix(Report& report, const Matrix& matrix, int only) {
   other_tests(report, matrix);
   forms(report, matrix);
   remedies(report, matrix);
-  passes(report, matrix);
+  report_passes(report, "What the two passes of layer normalization gain, with 95 % intervals",
+                matrix);
   costs(report, matrix);
   sign_grid(report, columns);
   figures(report, matrix);

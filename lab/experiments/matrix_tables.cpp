@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/forms.h"
+
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
@@ -54,6 +56,59 @@ const char* mark(Verdict verdict) {
   static constexpr const char* words[] = {"supported", "contradicted", "inconclusive",
                                           "not learned", "rate at an edge"};
   return words[static_cast<int>(verdict)];
+}
+
+std::string rate_of(const MatrixCell& cell) {
+  return cell.setting.substr(cell.setting.rfind('@')) + (cell.is_interior ? "" : ", at the edge");
+}
+
+std::string at_rate(const MatrixColumn& column, const MatrixCell& cell) {
+  return fmt::format("{}\n{}", measured(column.task.metric, cell.results, column.task.decimals),
+                     rate_of(cell));
+}
+
+Matrix of_optimizer(const Matrix& matrix, const std::string& optimizer) {
+  Matrix found;
+  for (const MatrixColumn& column : matrix)
+    if (column.task.name.ends_with("_" + optimizer) && !column.cells.empty())
+      found.push_back(column);
+  return found;
+}
+
+void report_systems(
+    Report& report, const std::string& title, const Matrix& matrix,
+    const std::function<std::string(const MatrixColumn&, const MatrixCell&)>& words) {
+  Table table{title, matrix_header("system", matrix), {}};
+  for (const std::string& system : systems_of(matrix))
+    table.rows.push_back(matrix_row(system, matrix, [&](const MatrixColumn& column) {
+      const auto cell = column.cells.find(system);
+      return cell == column.cells.end() || cell->second.results.runs.empty()
+                 ? "not run"
+                 : words(column, cell->second);
+    }));
+  report.table(table);
+}
+
+void report_tests(Report& report, const std::string& optimizer, const Matrix& matrix) {
+  report_systems(report, fmt::format("Loss or errors on test data with {}", optimizer), matrix,
+                 at_rate);
+}
+
+void report_passes(Report& report, const std::string& title, const Matrix& matrix) {
+  Table table{title, PassGains::header("task"), {}};
+  for (const MatrixColumn& column : matrix) {
+    const Results *layer_norm = column.of(layer_norm_form.norm()),
+                  *backward = column.of(backward_form.norm()),
+                  *forward = column.of(forward_form.norm()), *none = column.of(no_norm_form.norm());
+    if (!layer_norm || !backward || !forward || !none) continue;
+    const Metric& metric = column.task.metric;
+    table.rows.push_back(
+        PassGains{interaction(metric, *layer_norm, *backward, *forward, *none),
+                  advantage(metric, *backward, *none), advantage(metric, *forward, *none),
+                  advantage(metric, *backward, *forward)}
+            .row(fmt::format("{}, {}", column.task.title, column.task.unit), column.task.decimals));
+  }
+  if (!table.rows.empty()) report.table(table);
 }
 
 void report_missing(Report& report, const Matrix& matrix) {

@@ -200,4 +200,18 @@ ComparisonFlags MatrixTraining::flags_of(const PaperTask& of_paper) const {
   return flags;
 }
 
+Matrix train_faulty(const Paper& paper, std::vector<MatrixTask> tasks,
+                    const ChangeOutcome& change) {
+  for (MatrixTask& task : tasks)
+    task.train = [name = task.name, train = task.train, &change](const TaskTrial& trial) {
+      Outcome outcome = train(trial);
+      if (trial.tested) change(name, trial.setting.norm, outcome);
+      return outcome;
+    };
+  Cluster cluster;
+  Ledger ledger;
+  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
+  return MatrixTraining(cluster, ledger, options).train(paper, tasks);
+}
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -66,4 +66,10 @@ class MatrixTraining {
   TimeLeft left_;
 };
 
+/// Changes what a tested run of a system on a task returns.
+using ChangeOutcome =
+    std::function<void(const std::string& task, const std::string& system, Outcome& outcome)>;
+/// The matrix of these tasks, each system trained once, with faults in what runs return.
+Matrix train_faulty(const Paper& paper, std::vector<MatrixTask> tasks, const ChangeOutcome& change);
+
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -12,7 +12,8 @@ double RateSearch::best() const {
 }
 
 bool RateSearch::is_interior() const {
-  return best() != errors.begin()->first && best() != errors.rbegin()->first;
+  const auto& [least, error] = *errors.begin();
+  return best() != least && best() != errors.rbegin()->first && !std::isinf(error);
 }
 
 void RateSearch::add(double rate, double error) {
@@ -24,7 +25,8 @@ std::optional<double> RateSearch::next(const std::vector<double>& first, std::si
     if (!errors.contains(rate)) return rate;
   if (is_interior() || errors.size() >= most) return {};
   const double least = errors.begin()->first, greatest = errors.rbegin()->first;
-  return best() == least ? least / 3 : 3 * greatest;
+  const bool lower = best() == least || std::isinf(errors.begin()->second);
+  return lower ? least / 3 : 3 * greatest;
 }
 
 RateSearch search_rates(double first, std::size_t most,

@@ -15,13 +15,15 @@ struct RateSearch {
 
   /// The rate of the least error, the smallest one where several are equal.
   double best() const;
-  /// Whether a smaller rate is worse and a greater one no better. If not, the best may lie further
+  /// Whether a smaller rate is worse and a greater one no better, and the smallest has not diverged,
+  /// since below a rate that diverges there may be a better one. If not, the best may lie further
   /// out.
   bool is_interior() const;
   /// Enters the error of a rate; a NaN counts as infinity.
   void add(double rate, double error);
   /// The rate to try next: of `first` the first one that has not been tried, then one further out
-  /// at the side where the best stands. None if it is interior or `most` have been tried.
+  /// at the side where the best stands, or below the smallest one if that has diverged. None if it
+  /// is interior or `most` have been tried.
   std::optional<double> next(const std::vector<double>& first, std::size_t most) const;
 };
 

@@ -4,28 +4,33 @@
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
+#include "experiments/condition_tasks.h"
 #include "experiments/drift_claims.h"
-#include "experiments/drift_tasks.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
 
-struct SignalTask {
-  std::string name, title;
-  Condition condition;
-  double seconds;  // of a run, about
-};
+std::vector<std::string> signal_systems() {
+  std::vector<std::string> systems;
+  for (const std::string norm : {"layer_simple", "detach_mean", "detach_variance", "detach"}) {
+    systems.push_back(norm);
+    for (const std::string& constraint : signal_constraints) systems.push_back(norm + constraint);
+  }
+  for (const std::string norm : {"rms_simple", "rms_detached"})
+    for (const char* constraint : {"", "+center"}) systems.push_back(norm + constraint);
+  return systems;
+}
 
-std::vector<SignalTask> all_tasks() {
-  std::vector<SignalTask> all;
+std::vector<ConditionTask> signal_conditions() {
+  std::vector<ConditionTask> all;
   for (const std::string optimizer : {"adam", "momentum"}) {
     const auto add = [&](const std::string& name, const std::string& title,
                          const Condition& condition, double seconds) {
-      all.push_back({fmt::format("{}_{}", name, optimizer), title, condition, seconds});
+      all.push_back(
+          {fmt::format("{}_{}", name, optimizer), title, condition, seconds, signal_systems()});
     };
     const auto transformer = [&](Index layers, const std::string& placement, double seconds) {
       add(fmt::format("{}_{}", placement, layers),
@@ -41,69 +46,6 @@ std::vector<SignalTask> all_tasks() {
     add("conv_net", "ConvNet", {"cnn", optimizer, {}, 5160}, 36);
   }
   return all;
-}
-
-std::vector<std::string> all_systems() {
-  std::vector<std::string> systems;
-  for (const std::string norm : {"layer_simple", "detach_mean", "detach_variance", "detach"}) {
-    systems.push_back(norm);
-    for (const std::string& constraint : signal_constraints) systems.push_back(norm + constraint);
-  }
-  for (const std::string norm : {"rms_simple", "rms_detached"})
-    for (const char* constraint : {"", "+center"}) systems.push_back(norm + constraint);
-  return systems;
-}
-
-// A few steps of a small net of the same form.
-Condition small(Condition condition) {
-  condition.steps = 20;
-  condition.images = 16;
-  condition.net.layers = condition.net.layers == 2 ? 1 : 2;
-  condition.net.channels = 8;
-  return condition;
-}
-
-Json configuration_of(const Condition& condition) {
-  return {{"optimizer", condition.optimizer == "adam" ? "Adam\nwarmup and cosine"
-                                                      : "momentum\nwarmup and cosine"},
-          {"initial values", condition.is_text() ? "N(0, 0.02)" : "U(+-1/sqrt(inputs))"},
-          {"task", condition.task},
-          {"placement", condition.net.placement},
-          {"axes", condition.net.axes},
-          {"layers", condition.net.layers},
-          {"channels", condition.net.channels},
-          {"steps", condition.steps},
-          {"images", condition.images}};
-}
-
-// Draws the text and draws or reads the images, whatever the seeds of the runs are.
-std::shared_ptr<const DriftData> make_data(const problems::Origin& origin, bool is_report) {
-  DriftFlags flags;
-  flags.images = origin.directory;
-  DriftData data = flags.make_data();
-  if (!is_report) {
-    data.images->validation = support::first_images(data.images->validation, 100);
-    data.images->test = support::first_images(data.images->test, 100);
-  }
-  return std::make_shared<const DriftData>(std::move(data));
-}
-
-// The number to six significant digits.
-double rounded(double x) { return std::stod(fmt::format("{:.6g}", x)); }
-
-// What a record of the study needs of a run: no traces where a rate is chosen, else those over the
-// whole run, to six digits, since every further digit is a byte in thousands of records.
-Outcome shortened(Outcome outcome, bool is_tested) {
-  std::swap(outcome.values.at("validation"), outcome.values.at("validation_loss"));
-  if (!is_tested) {
-    outcome.values.erase("test");
-    outcome.traces.clear();
-  }
-  std::erase_if(outcome.traces, [](const auto& trace) { return trace.second.size() == 1; });
-  for (auto& [name, trace] : outcome.traces)
-    for (auto& [step, value] : trace) value = rounded(value);
-  for (CurvePoint& point : outcome.curve) point.training = rounded(point.training);
-  return outcome;
 }
 
 double last(const RunTrace& trace) { return trace.back().second; }
@@ -127,20 +69,7 @@ const std::vector<std::string> signal_constraints{"+center", "+unit", "+center+u
 const Paper& signal_paper() {
   static const Paper paper = [] {
     Paper made{.name = "signal", .tasks = {}, .most_rates = 8, .first_seed = 201, .seeds = 10};
-    for (const SignalTask& task : all_tasks()) {
-      const bool text = task.condition.is_text();
-      made.tasks.push_back(
-          {.name = task.name,
-           .title = fmt::format("{}, {}", task.title, text ? "bits" : "%"),
-           .of_paper = "",
-           .unit = text ? "bits per character" : "% errors",
-           .loss = text ? "bits" : "nats",
-           .metric = text ? Metric{.value = "test"} : Metric{.value = "test", .worst = 100},
-           .decimals = text ? 3 : 2,
-           .systems = all_systems(),
-           .chosen_by_loss = true,
-           .choosing_seeds = 2});
-    }
+    for (const ConditionTask& task : signal_conditions()) made.tasks.push_back(column_of(task));
     return made;
   }();
   return paper;
@@ -148,34 +77,7 @@ const Paper& signal_paper() {
 
 std::vector<MatrixTask> signal_tasks(const std::vector<std::string>& names,
                                      const problems::Origin& origin, problems::Size size) {
-  const bool is_report = size == problems::Size::report;
-  const auto data = make_data(origin, is_report);
-  std::vector<MatrixTask> tasks;
-  for (const std::string& name : names)
-    for (const SignalTask& task : all_tasks()) {
-      if (task.name != signal_paper().task(name).name) continue;
-      const Condition condition = is_report ? task.condition : small(task.condition);
-      tasks.push_back({.name = name,
-                       .source = condition.is_text() ? "drawn text" : data->images->source,
-                       .data = data->digest(),
-                       .configuration = configuration_of(condition),
-                       .rate = condition.usual_rate(),
-                       .steps = condition.steps,
-                       .seconds = task.seconds,
-                       .train =
-                           [data, condition](const TaskTrial& trial) {
-                             Index step = 0;
-                             const auto seen = [&](double loss) {
-                               if (trial.seen) trial.seen(++step, loss);
-                             };
-                             return shortened(
-                                 lab::train(condition, trial.setting.norm, trial.setting.rate,
-                                            *data, trial.trial, seen),
-                                 trial.tested);
-                           },
-                       .systems = all_systems()});
-    }
-  return tasks;
+  return condition_tasks(signal_conditions(), names, origin, size);
 }
 
 std::string Ratio::to_string() const {

@@ -17,8 +17,7 @@ const Paper& signal_paper();
 /// The constraints beside none: "+center", "+unit", "+center+unit".
 extern const std::vector<std::string> signal_constraints;
 
-/// Tasks of the paper by their names, with their data. The validation is a loss, and the last state
-/// is tested. Throws DataError.
+/// See `condition_tasks`.
 std::vector<MatrixTask> signal_tasks(const std::vector<std::string>& names,
                                      const problems::Origin& origin, problems::Size size);
 

@@ -1,4 +1,4 @@
-// The predictions of "Bookkeeping and signal" in lab/docs/drift_measured.md.
+// The predictions of lab/docs/signal.md.
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include <numbers>
 #include <optional>
 
+#include "experiments/condition_tasks.h"
 #include "experiments/signal.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -15,12 +16,6 @@ namespace {
 
 // What a prediction says of one task: nothing where it does not speak of it.
 using TaskJudge = std::function<std::optional<Judgement>(const MatrixColumn&)>;
-
-// Within which leads systems are called equal.
-double margin_of(const PaperTask& task) {
-  if (task.unit != "% errors") return equality_margin;
-  return task.name.starts_with("conv_net") ? 0.3 : 1;
-}
 
 // The chance of a normal variable with this mean and deviation to lie between two numbers.
 double chance(double mean, double deviation, double low, double high) {

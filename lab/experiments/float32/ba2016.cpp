@@ -58,17 +58,11 @@ const registry::Entry entry({"ba2016", "Repeats the experiments of Ba et al. 201
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_ba2016(Report& report, const TrainingsOfBa& subject) {
-  std::vector<MatrixTask> tasks = make_tasks(ba2016(), {"retrieval", "draw"}, {}, Size::smoke);
-  for (MatrixTask& task : tasks)
-    task.train = [name = task.name, train = task.train, &subject](const TaskTrial& trial) {
-      Outcome outcome = train(trial);
-      if (trial.tested) subject.change(name, outcome);
-      return outcome;
-    };
-  Cluster cluster;
-  Ledger ledger;
-  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
-  claim_mechanics(report, MatrixTraining(cluster, ledger, options).train(ba2016(), tasks), subject);
+  claim_mechanics(
+      report,
+      train_faulty(ba2016(), make_tasks(ba2016(), {"retrieval", "draw"}, {}, Size::smoke),
+                   subject.change),
+      subject);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

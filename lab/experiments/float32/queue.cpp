@@ -1,6 +1,7 @@
-// Trains what the ledger lacks of the tables of Xu et al. 2019, or of the study `signal`, one run
-// after the other, for as long as it is left to run. Any number of processes may share the work.
+// Trains what the ledger lacks of the tables of Xu et al. 2019, or of another study, one run after
+// the other, for as long as it is left to run. Any number of processes may share the work.
 
+#include "experiments/factorial.h"
 #include "experiments/matrix_training.h"
 #include "experiments/paper_xu2019.h"
 #include "experiments/registry.h"
@@ -22,19 +23,24 @@ struct Study {
   std::vector<std::string> usual_tasks;
   std::vector<MatrixTask> make(const std::vector<std::string>& names, const Origin& origin,
                                Size size) const {
-    return paper.name == "signal" ? signal_tasks(names, origin, size)
-                                  : make_tasks(paper, names, origin, size);
+    if (paper.name == "signal") return signal_tasks(names, origin, size);
+    if (paper.name == "factorial") return factorial_tasks(names, origin, size);
+    return make_tasks(paper, names, origin, size);
   }
 };
 
 Study study_of(const std::string& name) {
   if (name == "signal") return {signal_paper(), names_of(signal_paper())};
+  if (name == "factorial") return {factorial_paper(), names_of(factorial_paper())};
   return {xu2019(), {"mnist", "ud_ewt", "rt", "sst5", "enwik8", "enwik8_short", "rt_splits"}};
 }
 
-std::vector<std::string> both(std::vector<std::string> a, const std::vector<std::string>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
+/// Names of tasks or systems of all studies.
+std::vector<std::string> of_all_studies(std::vector<std::string> (*names)(const Paper&)) {
+  std::vector<std::string> all;
+  for (const Paper* paper : {&xu2019(), &signal_paper(), &factorial_paper()})
+    for (const std::string& name : names(*paper)) all.push_back(name);
+  return all;
 }
 
 struct QueueFlags {
@@ -46,17 +52,18 @@ struct QueueFlags {
   void add_to(Flags& flags) {
     flags.setting("--size", size, "report: the nets of the tables; smoke: small ones")
         .check(one_of({"smoke", "report"}));
-    flags.setting("--study", study, "Whose tasks are trained").check(one_of({"xu2019", "signal"}));
+    flags.setting("--study", study, "Whose tasks are trained")
+        .check(one_of({"xu2019", "signal", "factorial"}));
     flags
         .setting("--tasks", tasks,
                  "Tasks to train; without it, all of the study but en_de and de_en, which need "
                  "SentencePiece")
-        .check(one_of(both(names_of(xu2019()), names_of(signal_paper()))));
+        .check(one_of(of_all_studies(names_of)));
     flags
         .setting("--systems", training.systems,
                  "Systems to train, separated by spaces; without it, all systems of each task")
         .delimiter('\0')  // names of systems have commas
-        .check(one_of(both(systems_of(xu2019()), systems_of(signal_paper()))));
+        .check(one_of(of_all_studies(systems_of)));
     flags.input("--data", data,
                 support::data_help("the data sets", "a folder for each") +
                     "; without it, the program draws its own");

@@ -19,36 +19,6 @@ using namespace tapegrad::problems;
 
 namespace {
 
-/// The columns of an optimizer, named as its tasks end.
-Matrix of_optimizer(const Matrix& matrix, const std::string& optimizer) {
-  Matrix found;
-  for (const MatrixColumn& column : matrix)
-    if (column.task.name.ends_with("_" + optimizer) && !column.cells.empty())
-      found.push_back(column);
-  return found;
-}
-
-/// A row for each system.
-void table_of_systems(
-    Report& report, const std::string& title, const Matrix& matrix,
-    const std::function<std::string(const MatrixColumn&, const MatrixCell&)>& words) {
-  Table table{title, matrix_header("system", matrix), {}};
-  for (const std::string& system : matrix.front().task.all_systems())
-    table.rows.push_back(matrix_row(system, matrix, [&](const MatrixColumn& column) {
-      const auto cell = column.cells.find(system);
-      return cell == column.cells.end() || cell->second.results.runs.empty()
-                 ? "not run"
-                 : words(column, cell->second);
-    }));
-  report.table(table);
-}
-
-std::string at_rate(const MatrixColumn& column, const MatrixCell& cell) {
-  return fmt::format("{}\n{}{}", measured(column.task.metric, cell.results, column.task.decimals),
-                     cell.setting.substr(cell.setting.rfind('@')),
-                     cell.is_interior ? "" : ", at the edge");
-}
-
 /// Means over seeds: of cosines and angles over all moments, else the largest.
 std::string traces_of(const MatrixColumn&, const MatrixCell& cell) {
   const auto over_seeds = [&](const char* trace, const auto& number) {
@@ -110,14 +80,13 @@ void report_signal(Report& report, const Matrix& whole) {
   for (const std::string optimizer : {"adam", "momentum"}) {
     const Matrix matrix = of_optimizer(whole, optimizer);
     if (matrix.empty()) continue;
-    table_of_systems(report, fmt::format("Loss or errors on test data with {}", optimizer), matrix,
-                     at_rate);
-    table_of_systems(report,
-                     fmt::format("With {}, means over seeds: the mean cosine with the attached "
-                                 "gradient, the largest rms(c)/rms(V), |W|/|W0| and s, and the "
-                                 "mean angle of a step",
-                                 optimizer),
-                     matrix, traces_of);
+    report_tests(report, optimizer, matrix);
+    report_systems(report,
+                   fmt::format("With {}, means over seeds: the mean cosine with the attached "
+                               "gradient, the largest rms(c)/rms(V), |W|/|W0| and s, and the "
+                               "mean angle of a step",
+                               optimizer),
+                   matrix, traces_of);
     for (const char* detached : {"detach_mean", "detach_variance", "detach"})
       shares(report, optimizer, matrix, detached);
     draw_common_mode(report, optimizer, matrix.front());
@@ -159,18 +128,9 @@ const registry::Entry entry({"signal",
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_signal(Report& report, const TrainingsOfPaper& subject) {
-  MatrixTask task = signal_tasks({"pre_2_adam"}, {}, Size::smoke).front();
-  task.train = [train = task.train, &subject](const TaskTrial& trial) {
-    Outcome outcome = train(trial);
-    if (trial.tested) subject.change(trial.setting.norm, outcome);
-    return outcome;
-  };
-  Cluster cluster;
-  Ledger ledger;
-  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
-  for (const Claim& claim :
-       signal_claims(MatrixTraining(cluster, ledger, options).train(signal_paper(), {task})))
-    report.claim(claim);
+  const Matrix matrix =
+      train_faulty(signal_paper(), signal_tasks({"pre_2_adam"}, {}, Size::smoke), subject.change);
+  for (const Claim& claim : signal_claims(matrix)) report.claim(claim);
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -7,6 +7,7 @@
 
 #include "experiments/digit_claims.h"
 #include "experiments/fork.h"
+#include "experiments/matrix_training.h"
 #include "experiments/report.h"
 #include "tapegrad/nn/layers/norm.h"
 
@@ -24,21 +25,20 @@ void measure_forms(Report& report, const NormsByName& subject);
 /// Forks small runs.
 void measure_fork(Report& report, const Forks& subject);
 
-/// What runs of the systems of Xu et al. 2019, or of `signal`, return.
+/// What runs of the tasks of a paper return.
 struct TrainingsOfPaper {
-  std::function<void(const std::string& norm, Outcome& outcome)> change = [](const std::string&,
-                                                                             Outcome&) {};
+  ChangeOutcome change = [](const std::string&, const std::string&, Outcome&) {};
 };
 /// Trains all systems once on a few sentences.
 void measure_matrix(Report& report, const TrainingsOfPaper& subject);
 
-/// Trains all systems of `signal` once on a small task.
+/// Trains all systems of `signal`, or of `factorial`, once on a small task.
 void measure_signal(Report& report, const TrainingsOfPaper& subject);
+void measure_factorial(Report& report, const TrainingsOfPaper& subject);
 
-/// What runs of tasks of Ba et al. 2016 return, and the least loss of normalized logits.
+/// The same of Ba et al. 2016, and the least loss of normalized logits.
 struct TrainingsOfBa {
-  std::function<void(const std::string& task, Outcome& outcome)> change = [](const std::string&,
-                                                                             Outcome&) {};
+  ChangeOutcome change = [](const std::string&, const std::string&, Outcome&) {};
   std::function<double(const Indices& labels)> floor = [](const Indices& labels) {
     return batch_norm_floor(labels, 10);
   };

@@ -53,16 +53,8 @@ const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 void measure_matrix(Report& report, const TrainingsOfPaper& subject) {
-  MatrixTask task = make_tasks(xu2019(), {"rt"}, {}, Size::smoke).front();
-  task.train = [train = task.train, &subject](const TaskTrial& trial) {
-    Outcome outcome = train(trial);
-    if (trial.tested) subject.change(trial.setting.norm, outcome);
-    return outcome;
-  };
-  Cluster cluster;
-  Ledger ledger;
-  const MatrixTraining::Options options{.comparison = {.seeds = 1}, .quiet = true};
-  claim_mechanics(report, MatrixTraining(cluster, ledger, options).train(xu2019(), {task}));
+  claim_mechanics(report, train_faulty(xu2019(), make_tasks(xu2019(), {"rt"}, {}, Size::smoke),
+                                       subject.change));
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::lab

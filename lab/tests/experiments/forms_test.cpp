@@ -60,6 +60,15 @@ TEST_CASE("runs that diverge are the worst of a search", "[lab][forms]") {
   CHECK(search_rates(1, 4, [](double) { return INFINITY; }).best() < 1);
 }
 
+TEST_CASE("below a rate that diverges, a lower one is tried", "[lab][forms]") {
+  // The greatest rate is not as bad as the two below it, which diverge; the best one is 0.01.
+  const RateSearch found = search_rates(0.3, 8, [](double rate) {
+    return rate > 0.5 ? 4 : rate > 0.05 ? NAN : std::abs(std::log(rate / 0.01));
+  });
+  CHECK(found.best() == Approx(0.3 / 27));
+  CHECK(found.is_interior());
+}
+
 TEST_CASE("the sixteen forms have sixteen names and norms", "[lab][forms]") {
   std::set<std::string> names, norms;
   for (const Form& form : sixteen_forms()) {

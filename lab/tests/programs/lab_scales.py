@@ -15,6 +15,7 @@ FLAGS = {
     "forms": ["--layers", "1,2", "--seeds", "2", "--quiet"],
     "fork": ["--seeds", "6", "--quiet"],
     "signal": ["--tasks", "pre_2_adam,perceptron_6_momentum", "--seeds", "1", "--quiet"],
+    "factorial": ["--tasks", "post_2_adam,perceptron_he_momentum", "--seeds", "1", "--quiet"],
     "depth": ["--layers", "1,3", "--placements", "pre", "--steps", "10,40", "--channels", "16", "--seeds", "3", "--quiet"],
     "ba2016": ["--quiet"],
     "xu2019": ["--quiet"],

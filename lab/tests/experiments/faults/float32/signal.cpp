@@ -8,21 +8,21 @@ using namespace tapegrad::testing;
 
 namespace {
 
-void other_values(const std::string& system, Outcome& outcome) {
+void other_values(const std::string&, const std::string& system, Outcome& outcome) {
   if (system == "detach_mean") outcome.curve.front().training *= 1.01;
 }
 
-void attached_after_all(const std::string& system, Outcome& outcome) {
+void attached_after_all(const std::string&, const std::string& system, Outcome& outcome) {
   static double attached = 0;
   if (system == "layer_simple") attached = outcome.curve.back().training;
   if (system == "detach_variance") outcome.curve.back().training = attached;
 }
 
-void grown(const std::string& system, Outcome& outcome) {
+void grown(const std::string&, const std::string& system, Outcome& outcome) {
   if (system == "detach+center+unit") outcome.traces.at("length").back().second *= 1.001;
 }
 
-void drifted(const std::string& system, Outcome& outcome) {
+void drifted(const std::string&, const std::string& system, Outcome& outcome) {
   if (system == "detach_mean+center") outcome.traces.at("weights").back().second += 0.01;
 }
 

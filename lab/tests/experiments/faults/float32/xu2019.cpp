@@ -8,17 +8,17 @@ using namespace tapegrad::testing;
 
 namespace {
 
-void other_values(const std::string& norm, Outcome& outcome) {
+void other_values(const std::string&, const std::string& norm, Outcome& outcome) {
   if (norm == "detach_mean") outcome.curve.front().training *= 1.01;
 }
 
-void attached_after_all(const std::string& norm, Outcome& outcome) {
+void attached_after_all(const std::string&, const std::string& norm, Outcome& outcome) {
   static double attached = 0;
   if (norm == "layer_simple") attached = outcome.curve.back().training;
   if (norm == "detach_variance") outcome.curve.back().training = attached;
 }
 
-void counted_wrongly(const std::string&, Outcome& outcome) {
+void counted_wrongly(const std::string&, const std::string&, Outcome& outcome) {
   outcome.values["test"] *= 1 + 1.0 / static_cast<double>(outcome.items.size());
 }
 

@@ -1,0 +1,125 @@
+#include "experiments/condition_tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "tapegrad/core/error.h"
+#include "tapegrad/tapegrad.h"
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+namespace {
+
+// A few steps of a small net of the same form.
+Condition small(Condition condition) {
+  condition.steps = 20;
+  condition.images = 16;
+  condition.net.layers = condition.net.layers == 2 ? 1 : 2;
+  condition.net.channels = 8;
+  return condition;
+}
+
+std::string initial_values(const Condition& condition) {
+  if (condition.is_text()) return "N(0, 0.02)";
+  return condition.net.initial == "he" ? "N(0, 2/inputs)" : "U(+-1/sqrt(inputs))";
+}
+
+Json configuration_of(const Condition& condition) {
+  return {{"optimizer", condition.optimizer == "adam" ? "Adam\nwarmup and cosine"
+                                                      : "momentum\nwarmup and cosine"},
+          {"initial values", initial_values(condition)},
+          {"task", condition.task},
+          {"placement", condition.net.placement},
+          {"axes", condition.net.axes},
+          {"layers", condition.net.layers},
+          {"channels", condition.net.channels},
+          {"steps", condition.steps},
+          {"images", condition.images}};
+}
+
+// Draws the text and draws or reads the images, whatever the seeds of the runs are.
+std::shared_ptr<const DriftData> make_data(const problems::Origin& origin, bool is_report) {
+  DriftFlags flags;
+  flags.images = origin.directory;
+  DriftData data = flags.make_data();
+  if (!is_report) {
+    data.images->validation = support::first_images(data.images->validation, 100);
+    data.images->test = support::first_images(data.images->test, 100);
+  }
+  return std::make_shared<const DriftData>(std::move(data));
+}
+
+// The number to six significant digits.
+double rounded(double x) { return std::stod(fmt::format("{:.6g}", x)); }
+
+// What a record of a study needs of a run: no traces where a rate is chosen, else those over the
+// whole run, to six digits, since every further digit is a byte in thousands of records.
+Outcome shortened(Outcome outcome, bool is_tested) {
+  std::swap(outcome.values.at("validation"), outcome.values.at("validation_loss"));
+  if (!is_tested) {
+    outcome.values.erase("test");
+    outcome.traces.clear();
+  }
+  std::erase_if(outcome.traces, [](const auto& trace) { return trace.second.size() == 1; });
+  for (auto& [name, trace] : outcome.traces)
+    for (auto& [step, value] : trace) value = rounded(value);
+  for (CurvePoint& point : outcome.curve) point.training = rounded(point.training);
+  return outcome;
+}
+
+}  // namespace
+
+PaperTask column_of(const ConditionTask& task) {
+  const bool text = task.condition.is_text();
+  return {.name = task.name,
+          .title = fmt::format("{}, {}", task.title, text ? "bits" : "%"),
+          .of_paper = "",
+          .unit = text ? "bits per character" : "% errors",
+          .loss = text ? "bits" : "nats",
+          .metric = text ? Metric{.value = "test"} : Metric{.value = "test", .worst = 100},
+          .decimals = text ? 3 : 2,
+          .systems = task.systems,
+          .chosen_by_loss = true,
+          .choosing_seeds = 2};
+}
+
+double margin_of(const PaperTask& task) {
+  if (task.unit != "% errors") return equality_margin;
+  return task.name.starts_with("conv_net") ? 0.3 : 1;
+}
+
+std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
+                                        const std::vector<std::string>& names,
+                                        const problems::Origin& origin, problems::Size size) {
+  const bool is_report = size == problems::Size::report;
+  const auto data = make_data(origin, is_report);
+  std::vector<MatrixTask> tasks;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(all, name, &ConditionTask::name);
+    expect<ArgumentError>(found != all.end(), "condition_tasks: there is no task {}", name);
+    const ConditionTask& task = *found;
+    const Condition condition = is_report ? task.condition : small(task.condition);
+    const auto train = [data, condition, is_watched = task.is_watched](const TaskTrial& trial) {
+      Index step = 0;
+      const auto seen = [&](double loss) {
+        if (trial.seen) trial.seen(++step, loss);
+      };
+      return shortened(lab::train(condition, trial.setting.norm, trial.setting.rate, *data,
+                                  trial.trial, seen, is_watched),
+                       trial.tested);
+    };
+    tasks.push_back({.name = name,
+                     .source = condition.is_text() ? "drawn text" : data->images->source,
+                     .data = data->digest(),
+                     .configuration = configuration_of(condition),
+                     .rate = condition.usual_rate(),
+                     .steps = condition.steps,
+                     .seconds = task.seconds,
+                     .train = train,
+                     .systems = task.systems});
+  }
+  return tasks;
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/drift_tasks.h"
+#include "experiments/matrix_task.h"
+#include "experiments/paper.h"
+
+/// Conditions of drift as tasks of a study, so that systems and rates are compared on them.
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+/// A task of a study: a condition, and the systems to train in it.
+struct ConditionTask {
+  std::string name, title;
+  Condition condition;
+  double seconds;                    ///< of a run, about
+  std::vector<std::string> systems;  ///< each for `norm_and_constraints`
+  /// Whether norms and gradients are looked at, see `train_watched`. Needs norms in each system.
+  bool is_watched = true;
+};
+
+/// Its column: bits per character, or errors in %. Settings are chosen by the mean validation loss
+/// of two seeds, and the last state is tested.
+PaperTask column_of(const ConditionTask& task);
+/// Within which leads two systems are called equal on such a task, fixed before any run: 0.02 bits,
+/// 0.3 % of a convolutional network, 1 % of a perceptron.
+double margin_of(const PaperTask& task);
+
+/// The tasks with these names, with their data. Throws ArgumentError for an unknown name, and
+/// DataError.
+///   all: of the study   size: smoke: a few steps of a small net of the same form
+std::vector<MatrixTask> condition_tasks(const std::vector<ConditionTask>& all,
+                                        const std::vector<std::string>& names,
+                                        const problems::Origin& origin, problems::Size size);
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

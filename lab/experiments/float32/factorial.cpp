@@ -1,0 +1,88 @@
+// What do the forward pass of layer normalization and both projections of its gradient gain, each
+// alone and together, in nets that need a norm and in nets that do not?
+
+#include "experiments/factorial.h"
+
+#include "experiments/float32/subjects.h"
+#include "experiments/forms.h"
+#include "experiments/matrix_tables.h"
+#include "experiments/registry.h"
+#include "problems/paper_experiment.h"
+#include "tapegrad/train.h"
+
+using namespace tapegrad;
+using namespace tapegrad::lab;
+using namespace tapegrad::problems;
+
+namespace {
+
+/// Which settings need a norm, and so can show what its parts gain.
+void report_assay(Report& report, const Matrix& matrix) {
+  Table table{"How far layer normalization is ahead of no norm where rates are chosen, in margins",
+              {"task", "is for", "ahead by"},
+              {}};
+  for (const MatrixColumn& column : matrix) {
+    static constexpr const char* purposes[] = {"exploration", "confirmation", "control"};
+    if (!column.cells.contains(layer_norm_form.norm()) ||
+        !column.cells.contains(no_norm_form.norm()))
+      continue;
+    table.rows.push_back({column.task.title, purposes[static_cast<int>(purpose_of(column))],
+                          fmt::format("{:.1f}", assay(column))});
+  }
+  report.table(table);
+}
+
+void report_factorial(Report& report, const Matrix& whole) {
+  for (const std::string optimizer : {"adam", "momentum"}) {
+    const Matrix matrix = of_optimizer(whole, optimizer);
+    if (matrix.empty()) continue;
+    report_tests(report, optimizer, matrix);
+    report_assay(report, matrix);
+    report_passes(
+        report,
+        fmt::format("What the two passes of layer normalization gain with {}, with 95 % intervals",
+                    optimizer),
+        matrix);
+    for (const JudgedClaim& claim :
+         factorial_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
+      report.judged(claim);
+  }
+  report_missing(report, whole);
+  for (const Claim& claim : factorial_claims(whole)) report.claim(claim);
+}
+
+int run(const registry::Experiment& self, int argc, char** argv) {
+  const PaperExperiment experiment{
+      .paper = factorial_paper(),
+      .title = "The parts of layer normalization, crossed",
+      .introduction =
+          "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "
+          "projection of the gradient. On small Transformers, for exploration, all sixteen forms "
+          "are trained; on the other tasks the eight of the factor 1, layer normalization and its "
+          "forward pass alone. Norms have no gain and no bias. Validations are losses. ",
+      .tested = "Its last state is tested.",
+      .of_data = "",
+      .part = "table",
+      .parts = 0,
+      .choose = [](PaperFlags&) {},
+      .report = [](Report& report, const Matrix& matrix,
+                   const PaperFlags&) { report_factorial(report, matrix); },
+      .make = factorial_tasks};
+  return experiment.run(self, argc, argv);
+}
+
+const registry::Entry entry({"factorial",
+                             "Crosses the parts of layer normalization, and asks what each gains.",
+                             run, true});
+
+}  // namespace
+
+namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+void measure_factorial(Report& report, const TrainingsOfPaper& subject) {
+  const Matrix matrix = train_faulty(
+      factorial_paper(), factorial_tasks({"pre_2_adam"}, {}, Size::smoke), subject.change);
+  for (const Claim& claim : factorial_claims(matrix)) report.claim(claim);
+}
+
+}  // namespace tapegrad::TAPEGRAD_SCALAR::lab

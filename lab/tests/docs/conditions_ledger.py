@@ -1,0 +1,232 @@
+"""The tables and verdicts of `lab signal` and `lab factorial`, computed from their ledgers a second time."""
+
+import math
+import random
+import re
+import statistics
+
+from forms_ledger import FORMS, T_975, norm
+
+CHOOSING, SEEDS = (101, 102), range(201, 211)
+CONSTRAINTS = "center", "unit", "center+unit"
+
+
+def diverged(record):
+    curve = [point[1] for point in record["curve"]]
+    tenth = (len(curve) + 9) // 10
+    return None in record["values"].values() or None in curve or not sum(curve[-tenth:]) <= sum(curve[:tenth])
+
+
+class Cell:
+    """The runs of a system at the rate with the least mean validation loss."""
+
+    def __init__(self, settings, worst):
+        def loss(rate):
+            found = settings[rate]
+            return statistics.mean(math.inf if diverged(found[seed]) else found[seed]["values"]["validation"] for seed in CHOOSING)
+
+        tried = sorted(rate for rate in settings if all(seed in settings[rate] for seed in CHOOSING))
+        self.rate = min(tried, key=lambda rate: (loss(rate), rate))
+        self.edge = self.rate in (tried[0], tried[-1])
+        self.runs = [settings[self.rate][seed] for seed in SEEDS if seed in settings[self.rate]]
+        self.values = [worst if diverged(run) else run["values"]["test"] for run in self.runs]
+        self.diverged = sum(map(diverged, self.runs))
+
+    def text(self, decimals):
+        ends = (f"{self.diverged} of {len(self.runs)} diverged" if self.diverged else
+                f"{statistics.mean(self.values):.{decimals}f} +- {statistics.stdev(self.values):.{decimals}f} ({len(self.runs)})")
+        return f"{ends} / @{self.rate:.3g}" + ", at the edge" * self.edge
+
+
+class Column:
+    """The cells of a task, by their systems."""
+
+    def __init__(self, records, study, task):
+        self.is_text = not task.startswith(("perceptron", "conv_net"))
+        settings = {}
+        for (run, seed), record in records.items():
+            of_study, of_task, setting = run.split("/")
+            if (of_study, of_task) == (study, task):
+                system, _, rate = setting.rpartition("@")
+                settings.setdefault(system, {}).setdefault(float(rate), {})[seed] = record
+        self.cells = {system: Cell(rates, math.inf if self.is_text else 100) for system, rates in settings.items()}
+        self.margin = 0.02 if self.is_text else 0.3 if task.startswith("conv_net") else 1
+
+    def lead(self, a, b):
+        """How far a is ahead of b, seed by seed."""
+        pairs = zip(self.cells[a].values, self.cells[b].values, strict=True)
+        return [0 if one == other else other - one for one, other in pairs]
+
+    def at_edge(self, *systems):
+        return any(self.cells[system].edge for system in systems)
+
+
+def interval(differences):
+    mean = statistics.mean(differences)
+    if not math.isfinite(mean):
+        return mean, 0 if len(set(differences)) == 1 else math.inf
+    return mean, T_975[len(differences) - 1] * statistics.stdev(differences) / math.sqrt(len(differences))
+
+
+def ratio(part, whole):
+    """Of two sums over seeds, with the interval of resampled seeds; nothing if the whole is no lead."""
+    draw = random.Random(1)
+    found = []
+    for _ in range(10000):
+        seeds = draw.choices(range(len(whole)), k=len(whole))
+        below = sum(whole[i] for i in seeds)
+        found.append(sum(part[i] for i in seeds) / below if below > 0 else math.nan)
+    low = sorted(-math.inf if math.isnan(x) else x for x in found)[250]
+    high = sorted(math.inf if math.isnan(x) else x for x in found)[9749]
+    return sum(part) / sum(whole), low, high
+
+
+def expect_ratio(text, part, whole):
+    if not sum(whole) > 0:
+        assert text == "no cost", text
+        return
+    shown = [float(number) for number in re.fullmatch(r"(\S+) \[(\S+), (\S+)\]", text).groups()]
+    found = ratio(part, whole)
+    # Resamples differ from those of the laboratory.
+    room = 0.006 if not math.isfinite(found[2] - found[1]) else 0.006 + 0.1 * (found[2] - found[1])
+    assert abs(shown[0] - found[0]) <= 0.0051 + 1e-3 * abs(found[0]), (text, found)
+    for one, other in zip(shown[1:], found[1:]):
+        assert one == other or abs(one - other) <= room, (text, found)
+
+
+def expect_advantage(text, differences, decimals):
+    shown = [float(number) for number in re.match(r"(\S+) \+- (\S+)", text).groups()]
+    for one, other in zip(shown, interval(differences)):
+        assert one == other or abs(one - other) <= 0.51 * 10.0 ** -decimals + 0.005 * abs(other), (text, interval(differences))
+
+
+def expect_tests(columns, titles, table):
+    header, *rows = table
+    assert header == ["system", *titles], header
+    for system, *texts in rows:
+        for column, text in zip(columns, texts, strict=True):
+            cell = column.cells.get(system)
+            if cell is None or not cell.runs:
+                assert text == "not run", (system, text)
+            elif len(cell.runs) == len(SEEDS):
+                assert text == cell.text(3 if column.is_text else 2), (system, text, cell.text(3 if column.is_text else 2))
+
+
+def expect_shares(columns, detached, table):
+    """What a detached statistic costs, and R of each constraint."""
+    (_, *costs), *rows = table[1:]
+    for column, text in zip(columns, costs, strict=True):
+        if text != "not run" and not column.at_edge("layer_simple", detached) and "diverge" not in text:
+            shown = re.match(r"(\S+) \+- (\S+) \(10 seeds\)", text)
+            mean, half = interval(column.lead("layer_simple", detached))
+            assert math.isclose(float(shown[1]), mean, rel_tol=0.006) and math.isclose(float(shown[2]), half, rel_tol=0.06), (text, mean, half)
+    for (name, *texts), constraint in zip(rows, CONSTRAINTS, strict=True):
+        assert name == f"R of {constraint}", name
+        for column, text in zip(columns, texts, strict=True):
+            if text != "not run":
+                expect_ratio(text, column.lead(f"{detached}+{constraint}", detached), column.lead("layer_simple", detached))
+
+
+def ahead(differences):
+    mean, half = interval(differences)
+    return "supported" if mean > half else "contradicted" if mean < -half else "inconclusive"
+
+
+def within(differences, margin):
+    mean, half = interval(differences)
+    return "supported" if abs(mean) + half < margin else "contradicted" if abs(mean) - half > margin else "inconclusive"
+
+
+def combined(verdicts):
+    """Of claims that must all be true; one that is not judged decides."""
+    whole = "supported"
+    for verdict in verdicts:
+        if whole != "edge" and (verdict == "edge" or (whole != "contradicted" and verdict != "supported")):
+            whole = verdict
+    return whole
+
+
+def share(column, a, b, detached, low, high, interval_low, interval_high):
+    """How the lead of a over b, beside the cost of a detached system, is judged; None where no cost is seen."""
+    if column.at_edge("layer_simple", detached) or ahead(column.lead("layer_simple", detached)) != "supported":
+        return None
+    if column.at_edge(a, b):
+        return "edge"
+    value, least, most = ratio(column.lead(a, b), column.lead("layer_simple", detached))
+    if low < value < high and least > interval_low and most < interval_high:
+        return "supported"
+    return "contradicted" if most < low or least > high else "inconclusive"
+
+
+def level(column, a, b):
+    return "edge" if column.at_edge(a, b) else within(column.lead(a, b), column.margin)
+
+
+# In the order of the report.
+SIGNAL = [
+    lambda c: share(c, "detach_mean+center", "detach_mean", "detach_mean", 0.8, math.inf, 0.5, math.inf),
+    lambda c: every(share(c, f"detach_variance+{constraint}", "detach_variance", "detach_variance", -math.inf, 0.3, -math.inf, 0.5)
+                    for constraint in CONSTRAINTS),
+    lambda c: level(c, "detach+center", "detach_variance"),
+    lambda c: every(level(c, f"layer_simple+{constraint}", "layer_simple") for constraint in CONSTRAINTS),
+    lambda c: share(c, "rms_simple", "rms_detached", "detach_variance", 0.5, 2, 0.5, 2),
+]
+
+
+def every(verdicts):
+    found = list(verdicts)
+    return None if None in found else combined(found)
+
+
+def four_in_five(verdicts):
+    spoken = [verdict for verdict in verdicts if verdict is not None]
+    needed = -(-4 * len(spoken) // 5)
+    if len(spoken) < 3:
+        return "inconclusive"
+    if spoken.count("supported") >= needed:
+        return "supported"
+    return "contradicted" if spoken.count("contradicted") > len(spoken) - needed else "inconclusive"
+
+
+def columns_of(records, study):
+    tasks = dict.fromkeys(run.split("/")[1] for run, _ in records)
+    return {task: Column(records, study, task) for task in tasks}
+
+
+def check_signal(records, report):
+    """records: the ledger's   report: what `lab signal --from-ledger` made of it"""
+    columns, number, verdicts = columns_of(records, "signal"), 0, []
+    for optimizer in "adam", "momentum":
+        # Reports have tasks in the order of the study, ledgers in alphabetical order.
+        titles = report.rows(f"table{number + 1}")[0][1:]
+        of_title = {title_of(task): column for task, column in columns.items() if task.endswith(f"_{optimizer}")}
+        mine = [of_title[title] for title in titles]
+        assert len(mine) == len(of_title), (titles, list(of_title))
+        expect_tests(mine, titles, report.rows(f"table{number + 1}"))
+        for i, detached in enumerate(("detach_mean", "detach_variance", "detach")):
+            expect_shares(mine, detached, report.rows(f"table{number + 3 + i}"))
+        verdicts += [four_in_five([judge(column) for column in mine]) for judge in SIGNAL]
+        number += 5
+    reported = [verdict.partition(" at this ")[0] for _, verdict, _, _ in report.judged()]
+    assert verdicts == reported, (verdicts, reported)
+
+
+def title_of(task):
+    name, _, _ = task.rpartition("_")
+    kind, _, size = name.rpartition("_")
+    titles = {"pre": f"Transformer, {size} layers, pre-norm, bits", "post": f"Transformer, {size} layers, post-norm, bits",
+              "perceptron": f"perceptron, {size} layers, %", "conv": "ConvNet, %"}
+    return titles[kind]
+
+
+def share_claims(claim, sentence, statement, task, column, detached, constraints):
+    """Where a detached statistic costs something: the share that the most helpful of the constraints takes away."""
+    cost = column.lead("layer_simple", detached)
+    if column.at_edge("layer_simple", detached) or ahead(cost) != "supported":
+        return
+    found = {constraint: ratio(column.lead(f"{detached}+{constraint}", detached), cost) for constraint in constraints}
+    best = max(found, key=lambda constraint: found[constraint][0])
+    value, low, high = found[best]
+    yield claim(sentence, statement, f"{title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}, {best}",
+                f"share {value:.2f} [{low:.2f}, {high:.2f}]", f"{len(cost)} seeds",
+                interior=not column.at_edge(f"{detached}+{best}"), predicted="59a83758, after a pilot")
