@@ -1,54 +1,23 @@
 // Measures the reference rows: the median time of a step, its spread, the least time that the
 // machine needs for its work, and the peak of memory.
 
-#include <sys/resource.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "machine_limits.h"
 #include "rows.h"
 #include "tapegrad/tapegrad.h"
+#include "timing.h"
 
 namespace {
 
 using namespace tapegrad;
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-struct Timing {
-  double median, low, high;  // milliseconds; low and high: the 10th and 90th percentile
-};
-
-// Warm for 0.3 s (the second worker wakes late), then steps for 1 s, at least 10 and at most 1000.
-Timing measure(const std::function<void()>& step) {
-  for (const auto begin = Clock::now(); milliseconds_since(begin) < 300;) step();
-  std::vector<double> times;
-  for (const auto begin = Clock::now();
-       times.size() < 10 || (milliseconds_since(begin) < 1000 && times.size() < 1000);) {
-    const auto step_begin = Clock::now();
-    step();
-    times.push_back(milliseconds_since(step_begin));
-  }
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times[times.size() / 10], times[times.size() * 9 / 10]};
-}
 
 // A profiler can be told to look at this function only.
 [[gnu::noinline]] void run_steps(const std::function<void()>& step, int count) {
   for (int i = 0; i < count; ++i) step();
-}
-
-double peak_megabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
 }
 
 // Profiles the second step: the first also allocates.
@@ -70,7 +39,7 @@ Index starts(const Profile& profile) {
 // What a start costs where next to nothing is computed.
 double milliseconds_of_start() {
   const std::function<void()> step = bench::overhead().prepare();
-  return measure(step).low / static_cast<double>(starts(profile_of(step)));
+  return bench::measure(step).low / static_cast<double>(starts(profile_of(step)));
 }
 
 void print_limits(const bench::Limits& limits) {
@@ -120,10 +89,10 @@ nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limi
   const Profile profile = profile_of(step);
   const double starting = start * static_cast<double>(starts(profile));
   const double limit = starting + 1e3 * bench::least_seconds(limits, profile.kernels());
-  const Timing timing = measure(step);
+  const bench::Timing timing = bench::measure(step);
   fmt::print("{:<28} {:>9.3f} {:>9.3f} {:>9.3f} {:>9.3f} {:>6.0f}% {:>7.2f}x {:>8.0f}\n", row.name,
              timing.median, timing.low, timing.high, limit, 100 * starting / limit,
-             timing.median / limit, peak_megabytes());
+             timing.median / limit, bench::peak_megabytes());
   nlohmann::ordered_json line{{"row", row.name},
                               {"implementation", "tapegrad"},
                               {"version", TAPEGRAD_VERSION},
@@ -131,7 +100,7 @@ nlohmann::ordered_json measure_row(const bench::BenchRow& row, const bench::Limi
                               {"ms", timing.median},
                               {"limit_ms", limit},
                               {"starting_ms", starting},
-                              {"peak_rss_mb", peak_megabytes()}};
+                              {"peak_rss_mb", bench::peak_megabytes()}};
   if (row.operations > 0) {
     line["us_per_op"] = timing.median * 1000 / row.operations;
     fmt::print("{:<28} {:>10.3f} us an operation\n", "", timing.median * 1000 / row.operations);

@@ -1,11 +1,14 @@
-"""Table and picture of docs/performance.md are what bench/figures.jsonl says: figures_test.py ROOT"""
+"""Tables and pictures of docs/performance.md and docs/story.md are what the kept figures say: figures_test.py ROOT"""
 
 import pathlib
 import sys
 
 root = pathlib.Path(sys.argv[1])
-sys.path.insert(0, str(root / "bench/peers"))
+sys.path[:0] = [str(root / "bench/peers"), str(root / "bench/story")]
 import page
+import story
 
-for path, text in zip((page.page, page.picture), page.page_and_picture(root / "bench/figures.jsonl")):
-    assert path.read_text() == text, f"{path.name} is not what bench/peers/page.py bench/figures.jsonl makes"
+for made, figures, maker in ((page, root / "bench/figures.jsonl", "bench/peers/page.py bench/figures.jsonl"),
+                             (story, story.kept, "./dev bench --story --page")):
+    for path, text in zip((made.page, made.picture), made.page_and_picture(figures)):
+        assert path.read_text() == text, f"{path.name} is not what {maker} makes"
