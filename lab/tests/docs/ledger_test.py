@@ -6,6 +6,8 @@ Below a line `<!-- ledger: MARK -->` stands a table, and MARK says which:
     forms verdicts     the predictions of docs/forms.md, and what became of them
     fork table1        a table of the laboratory's report
     fork verdicts      the predictions of docs/fork.md
+    signal verdicts    the predictions of docs/signal.md
+    claims             the claims of docs/findings.md, computed from the ledgers here alone
     xu2019 forms       the same for the tasks of the tables
     xu2019 remedies    the predictions of docs/drift_measured.md for these tasks
     ba2016 rates       how far layer normalization is ahead of no norm at either rate that was tried
@@ -20,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 
+import claims
+import conditions_ledger
 import evidence
 import fork_ledger
 import forms_ledger
@@ -168,11 +172,15 @@ def main():
         forms_ledger.check(records["forms"], reports["forms"])
         fork_ledger.check(records["fork"], records["forms"], reports["fork"])
         tables_ledger.check(records["xu2019"], reports["xu2019"])
+        conditions_ledger.check_signal(records["signal"], reports["signal"])
+        conditions_ledger.check_factorial(records["factorial"], reports["factorial"])
 
         def table(mark):
             if mark == "evidence":
                 return markdown(evidence.table(reports))
-            if mark in ("forms verdicts", "fork verdicts"):
+            if mark == "claims":
+                return markdown(claims.table(records))
+            if mark in ("forms verdicts", "fork verdicts", "signal verdicts"):
                 return markdown([["prediction", "found here"]] + [
                     [claim, verdict] for claim, *_, verdict in reports[mark.partition(" ")[0]].verdicts()])
             if mark == "ba2016 rates":
