@@ -39,13 +39,15 @@ Judgement within(const Bounds& range, const Ratio& found) {
                          found.low > range.interval_low && found.high < range.interval_high;
   const bool contradicted = found.high < range.low || found.low > range.high;
   const double half = (found.high - found.low) / 2;
+  const double power =
+      std::isinf(found.low) || std::isinf(found.high)
+          ? 0
+          : chance(range.predicted, half / 1.96, std::max(range.low, range.interval_low + half),
+                   std::min(range.high, range.interval_high - half));
   return {supported      ? Verdict::supported
           : contradicted ? Verdict::contradicted
                          : Verdict::inconclusive,
-          fmt::format(
-              "{}, power {:.2f}", found.to_string(),
-              chance(range.predicted, half / 1.96, std::max(range.low, range.interval_low + half),
-                     std::min(range.high, range.interval_high - half)))};
+          fmt::format("{}, power {:.2f}", found.to_string(), power)};
 }
 
 // Judges the lead of `a` over `b`, divided by the cost: the lead of layer normalization over a

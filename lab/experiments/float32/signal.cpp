@@ -53,27 +53,33 @@ void shares(Report& report, const std::string& optimizer, const Matrix& matrix,
     row("R of " + constraint.substr(1), detached + constraint,
         [](const MatrixColumn& column, const Results& one, const Results& other,
            const Results& third) {
-          return ratio_of_leads(column.task.metric, third, other, one, other).to_string();
+          const Metric& metric = column.task.metric;
+          return std::isinf(advantage(metric, one, other).mean)
+                     ? "diverges"
+                     : ratio_of_leads(metric, third, other, one, other).to_string();
         });
   report.table(table);
 }
 
-/// Draws how the common mode of the weights grows in a task.
-void draw_common_mode(Report& report, const std::string& optimizer, const MatrixColumn& column) {
-  Diagram diagram{fmt::format("The common mode of the weights: {}", column.task.title),
+/// What goes wrong without each derivative, and what brings it back: how one task is learned.
+void draw_losses(Report& report, const std::string& optimizer, const MatrixColumn& column) {
+  const std::string task = column.task.title.substr(0, column.task.title.rfind(','));
+  Diagram diagram{fmt::format("Without either derivative: {}", task),
                   "step",
-                  "rms(c) / rms(V)",
+                  "training loss",
                   {},
                   false,
-                  fmt::format("With {}: the largest ratio among the weights that feed norms, means "
-                              "over seeds.",
+                  fmt::format("With {}, means over seeds. Without the derivative of the mean the "
+                              "net learns again once its weights are centered; without that of the "
+                              "deviation, centered weights change nothing.",
                               optimizer)};
-  for (const char* system : {"layer_simple", "detach_mean", "detach_mean+center", "detach"})
-    if (const Results* results = column.of(system); results && !results->runs.empty()) {
-      diagram.series.push_back(mean_trace(*results, "weights"));
+  for (const char* system : {"layer_simple", "detach_mean", "detach_mean+center", "detach_variance",
+                             "detach_variance+center"})
+    if (const Results* results = column.of(system)) {
+      diagram.series.push_back(mean_training_curve(*results));
       diagram.series.back().name = system;
     }
-  report.figure("common_mode_" + optimizer, diagram);
+  if (!diagram.series.empty()) report.figure("losses_" + optimizer, diagram, Talk::yes);
 }
 
 void report_signal(Report& report, const Matrix& whole) {
@@ -89,7 +95,7 @@ void report_signal(Report& report, const Matrix& whole) {
                    matrix, traces_of);
     for (const char* detached : {"detach_mean", "detach_variance", "detach"})
       shares(report, optimizer, matrix, detached);
-    draw_common_mode(report, optimizer, matrix.front());
+    draw_losses(report, optimizer, matrix.back());
     for (const JudgedClaim& claim :
          signal_predictions(matrix, optimizer == "adam" ? "Adam" : "momentum"))
       report.judged(claim);

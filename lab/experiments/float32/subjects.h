@@ -36,7 +36,7 @@ void measure_matrix(Report& report, const TrainingsOfPaper& subject);
 void measure_signal(Report& report, const TrainingsOfPaper& subject);
 void measure_factorial(Report& report, const TrainingsOfPaper& subject);
 
-/// The same of Ba et al. 2016, and the least loss of normalized logits.
+/// What runs of the tasks of Ba et al. 2016 return, and the least loss of normalized logits.
 struct TrainingsOfBa {
   ChangeOutcome change = [](const std::string&, const std::string&, Outcome&) {};
   std::function<double(const Indices& labels)> floor = [](const Indices& labels) {
