@@ -7,7 +7,6 @@
 #include "experiments/digit_claims.h"
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix_tables.h"
-#include "experiments/paper_ba2016.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -34,10 +33,10 @@ PaperExperiment experiment() {
           .introduction = "",
           .tested = "The state with the best validation is tested, once.",
           .part = "figure",
-          .parts = static_cast<int>(ba2016_figures.size()),
+          .parts = static_cast<int>(ba2016().figures.size()),
           .choose =
               [](PaperFlags& given) {
-                for (const FigureOfPaper& figure : ba2016_figures)
+                for (const PaperFigure& figure : ba2016().figures)
                   if (figure.number == given.number()) given.tasks = figure.tasks;
               },
           .report =

@@ -3,7 +3,6 @@
 
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix_report.h"
-#include "experiments/paper_xu2019.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -31,10 +30,10 @@ PaperExperiment experiment() {
           "all 4,000,000 into 1,129,688: 2.07 bits for each byte of the test part (head -c 3800000 "
           "| xz -9e | wc -c).",
       .part = "table",
-      .parts = static_cast<int>(paper_tables.size()),
+      .parts = static_cast<int>(xu2019().tables.size()),
       .choose =
           [](PaperFlags& given) {
-            for (const PaperTable& table : paper_tables)
+            for (const PaperTable& table : xu2019().tables)
               if (table.number == given.number()) given.systems = table.systems;
           },
       .report =
