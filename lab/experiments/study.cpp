@@ -25,7 +25,10 @@ void add_flags(Flags& flags, const Study& study, StudyRun& run) {
   }
   if (study.has_page) {
     if (trains)
-      flags.setting("--from-ledger", run.from_ledger, "Show what --runs has, and train nothing");
+      flags.setting("--from-ledger", run.from_ledger,
+                    study.sizes.empty() ? "Show what --runs has, and train nothing"
+                                        : "Show what --runs has, of the size report unless --size "
+                                          "is given, and train nothing");
     run.report.add_to(flags);
   }
   if (trains) {
@@ -41,6 +44,7 @@ int run_study(const Study& study, int argc, char** argv) {
   run.flags = &flags;
   flags.checks([&] {
     if (run.from_ledger && !flags.given("--runs")) throw FlagError("--from-ledger", "needs --runs");
+    if (run.from_ledger && !study.sizes.empty() && !flags.given("--size")) run.size = "report";
     if (study.chooses) run.comparison.leave_out_choosing_seeds(1);
   });
   add_flags(flags, study, run);

@@ -100,7 +100,7 @@ std::vector<MatrixTask> make_tasks(const lab::Paper& paper, const std::vector<st
 
 void choose_seeds(const lab::Paper& paper, lab::StudyRun& run) {
   lab::ComparisonFlags& comparison = run.comparison;
-  if (run.is_report() || run.from_ledger) {
+  if (run.is_report()) {
     if (!run.flags->given("--seed")) comparison.seed = paper.first_seed;
     if (!run.flags->given("--seeds")) comparison.seeds = paper.seeds;
   }

@@ -28,10 +28,6 @@ FormSetting setting_of(const std::string& optimizer) { return {optimizer, "unifo
 /// What the experiment forms chose for layer normalization in this setting.
 double rate_of(const std::string& optimizer) { return optimizer == "adam" ? 0.001 / 3 : 0.01; }
 
-const ForkSizes& sizes_of(const StudyRun& run) {
-  return run.is_report() || run.from_ledger ? report_sizes : smoke_sizes;
-}
-
 Json configuration_of(const std::string& optimizer, const ForkSizes& sizes) {
   std::vector<std::string> norms;
   for (const ForkArm& arm : fork_arms()) norms.push_back(arm.norm);
@@ -127,7 +123,7 @@ void figure(Report& report, const Results& trained, const ForkSizes& sizes, When
 }
 
 void report_fork(StudyRun& run) {
-  const ForkSizes& sizes = sizes_of(run);
+  const ForkSizes& sizes = run.is_report() ? report_sizes : smoke_sizes;
   const std::vector<Results> results = train(run, sizes);
   run.report.paragraph(fmt::format(
       "A perceptron with 6 hidden layers of {}, and layer normalization without gain and bias "

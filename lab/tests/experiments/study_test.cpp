@@ -71,7 +71,7 @@ TEST_CASE("a study trains what the ledger lacks, and shows it without training")
   Toys toys;
   CHECK(toys.run({"--runs", runs, "--seed", "5"}) == 0);
   CHECK(toys.trained == 4);
-  CHECK(toys.run({"--runs", runs, "--from-ledger", "--seed", "5"}) == 0);
+  CHECK(toys.run({"--runs", runs, "--from-ledger", "--seed", "5", "--size", "smoke"}) == 0);
   CHECK(toys.trained == 4);
   REQUIRE(toys.found.size() == 2);
   CHECK(toys.found[1].system == "b");
@@ -85,9 +85,14 @@ TEST_CASE("with --from-ledger a study refuses what the ledger lacks") {
   const std::string runs = folder / "runs";
   Toys toys;
   CHECK(toys.run({"--runs", runs}) == 0);
-  CHECK(toys.run({"--runs", runs, "--from-ledger", "--seeds", "3"}) == 1);
-  CHECK(toys.run({"--runs", runs, "--from-ledger", "--size", "report"}) == 1);  // trained as smoke
-  CHECK(toys.run({"--runs", folder / "others", "--from-ledger"}) == 1);
+  const auto show = [&](const std::string& from, const char* size, const char* seeds) {
+    return toys.run({"--runs", from, "--from-ledger", "--size", size, "--seeds", seeds});
+  };
+  CHECK(show(runs, "smoke", "2") == 0);
+  CHECK(show(runs, "smoke", "3") == 1);
+  CHECK(show(runs, "report", "2") == 1);
+  CHECK(toys.run({"--runs", runs, "--from-ledger"}) == 1);  // a ledger is of the size report
+  CHECK(show(folder / "others", "smoke", "2") == 1);
   CHECK(toys.run({"--from-ledger"}) == 2);
   CHECK(toys.trained == 4);
 }
