@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "experiments/matrix_tables.h"
 #include "experiments/recall.h"
@@ -18,17 +19,20 @@ namespace {
 // The validations of curves. All of them fall as a net learns.
 const Metric by_curve{.value = "validation_loss"};
 
-// How a claim is judged, and by which quantity.
+// How a claim is judged, by which quantity, and what it states if it has no words of its own.
 struct Judge {
   const char* quantity;
   Judgement (*judge)(const Results& a, const Results& b);
+  const char* statement = "";
 };
+
+constexpr const char* reaches = "it reaches the best validation of the baseline in fewer updates.";
 
 Judgement reached_sooner(const Results& a, const Results& b) {
   return faster(by_curve, a, b, Clock::updates);
 }
 
-const Judge sooner{"updates to the best validation of the baseline", reached_sooner};
+const Judge sooner{"updates to the best validation of the baseline", reached_sooner, reaches};
 
 // Replaces the last validation of each run by the best of its curve.
 Results by_best(Results results) {
@@ -53,7 +57,9 @@ Results by_training(Results results) {
 const Judge sooner_in_training{"updates to the best training loss of the rival",
                                [](const Results& a, const Results& b) {
                                  return reached_sooner(by_training(a), by_training(b));
-                               }};
+                               },
+                               "its training loss reaches the best one of the rival in fewer "
+                               "updates."};
 
 const Judge lower_at_last{"training losses of all seeds", [](const Results& a, const Results& b) {
                             constexpr Index points = 10;
@@ -98,7 +104,7 @@ Judgement beyond_frequencies(const Results& a, const Results& b) {
   return none ? *none : judge(a, b);
 }
 
-const Judge words_sooner{sooner.quantity, beyond_frequencies<reached_sooner>};
+const Judge words_sooner{sooner.quantity, beyond_frequencies<reached_sooner>, reaches};
 const Judge words_lower{reaches_lower.quantity, beyond_frequencies<lower_at_best>};
 
 // When probes look at a net: before its training, while it learns for the first time, in its best
@@ -153,56 +159,22 @@ Judgement more_found(const Results& a, const Results& b) {
 const Judge more_found_at_end{"% found, mean of probes", more_found<ProbedState::tested>};
 const Judge more_found_early{"% found, mean of probes", more_found<ProbedState::first>};
 
-// What is said of two systems of a task. Without a judge: that `a` ends better on the test.
-struct TaskClaim {
-  const char* source;  // empty for what is asked here
-  const char *task, *a, *b, *statement;
-  const Judge* judge = nullptr;
-};
-
-constexpr const char* reaches = "it reaches the best validation of the baseline in fewer updates.";
-constexpr const char* reaches_in_training =
-    "its training loss reaches the best one of the rival in fewer updates.";
-constexpr const char* lower_at_last_points =
-    "its training loss is lower at each of the last ten points. (Normalized logits keep the loss "
-    "of \"batch\" above a floor.)";
-
-const std::vector<TaskClaim> task_claims{
-    {"section 6.1", "retrieval", "layer", "none", reaches, &sooner},
-    {"table 2", "retrieval", "layer", "none", "its R@10 of images is higher."},
-    {"table 2", "retrieval", "none", "symmetric", "its R@1 of images is higher.",
-     &more_found_first},
-    {"section 6.2", "reader", "layer", "none", reaches, &sooner},
-    {"section 6.2", "reader", "layer", "none", "its best validation error is lower.",
-     &reaches_lower},
-    {"section 6.2", "reader", "layer", "batch", "its best validation error is lower.",
-     &reaches_lower},
-    {"section 6.2", "reader", "layer", "batch_everywhere", "its best validation error is lower.",
-     &reaches_lower},
-    {"section 6.2", "reader", "layer", "layer_small_gain", "its best validation error is lower.",
-     &reaches_lower},
-    {"", "skip_thoughts", "layer", "none", "its best validation loss is lower, in nats per word.",
-     &words_lower},
-    {"", "skip_thoughts", "layer", "none", reaches, &words_sooner},
-    {"section 6.3", "skip_thoughts", "layer", "none", "its probes find more at the end.",
-     &more_found_at_end},
-    {"section 6.3", "skip_thoughts", "layer", "none",
-     "its probes find more when they look for the first time.", &more_found_early},
-    {"figure 4", "draw", "layer", "none", "its bound is lower throughout the first half.",
-     &ahead_early},
-    {"section 6.4", "draw", "layer", "none", reaches, &sooner},
-    {"section 6.4", "draw", "layer", "none", "its bound is lower at the end."},
-    {"section 6.5", "omniglot", "layer", "none", reaches, &sooner},
-    {"section 6.5", "kanji", "layer", "none", reaches, &sooner},
-    {"section 6.5", "written_digits", "layer", "none", reaches, &sooner},
-    {"section 6.6", "mnist_128", "layer", "batch", reaches_in_training, &sooner_in_training},
-    {"", "mnist_128", "layer", "batch", "its test error is lower."},
-    {"", "mnist_128", "layer", "none", reaches_in_training, &sooner_in_training},
-    {"figure 6", "mnist_4", "layer", "batch", lower_at_last_points, &lower_at_last},
-    {"", "mnist_4", "layer", "batch_hidden",
-     "its training loss is lower at each of the last ten points.", &lower_at_last},
-    {"figure 6", "mnist_4", "layer", "batch", "its test error is lower."},
-    {"", "mnist_4", "layer", "batch_hidden", "its test error is lower."}};
+// The rules by which claims in lab/papers/ba2016.json are judged. Without one: by the test.
+const Judge& judge_of(const std::string& rule) {
+  static const std::map<std::string, const Judge*> all{{"sooner", &sooner},
+                                                       {"sooner_in_training", &sooner_in_training},
+                                                       {"reaches_lower", &reaches_lower},
+                                                       {"lower_at_last", &lower_at_last},
+                                                       {"ahead_early", &ahead_early},
+                                                       {"more_found_first", &more_found_first},
+                                                       {"words_sooner", &words_sooner},
+                                                       {"words_lower", &words_lower},
+                                                       {"more_found_at_end", &more_found_at_end},
+                                                       {"more_found_early", &more_found_early}};
+  const auto found = all.find(rule);
+  expect<ArgumentError>(found != all.end(), "ba2016: no claim is judged by \"{}\"", rule);
+  return *found->second;
+}
 
 // The claims on handwriting that do not depend on the task. Level means within so many nats, which
 // was fixed before any run.
@@ -322,15 +294,19 @@ void for_each_run(const Matrix& matrix, const std::string& task, const F& f) {
 
 std::vector<JudgedClaim> ba2016_claims(const Matrix& matrix) {
   std::vector<JudgedClaim> claims;
-  for (const TaskClaim& each : task_claims) {
-    const Rivals rivals(matrix, each.task, each.a, each.b);
-    if (!rivals.trained()) continue;
-    const std::string quantity = each.judge ? each.judge->quantity : rivals.tested();
-    claims.push_back(rivals.claim(each.source, each.statement, quantity, [&] {
-      return each.judge ? each.judge->judge(*rivals.a, *rivals.b)
-                        : better(rivals.column->task.metric, *rivals.a, *rivals.b);
-    }));
-  }
+  for (const PaperTask& task : ba2016().tasks)
+    for (const PaperClaim& each : task.claims) {
+      const Rivals rivals(matrix, task.name, each.a, each.b);
+      if (!rivals.trained()) continue;
+      const Judge* judge = each.judge.empty() ? nullptr : &judge_of(each.judge);
+      const std::string statement =
+          judge && each.statement.empty() ? judge->statement : each.statement;
+      claims.push_back(
+          rivals.claim(each.source, statement, judge ? judge->quantity : rivals.tested(), [&] {
+            return judge ? judge->judge(*rivals.a, *rivals.b)
+                         : better(rivals.column->task.metric, *rivals.a, *rivals.b);
+          }));
+    }
   claim_handwriting(claims, matrix);
   claim_small_batches(claims, matrix);
   return claims;

@@ -63,6 +63,13 @@ void ComparisonFlags::add_to(Flags& flags, Index fewest_seeds) {
       .check(between(1, 1024));
 }
 
+void ComparisonFlags::leave_out_choosing_seeds(Index count) const {
+  if (seed < choosing_seed + static_cast<std::uint64_t>(count) &&
+      choosing_seed < seed + static_cast<std::uint64_t>(seeds))
+    throw FlagError("--seed",
+                    fmt::format("{} is the seed by which settings are chosen", choosing_seed));
+}
+
 Comparison::Comparison(Cluster& cluster, const Ledger& ledger, const ComparisonFlags& flags)
     : cluster_(cluster), ledger_(ledger), flags_(flags) {
   cluster.expect_same("version", TAPEGRAD_VERSION);

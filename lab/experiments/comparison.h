@@ -59,6 +59,9 @@ struct Results {
   Spread spread(const Metric& metric) const { return Spread(values(metric)); }
 };
 
+/// The first seed with which settings are tried, and the only one unless a task has several.
+inline constexpr std::uint64_t choosing_seed = 101;
+
 /// What every comparison lets its users choose.
 struct ComparisonFlags {
   Index seeds;  ///< runs of each system, with seed, seed + 1, ...
@@ -67,6 +70,8 @@ struct ComparisonFlags {
 
   /// Adds --seeds, which must be `fewest_seeds` at least, --seed and --threads.
   void add_to(Flags& flags, Index fewest_seeds);
+  /// Throws FlagError if one of the seeds is among the first `count` that choose settings.
+  void leave_out_choosing_seeds(Index count) const;
 };
 
 /// Trains systems with the same seeds. Does not repeat what the ledger has. The processes of a

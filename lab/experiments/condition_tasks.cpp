@@ -40,9 +40,7 @@ Json configuration_of(const Condition& condition) {
 
 // Draws the text and draws or reads the images, whatever the seeds of the runs are.
 std::shared_ptr<const DriftData> make_data(const problems::Origin& origin, bool is_report) {
-  DriftFlags flags;
-  flags.images = origin.directory;
-  DriftData data = flags.make_data();
+  DriftData data = make_drift_data(ConditionLists().tasks, "", origin.directory, 1);
   if (!is_report) {
     data.images->validation = support::first_images(data.images->validation, 100);
     data.images->test = support::first_images(data.images->test, 100);

@@ -9,7 +9,6 @@
 #include "experiments/comparison.h"
 #include "experiments/drift_training.h"
 #include "support/image_sets.h"
-#include "tapegrad/train/flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
@@ -73,22 +72,10 @@ struct DriftData {
   std::string digest() const;
 };
 
-/// What users of drift choose.
-struct DriftFlags : ConditionLists {
-  std::vector<double> factors{1.0 / 3, 1, 3};  ///< of the usual learning rate
-  ComparisonFlags comparison{.seeds = 5};
-  std::string text, images;
-  bool from_ledger = false, quiet = false;
-
-  void add_to(Flags& flags);
-  /// Throws FlagError for values that do not fit.
-  void check(const Flags& given) const;
-
-  bool learns(const std::string& task) const;
-  bool reads_images() const { return learns("mnist") || learns("cnn"); }
-  /// Draws or reads what the tasks need. Throws DataError.
-  DriftData make_data() const;
-};
+/// Draws or reads what these tasks need. Throws DataError.
+///   text: a file, for the task text   images: a folder of MNIST, or empty   seed: of what is drawn
+DriftData make_drift_data(const std::vector<std::string>& tasks, const std::string& text,
+                          const std::string& images, std::uint64_t seed);
 
 /// The task of a condition, with a norm. Batches of text have 16 rows of characters. It is judged
 /// by bits per character, or by the share of errors in %. The data must outlive it.

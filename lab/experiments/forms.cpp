@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 
 #include "experiments/matrix.h"
 #include "experiments/selected_training.h"
-#include "tapegrad/core/printable.h"
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -43,9 +41,6 @@ class FormLearner : public problems::Learner {
 
 // The learning rate with which the search begins.
 double first_rate(const FormSetting& setting) { return setting.optimizer == "adam" ? 0.001 : 0.01; }
-
-// The name of a validation error among the values of an outcome.
-constexpr std::string_view before_rate = "validation at the rate ";
 
 // The error in percent: on the validation set or, if tested, on the test set.
 double error_after(const Form& form, const FormSetting& setting, const FormSizes& sizes,
@@ -140,13 +135,10 @@ Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes
   const RateSearch search = search_rates(first_rate(setting), sizes.most_rates, [&](double rate) {
     return error_after(form, setting, sizes, sets, rate, choosing_seed, false);
   });
-  for (const auto& [rate, error] : search.errors)
-    cell.values[fmt::format("{}{:.6g}", before_rate, rate)] = error;
+  cell.tried = search.errors;
   for (Index i = 0; i < seeds.seeds; ++i) {
     const std::uint64_t seed = seeds.seed + static_cast<std::uint64_t>(i);
-    cell.traces["test"].emplace_back(
-        static_cast<Index>(seed),
-        error_after(form, setting, sizes, sets, search.best(), seed, true));
+    cell.tested[seed] = error_after(form, setting, sizes, sets, search.best(), seed, true);
   }
   cell.values["test_images"] = static_cast<double>(sets.test.count());
   return cell;
@@ -155,18 +147,10 @@ Outcome train_form(const Form& form, const FormSetting& setting, const FormSizes
 FormCell form_cell(const Outcome& outcome) {
   FormCell cell;
   cell.images = value_of(outcome, "test_images");
-  for (const auto& [name, value] : outcome.values) {
-    if (!name.starts_with(before_rate)) continue;
-    double rate = 0;
-    const std::string_view text = std::string_view(name).substr(before_rate.size());
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
-    expect_part(error == std::errc() && end == text.data() + text.size(), outcome,
-                fmt::format("\"{}\" names no rate", beginning(name)));
-    cell.search.errors[rate] = value;
-  }
-  expect_part(!cell.search.errors.empty(), outcome, "its values have no validation");
-  for (const auto& [seed, error] : trace_of(outcome, "test"))
-    cell.errors[static_cast<std::uint64_t>(seed)] = error;
+  expect_part(!outcome.tried.empty(), outcome, "no rates have been tried");
+  for (const auto& [rate, error] : outcome.tried) cell.search.add(rate, error);
+  expect_part(!outcome.tested.empty(), outcome, "no seeds have been tested");
+  cell.errors = outcome.tested;
   return cell;
 }
 

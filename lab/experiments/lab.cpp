@@ -80,8 +80,9 @@ int main(int argc, char** argv) try {
   std::string program = "lab " + word;
   if (argc > 1) argv[1] = program.data();
   if (word == "index") return write_index(argc - 1, argv + 1);
-  const auto found = registry::experiments().find(word);
-  if (found == registry::experiments().end()) {
+  const std::map<std::string, registry::Experiment> experiments = registry::experiments();
+  const auto found = experiments.find(word);
+  if (found == experiments.end()) {
     write_diagnostic(word.empty() ? usage()
                                   : fmt::format("lab: unknown experiment {}; available: {}\n",
                                                 beginning(word), names(false)));
@@ -89,7 +90,7 @@ int main(int argc, char** argv) try {
   }
   const registry::Experiment& experiment = found->second;
   if (refused(experiment)) return wrong_usage;
-  return experiment.run(experiment, argc - 1, argv + 1);
+  return experiment.run(argc - 1, argv + 1);
 } catch (const std::exception& error) {
   write_diagnostic(fmt::format("lab: {}\n", error.what()));
   return 1;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <type_traits>
 
 #include "experiments/provenance.h"
 #include "tapegrad/core/error.h"
@@ -15,6 +16,13 @@
 #include "tapegrad/tapegrad.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
+
+// For the library of JSON, which finds it by this name.
+void to_json(Json& value, const CurvePoint& point) {
+  value = {point.step, point.training};
+  if (point.validation) value.push_back(*point.validation);
+}
+
 namespace {
 
 // Squares of them, and sums of squares, are finite.
@@ -47,42 +55,94 @@ bool is_curve(const Json& value) {
          std::adjacent_find(value.begin(), value.end(), not_later) == value.end();
 }
 
-bool are_traces(const Json& value) {
+// The parts of an outcome, each by its type: whether JSON is one, and how it is read.
+
+bool fits(const Json& value, const double&) { return value.is_number() && is_number(value); }
+void read(const Json& value, double& part) { part = number(value); }
+
+bool fits(const Json& value, const std::map<std::string, double>&) {
+  return value.is_object() && are_numbers(value);
+}
+void read(const Json& value, std::map<std::string, double>& part) {
+  for (const auto& [name, each] : value.items()) part[name] = number(each);
+}
+
+bool fits(const Json& value, const std::vector<CurvePoint>&) { return is_curve<2>(value); }
+void read(const Json& value, std::vector<CurvePoint>& part) {
+  for (const Json& point : value) {
+    part.push_back({point[0].get<Index>(), number(point[1])});
+    if (point.size() == 3) part.back().validation = number(point[2]);
+  }
+}
+
+bool fits(const Json& value, const std::vector<double>&) {
+  return value.is_array() && are_numbers(value);
+}
+void read(const Json& value, std::vector<double>& part) {
+  for (const Json& each : value) part.push_back(number(each));
+}
+
+bool fits(const Json& value, const std::map<std::string, RunTrace>&) {
   return value.is_object() && std::all_of(value.begin(), value.end(), is_curve<1>);
 }
-
-Json json(const CurvePoint& point) {
-  Json value = {point.step, point.training};
-  if (point.validation) value.push_back(*point.validation);
-  return value;
+void read(const Json& value, std::map<std::string, RunTrace>& part) {
+  for (const auto& [name, trace] : value.items())
+    for (const Json& point : trace)
+      part[name].emplace_back(point[0].get<Index>(), number(point[1]));
 }
 
-CurvePoint curve_point(const Json& value) {
-  CurvePoint point{value[0].get<Index>(), number(value[1])};
-  if (value.size() == 3) point.validation = number(value[2]);
-  return point;
+// Errors by rate or seed, as pairs.
+template <class Key>
+bool fits(const Json& value, const std::map<Key, double>&) {
+  const auto is_key = [](const Json& key) {
+    return std::is_integral_v<Key> ? key.is_number_unsigned() : key.is_number();
+  };
+  return value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& pair) {
+           return pair.is_array() && pair.size() == 2 && is_key(pair[0]) && are_numbers(pair);
+         });
 }
+template <class Key>
+void read(const Json& value, std::map<Key, double>& part) {
+  for (const Json& pair : value) part[pair[0].get<Key>()] = number(pair[1]);
+}
+
+// The parts that most outcomes do not have. Records leave them out where they are empty.
+bool may_lack(const std::string& part) { return part == "tried" || part == "tested"; }
 
 Json json(const Outcome& outcome) {
-  Json curve = Json::array();
-  for (const CurvePoint& point : outcome.curve) curve.push_back(json(point));
-  return {{"seconds", outcome.seconds},
-          {"values", outcome.values},
-          {"curve", curve},
-          {"items", outcome.items},
-          {"traces", outcome.traces}};
+  Json parts = Json::object();
+  Outcome::visit(outcome, [&](const std::string& name, const auto& part) {
+    Json value = part;
+    if (!may_lack(name) || !value.empty()) parts[name] = std::move(value);
+  });
+  return parts;
 }
 
 // parts: have been checked
 Outcome read_outcome(const Json& parts) {
-  Outcome outcome{.seconds = number(parts["seconds"])};
-  for (const auto& [name, value] : parts["values"].items()) outcome.values[name] = number(value);
-  for (const Json& point : parts["curve"]) outcome.curve.push_back(curve_point(point));
-  for (const Json& item : parts["items"]) outcome.items.push_back(number(item));
-  for (const auto& [name, trace] : parts["traces"].items())
-    for (const Json& point : trace)
-      outcome.traces[name].emplace_back(point[0].get<Index>(), number(point[1]));
+  Outcome outcome;
+  Outcome::visit(outcome, [&](const std::string& name, auto& part) {
+    if (const auto found = parts.find(name); found != parts.end()) read(*found, part);
+  });
   return outcome;
+}
+
+// Types what older versions kept by names: "validation at the rate 0.001" among the values, and in
+// the trace "test" seeds in place of steps.
+void take_from_names(Outcome& outcome) {
+  const std::string before = "validation at the rate ";
+  std::erase_if(outcome.values, [&](const auto& value) {
+    if (!value.first.starts_with(before)) return false;
+    const std::optional<double> rate = real_number(value.first.substr(before.size()));
+    expect_part(rate.has_value(), outcome,
+                fmt::format("\"{}\" names no rate", beginning(value.first)));
+    outcome.tried[*rate] = value.second;
+    return true;
+  });
+  if (outcome.tried.empty() || !outcome.traces.contains("test")) return;
+  for (const auto& [seed, error] : outcome.traces["test"])
+    outcome.tested[static_cast<std::uint64_t>(seed)] = error;
+  outcome.traces.erase("test");
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
@@ -186,7 +246,7 @@ Record read_record(const std::string& text, const std::string& source) {
   const std::optional<Json> parts = parse_json(text, depth);
   expect<DataError>(parts && parts->is_object(),
                     "{}: it is not a run of the laboratory; remove the line", source);
-  const auto part = [&](const char* name, bool (*fits)(const Json&)) -> const Json& {
+  const auto part = [&](const std::string& name, const auto& fits) -> const Json& {
     const auto found = parts->find(name);
     expect<DataError>(found != parts->end() && fits(*found),
                       "{}: it is not a run of the laboratory: its {} is missing or damaged; "
@@ -199,11 +259,10 @@ Record read_record(const std::string& text, const std::string& source) {
   record.configuration = part("configuration", [](const Json& value) { return value.is_object(); });
   record.data = part("data", is_text);
   record.version = part("version", is_text);
-  part("seconds", [](const Json& value) { return value.is_number() && is_number(value); });
-  part("values", [](const Json& value) { return value.is_object() && are_numbers(value); });
-  part("curve", is_curve<2>);
-  part("items", [](const Json& value) { return value.is_array() && are_numbers(value); });
-  part("traces", are_traces);
+  Outcome::visit(record.outcome, [&](const std::string& name, const auto& of_outcome) {
+    if (!may_lack(name) || parts->contains(name))
+      part(name, [&](const Json& value) { return lab::fits(value, of_outcome); });
+  });
   if (parts->contains("provenance"))
     record.provenance = part("provenance", [](const Json& value) {
       return value.is_object() && std::all_of(value.begin(), value.end(),
@@ -211,6 +270,7 @@ Record read_record(const std::string& text, const std::string& source) {
     });
   record.outcome = read_outcome(*parts);
   record.outcome.source = source;
+  take_from_names(record.outcome);
   return record;
 }
 

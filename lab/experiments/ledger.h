@@ -33,12 +33,28 @@ struct Outcome {
   std::map<std::string, double> values = {};    ///< final values, by name
   std::vector<double> items = {};               ///< test items, if a verdict needs them
   std::map<std::string, RunTrace> traces = {};  ///< what else was measured, by name
+  /// A run that chooses its learning rate has the validation errors by rate, and the test values by
+  /// the seeds with which it was trained at the best one.
+  std::map<double, double> tried = {};
+  std::map<std::uint64_t, double> tested = {};
   double seconds = 0;
   std::string source = {};  ///< file, line and run, for messages; empty if it was not read
 
   /// Whether a value is not finite or the training loss ends above its start. Compares the means of
   /// the last and the first tenth of the curve, since single batches vary.
   bool diverged() const;
+
+  /// Visits what a record keeps, each part with its name.
+  template <class Self, class Visit>
+  static void visit(Self& self, const Visit& visit) {
+    visit("seconds", self.seconds);
+    visit("values", self.values);
+    visit("curve", self.curve);
+    visit("items", self.items);
+    visit("traces", self.traces);
+    visit("tried", self.tried);
+    visit("tested", self.tested);
+  }
 };
 
 /// Throws DataError, naming the source of the outcome, unless it has what a claim needs of it.
@@ -71,7 +87,9 @@ using Records = std::map<std::string, std::map<std::uint64_t, Record>>;
 
 std::string to_string(const Record& record);
 /// Reads what `to_string` has returned. Throws DataError, naming the source and the part that is
-/// damaged: also a number whose square might overflow, and steps that do not increase.
+/// damaged: also a number whose square might overflow, and steps that do not increase. In records
+/// of older versions, values are named by the rates that were tried, and a trace has seeds for
+/// steps.
 Record read_record(const std::string& text, const std::string& source);
 
 /// Throws DataError, naming the record's source and the first part that differs, unless it was

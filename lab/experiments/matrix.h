@@ -27,9 +27,6 @@ struct NormSetting {
   std::string name() const;
 };
 
-/// The first seed with which settings are tried, and the only one unless their task has several.
-inline constexpr std::uint64_t choosing_seed = 101;
-
 /// How one of the runs of a task is done.
 struct TaskTrial {
   NormSetting setting;

@@ -10,7 +10,7 @@
 #include "experiments/forms.h"
 #include "experiments/matrix_picture.h"
 #include "experiments/matrix_tables.h"
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "support/remedy.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
@@ -77,7 +77,7 @@ std::string published_difference(const PaperTask& task, const SystemPair& pair) 
 // rate.
 std::vector<double> levels_of_differences(const Matrix& matrix) {
   std::vector<double> levels;
-  for (const PaperTable& of_paper : paper_tables)
+  for (const PaperTable& of_paper : xu2019().tables)
     for (const SystemPair& pair : of_paper.differences)
       for (const MatrixColumn& column : matrix) {
         const Results *a = column.of(pair.a), *b = column.of(pair.b);
@@ -238,7 +238,7 @@ void sign_grid(Report& report, const Matrix& matrix) {
              matrix_header("difference", columns),
              {}};
   SignCount count;
-  for (const PaperTable& of_paper : paper_tables)
+  for (const PaperTable& of_paper : xu2019().tables)
     for (const SystemPair& pair : of_paper.differences)
       grid.rows.push_back(matrix_row(name_of(pair), columns, [&](const MatrixColumn& column) {
         return sign_cell(column, pair, count);
@@ -274,7 +274,7 @@ void figure(Report& report, const PaperFigure& of_paper, const MatrixColumn& col
 }
 
 void figures(Report& report, const Matrix& matrix) {
-  for (const PaperFigure& of_paper : paper_figures)
+  for (const PaperFigure& of_paper : xu2019().figures)
     for (const MatrixColumn& column : matrix)
       if (std::count(of_paper.tasks.begin(), of_paper.tasks.end(), column.task.name) > 0)
         figure(report, of_paper, column);
@@ -418,7 +418,7 @@ double binomial_chance(Index heads, Index count) {
 void report_matrix(Report& report, const Matrix& matrix, int only) {
   const Matrix columns = columns_of_tables(matrix);
   const double threshold = discovery_threshold(levels_of_differences(columns));
-  for (const PaperTable& of_paper : paper_tables)
+  for (const PaperTable& of_paper : xu2019().tables)
     if (only == 0 || only == of_paper.number) table(report, columns, of_paper, threshold);
   report_missing(report, matrix);
   report_baselines(report, matrix);

@@ -8,7 +8,7 @@
 #include "experiments/comparison.h"
 #include "experiments/detaching.h"
 
-/// What papers measured, and the tasks that stand for theirs here.
+/// What papers measured, and the tasks that stand for theirs here: lab/papers has a file of each.
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
 /// What is said of two systems on a task: that `a` is better than `b`, or with a margin that they
@@ -17,6 +17,8 @@ struct PaperClaim {
   std::string a, b;
   std::string source;  ///< where the paper says so, such as "table 1"; empty: it is asked here
   std::optional<double> margin = {};
+  std::string judge = {};      ///< how it is judged, by the name of a rule; empty: by the test
+  std::string statement = {};  ///< if it is not that of the rule
 };
 
 /// What the same runs come to on another test than that of the tables.
@@ -62,6 +64,44 @@ struct PaperTask {
   double published_of(const std::string& system) const;
 };
 
+/// Two systems that are compared: `a` minus `b`.
+struct SystemPair {
+  std::string a, b;
+};
+
+/// What is published of a system, cell by cell.
+struct PaperRow {
+  std::string system, state, name;  ///< state: "test", or "untrained"
+  std::vector<std::string> published;
+};
+
+/// A table of a paper. Its differences are those that the paper prints or speaks of.
+struct PaperTable {
+  int number;
+  std::string title;
+  std::vector<std::string> systems;
+  std::vector<SystemPair> differences;
+  std::vector<PaperRow> rows;
+};
+
+/// A curve of each system of a task.
+struct PaperCurve {
+  std::string task, name, title, unit;
+  std::string trace;  ///< of a run; or "training" or "validation", its losses
+  std::string axes;   ///< of the paper, in words
+};
+
+/// A figure of a paper: how systems learn. It has curves of the validation loss, or of both losses,
+/// or those that it names.
+struct PaperFigure {
+  int number;
+  std::string title;
+  std::vector<std::string> systems, tasks;
+  bool training;     ///< whether it shows the training loss, too
+  std::string axes;  ///< of the paper, in words
+  std::vector<PaperCurve> curves;
+};
+
 /// The tasks of a paper, in the order of its tables and figures.
 struct Paper {
   std::string name;  ///< of its file in the ledger, and of its experiment
@@ -70,10 +110,25 @@ struct Paper {
   std::size_t most_rates = 7;    ///< that a norm may try
   std::uint64_t first_seed = 1;  ///< of the runs that are tested
   Index seeds = 3;               ///< of these runs
+  std::vector<PaperTable> tables = {};
+  std::vector<PaperFigure> figures = {};
 
-  /// Throws ArgumentError for an unknown name.
+  /// All throw ArgumentError for what is unknown.
   const PaperTask& task(const std::string& task) const;
+  const PaperTable& table(int number) const;
 };
+
+/// The paper in the text of a file, see lab/papers/README.md. Throws ArgumentError for other text.
+Paper read_paper(const std::string& text);
+
+/// What Xu et al. 2019 measured: seven systems (`paper_norms`) on eight tasks, in tables 1 to 4 and
+/// figures 1 to 3. Two more tasks ask what its own cannot tell: whether a difference outlasts
+/// another split of the data, and whether a net that can learn its text by heart overfits.
+const Paper& xu2019();
+/// What Ba et al. 2016 measured: layer normalization in six experiments, in tables 2 and 3 and
+/// figures 1 to 6. Systems go by the name of their norm; other names are explained by the tasks.
+const Paper& ba2016();
+
 /// The names of its tasks that have data.
 std::vector<std::string> names_of(const Paper& paper);
 /// The systems of all its tasks.

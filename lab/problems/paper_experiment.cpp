@@ -38,48 +38,54 @@ Problem make_problem(const std::string& task, const Origin& origin, Size size) {
 bool needs_sentencepiece(const std::string& task) { return task == "en_de" || task == "de_en"; }
 
 void add(Flags& flags, PaperFlags& given, const PaperExperiment& experiment) {
-  given.tasks = names_of(experiment.paper);
-  std::erase_if(given.tasks, needs_sentencepiece);
   std::vector<std::string> parts;
   for (int i = 1; i <= experiment.parts; ++i)
     parts.push_back(fmt::format("{}{}", experiment.part, i));
-  flags
-      .setting("--size", given.size,
-               "smoke: small nets, in seconds; report: nets and runs for the page, in hours")
-      .check(one_of({"smoke", "report"}));
   if (!parts.empty())
     flags
         .setting("--only", given.only,
                  fmt::format("Train and show the systems of one {} only", experiment.part))
         .check(one_of(parts));
+  given.tasks = experiment.usual_tasks();
   flags.setting("--tasks", given.tasks, "Tasks to train; en_de and de_en need SentencePiece")
       .check(one_of(names_of(experiment.paper)));
-  flags.input("--data", given.data,
-              support::data_help("the data sets", "a folder for each") +
-                  ", named in docs/programs.md; without it, the program draws its own");
-  flags.setting("--from-ledger", given.from_ledger, "Show what --runs has, and train nothing");
-  given.training.comparison.add_to(flags, 1);
-  flags.setting("--quiet", given.training.quiet, "No progress on standard error");
 }
 
-void introduce(lab::Report& report, const PaperExperiment& experiment, const PaperFlags& flags,
+void introduce(lab::StudyRun& run, const PaperExperiment& experiment,
                const std::vector<MatrixTask>& tasks) {
-  report.paragraph(fmt::format(
+  run.report.paragraph(fmt::format(
       "{}Systems with one seed start from the same weights and see the same batches. Each tries "
       "learning rates a factor 3 apart with seed {}{}{}; the setting with the best validation is "
       "trained with {} seeds. {}",
       experiment.introduction, lab::choosing_seed,
       experiment.paper.tasks.front().choosing_seeds == 2 ? " and the next" : "",
-      flags.from_ledger ? ""
-                        : fmt::format(", until the best has a worse one on both sides or {} have "
-                                      "been tried",
-                                      most_rates(experiment.paper, flags.size)),
-      flags.training.comparison.seeds, experiment.tested));
+      run.from_ledger ? ""
+                      : fmt::format(", until the best has a worse one on both sides or {} have "
+                                    "been tried",
+                                    most_rates(experiment.paper, run.size)),
+      run.comparison.seeds, experiment.tested));
   std::string data;
   for (const MatrixTask& task : tasks)
     data += fmt::format("{}{}: {}", data.empty() ? "" : "; ", task.name, task.source);
-  if (!data.empty()) report.paragraph(fmt::format("Data of {}.", data));
-  if (!flags.data.empty() && !experiment.of_data.empty()) report.paragraph(experiment.of_data);
+  if (!data.empty()) run.report.paragraph(fmt::format("Data of {}.", data));
+  if (!run.data.empty() && !experiment.of_data.empty()) run.report.paragraph(experiment.of_data);
+}
+
+void train_and_report(lab::StudyRun& run, const PaperExperiment& experiment, PaperFlags given) {
+  const lab::Paper& paper = experiment.paper;
+  if (experiment.choose) experiment.choose(given);
+  std::vector<MatrixTask> tasks;
+  lab::Matrix matrix;
+  if (run.from_ledger) {
+    matrix = read_matrix(paper, run.ledger, run.comparison.seed, run.comparison.seeds);
+  } else {
+    tasks = experiment.make_tasks(given.tasks, run);
+    const lab::MatrixTraining::Options options{given.systems, run.comparison,
+                                               most_rates(paper, run.size), run.quiet};
+    matrix = lab::MatrixTraining(*run.cluster, run.ledger, options).train(paper, tasks);
+  }
+  introduce(run, experiment, tasks);
+  experiment.report(run, matrix, given.number());
 }
 
 }  // namespace
@@ -92,53 +98,54 @@ std::vector<MatrixTask> make_tasks(const lab::Paper& paper, const std::vector<st
   return tasks;
 }
 
-void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison) {
-  const auto& [seeds, seed, threads] = comparison;
+void choose_seeds(const lab::Paper& paper, lab::StudyRun& run) {
+  lab::ComparisonFlags& comparison = run.comparison;
+  if (run.is_report()) {
+    if (!run.flags->given("--seed")) comparison.seed = paper.first_seed;
+    if (!run.flags->given("--seeds")) comparison.seeds = paper.seeds;
+  }
   for (const lab::PaperTask& task : paper.tasks)
-    if (seed < lab::choosing_seed + static_cast<std::uint64_t>(task.choosing_seeds) &&
-        lab::choosing_seed < seed + static_cast<std::uint64_t>(task.seeds(seeds)))
-      throw FlagError(
-          "--seed", fmt::format("{} is the seed by which settings are chosen", lab::choosing_seed));
+    lab::ComparisonFlags{task.seeds(comparison.seeds), comparison.seed}.leave_out_choosing_seeds(
+        task.choosing_seeds);
 }
 
-void use_seeds_of(const lab::Paper& paper, const Flags& given, lab::ComparisonFlags& comparison) {
-  if (!given.given("--seed")) comparison.seed = paper.first_seed;
-  if (!given.given("--seeds")) comparison.seeds = paper.seeds;
+lab::DataFlag data_sets_flag(const std::string& more) {
+  return {support::data_help("the data sets", "a folder for each") + more};
 }
 
-int PaperExperiment::run(const registry::Experiment& self, int argc, char** argv) const {
-  Flags flags(argv[0], self.summary);
-  PaperFlags given;
-  lab::Report page;
-  lab::Ledger ledger;
-  add(flags, given, *this);
-  page.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    lab::ComparisonFlags& comparison = given.training.comparison;
-    if (problem_size(given.size) == Size::report || given.from_ledger)
-      use_seeds_of(paper, flags, comparison);
-    check_seeds(paper, comparison);
-    if (given.from_ledger && !flags.given("--runs"))
-      throw FlagError("--from-ledger", "needs --runs");
-    choose(given);
-    set_threads(comparison.threads);
-    given.training.most_rates = most_rates(paper, given.size);
-    Cluster cluster;
-    page.begin(self.name, title, lab::command_line(argc, argv), cluster.is_first());
-    std::vector<MatrixTask> tasks;
-    if (!given.from_ledger)
-      tasks = make ? make(given.tasks, {given.data, comparison.seed}, problem_size(given.size))
-                   : make_tasks(paper, given.tasks, {given.data, comparison.seed},
-                                problem_size(given.size));
-    const lab::Matrix matrix =
-        given.from_ledger
-            ? read_matrix(paper, ledger, comparison.seed, comparison.seeds)
-            : lab::MatrixTraining(cluster, ledger, given.training).train(paper, tasks);
-    introduce(page, *this, given, tasks);
-    report(page, matrix, given);
-    return page.finish();
-  });
+std::vector<std::string> PaperExperiment::usual_tasks() const {
+  std::vector<std::string> tasks = names_of(paper);
+  std::erase_if(tasks, needs_sentencepiece);
+  return tasks;
+}
+
+std::vector<MatrixTask> PaperExperiment::make_tasks(const std::vector<std::string>& names,
+                                                    const lab::StudyRun& run) const {
+  const Origin origin{run.data, run.comparison.seed};
+  return make ? make(names, origin, problem_size(run.size))
+              : problems::make_tasks(paper, names, origin, problem_size(run.size));
+}
+
+lab::Study PaperExperiment::study() const {
+  const auto given = std::make_shared<PaperFlags>();
+  return {.name = paper.name,
+          .summary = summary,
+          .title = title,
+          .sizes = "smoke: small nets, in seconds; report: nets and runs for the page, in hours",
+          .seeds = lab::least_seeds,
+          .data = data_sets_flag(", named in docs/programs.md; without it, the program draws its "
+                                 "own"),
+          .add_to =
+              [given, *this](Flags& flags, lab::StudyRun& run) {
+                add(flags, *given, *this);
+                flags.checks([&run, &paper = paper] { choose_seeds(paper, run); });
+              },
+          .run = [given, *this](lab::StudyRun& run) { train_and_report(run, *this, *given); }};
+}
+
+std::vector<PaperExperiment (*)()>& paper_experiments() {
+  static std::vector<PaperExperiment (*)()> all;
+  return all;
 }
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::problems

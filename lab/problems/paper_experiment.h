@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "experiments/matrix_training.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 
-/// Experiments that repeat what a paper measured: one driver for all papers.
+/// Studies whose systems and tasks are a matrix, as experiments that repeat what a paper measured.
 namespace tapegrad::TAPEGRAD_SCALAR::problems {
 
 /// What --size says: smoke or report.
@@ -25,18 +24,18 @@ std::vector<lab::MatrixTask> make_tasks(const lab::Paper& paper,
                                         const std::vector<std::string>& names, const Origin& origin,
                                         Size size);
 
-/// Takes the seeds of the paper's report, unless users have chosen others.
-void use_seeds_of(const lab::Paper& paper, const Flags& given, lab::ComparisonFlags& comparison);
+/// Takes the seeds of the paper's report, at that size, unless users have chosen others. Throws
+/// FlagError if the seeds include the one by which settings are chosen.
+void choose_seeds(const lab::Paper& paper, lab::StudyRun& run);
 
-/// Throws FlagError if the seeds include the one by which settings are chosen.
-void check_seeds(const lab::Paper& paper, const lab::ComparisonFlags& comparison);
+/// --data of experiments with the data sets of papers.
+lab::DataFlag data_sets_flag(const std::string& more);
 
 /// What users of such an experiment choose.
 struct PaperFlags {
-  std::string size = "smoke", only, data;
-  std::vector<std::string> tasks;  ///< to train
-  bool from_ledger = false;
-  lab::MatrixTraining::Options training{.comparison = {.seeds = lab::least_seeds}};
+  std::string only;
+  std::vector<std::string> tasks;         ///< to train
+  std::vector<std::string> systems = {};  ///< to train; empty: all of each task
 
   /// The number of the table or figure to show; 0: all.
   int number() const { return only.empty() ? 0 : only.back() - '0'; }
@@ -44,22 +43,39 @@ struct PaperFlags {
 
 struct PaperExperiment {
   const lab::Paper& paper;
+  std::string summary;       ///< one sentence
   std::string title;         ///< of its page
   std::string introduction;  ///< what is particular to it, before what all of them do
   std::string tested;        ///< which state of a run is tested, a sentence
-  std::string of_data;       ///< said with --data alone
-  std::string part;          ///< what --only names: "table" or "figure"
-  int parts;                 ///< how many there are
+  std::string of_data = {};  ///< said with --data alone
+  std::string part = {};     ///< what --only names: "table" or "figure"
+  int parts = 0;             ///< how many there are
   /// Reduces tasks or systems to those of the table or figure that was chosen.
-  std::function<void(PaperFlags&)> choose;
-  std::function<void(lab::Report&, const lab::Matrix&, const PaperFlags&)> report;
+  std::function<void(PaperFlags&)> choose = {};
+  ///   number: of the table or figure to show; 0: all
+  std::function<void(lab::StudyRun&, const lab::Matrix&, int number)> report;
   /// Makes the tasks with these names, if `make_tasks` does not.
   std::function<std::vector<lab::MatrixTask>(const std::vector<std::string>& names,
                                              const Origin& origin, Size size)>
       make = {};
 
-  /// Parses flags, trains what the ledger lacks and reports. Returns the exit code of the program.
-  int run(const registry::Experiment& self, int argc, char** argv) const;
+  /// The tasks that are trained unless users choose others.
+  std::vector<std::string> usual_tasks() const;
+  std::vector<lab::MatrixTask> make_tasks(const std::vector<std::string>& names,
+                                          const lab::StudyRun& run) const;
+  /// Trains what the ledger lacks and reports.
+  lab::Study study() const;
+};
+
+/// All of them, for the experiment `queue`.
+std::vector<PaperExperiment (*)()>& paper_experiments();
+
+/// A file enters its experiment with a global object of this type.
+struct PaperEntry {
+  explicit PaperEntry(PaperExperiment (*make)()) : entry([make] { return make().study(); }) {
+    paper_experiments().push_back(make);
+  }
+  registry::Entry entry;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::problems

@@ -7,8 +7,6 @@
 #include "experiments/digit_claims.h"
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix_tables.h"
-#include "experiments/paper_ba2016.h"
-#include "experiments/registry.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -28,30 +26,27 @@ void claim_mechanics(Report& report, const Matrix& matrix, const TrainingsOfBa& 
   report.claim(floor_claim(subject.floor(labels), repeats));
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  const PaperExperiment experiment{
-      .paper = ba2016(),
-      .title = "The experiments of Ba et al. 2016",
-      .introduction = "",
-      .tested = "The state with the best validation is tested, once.",
-      .of_data = "",
-      .part = "figure",
-      .parts = static_cast<int>(ba2016_figures.size()),
-      .choose =
-          [](PaperFlags& given) {
-            for (const FigureOfPaper& figure : ba2016_figures)
-              if (figure.number == given.number()) given.tasks = figure.tasks;
-          },
-      .report =
-          [](Report& report, const Matrix& matrix, const PaperFlags& given) {
-            report_ba2016(report, matrix, given.number(), given.from_ledger);
-            claim_mechanics(report, matrix);
-          }};
-  return experiment.run(self, argc, argv);
+PaperExperiment experiment() {
+  return {.paper = ba2016(),
+          .summary = "Repeats the experiments of Ba et al. 2016 in a small size.",
+          .title = "The experiments of Ba et al. 2016",
+          .introduction = "",
+          .tested = "The state with the best validation is tested, once.",
+          .part = "figure",
+          .parts = static_cast<int>(ba2016().figures.size()),
+          .choose =
+              [](PaperFlags& given) {
+                for (const PaperFigure& figure : ba2016().figures)
+                  if (figure.number == given.number()) given.tasks = figure.tasks;
+              },
+          .report =
+              [](StudyRun& run, const Matrix& matrix, int number) {
+                report_ba2016(run.report, matrix, number, run.from_ledger);
+                claim_mechanics(run.report, matrix);
+              }};
 }
 
-const registry::Entry entry({"ba2016", "Repeats the experiments of Ba et al. 2016 in a small size.",
-                             run, true});
+const PaperEntry entry(experiment);
 
 }  // namespace
 

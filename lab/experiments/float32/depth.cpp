@@ -10,10 +10,8 @@
 
 #include "data/char_text.h"
 #include "experiments/char_models.h"
-#include "experiments/comparison.h"
 #include "experiments/detaching.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "support/grammar.h"
 #include "tapegrad/train.h"
 
@@ -31,15 +29,12 @@ struct DepthFlags {
   std::vector<double> rates{1e-3, 3e-3};
   std::vector<Index> steps{100, 300};
   std::vector<std::string> norms = paper_norms;
-  ComparisonFlags comparison{.seeds = 5};
   Index heads = 4;
   Index seq_len = 32;
   Index batch_size = 16;
   Index warmup = 100;
-  std::string data;
-  bool quiet = false;
 
-  void add_to(Flags& flags) {
+  void add_to(Flags& flags, StudyRun&) {
     flags
         .setting("--init", inits,
                  "Initial values: the library's, N(0, 0.02^2), or the paper's, of order 1")
@@ -53,15 +48,13 @@ struct DepthFlags {
     flags.training("--steps", steps, "Optimizer steps after which networks are compared")
         .check(between(2, 1 << 30));
     flags.setting("--norms", norms, "Normalizations").check(readable);
-    comparison.add_to(flags, 1);
     flags.training("--heads", heads, "Attention heads").check(between(1, 1 << 10));
     flags.training("--seq-len", seq_len, "Characters per row of a batch")
         .check(between(1, 1 << 16));
     flags.training("--batch-size", batch_size, "Rows per batch").check(between(1, 1 << 16));
     flags.training("--warmup", warmup, "Warmup steps; then the rate falls as 1 / sqrt(step)")
         .check(between(1, 1 << 30));
-    flags.input("--data", data, "Text file, plain or gzipped; without it, draws sentences");
-    flags.setting("--quiet", quiet, "No progress on standard error");
+    flags.checks([this] { check(); });
   }
 
   /// "" for a normalization that suits a Transformer, otherwise what is wrong.
@@ -102,12 +95,12 @@ struct Corpus {
   CharText text;
 };
 
-Corpus make_corpus(const DepthFlags& flags) {
-  Random random = Random(flags.comparison.seed).stream(7);
-  const bool drawn = flags.data.empty();
+Corpus make_corpus(const StudyRun& run, const DepthFlags& flags) {
+  Random random = run.random().stream(7);
+  const bool drawn = run.data.empty();
   const std::string source =
-      drawn ? "sentences that this program draws from a small grammar" : flags.data;
-  return {source, text_to_learn(source, drawn ? grammar_text(4000, random) : read_text(flags.data),
+      drawn ? "sentences that this program draws from a small grammar" : run.data;
+  return {source, text_to_learn(source, drawn ? grammar_text(4000, random) : read_text(run.data),
                                 flags.seq_len)};
 }
 
@@ -152,26 +145,25 @@ std::vector<Column> grid(const DepthFlags& flags) {
 }
 
 /// Trains all networks of the grid. The bar counts their steps, in the order of the grid.
-std::vector<Column> train_all(const DepthFlags& flags, const Corpus& corpus,
-                              const Comparison& comparison, const Json& configuration) {
+std::vector<Column> train_all(const StudyRun& run, const DepthFlags& flags, const Corpus& corpus) {
   std::vector<Column> columns = grid(flags);
   const std::size_t looks = flags.steps.size();
-  Progress progress(std::ssize(columns) / std::ssize(flags.steps) * std::ssize(flags.norms) *
-                        flags.comparison.seeds * flags.last_step(),
-                    0, flags.quiet || !comparison.is_first());
+  Progress progress =
+      run.progress(std::ssize(columns) / std::ssize(flags.steps) * std::ssize(flags.norms) *
+                   run.comparison.seeds * flags.last_step());
   std::vector<System> systems;
   for (std::size_t i = 0; i < columns.size(); i += looks)
     for (const std::string& norm : flags.norms) {
       const Column& c = columns[i];
       systems.push_back({.name = fmt::format("{}_{}_{}_{}_{}_{}", c.init, c.placement, c.layers,
                                              c.channels, c.rate, norm),
-                         .configuration = configuration,
+                         .configuration = training_configuration(*run.flags),
                          .train = [&flags, &corpus, &progress, &c, norm](const Trial& trial) {
                            return train(flags, c, norm, corpus, trial, progress);
                          }});
     }
   const Metric end = validation_after(flags.last_step());
-  const std::vector<Results> results = comparison.train(systems, [&](const Results& trained) {
+  const std::vector<Results> results = run.train(systems, [&](const Results& trained) {
     progress.line(fmt::format("{}: {} bits per character, {:.0f} s", trained.system,
                               to_string(trained.spread(end)), progress.seconds()));
   });
@@ -213,11 +205,11 @@ HeatMap cost_map(const std::vector<Column>& columns, const DepthFlags& flags) {
 }
 
 /// A row for each setting, since there are more settings than norms.
-void tables(Report& report, const std::vector<Column>& columns, const DepthFlags& flags) {
+void tables(StudyRun& run, const std::vector<Column>& columns, const DepthFlags& flags) {
   Table losses{
       fmt::format("Validation loss in bits per character, mean and sample standard deviation "
                   "over {} seeds",
-                  flags.comparison.seeds),
+                  run.comparison.seeds),
       {"setting"},
       {}};
   Table costs{
@@ -240,10 +232,10 @@ void tables(Report& report, const std::vector<Column>& columns, const DepthFlags
     }
     losses.rows.back().push_back(best_norm(column));
   }
-  report.table(losses);
+  run.report.table(losses);
   if (!columns.front().results.contains("layer_simple")) return;
-  report.table(costs);
-  report.heat_map("costs", cost_map(columns, flags), Talk::yes);
+  run.report.table(costs);
+  run.report.heat_map("costs", cost_map(columns, flags), Talk::yes);
 }
 
 /// Training curves of each network, one figure for all norms.
@@ -295,43 +287,31 @@ void introduce(Report& report, const Corpus& corpus, const DepthFlags& flags) {
       "U(+-1/sqrt(inputs)), so s begins at about 1.");
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  DepthFlags depth;
-  Report report;
-  Ledger ledger;
-  depth.add_to(flags);
-  report.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    depth.check();
-    set_threads(depth.comparison.threads);
-    Cluster cluster;
-    report.begin(self.name, "What detached statistics cost, shallow and deep",
-                 command_line(argc, argv), cluster.is_first());
-    const Corpus corpus = make_corpus(depth);
-    introduce(report, corpus, depth);
-    ledger.begin(self.name, corpus.text.digest());
-    const Comparison comparison(cluster, ledger, depth.comparison);
-    const std::vector<Column> columns =
-        train_all(depth, corpus, comparison, training_configuration(flags));
-    tables(report, columns, depth);
-    figures(report, columns, depth);
-    const auto trained = [&](const std::string& norm) {
-      return columns.front().results.contains(norm);
-    };
-    if (std::all_of(paper_norms.begin(), paper_norms.end(), trained))
-      claims(report, columns, depth);
-    else
-      report.paragraph(
-          fmt::format("No claims: they need the norms {}.", fmt::join(paper_norms, ", ")));
-    return report.finish();
-  });
+void report_depth(StudyRun& run, const DepthFlags& flags) {
+  const Corpus corpus = make_corpus(run, flags);
+  introduce(run.report, corpus, flags);
+  run.ledger.begin(run.name, corpus.text.digest());
+  const std::vector<Column> columns = train_all(run, flags, corpus);
+  tables(run, columns, flags);
+  figures(run.report, columns, flags);
+  const auto trained = [&](const std::string& norm) {
+    return columns.front().results.contains(norm);
+  };
+  if (std::all_of(paper_norms.begin(), paper_norms.end(), trained))
+    claims(run.report, columns, flags);
+  else
+    run.report.paragraph(
+        fmt::format("No claims: they need the norms {}.", fmt::join(paper_norms, ", ")));
 }
 
-const registry::Entry entry({"depth",
-                             "Measures what detached statistics cost Transformers of several "
-                             "depths.",
-                             run, true});
+const registry::Entry entry([] {
+  return with_flags<DepthFlags>(
+      {.name = "depth",
+       .summary = "Measures what detached statistics cost Transformers of several depths.",
+       .title = "What detached statistics cost, shallow and deep",
+       .seeds = 5,
+       .data = {"Text file, plain or gzipped; without it, draws sentences"}},
+      report_depth);
+});
 
 }  // namespace

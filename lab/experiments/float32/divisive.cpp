@@ -10,14 +10,11 @@
 #include <numeric>
 
 #include "data/char_text.h"
-#include "experiments/comparison.h"
 #include "experiments/float32/divisive_nets.h"
 #include "experiments/float32/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "experiments/verdict.h"
 #include "problems/digits.h"
-#include "support/data_files.h"
 #include "support/grammar.h"
 #include "support/image_sets.h"
 #include "tapegrad/train.h"
@@ -31,6 +28,17 @@ namespace {
 
 struct Scale {
   Index cnn_steps = 80, rnn_steps = 120, smoothing_steps = 1000;
+
+  void add_to(Flags& flags, StudyRun&) {
+    flags.setting("--cnn-steps", cnn_steps, "Steps of each image network")
+        .check(between(4, 1 << 30));
+    flags.setting("--rnn-steps", rnn_steps, "Steps of each language model")
+        .check(between(4, 1 << 30));
+    flags
+        .setting("--smoothing-steps", smoothing_steps,
+                 "Steps of image networks that learn their smoothing")
+        .check(between(4, 1 << 30));
+  }
 };
 
 using MakeScoredNet = std::function<ScoredNet(const std::string& norm, std::uint64_t seed)>;
@@ -44,7 +52,7 @@ struct DivisiveSetting {
 };
 
 std::vector<Results> measure(const std::vector<Variant>& variants, const DivisiveSetting& setting,
-                             const Comparison& comparison) {
+                             StudyRun& run) {
   std::vector<System> systems;
   for (const Variant& variant : variants)
     systems.push_back({.name = fmt::format("{}_{}_l1={}", setting.name, variant.norm, variant.l1),
@@ -53,7 +61,7 @@ std::vector<Results> measure(const std::vector<Variant>& variants, const Divisiv
                          return train(variant, setting.make(variant.norm, trial.seed),
                                       setting.steps);
                        }});
-  return comparison.train(systems);
+  return run.train(systems);
 }
 
 std::vector<std::string> row(const std::string& norm, const char* variant, double smoothing,
@@ -67,8 +75,7 @@ std::vector<std::string> row(const std::string& norm, const char* variant, doubl
 }
 
 /// The family at one place. Returns the plain forms by kind.
-std::map<std::string, Results> family(Report& report, const DivisiveSetting& setting,
-                                      const Comparison& comparison) {
+std::map<std::string, Results> family(StudyRun& run, const DivisiveSetting& setting) {
   constexpr double plain = 1e-2, smooth = 0.5, l1 = 1e-2;
   const char* kinds[] = {"batch", "layer", "divisive"};
   std::vector<Variant> variants{{"none"}};
@@ -77,7 +84,7 @@ std::map<std::string, Results> family(Report& report, const DivisiveSetting& set
       for (const double s : {plain, smooth})
         variants.push_back(
             {fmt::format("{}:s={}{}", kind, s, kind == "divisive" ? setting.window : ""), penalty});
-  const std::vector<Results> found = measure(variants, setting, comparison);
+  const std::vector<Results> found = measure(variants, setting, run);
 
   Table table{setting.title,
               {"normalization", "variant", "smoothing", "L1", "training loss", setting.score},
@@ -100,12 +107,12 @@ std::map<std::string, Results> family(Report& report, const DivisiveSetting& set
     penalty_ahead += sparse.spread(setting.held_out).mean < score ? 1 : 0;
     plain_forms[kind] = first;
   }
-  report.table(table);
-  report.judged({"Ren et al. 2017", setting.title + ": smoothing helps every normalization.",
-                 fmt::format("{} of 3 have the lower mean score", smoothing_ahead),
-                 all_of(smoothing_helps)});
-  report.judged({"Ren et al. 2017", setting.title + ": so does the L1 penalty.",
-                 fmt::format("{} of 3", penalty_ahead), all_of(penalty_helps)});
+  run.report.table(table);
+  run.report.judged({"Ren et al. 2017", setting.title + ": smoothing helps every normalization.",
+                     fmt::format("{} of 3 have the lower mean score", smoothing_ahead),
+                     all_of(smoothing_helps)});
+  run.report.judged({"Ren et al. 2017", setting.title + ": so does the L1 penalty.",
+                     fmt::format("{} of 3", penalty_ahead), all_of(penalty_helps)});
   return plain_forms;
 }
 
@@ -137,8 +144,7 @@ Movement movement(const Results& results, const std::string& kind, Index norm) {
 }
 
 /// The values of learned smoothing terms along the depth of a net.
-void learned_smoothing(Report& report, const DivisiveSetting& setting,
-                       const Comparison& comparison) {
+void learned_smoothing(StudyRun& run, const DivisiveSetting& setting) {
   constexpr Index norms = 3;
   Table table{fmt::format("Smoothing terms after {} steps, first 1", setting.steps),
               {"norm", "sigma", "its change", "in the last quarter", "deviation of the inputs"},
@@ -147,8 +153,8 @@ void learned_smoothing(Report& report, const DivisiveSetting& setting,
   diagram.caption = "Means over seeds; the bands are their standard deviations. All start at 1.";
   double farthest = 0, farthest_late = 0;
   std::vector<std::pair<std::string, Judgement>> falls;
-  const std::vector<Results> found = measure(
-      {{"layer:s=1,learn_s=1"}, {"divisive:s=1,learn_s=1" + setting.window}}, setting, comparison);
+  const std::vector<Results> found =
+      measure({{"layer:s=1,learn_s=1"}, {"divisive:s=1,learn_s=1" + setting.window}}, setting, run);
   auto next = found.begin();
   for (const char* kind : {"layer", "divisive"}) {
     const Results& results = *next++;
@@ -166,10 +172,10 @@ void learned_smoothing(Report& report, const DivisiveSetting& setting,
     falls.emplace_back(kind, better({.value = "value"}, with_value(results, smoothing_name(norms)),
                                     with_value(results, smoothing_name(1))));
   }
-  report.table(table);
-  report.figure("smoothing", diagram, Talk::yes);
+  run.report.table(table);
+  run.report.figure("smoothing", diagram, Talk::yes);
   const double reach = learning_rate * static_cast<double>(setting.steps);
-  report.judged(
+  run.report.judged(
       {"Ren et al. 2017", "Learned smoothing falls with depth.",
        fmt::format("the first sigma less the last; Adam's steps of {} reach {:.3g}, and "
                    "sigma moves by {:.3g} at most, in the last quarter by {:.2g} of {:.3g}",
@@ -179,11 +185,11 @@ void learned_smoothing(Report& report, const DivisiveSetting& setting,
 
 /// Layer normalization takes its statistics over all channels. Is it worse than groups, and can it
 /// replace batch normalization if weights are normalized, too?
-void neighbours(Report& report, const DivisiveSetting& setting, const Comparison& comparison) {
+void neighbours(StudyRun& run, const DivisiveSetting& setting) {
   Table table{setting.title + ": neighbours", {"norm", "training loss", setting.score}, {}};
   const std::vector<Variant> variants{{"layer"},          {"group:groups=2"}, {"group:groups=4"},
                                       {"layer:weight=1"}, {"weight"},         {"batch"}};
-  const std::vector<Results> measured = measure(variants, setting, comparison);
+  const std::vector<Results> measured = measure(variants, setting, run);
   std::map<std::string, Results> found;
   for (std::size_t i = 0; i < variants.size(); ++i) {
     const std::string& norm = variants[i].norm;
@@ -191,10 +197,10 @@ void neighbours(Report& report, const DivisiveSetting& setting, const Comparison
     table.rows.push_back({norm, found[norm].spread(training_loss).to_string(),
                           found[norm].spread(setting.held_out).to_string()});
   }
-  report.table(table);
+  run.report.table(table);
   const auto compare = [&](const std::string& statement, const char* a, const char* b) {
-    report.judged({"", statement, fmt::format("{}: {} less {}", setting.score, b, a),
-                   better(setting.held_out, found[a], found[b])});
+    run.report.judged({"", statement, fmt::format("{}: {} less {}", setting.score, b, a),
+                       better(setting.held_out, found[a], found[b])});
   };
   compare("On images two groups of channels do better than all channels together.",
           "group:groups=2", "layer");
@@ -205,25 +211,25 @@ void neighbours(Report& report, const DivisiveSetting& setting, const Comparison
       "batch", "layer:weight=1");
 }
 
-void first_gain(Report& report, const DivisiveSetting& setting, const Comparison& comparison) {
+void first_gain(StudyRun& run, const DivisiveSetting& setting) {
   Table table{
       "Layer-normalized LSTM: the first gain", {"gain", "training loss", "held-out loss"}, {}};
   const std::string gains[] = {"1", "0.1"};
   const std::vector<Results> found =
-      measure({{"layer:gain=" + gains[0]}, {"layer:gain=" + gains[1]}}, setting, comparison);
+      measure({{"layer:gain=" + gains[0]}, {"layer:gain=" + gains[1]}}, setting, run);
   for (const std::size_t i : {0, 1})
     table.rows.push_back({gains[i], found[i].spread(training_loss).to_string(),
                           found[i].spread(setting.held_out).to_string()});
-  report.table(table);
-  report.judged({"Ba et al. 2016, section 6.2",
-                 "A layer-normalized LSTM learns faster when its gains begin at 1 than at 0.1, the "
-                 "value for batch normalization.",
-                 "the training loss with 0.1 minus the loss with 1",
-                 better(training_loss, found[0], found[1])});
+  run.report.table(table);
+  run.report.judged(
+      {"Ba et al. 2016, section 6.2",
+       "A layer-normalized LSTM learns faster when its gains begin at 1 than at 0.1, the "
+       "value for batch normalization.",
+       "the training loss with 0.1 minus the loss with 1",
+       better(training_loss, found[0], found[1])});
 }
 
-void comparisons(Report& report, const ImageSets& images, const CharText& text, const Scale& scale,
-                 const Comparison& comparison) {
+void comparisons(StudyRun& run, const ImageSets& images, const CharText& text, const Scale& scale) {
   const DivisiveSetting on_images{
       "cnn",
       "Convolutional network",
@@ -243,13 +249,12 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
                            scale.rnn_steps,
                            ""};
   };
-  family(report, on_images, comparison);
-  auto recurrent =
-      family(report, on_text("rnn", "Recurrent language model", Cell::rnn_tanh), comparison);
+  family(run, on_images);
+  auto recurrent = family(run, on_text("rnn", "Recurrent language model", Cell::rnn_tanh));
   const auto ahead_of_batch = [&](const char* kind) {
     return better(training_loss, recurrent[kind], recurrent["batch"]);
   };
-  report.judged(
+  run.report.judged(
       {"",
        "In recurrent nets, statistics of each case (layer, divisive) learn faster than statistics "
        "of the batch at each step.",
@@ -257,9 +262,9 @@ void comparisons(Report& report, const ImageSets& images, const CharText& text, 
        all_of({{"layer", ahead_of_batch("layer")}, {"divisive", ahead_of_batch("divisive")}})});
   DivisiveSetting longer = on_images;
   longer.steps = scale.smoothing_steps;
-  learned_smoothing(report, longer, comparison);
-  neighbours(report, on_images, comparison);
-  first_gain(report, on_text("lstm", "Layer-normalized LSTM", Cell::lstm), comparison);
+  learned_smoothing(run, longer);
+  neighbours(run, on_images);
+  first_gain(run, on_text("lstm", "Layer-normalized LSTM", Cell::lstm));
 }
 
 }  // namespace
@@ -294,48 +299,28 @@ void lab::measure_family(Report& report, const NormsByName& subject, Random rand
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
-  Ledger ledger;
-  ComparisonFlags settings{.seeds = 5};
-  Scale scale;
-  std::string data;
-  settings.add_to(flags, 1);
-  flags.setting("--cnn-steps", scale.cnn_steps, "Steps of each image network")
-      .check(between(4, 1 << 30));
-  flags.setting("--rnn-steps", scale.rnn_steps, "Steps of each language model")
-      .check(between(4, 1 << 30));
-  flags
-      .setting("--smoothing-steps", scale.smoothing_steps,
-               "Steps of image networks that learn their smoothing")
-      .check(between(4, 1 << 30));
-  flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits");
-  report.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    set_threads(settings.threads);
-    Cluster cluster;
-    report.begin(self.name, "One family: batch, layer and divisive normalization",
-                 command_line(argc, argv), cluster.is_first());
-    const ImageSets images = problems::image_sets({data, settings.seed});
-    report.paragraph(
-        fmt::format("Images: {}. Text: sentences that this program draws. Each entry is the mean "
-                    "and the standard deviation over {} seeds; the training loss is its mean over "
-                    "the last quarter of the steps. s is the smoothing term: epsilon = s^2.",
-                    images.source, settings.seeds));
-    Random drawn = Random(settings.seed).stream(2);
-    const CharText text(grammar_text(3000, drawn));
-    ledger.begin(self.name, fmt::format("{}, text {}", images.digest(), text.digest()));
-    const Comparison comparison(cluster, ledger, settings);
-    measure_family(report, {}, drawn.stream(1));
-    comparisons(report, images, text, scale, comparison);
-    return report.finish();
-  });
+void report_divisive(StudyRun& run, const Scale& scale) {
+  const ImageSets images = problems::image_sets({run.data, run.comparison.seed});
+  run.report.paragraph(
+      fmt::format("Images: {}. Text: sentences that this program draws. Each entry is the mean "
+                  "and the standard deviation over {} seeds; the training loss is its mean over "
+                  "the last quarter of the steps. s is the smoothing term: epsilon = s^2.",
+                  images.source, run.comparison.seeds));
+  Random drawn = run.random().stream(2);
+  const CharText text(grammar_text(3000, drawn));
+  run.ledger.begin(run.name, fmt::format("{}, text {}", images.digest(), text.digest()));
+  measure_family(run.report, {}, drawn.stream(1));
+  comparisons(run, images, text, scale);
 }
 
-const registry::Entry entry({"divisive",
-                             "Compares batch, layer and divisive normalization and their variants.",
-                             run, true});
+const registry::Entry entry([] {
+  return with_flags<Scale>(
+      {.name = "divisive",
+       .summary = "Compares batch, layer and divisive normalization and their variants.",
+       .title = "One family: batch, layer and divisive normalization",
+       .seeds = 5,
+       .data = digits_flag()},
+      report_divisive);
+});
 
 }  // namespace

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
-#include "experiments/comparison.h"
 #include "experiments/drift_claims.h"
 #include "experiments/drift_tasks.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -22,6 +21,55 @@ const std::vector<std::string> remedies{"project", "center", "penalty", "clip"};
 
 constexpr const char* none = "none";
 const Metric validation{.value = "validation"};
+
+struct DriftFlags : ConditionLists {
+  std::vector<double> factors{1.0 / 3, 1, 3};  ///< of the usual learning rate
+  std::string text;
+
+  void add_to(Flags& flags, StudyRun&) {
+    flags.setting("--tasks", tasks, "What nets learn: grammar, text (with --text), mnist, cnn")
+        .check(one_of({"grammar", "text", "mnist", "cnn"}));
+    flags.setting("--optimizers", optimizers, "Optimizers; sign: steps of equal size")
+        .check(one_of(drift_optimizers()));
+    flags
+        .setting("--initials", initials,
+                 "Initial weights of Transformers: the library's, N(0, 0.02), or, as in the "
+                 "paper's code, U(+-1/sqrt(inputs))")
+        .check(one_of({"library", "paper"}));
+    flags.setting("--placements", placements, "Norms of Transformers")
+        .check(one_of({"pre", "post"}));
+    flags.setting("--axes", axes, "What norms of the cnn take statistics over")
+        .check(one_of({"image", "channels"}));
+    flags.setting("--layers", layers, "Layers of Transformers and perceptrons")
+        .check(between(1, 100));
+    flags
+        .setting("--channels", channels,
+                 "Channels of Transformers, a multiple of 4; perceptrons "
+                 "have four times as many")
+        .check(between(4, 4096));
+    flags.setting("--steps", steps, "Steps, in multiples of 20").check(between(20, 1 << 20));
+    flags.setting("--lr-factors", factors, "Learning rates to try, as parts of the usual one")
+        .check(positive());
+    flags.input("--text", text, "Text file for the task text");
+    flags.checks([this] { check(); });
+  }
+
+  bool learns(const std::string& task) const { return std::ranges::count(tasks, task) > 0; }
+
+ private:
+  /// Throws FlagError for values that do not fit.
+  void check() const {
+    const auto refuse_unless = [](bool fits, const char* flag, const std::string& what) {
+      if (!fits) throw FlagError(flag, what);
+    };
+    for (const Index count : steps)
+      refuse_unless(count % DriftOptions{}.measures == 0, "--steps",
+                    fmt::format("{} is not a multiple of {}", count, DriftOptions{}.measures));
+    for (const Index count : channels)
+      refuse_unless(count % 4 == 0, "--channels", fmt::format("{} is not a multiple of 4", count));
+    refuse_unless(learns("text") == !text.empty(), "--text", "goes with the task text");
+  }
+};
 
 /// A condition with a norm, a remedy and a learning rate.
 struct Setting {
@@ -43,7 +91,7 @@ std::string loss(const Results& results) {
   return std::isfinite(found.mean) ? found.to_string() : "diverges";
 }
 
-/// Trains all settings. The bar counts their steps, in order.
+/// The runs of all settings. The bar counts their steps, in order.
 class DriftRuns {
  public:
   explicit DriftRuns(const DriftFlags& flags) : flags_(flags) {
@@ -57,11 +105,12 @@ class DriftRuns {
     }
   }
 
-  void train(const Comparison& comparison, const DriftData& data) {
-    const Index seeds = flags_.comparison.seeds;
+  /// Trains them, or takes what the ledger has of them.
+  void train(const StudyRun& run, const std::optional<DriftData>& data) {
+    const Index seeds = run.comparison.seeds;
     Index steps = 0;
     for (const Setting& setting : settings_) steps += seeds * setting.condition.steps;
-    Progress progress(steps, 0, flags_.quiet || !comparison.is_first());
+    Progress progress = run.progress(steps);
     std::vector<System> systems;
     Index before = 0;  // steps of the settings before
     for (const Setting& setting : settings_) {
@@ -70,34 +119,16 @@ class DriftRuns {
                          .train = [&, before](const Trial& trial) {
                            Index done = before + trial.number % seeds * setting.condition.steps;
                            return lab::train(setting.condition, setting.norm + "+" + setting.remedy,
-                                             setting.rate(), data, trial,
+                                             setting.rate(), *data, trial,
                                              [&](double loss) { progress.step(++done, loss); });
                          }});
       before += seeds * setting.condition.steps;
     }
-    comparison.train(systems, [&](const Results& trained) {
-      progress.line(
-          fmt::format("{}: {}, {:.0f} s", trained.system, loss(trained), progress.seconds()));
+    for (const Results& trained : run.train(systems, [&](const Results& found) {
+           progress.line(
+               fmt::format("{}: {}, {:.0f} s", found.system, loss(found), progress.seconds()));
+         }))
       found_[trained.system] = trained;
-    });
-  }
-
-  /// Takes what the ledger has of the settings. Throws DataError if it lacks one of their
-  /// runs.
-  void read(const Ledger& ledger) {
-    const Records records = ledger.records();
-    for (const Setting& setting : settings_) {
-      Results& results = found_[setting.name()];
-      results.system = setting.name();
-      for (Index i = 0; i < flags_.comparison.seeds; ++i) {
-        const std::uint64_t seed = flags_.comparison.seed + static_cast<std::uint64_t>(i);
-        const auto system = records.find(setting.name());
-        expect<DataError>(system != records.end() && system->second.contains(seed),
-                          "--from-ledger: --runs has no run of {} with seed {}", setting.name(),
-                          seed);
-        results.runs.push_back(system->second.at(seed).outcome);
-      }
-    }
   }
 
   const Results& of(const Setting& setting) const { return found_.at(setting.name()); }
@@ -354,8 +385,8 @@ void verdicts(Report& report, const DriftRuns& runs, const DriftFlags& flags) {
                                      runs.of(runs.best(condition, "detach_variance"))));
 }
 
-void introduce(Report& report, const DriftFlags& flags) {
-  report.paragraph(fmt::format(
+void introduce(StudyRun& run, const DriftFlags& flags) {
+  run.report.paragraph(fmt::format(
       "Nets are trained with four forms of layer normalization that compute the same values and "
       "differ in their gradients. One condition is the base, the others differ from it in one "
       "thing: task, optimizer, initial values of the Transformer, placement of its norms, layers x "
@@ -364,54 +395,43 @@ void introduce(Report& report, const DriftFlags& flags) {
       "held-out text, or test errors in %. The text of the task grammar is drawn by this "
       "program{}. The best learning rate has the lowest loss on other held-out data; a higher one "
       "may be better still.",
-      flags.factors.size(), flags.comparison.seeds,
-      flags.reads_images() && flags.images.empty() ? ", and so are the digits" : ""));
-  report.paragraph(
+      flags.factors.size(), run.comparison.seeds,
+      (flags.learns("mnist") || flags.learns("cnn")) && run.data.empty() ? ", and so are the digits"
+                                                                         : ""));
+  run.report.paragraph(
       "A detached mean adds a common mode to the gradient of every weight that feeds a norm: the "
       "same number for all outputs. The loss does not depend on it, so nothing opposes it, and the "
       "mean of the activations drifts.");
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  DriftFlags drift;
-  Report report;
-  Ledger ledger;
-  drift.add_to(flags);
-  report.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    drift.check(flags);
-    set_threads(drift.comparison.threads);
-    Cluster cluster;
-    report.begin(self.name, "What drifts where the mean is detached", command_line(argc, argv),
-                 cluster.is_first());
-    DriftRuns runs(drift);
-    if (drift.from_ledger) {
-      ledger.begin(self.name, "");
-      runs.read(ledger);
-    } else {
-      const DriftData data = drift.make_data();
-      ledger.begin(self.name, data.digest());
-      runs.train(Comparison(cluster, ledger, drift.comparison), data);
-    }
-    introduce(report, drift);
-    report.table(best_table(runs, drift));
-    report.table(cost_table(runs, drift));
-    report_cost_by_ratio(report, runs, drift);
-    predictors(report, runs, drift);
-    report.table(remedy_table(runs, drift));
-    figures(report, runs, drift);
-    figures_of_norms(report, runs, drift);
-    claims(report, runs, drift);
-    verdicts(report, runs, drift);
-    return report.finish();
-  });
+void report_drift(StudyRun& run, const DriftFlags& flags) {
+  DriftRuns runs(flags);
+  std::optional<DriftData> data;
+  if (!run.from_ledger)
+    data = make_drift_data(flags.tasks, flags.text, run.data, run.comparison.seed);
+  run.ledger.begin(run.name, data ? data->digest() : "");
+  runs.train(run, data);
+  introduce(run, flags);
+  Report& report = run.report;
+  report.table(best_table(runs, flags));
+  report.table(cost_table(runs, flags));
+  report_cost_by_ratio(report, runs, flags);
+  predictors(report, runs, flags);
+  report.table(remedy_table(runs, flags));
+  figures(report, runs, flags);
+  figures_of_norms(report, runs, flags);
+  claims(report, runs, flags);
+  verdicts(report, runs, flags);
 }
 
-const registry::Entry entry({"drift",
-                             "Shows what drifts where the mean is detached, at what cost, and what "
-                             "ends it.",
-                             run, true});
+const registry::Entry entry([] {
+  return with_flags<DriftFlags>(
+      {.name = "drift",
+       .summary = "Shows what drifts where the mean is detached, at what cost, and what ends it.",
+       .title = "What drifts where the mean is detached",
+       .seeds = 5,
+       .data = digits_flag()},
+      report_drift);
+});
 
 }  // namespace

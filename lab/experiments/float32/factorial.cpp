@@ -6,7 +6,6 @@
 #include "experiments/float32/subjects.h"
 #include "experiments/forms.h"
 #include "experiments/matrix_tables.h"
-#include "experiments/registry.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -51,9 +50,10 @@ void report_factorial(Report& report, const Matrix& whole) {
   for (const Claim& claim : factorial_claims(whole)) report.claim(claim);
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  const PaperExperiment experiment{
+PaperExperiment experiment() {
+  return {
       .paper = factorial_paper(),
+      .summary = "Crosses the parts of layer normalization, and asks what each gains.",
       .title = "The parts of layer normalization, crossed",
       .introduction =
           "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "
@@ -61,19 +61,12 @@ int run(const registry::Experiment& self, int argc, char** argv) {
           "are trained; on the other tasks the eight of the factor 1, layer normalization and its "
           "forward pass alone. Norms have no gain and no bias. Validations are losses. ",
       .tested = "Its last state is tested.",
-      .of_data = "",
-      .part = "table",
-      .parts = 0,
-      .choose = [](PaperFlags&) {},
-      .report = [](Report& report, const Matrix& matrix,
-                   const PaperFlags&) { report_factorial(report, matrix); },
+      .report = [](StudyRun& run, const Matrix& matrix,
+                   int) { report_factorial(run.report, matrix); },
       .make = factorial_tasks};
-  return experiment.run(self, argc, argv);
 }
 
-const registry::Entry entry({"factorial",
-                             "Crosses the parts of layer normalization, and asks what each gains.",
-                             run, true});
+const PaperEntry entry(experiment);
 
 }  // namespace
 

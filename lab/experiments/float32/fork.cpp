@@ -6,11 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "experiments/float32/subjects.h"
-#include "experiments/matrix.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "problems/digits.h"
-#include "support/data_files.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -31,36 +28,6 @@ FormSetting setting_of(const std::string& optimizer) { return {optimizer, "unifo
 /// What the experiment forms chose for layer normalization in this setting.
 double rate_of(const std::string& optimizer) { return optimizer == "adam" ? 0.001 / 3 : 0.01; }
 
-struct ForkFlags {
-  std::string size = "smoke", data;
-  ComparisonFlags comparison{.seeds = 10};
-  bool from_ledger = false, quiet = false;
-
-  void add_to(Flags& flags) {
-    flags
-        .setting("--size", size,
-                 "smoke: a small net, in seconds; report: the net of the page, in minutes")
-        .check(one_of({"smoke", "report"}));
-    comparison.add_to(flags, 1);
-    flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        .environment("TAPEGRAD_MNIST");
-    flags.setting("--from-ledger", from_ledger,
-                  "Show what --runs has of the size report, and train nothing");
-    flags.setting("--quiet", quiet, "No progress on standard error");
-  }
-  /// Throws FlagError for flags that conflict.
-  void check(const Flags& given) const {
-    if (from_ledger && !given.given("--runs")) throw FlagError("--from-ledger", "needs --runs");
-    const auto& [seeds, seed, threads] = comparison;
-    if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
-      throw FlagError("--seed",
-                      fmt::format("{} is the seed by which rates are chosen", choosing_seed));
-  }
-
-  bool is_report() const { return size == "report" || from_ledger; }
-  const ForkSizes& sizes() const { return is_report() ? report_sizes : smoke_sizes; }
-};
-
 Json configuration_of(const std::string& optimizer, const ForkSizes& sizes) {
   std::vector<std::string> norms;
   for (const ForkArm& arm : fork_arms()) norms.push_back(arm.norm);
@@ -77,45 +44,26 @@ Json configuration_of(const std::string& optimizer, const ForkSizes& sizes) {
           {"recovery", sizes.recovery}};
 }
 
-ImageSets make_sets(const ForkFlags& flags) {
-  ImageSets sets = problems::image_sets({flags.data, flags.comparison.seed});
-  if (!flags.is_report()) sets.validation = first_images(sets.validation, 200);
+ImageSets make_sets(const StudyRun& run) {
+  ImageSets sets = problems::image_sets({run.data, run.comparison.seed});
+  if (!run.is_report()) sets.validation = first_images(sets.validation, 200);
   return sets;
 }
 
-std::vector<Results> train(const ForkFlags& flags, const ImageSets& sets,
-                           const Comparison& comparison) {
+std::vector<Results> train(StudyRun& run, const ForkSizes& sizes) {
+  const ImageSets sets = run.from_ledger ? ImageSets() : make_sets(run);
   std::vector<System> systems;
   for (const char* optimizer : optimizers)
     systems.push_back(
-        {optimizer, configuration_of(optimizer, flags.sizes()), [&, optimizer](const Trial& trial) {
-           return train_forks(setting_of(optimizer), rate_of(optimizer), flags.sizes(), sets,
-                              trial.seed);
+        {optimizer, configuration_of(optimizer, sizes), [&, optimizer](const Trial& trial) {
+           return train_forks(setting_of(optimizer), rate_of(optimizer), sizes, sets, trial.seed);
          }});
-  Progress progress(std::ssize(systems), 0, flags.quiet || !comparison.is_first());
-  return comparison.train(systems, [&](const Results& trained) {
+  run.ledger.begin(run.name, run.from_ledger ? "" : sets.digest());
+  Progress progress = run.progress(std::ssize(systems));
+  return run.train(systems, [&](const Results& trained) {
     progress.line(fmt::format("{}: {} seeds, {:.0f} s", trained.system, trained.runs.size(),
                               progress.seconds()));
   });
-}
-
-/// Throws DataError if the ledger lacks one of the runs.
-std::vector<Results> read(const ForkFlags& flags, const Ledger& ledger) {
-  std::vector<Results> results;
-  const Records records = ledger.records();
-  for (const char* optimizer : optimizers) {
-    results.push_back({optimizer});
-    for (Index i = 0; i < flags.comparison.seeds; ++i) {
-      const std::uint64_t seed = flags.comparison.seed + static_cast<std::uint64_t>(i);
-      const auto found = records.find(optimizer);
-      expect<DataError>(found != records.end() && found->second.contains(seed),
-                        "--from-ledger: --runs has no run of {} with seed {}", optimizer, seed);
-      const Record& record = found->second.at(seed);
-      expect_same_configuration(record, configuration_of(optimizer, flags.sizes()));
-      results.back().runs.push_back(record.outcome);
-    }
-  }
-  return results;
 }
 
 const char* title_of(const Results& trained) {
@@ -174,48 +122,33 @@ void figure(Report& report, const Results& trained, const ForkSizes& sizes, When
                 now && trained.system == "adam" ? Talk::yes : Talk::no);
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  ForkFlags given;
-  Report report;
-  Ledger ledger;
-  given.add_to(flags);
-  report.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    given.check(flags);
-    set_threads(given.comparison.threads);
-    Cluster cluster;
-    report.begin(self.name, "When does which part of layer normalization matter?",
-                 command_line(argc, argv), cluster.is_first());
-    const ForkSizes& sizes = given.sizes();
-    std::vector<Results> results;
-    if (given.from_ledger) {
-      ledger.begin(self.name, "");
-      results = read(given, ledger);
-    } else {
-      const ImageSets sets = make_sets(given);
-      ledger.begin(self.name, sets.digest());
-      results = train(given, sets, Comparison(cluster, ledger, given.comparison));
-    }
-    report.paragraph(fmt::format(
-        "A perceptron with 6 hidden layers of {}, and layer normalization without gain and bias "
-        "before each ReLU, is trained with batches of {}. At several steps copies of it continue, "
-        "with the same moments of the optimizer and the same batches: {} steps with another form, "
-        "then {} steps with layer normalization again. The cost is how much their validation loss "
-        "exceeds the loss of the run itself after as many steps.",
-        sizes.net.width, sizes.net.batch_size, sizes.detached, sizes.recovery));
-    report.table(cost_table(results, sizes));
-    for (const Results& trained : results)
-      for (const When when : {When::at_once, When::later}) figure(report, trained, sizes, when);
-    for (const Claim& claim : fork_claims(results, {})) report.claim(claim);
-    for (const JudgedClaim& claim : fork_predictions(results)) report.judged(claim);
-    return report.finish();
-  });
+void report_fork(StudyRun& run) {
+  const ForkSizes& sizes = run.is_report() ? report_sizes : smoke_sizes;
+  const std::vector<Results> results = train(run, sizes);
+  run.report.paragraph(fmt::format(
+      "A perceptron with 6 hidden layers of {}, and layer normalization without gain and bias "
+      "before each ReLU, is trained with batches of {}. At several steps copies of it continue, "
+      "with the same moments of the optimizer and the same batches: {} steps with another form, "
+      "then {} steps with layer normalization again. The cost is how much their validation loss "
+      "exceeds the loss of the run itself after as many steps.",
+      sizes.net.width, sizes.net.batch_size, sizes.detached, sizes.recovery));
+  run.report.table(cost_table(results, sizes));
+  for (const Results& trained : results)
+    for (const When when : {When::at_once, When::later}) figure(run.report, trained, sizes, when);
+  for (const Claim& claim : fork_claims(results, {})) run.report.claim(claim);
+  for (const JudgedClaim& claim : fork_predictions(results)) run.report.judged(claim);
 }
 
-const registry::Entry entry({"fork", "Forks runs to find out when layer normalization matters.",
-                             run, true});
+const registry::Entry entry([] {
+  return Study{.name = "fork",
+               .summary = "Forks runs to find out when layer normalization matters.",
+               .title = "When does which part of layer normalization matter?",
+               .sizes = "smoke: a small net, in seconds; report: the net of the page, in minutes",
+               .seeds = 10,
+               .chooses = true,
+               .data = digits_flag(),
+               .run = report_fork};
+});
 
 }  // namespace
 

@@ -5,10 +5,8 @@
 
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "problems/digits.h"
-#include "support/data_files.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -18,41 +16,16 @@ using namespace tapegrad::support;
 namespace {
 
 struct FormFlags {
-  std::string size = "smoke", data;
   std::vector<std::string> optimizers{"adam", "momentum"}, initials{"uniform", "he"};
   std::vector<Index> layers{2, 6, 12, 24};
-  ComparisonFlags comparison{.seeds = 5};
-  bool from_ledger = false, quiet = false;
 
-  void add_to(Flags& flags) {
-    flags
-        .setting("--size", size,
-                 "smoke: small nets, in seconds; report: the nets of the page, in minutes")
-        .check(one_of({"smoke", "report"}));
+  void add_to(Flags& flags, StudyRun&) {
     flags.setting("--optimizers", optimizers, "Optimizers").check(one_of({"adam", "momentum"}));
     flags.setting("--initials", initials, "Initial weights: U(+-1/sqrt(inputs)) or N(0, 2/inputs)")
         .check(one_of({"uniform", "he"}));
     flags.setting("--layers", layers, "Hidden layers of the perceptrons").check(between(1, 1000));
-    comparison.add_to(flags, 1);
-    flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        .environment("TAPEGRAD_MNIST");
-    flags.setting("--from-ledger", from_ledger, "Show what --runs has, and train nothing");
-    flags.setting("--quiet", quiet, "No progress on standard error");
-  }
-  /// Throws FlagError for flags that conflict.
-  void check(const Flags& given) const {
-    if (from_ledger && !given.given("--runs")) throw FlagError("--from-ledger", "needs --runs");
-    const auto& [seeds, seed, threads] = comparison;
-    if (seed <= choosing_seed && choosing_seed < seed + static_cast<std::uint64_t>(seeds))
-      throw FlagError("--seed",
-                      fmt::format("{} is the seed by which rates are chosen", choosing_seed));
   }
 
-  FormSizes sizes() const {
-    return size == "report"
-               ? FormSizes()
-               : FormSizes{.width = 16, .batch_size = 32, .steps = 12, .most_rates = 4};
-  }
   std::vector<FormSetting> settings() const {
     std::vector<FormSetting> all;
     for (const std::string& initial : initials)
@@ -62,20 +35,25 @@ struct FormFlags {
   }
 };
 
-ImageSets make_sets(const FormFlags& flags) {
-  ImageSets sets = problems::image_sets({flags.data, flags.comparison.seed});
+FormSizes sizes_of(const StudyRun& run) {
+  return run.is_report() ? FormSizes()
+                         : FormSizes{.width = 16, .batch_size = 32, .steps = 12, .most_rates = 4};
+}
+
+ImageSets make_sets(const StudyRun& run) {
+  ImageSets sets = problems::image_sets({run.data, run.comparison.seed});
   expect<DataError>(sets.train.height == 28 && sets.train.width == 28 && sets.classes == 10,
                     "{}: the networks read images of 28 x 28 in 10 classes", sets.source);
-  if (flags.size == "report") return sets;
+  if (run.is_report()) return sets;
   sets.validation = first_images(sets.validation, 200);
   sets.test = first_images(sets.test, 200);
   return sets;
 }
 
 /// Trains what the ledger lacks of a setting.
-FormColumn train_column(const FormSetting& setting, const FormFlags& flags, const ImageSets& sets,
-                        const Comparison& comparison, Progress& progress) {
-  const FormSizes sizes = flags.sizes();
+FormColumn train_column(const FormSetting& setting, const StudyRun& run, const ImageSets& sets,
+                        Progress& progress) {
+  const FormSizes sizes = sizes_of(run);
   std::vector<System> systems;
   for (const Form& form : sixteen_forms())
     systems.push_back(
@@ -88,10 +66,11 @@ FormColumn train_column(const FormSetting& setting, const FormFlags& flags, cons
           {"batch_size", sizes.batch_size},
           {"steps", sizes.steps},
           {"most_rates", sizes.most_rates},
-          {"seed", flags.comparison.seed},
-          {"seeds", flags.comparison.seeds}},
-         [&](const Trial&) { return train_form(form, setting, sizes, sets, flags.comparison); }});
+          {"seed", run.comparison.seed},
+          {"seeds", run.comparison.seeds}},
+         [&](const Trial&) { return train_form(form, setting, sizes, sets, run.comparison); }});
   FormColumn column{setting};
+  const Comparison comparison(*run.cluster, run.ledger, {.seeds = 1, .seed = choosing_seed});
   for (const Results& results : comparison.train(systems, [&](const Results& trained) {
          const FormCell cell = form_cell(trained.runs.front());
          progress.line(fmt::format("{} {}: {} % at the rate {:.3g}, {:.0f} s", setting.name(),
@@ -113,18 +92,16 @@ FormColumn read_column(const FormSetting& setting, const Ledger& ledger) {
   return column;
 }
 
-std::vector<FormColumn> make_columns(const FormFlags& flags, const ImageSets& sets,
-                                     Cluster& cluster, Ledger& ledger) {
+std::vector<FormColumn> make_columns(const FormFlags& flags, const ImageSets& sets, StudyRun& run) {
   std::vector<FormColumn> columns;
   const std::vector<FormSetting> settings = flags.settings();
-  Progress progress(std::ssize(settings), 0, flags.quiet || !cluster.is_first());
+  Progress progress = run.progress(std::ssize(settings));
   for (const FormSetting& setting : settings) {
-    ledger.begin(
+    run.ledger.begin(
         "forms/" + setting.name(),
-        flags.from_ledger ? "" : fmt::format("{}, test {}", sets.digest(), sets.test_digest()));
-    const Comparison comparison(cluster, ledger, {.seeds = 1, .seed = choosing_seed});
-    columns.push_back(flags.from_ledger ? read_column(setting, ledger)
-                                        : train_column(setting, flags, sets, comparison, progress));
+        run.from_ledger ? "" : fmt::format("{}, test {}", sets.digest(), sets.test_digest()));
+    columns.push_back(run.from_ledger ? read_column(setting, run.ledger)
+                                      : train_column(setting, run, sets, progress));
   }
   std::erase_if(columns, [](const FormColumn& column) { return column.cells.empty(); });
   return columns;
@@ -197,40 +174,35 @@ void passes(Report& report, const std::vector<FormColumn>& columns) {
   if (!table.rows.empty()) report.table(table);
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  FormFlags given;
-  Report report;
-  Ledger ledger;
-  given.add_to(flags);
-  report.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    given.check(flags);
-    set_threads(given.comparison.threads);
-    Cluster cluster;
-    report.begin(self.name, "Sixteen forms of layer normalization", command_line(argc, argv),
-                 cluster.is_first());
-    const ImageSets sets = given.from_ledger ? ImageSets() : make_sets(given);
-    const FormSizes sizes = given.sizes();
-    report.paragraph(fmt::format(
-        "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "
-        "projection of the gradient. Perceptrons with hidden layers of {} have a form before each "
-        "ReLU, without gain and bias, and see {} batches of {}{}. Each form chooses among learning "
-        "rates a factor 3 apart, until the best has a worse one on both sides or {} have been "
-        "tried; then {} seeds are trained at that rate.",
-        sizes.width, sizes.steps, sizes.batch_size, given.from_ledger ? "" : " of " + sets.source,
-        sizes.most_rates, given.comparison.seeds));
-    measure_forms(report, {});
-    const std::vector<FormColumn> columns = make_columns(given, sets, cluster, ledger);
-    grids(report, given, columns);
-    passes(report, columns);
-    for (const JudgedClaim& claim : form_predictions(columns)) report.judged(claim);
-    return report.finish();
-  });
+void report_forms(StudyRun& run, const FormFlags& flags) {
+  const ImageSets sets = run.from_ledger ? ImageSets() : make_sets(run);
+  const FormSizes sizes = sizes_of(run);
+  run.report.paragraph(fmt::format(
+      "A form is a value, x or z = (x - mean) / s, a factor of the gradient, 1 or 1/s, and a "
+      "projection of the gradient. Perceptrons with hidden layers of {} have a form before each "
+      "ReLU, without gain and bias, and see {} batches of {}{}. Each form chooses among learning "
+      "rates a factor 3 apart, until the best has a worse one on both sides or {} have been "
+      "tried; then {} seeds are trained at that rate.",
+      sizes.width, sizes.steps, sizes.batch_size, run.from_ledger ? "" : " of " + sets.source,
+      sizes.most_rates, run.comparison.seeds));
+  measure_forms(run.report, {});
+  const std::vector<FormColumn> columns = make_columns(flags, sets, run);
+  grids(run.report, flags, columns);
+  passes(run.report, columns);
+  for (const JudgedClaim& claim : form_predictions(columns)) run.report.judged(claim);
 }
 
-const registry::Entry entry({"forms", "Compares sixteen forms of layer normalization.", run, true});
+const registry::Entry entry([] {
+  return with_flags<FormFlags>(
+      {.name = "forms",
+       .summary = "Compares sixteen forms of layer normalization.",
+       .title = "Sixteen forms of layer normalization",
+       .sizes = "smoke: small nets, in seconds; report: the nets of the page, in minutes",
+       .seeds = 5,
+       .chooses = true,
+       .data = digits_flag()},
+      report_forms);
+});
 
 }  // namespace
 

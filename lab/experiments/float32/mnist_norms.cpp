@@ -4,13 +4,10 @@
 
 #include <algorithm>
 
-#include "experiments/comparison.h"
 #include "experiments/detaching.h"
 #include "experiments/digit_claims.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "problems/digits.h"
-#include "support/data_files.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
@@ -21,20 +18,13 @@ using namespace tapegrad::support;
 namespace {
 
 struct MnistNormsFlags {
-  ComparisonFlags comparison{.seeds = least_seeds};
   Index epochs = 3;
   Index limit = 2000;
-  std::string data;
-  bool quiet = false;
 
-  void add_to(Flags& flags) {
-    comparison.add_to(flags, 2);
+  void add_to(Flags& flags, StudyRun&) {
     flags.setting("--epochs", epochs, "Epochs of the cnn whose accuracy is measured")
         .check(between(1, 1 << 20));
     flags.setting("--limit", limit, "Training images of the cnn; 0: all").check(not_negative());
-    flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
-        .environment("TAPEGRAD_MNIST");
-    flags.setting("--quiet", quiet, "No progress on standard error");
   }
 };
 
@@ -50,14 +40,12 @@ const std::vector<std::string> first_epoch_norms{"batch", "instance", "group"};
 class NormRuns {
  public:
   ///   images: to train on
-  NormRuns(const MnistNormsFlags& flags, const Problem& problem, Index images,
-           const Comparison& comparison)
-      : flags_(flags),
+  NormRuns(const StudyRun& run, Index epochs, const Problem& problem, Index images)
+      : run_(run),
         problem_(problem),
         images_(images),
-        comparison_(comparison),
         epoch_steps_(problem.eval_interval),
-        progress_(total_steps(), 0, flags.quiet || !comparison.is_first()) {}
+        progress_(run.progress(total_steps(epochs))) {}
 
   /// Trains a network with each norm, after which its results are named.
   std::vector<Results> cnns(const std::vector<std::string>& norms, Index epochs) {
@@ -69,22 +57,22 @@ class NormRuns {
                            done_ = before_ + trial.number * epochs * epoch_steps_;
                            return train_cnn(norm, epochs, trial);
                          }});
-    std::vector<Results> results = comparison_.train(systems, [&](const Results& trained) {
+    std::vector<Results> results = run_.train(systems, [&](const Results& trained) {
       std::string line = trained.system + ":";
       for (const Metric& metric : {first_epoch_loss, test_accuracy})
         line += fmt::format(" {} {},", metric.value, trained.spread(metric).to_string());
       progress_.line(fmt::format("{} {:.0f} s", line, progress_.seconds()));
     });
-    before_ += std::ssize(norms) * flags_.comparison.seeds * epochs * epoch_steps_;
+    before_ += std::ssize(norms) * run_.comparison.seeds * epochs * epoch_steps_;
     for (std::size_t i = 0; i < norms.size(); ++i) results[i].system = norms[i];
     return results;
   }
 
  private:
   /// The systems of the paper to the end, the others for one epoch.
-  Index total_steps() const {
-    const Index epochs = std::ssize(paper_norms) * flags_.epochs + std::ssize(first_epoch_norms);
-    return flags_.comparison.seeds * epochs * epoch_steps_;
+  Index total_steps(Index epochs) const {
+    const Index all = std::ssize(paper_norms) * epochs + std::ssize(first_epoch_norms);
+    return run_.comparison.seeds * all * epoch_steps_;
   }
 
   Outcome train_cnn(const std::string& norm, Index epochs, const Trial& trial) {
@@ -105,10 +93,9 @@ class NormRuns {
     return outcome;
   }
 
-  const MnistNormsFlags& flags_;
+  const StudyRun& run_;
   const Problem& problem_;
   Index images_;
-  const Comparison& comparison_;
   Index epoch_steps_;
   Progress progress_;
   Index before_ = 0, done_ = 0;  // steps: of the lists of norms before, and all
@@ -118,11 +105,11 @@ void systems(Report& report, const std::vector<Results>& results) {
   Table table{"The cnn: test accuracy in percent, mean and spread over seeds",
               {"norm", "test accuracy", "published, on MNIST after 20 epochs"},
               {}};
-  const char* published[] = {"99.14", "99.13", "99.09", "99.10", "99.25", "99.10", "99.35"};
+  const PaperTask& of_paper = xu2019().task("mnist");
   ByNorm by_norm;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    table.rows.push_back(
-        {results[i].system, results[i].spread(test_accuracy).to_string(2), published[i]});
+    table.rows.push_back({results[i].system, results[i].spread(test_accuracy).to_string(2),
+                          fmt::format("{:.2f}", of_paper.published_of(results[i].system))});
     by_norm[results[i].system] = results[i];
   }
   report.table(table);
@@ -147,40 +134,32 @@ void first_epoch(Report& report, const std::vector<Results>& results) {
   for (const JudgedClaim& claim : first_epoch_claims(results)) report.judged(claim);
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  MnistNormsFlags mnist;
-  Report report;
-  Ledger ledger;
-  mnist.add_to(flags);
-  report.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    set_threads(mnist.comparison.threads);
-    Cluster cluster;
-    report.begin(self.name, "Normalizations on handwritten digits", command_line(argc, argv),
-                 cluster.is_first());
-    const ImageSets sets = image_sets({mnist.data, mnist.comparison.seed});
-    const ConvSizes sizes{.limit = mnist.limit};
-    const Problem problem = conv_problem(sets, sizes);
-    ledger.begin(self.name, problem.data);
-    const Comparison comparison(cluster, ledger, mnist.comparison);
-    const Index images = first_images(sets.train, mnist.limit).count();
-    NormRuns runs(mnist, problem, images, comparison);
-    report.paragraph(
-        fmt::format("Data: {}. A cnn is trained in batches of {}, for {} epochs of {} images, and "
-                    "then tested on {} images. Adam with a rate of 0.001, {} seeds.",
-                    sets.source, sizes.batch_size, mnist.epochs, images, sets.test.count(),
-                    mnist.comparison.seeds));
-    std::vector<Results> results = runs.cnns(paper_norms, mnist.epochs);
-    systems(report, results);
-    for (const Results& each : runs.cnns(first_epoch_norms, 1)) results.push_back(each);
-    first_epoch(report, results);
-    return report.finish();
-  });
+void report_mnist_norms(StudyRun& run, const MnistNormsFlags& flags) {
+  const ImageSets sets = image_sets({run.data, run.comparison.seed});
+  const ConvSizes sizes{.limit = flags.limit};
+  const Problem problem = conv_problem(sets, sizes);
+  run.ledger.begin(run.name, problem.data);
+  const Index images = first_images(sets.train, flags.limit).count();
+  NormRuns runs(run, flags.epochs, problem, images);
+  run.report.paragraph(
+      fmt::format("Data: {}. A cnn is trained in batches of {}, for {} epochs of {} images, and "
+                  "then tested on {} images. Adam with a rate of 0.001, {} seeds.",
+                  sets.source, sizes.batch_size, flags.epochs, images, sets.test.count(),
+                  run.comparison.seeds));
+  std::vector<Results> results = runs.cnns(paper_norms, flags.epochs);
+  systems(run.report, results);
+  for (const Results& each : runs.cnns(first_epoch_norms, 1)) results.push_back(each);
+  first_epoch(run.report, results);
 }
 
-const registry::Entry entry({"mnist_norms", "Compares normalizations on handwritten digits.", run,
-                             true});
+const registry::Entry entry([] {
+  return with_flags<MnistNormsFlags>({.name = "mnist_norms",
+                                      .summary = "Compares normalizations on handwritten digits.",
+                                      .title = "Normalizations on handwritten digits",
+                                      .seeds = least_seeds,
+                                      .fewest_seeds = 2,
+                                      .data = digits_flag()},
+                                     report_mnist_norms);
+});
 
 }  // namespace

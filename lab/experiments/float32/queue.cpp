@@ -1,13 +1,9 @@
 // Trains what the ledger lacks of the tables of Xu et al. 2019, or of another study, one run after
 // the other, for as long as it is left to run. Any number of processes may share the work.
 
-#include "experiments/factorial.h"
-#include "experiments/matrix_training.h"
-#include "experiments/paper_xu2019.h"
-#include "experiments/registry.h"
-#include "experiments/signal.h"
+#include <algorithm>
+
 #include "problems/paper_experiment.h"
-#include "support/data_files.h"
 #include "tapegrad/train.h"
 #include "tapegrad/train/output.h"
 
@@ -17,59 +13,46 @@ using namespace tapegrad::problems;
 
 namespace {
 
-/// What can be trained: a paper, and how its tasks are made.
-struct Study {
-  const Paper& paper;
-  std::vector<std::string> usual_tasks;
-  std::vector<MatrixTask> make(const std::vector<std::string>& names, const Origin& origin,
-                               Size size) const {
-    if (paper.name == "signal") return signal_tasks(names, origin, size);
-    if (paper.name == "factorial") return factorial_tasks(names, origin, size);
-    return make_tasks(paper, names, origin, size);
-  }
-};
-
-Study study_of(const std::string& name) {
-  if (name == "signal") return {signal_paper(), names_of(signal_paper())};
-  if (name == "factorial") return {factorial_paper(), names_of(factorial_paper())};
-  return {xu2019(), {"mnist", "ud_ewt", "rt", "sst5", "enwik8", "enwik8_short", "rt_splits"}};
+PaperExperiment experiment_of(const std::string& study) {
+  for (const auto make : paper_experiments())
+    if (make().paper.name == study) return make();
+  throw ArgumentError(fmt::format("{}: it is no study with tasks", study));
 }
 
-/// Names of tasks or systems of all studies.
-std::vector<std::string> of_all_studies(std::vector<std::string> (*names)(const Paper&)) {
+/// Names of all studies: of themselves, or of their tasks or systems.
+std::vector<std::string> of_all_studies(
+    const std::function<std::vector<std::string>(const Paper&)>& names) {
   std::vector<std::string> all;
-  for (const Paper* paper : {&xu2019(), &signal_paper(), &factorial_paper()})
-    for (const std::string& name : names(*paper)) all.push_back(name);
+  for (const auto make : paper_experiments())
+    for (const std::string& name : names(make().paper))
+      if (std::ranges::count(all, name) == 0) all.push_back(name);
   return all;
 }
 
 struct QueueFlags {
-  std::vector<std::string> tasks;
-  std::string study = "xu2019", size = "report", data;
+  std::string study = "xu2019";
+  std::vector<std::string> tasks, systems;
   bool list = false;
-  MatrixTraining::Options training{.comparison = {.seeds = least_seeds}};
 
-  void add_to(Flags& flags) {
-    flags.setting("--size", size, "report: the nets of the tables; smoke: small ones")
-        .check(one_of({"smoke", "report"}));
+  void add_to(Flags& flags, StudyRun& run) {
     flags.setting("--study", study, "Whose tasks are trained")
-        .check(one_of({"xu2019", "signal", "factorial"}));
+        .check(one_of(of_all_studies([](const Paper& paper) { return std::vector{paper.name}; })));
     flags
         .setting("--tasks", tasks,
                  "Tasks to train; without it, all of the study but en_de and de_en, which need "
                  "SentencePiece")
         .check(one_of(of_all_studies(names_of)));
     flags
-        .setting("--systems", training.systems,
+        .setting("--systems", systems,
                  "Systems to train, separated by spaces; without it, all systems of each task")
         .delimiter('\0')  // names of systems have commas
         .check(one_of(of_all_studies(systems_of)));
-    flags.input("--data", data,
-                support::data_help("the data sets", "a folder for each") +
-                    "; without it, the program draws its own");
     flags.setting("--list", list, "Show what can be trained now, and train nothing");
-    training.comparison.add_to(flags, 1);
-    flags.setting("--quiet", training.quiet, "No progress on standard error");
+    flags.checks([this, &run] {
+      if (!run.flags->given("--runs"))
+        throw FlagError("--runs", "is needed: the folder of the finished runs");
+      choose_seeds(experiment_of(study).paper, run);
+    });
   }
 };
 
@@ -81,35 +64,29 @@ void list_missing(MatrixTraining& training, const Paper& paper,
                                each.seed, each.finished));
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  QueueFlags given;
-  Ledger ledger;
-  given.add_to(flags);
-  ledger.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    if (!flags.given("--runs"))
-      throw FlagError("--runs", "is needed: the folder of the finished runs");
-    const Study study = study_of(given.study);
-    if (given.tasks.empty()) given.tasks = study.usual_tasks;
-    if (problem_size(given.size) == Size::report)
-      use_seeds_of(study.paper, flags, given.training.comparison);
-    check_seeds(study.paper, given.training.comparison);
-    set_threads(given.training.comparison.threads);
-    given.training.most_rates = most_rates(study.paper, given.size);
-    Cluster cluster;
-    const std::vector<MatrixTask> tasks = study.make(
-        given.tasks, {given.data, given.training.comparison.seed}, problem_size(given.size));
-    MatrixTraining training(cluster, ledger, given.training);
-    if (given.list)
-      list_missing(training, study.paper, tasks);
-    else
-      training.train_missing(study.paper, tasks);
-    return 0;
-  });
+void train_missing(StudyRun& run, const QueueFlags& given) {
+  const PaperExperiment experiment = experiment_of(given.study);
+  const std::vector<MatrixTask> tasks =
+      experiment.make_tasks(given.tasks.empty() ? experiment.usual_tasks() : given.tasks, run);
+  const MatrixTraining::Options options{given.systems, run.comparison,
+                                        most_rates(experiment.paper, run.size), run.quiet};
+  MatrixTraining training(*run.cluster, run.ledger, options);
+  if (given.list)
+    list_missing(training, experiment.paper, tasks);
+  else
+    training.train_missing(experiment.paper, tasks);
 }
 
-const registry::Entry entry({"queue", "Trains what the ledger lacks of a study, for hours.", run,
-                             true});
+const registry::Entry entry([] {
+  return with_flags<QueueFlags>({.name = "queue",
+                                 .summary = "Trains what the ledger lacks of a study, for hours.",
+                                 .title = "",
+                                 .sizes = "report: the nets of the tables; smoke: small ones",
+                                 .size = "report",
+                                 .seeds = least_seeds,
+                                 .data = data_sets_flag("; without it, the program draws its own"),
+                                 .has_page = false},
+                                train_missing);
+});
 
 }  // namespace

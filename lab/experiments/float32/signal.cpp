@@ -9,7 +9,6 @@
 #include "experiments/drift_claims.h"
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix_tables.h"
-#include "experiments/registry.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -104,9 +103,10 @@ void report_signal(Report& report, const Matrix& whole) {
   for (const Claim& claim : signal_claims(whole)) report.claim(claim);
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  const PaperExperiment experiment{
+PaperExperiment experiment() {
+  return {
       .paper = signal_paper(),
+      .summary = "Asks which derivative of layer normalization constraints on weights replace.",
       .title = "Bookkeeping and signal",
       .introduction =
           "Layer normalization has its mean, its deviation or both detached. Beside each stands "
@@ -114,20 +114,11 @@ int run(const registry::Experiment& self, int argc, char** argv) {
           "to their initial length (unit), or both; and root mean square norms. Norms have no gain "
           "and no bias. Validations are losses. ",
       .tested = "Its last state is tested.",
-      .of_data = "",
-      .part = "table",
-      .parts = 0,
-      .choose = [](PaperFlags&) {},
-      .report = [](Report& report, const Matrix& matrix,
-                   const PaperFlags&) { report_signal(report, matrix); },
+      .report = [](StudyRun& run, const Matrix& matrix, int) { report_signal(run.report, matrix); },
       .make = signal_tasks};
-  return experiment.run(self, argc, argv);
 }
 
-const registry::Entry entry({"signal",
-                             "Asks which derivative of layer normalization constraints on weights "
-                             "replace.",
-                             run, true});
+const PaperEntry entry(experiment);
 
 }  // namespace
 

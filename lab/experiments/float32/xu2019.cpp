@@ -3,8 +3,6 @@
 
 #include "experiments/float32/subjects.h"
 #include "experiments/matrix_report.h"
-#include "experiments/paper_xu2019.h"
-#include "experiments/registry.h"
 #include "problems/paper_experiment.h"
 #include "tapegrad/train.h"
 
@@ -14,9 +12,10 @@ using namespace tapegrad::problems;
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  const PaperExperiment experiment{
+PaperExperiment experiment() {
+  return {
       .paper = xu2019(),
+      .summary = "Fills the tables of Xu et al. 2019 with smaller runs.",
       .title = "The tables of Xu et al. 2019",
       .introduction =
           "Seven systems are trained on each task; AdaNorm chooses among three values of C, too. A "
@@ -31,22 +30,20 @@ int run(const registry::Experiment& self, int argc, char** argv) {
           "all 4,000,000 into 1,129,688: 2.07 bits for each byte of the test part (head -c 3800000 "
           "| xz -9e | wc -c).",
       .part = "table",
-      .parts = static_cast<int>(paper_tables.size()),
+      .parts = static_cast<int>(xu2019().tables.size()),
       .choose =
           [](PaperFlags& given) {
-            for (const PaperTable& table : paper_tables)
-              if (table.number == given.number()) given.training.systems = table.systems;
+            for (const PaperTable& table : xu2019().tables)
+              if (table.number == given.number()) given.systems = table.systems;
           },
       .report =
-          [](Report& report, const Matrix& matrix, const PaperFlags& given) {
-            report_matrix(report, matrix, given.number());
-            claim_mechanics(report, matrix);
+          [](StudyRun& run, const Matrix& matrix, int number) {
+            report_matrix(run.report, matrix, number);
+            claim_mechanics(run.report, matrix);
           }};
-  return experiment.run(self, argc, argv);
 }
 
-const registry::Entry entry({"xu2019", "Fills the tables of Xu et al. 2019 with smaller runs.", run,
-                             true});
+const PaperEntry entry(experiment);
 
 }  // namespace
 

@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -126,22 +125,16 @@ void lab::measure_adanorm(Report& report, const AdaNorm& subject, Random random)
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
-  std::uint64_t seed = 1;
-  flags.setting("--seed", seed, "Seed of rows and gradients");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "AdaNorm: a factor that adapts to the value", command_line(argc, argv));
-    report.paragraph(
-        "AdaNorm multiplies normalized values y by C (1 - k y), a factor detached from the "
-        "gradient. Everything here is computed without epsilon.");
-    measure_adanorm(report, {}, Random(seed));
-    return report.finish();
-  });
-}
-
-const registry::Entry entry({"adanorm", "Measures what AdaNorm's factor does.", run});
+const registry::Entry entry([] {
+  return Study{
+      .name = "adanorm",
+      .summary = "Measures what AdaNorm's factor does.",
+      .title = "AdaNorm: a factor that adapts to the value",
+      .introduction =
+          "AdaNorm multiplies normalized values y by C (1 - k y), a factor detached from the "
+          "gradient. Everything here is computed without epsilon.",
+      .seed = "Seed of rows and gradients",
+      .run = [](StudyRun& run) { measure_adanorm(run.report, {}, run.random()); }};
+});
 
 }  // namespace

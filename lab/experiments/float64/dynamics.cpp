@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -213,28 +212,28 @@ void lab::measure_dynamics(Report& report, const RecurrentSystems& subject, Inde
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
+struct DynamicsFlags {
   Index steps = 100;
-  std::uint64_t seed = 1;
-  flags.setting("--steps", steps, "Steps of the nets").check(between(2, 500));
-  flags.setting("--seed", seed, "Seed of weights and inputs");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "Recurrent nets through time, plain and normalized",
-                 command_line(argc, argv));
-    report.paragraph(
-        "A ReLU net that gets no input repeats one matrix. Its state and its gradient are shown "
-        "for three sizes of that matrix, with and without layer normalization of its sums. Then "
-        "LSTMs, with initial weights and open forget gates, run five times as long as the "
-        "sequences that their averages are from.");
-    measure_dynamics(report, {}, steps, Random(seed));
-    return report.finish();
-  });
-}
 
-const registry::Entry entry({"dynamics",
-                             "Follows states and gradients of recurrent nets through time.", run});
+  void add_to(Flags& flags, StudyRun&) {
+    flags.setting("--steps", steps, "Steps of the nets").check(between(2, 500));
+  }
+};
+
+const registry::Entry entry([] {
+  return with_flags<DynamicsFlags>(
+      {.name = "dynamics",
+       .summary = "Follows states and gradients of recurrent nets through time.",
+       .title = "Recurrent nets through time, plain and normalized",
+       .introduction =
+           "A ReLU net that gets no input repeats one matrix. Its state and its gradient are shown "
+           "for three sizes of that matrix, with and without layer normalization of its sums. Then "
+           "LSTMs, with initial weights and open forget gates, run five times as long as the "
+           "sequences that their averages are from.",
+       .seed = "Seed of weights and inputs"},
+      [](StudyRun& run, const DynamicsFlags& flags) {
+        measure_dynamics(run.report, {}, flags.steps, run.random());
+      });
+});
 
 }  // namespace

@@ -8,8 +8,7 @@
 #include <limits>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -351,25 +350,26 @@ void lab::measure_geometry(Report& report, const LinearModels& subject, Index dr
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
+struct GeometryFlags {
   Index draws = 10;
-  std::uint64_t seed = 1;
-  flags.setting("--draws", draws, "Models for the table of eq. 13-14").check(between(1, 10000));
-  flags.setting("--seed", seed, "Seed of weights and inputs");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "The geometry of normalized linear models", command_line(argc, argv));
-    report.paragraph(
-        "Fisher information by automatic differentiation, next to the equations of Ba et al. 2016, "
-        "section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are over all cases.");
-    measure_geometry(report, {}, draws, Random(seed));
-    return report.finish();
-  });
-}
 
-const registry::Entry entry({"geometry",
-                             "Measures the Fisher information of normalized linear models.", run});
+  void add_to(Flags& flags, StudyRun&) {
+    flags.setting("--draws", draws, "Models for the table of eq. 13-14").check(between(1, 10000));
+  }
+};
+
+const registry::Entry entry([] {
+  return with_flags<GeometryFlags>(
+      {.name = "geometry",
+       .summary = "Measures the Fisher information of normalized linear models.",
+       .title = "The geometry of normalized linear models",
+       .introduction =
+           "Fisher information by automatic differentiation, next to the equations of Ba et al. "
+           "2016, section 5.2: 12 cases, 4 inputs, 3 outputs; batch statistics are over all cases.",
+       .seed = "Seed of weights and inputs"},
+      [](StudyRun& run, const GeometryFlags& flags) {
+        measure_geometry(run.report, {}, flags.draws, run.random());
+      });
+});
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <cmath>
 
 #include "experiments/gradient_statistics.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
 #include "experiments/run_curves.h"
+#include "experiments/study.h"
 #include "support/grammar.h"
 #include "support/image_sets.h"
 #include "tapegrad/train.h"
@@ -225,40 +224,42 @@ void compare_nets(Report& report, Index steps, std::uint64_t seed) {
       steps, seed);
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
+struct GradientFlags {
   Index steps = 30;
-  std::uint64_t seed = 1;
   std::vector<std::string> probed, runs;
-  flags.input("--probed", probed,
-              "Only compare the --probe records of trainers in these directories");
-  flags
-      .input("--runs", runs,
-             "Only compare the curves and samples of trainers in these --log-dir directories")
-      .excludes({"--probed"});
-  flags.setting("--steps", steps, "Steps of each run").check(between(2, 100000));
-  flags.setting("--seed", seed, "Seed of data, weights and order");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    const std::string command = command_line(argc, argv);
-    if (!runs.empty()) {
-      report.begin("runs", "Runs compared", command);
-      compare_runs(report, runs);
-      return report.finish();
-    }
-    report.begin(self.name, "Re-centering and re-scaling in training", command);
-    if (!probed.empty()) {
-      compare_probes(report, probed);
-      return report.finish();
-    }
-    compare_nets(report, steps, seed);
-    return report.finish();
-  });
+
+  void add_to(Flags& flags, StudyRun& run) {
+    flags.input("--probed", probed,
+                "Only compare the --probe records of trainers in these directories");
+    flags
+        .input("--runs", runs,
+               "Only compare the curves and samples of trainers in these --log-dir directories")
+        .excludes({"--probed"});
+    flags.setting("--steps", steps, "Steps of each run").check(between(2, 100000));
+    flags.checks([this, &run] {
+      if (runs.empty()) return;
+      run.name = "runs";
+      run.title = "Runs compared";
+    });
+  }
+};
+
+void report_gradients(StudyRun& run, const GradientFlags& flags) {
+  if (!flags.runs.empty())
+    compare_runs(run.report, flags.runs);
+  else if (!flags.probed.empty())
+    compare_probes(run.report, flags.probed);
+  else
+    compare_nets(run.report, flags.steps, run.comparison.seed);
 }
 
-const registry::Entry entry({"gradients",
-                             "Shows what normalizations do to the gradients of nets in training.",
-                             run});
+const registry::Entry entry([] {
+  return with_flags<GradientFlags>(
+      {.name = "gradients",
+       .summary = "Shows what normalizations do to the gradients of nets in training.",
+       .title = "Re-centering and re-scaling in training",
+       .seed = "Seed of data, weights and order"},
+      report_gradients);
+});
 
 }  // namespace

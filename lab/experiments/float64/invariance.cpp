@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;
@@ -302,24 +301,17 @@ void lab::measure_invariance(Report& report, const Normalizations& subject, Rand
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
-  std::uint64_t seed = 1;
-  flags.setting("--seed", seed, "Seed of weights and data");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "Which normalizations undo which changes", command_line(argc, argv));
-    report.paragraph(
-        "Every cell is measured: the largest change of the outputs, relative to the largest "
-        "output, when weights or data are scaled by 3 or moved; \"invariant\" is below 1e-9. "
-        "Normalizations are without epsilon unless it is named.");
-    measure_invariance(report, {}, Random(seed));
-    return report.finish();
-  });
-}
-
-const registry::Entry entry({"invariance", "Measures which normalizations undo which changes.",
-                             run});
+const registry::Entry entry([] {
+  return Study{
+      .name = "invariance",
+      .summary = "Measures which normalizations undo which changes.",
+      .title = "Which normalizations undo which changes",
+      .introduction =
+          "Every cell is measured: the largest change of the outputs, relative to the largest "
+          "output, when weights or data are scaled by 3 or moved; \"invariant\" is below 1e-9. "
+          "Normalizations are without epsilon unless it is named.",
+      .seed = "Seed of weights and data",
+      .run = [](StudyRun& run) { measure_invariance(run.report, {}, run.random()); }};
+});
 
 }  // namespace

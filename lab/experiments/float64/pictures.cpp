@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "data/drawing.h"
-#include "experiments/registry.h"
+#include "experiments/study.h"
 #include "experiments/tape_pictures.h"
 #include "tapegrad/train.h"
 
@@ -377,22 +377,30 @@ std::vector<std::string> files_in(const std::string& directory) {
   return files;
 }
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
+struct PictureFlags {
   std::string directory = ".";
-  flags.output("--report", directory, "Directory for the pictures",
-               {.files = files_in, .begins = picture_mark});
-  return flags.run(argc, argv, [&] {
-    make_directory(directory);
-    for (const auto& [name, picture] : pictures) {
-      const std::string file = file_of(name, directory), image = picture();
-      write_own(file, picture_mark, image);
-      write_result(file + "\n");
-    }
-    return 0;
-  });
+
+  void add_to(Flags& flags, StudyRun&) {
+    flags.output("--report", directory, "Directory for the pictures",
+                 {.files = files_in, .begins = picture_mark});
+  }
+};
+
+void draw(StudyRun&, const PictureFlags& flags) {
+  make_directory(flags.directory);
+  for (const auto& [name, picture] : pictures) {
+    const std::string file = file_of(name, flags.directory), image = picture();
+    write_own(file, picture_mark, image);
+    write_result(file + "\n");
+  }
 }
 
-const registry::Entry entry({"pictures", "Draws the pictures of the course.", run});
+const registry::Entry entry([] {
+  return with_flags<PictureFlags>({.name = "pictures",
+                                   .summary = "Draws the pictures of the course.",
+                                   .title = "",
+                                   .has_page = false},
+                                  draw);
+});
 
 }  // namespace

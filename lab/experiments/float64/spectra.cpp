@@ -5,8 +5,7 @@
 #include <cmath>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/linalg.h"
 
 using namespace tapegrad;
@@ -83,21 +82,14 @@ void lab::measure_spectra(Report& report, const LinearModels& subject, Random ra
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
-  std::uint64_t seed = 1;
-  flags.setting("--seed", seed, "Seed of weights and inputs");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "The spectra of normalized linear models", command_line(argc, argv));
-    report.paragraph("The models of the experiment geometry: 12 cases, 4 inputs, 3 outputs.");
-    measure_spectra(report, {}, Random(seed));
-    return report.finish();
-  });
-}
-
-const registry::Entry entry(
-    {"spectra", "Measures the eigenvalues of the Fisher information of normalized models.", run});
+const registry::Entry entry([] {
+  return Study{
+      .name = "spectra",
+      .summary = "Measures the eigenvalues of the Fisher information of normalized models.",
+      .title = "The spectra of normalized linear models",
+      .introduction = "The models of the experiment geometry: 12 cases, 4 inputs, 3 outputs.",
+      .seed = "Seed of weights and inputs",
+      .run = [](StudyRun& run) { measure_spectra(run.report, {}, run.random()); }};
+});
 
 }  // namespace

@@ -4,10 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "experiments/registry.h"
+#include "experiments/study.h"
 #include "tapegrad/train.h"
 
 using namespace tapegrad;
+using namespace tapegrad::lab;
 
 namespace {
 
@@ -40,31 +41,39 @@ std::string second_derivative() {
 constexpr const char* layer_norm_page = "/tape_layer_norm.html";
 constexpr const char* second_page = "/tape_second_derivative.html";
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
+struct TourFlags {
   std::string directory = ".";
-  flags.output("--report", directory, "Directory for the pages",
-               {.files = [](const std::string& in) {
-                 return std::vector{in + layer_norm_page, in + second_page};
-               }});
-  return flags.run(argc, argv, [&] {
-    make_directory(directory);
-    const std::string layer_norm = directory + layer_norm_page, second = directory + second_page;
-    for (const std::string& file : {layer_norm, second}) expect_own(file, tape_mark);
-    write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
-    write_viewer({normalization("nothing detached", false, false),
-                  normalization("mean detached", true, false),
-                  normalization("deviation detached", false, true),
-                  normalization("both detached", true, true)},
-                 layer_norm);
-    write_result(fmt::format("a derivative of a derivative: {}\n", second));
-    write_viewer({{"sum(x tanh x), differentiated twice", second_derivative()}}, second);
-    return 0;
-  });
+
+  void add_to(Flags& flags, StudyRun&) {
+    flags.output("--report", directory, "Directory for the pages",
+                 {.files = [](const std::string& in) {
+                   return std::vector{in + layer_norm_page, in + second_page};
+                 }});
+  }
+};
+
+void write_pages(StudyRun&, const TourFlags& flags) {
+  make_directory(flags.directory);
+  const std::string layer_norm = flags.directory + layer_norm_page,
+                    second = flags.directory + second_page;
+  for (const std::string& file : {layer_norm, second}) expect_own(file, tape_mark);
+  write_result(fmt::format("layer normalization, attached and detached: {}\n", layer_norm));
+  write_viewer(
+      {normalization("nothing detached", false, false), normalization("mean detached", true, false),
+       normalization("deviation detached", false, true),
+       normalization("both detached", true, true)},
+      layer_norm);
+  write_result(fmt::format("a derivative of a derivative: {}\n", second));
+  write_viewer({{"sum(x tanh x), differentiated twice", second_derivative()}}, second);
 }
 
-const registry::Entry entry({"tape_tour",
-                             "Writes pages that step through a tape, to be opened in a browser.",
-                             run});
+const registry::Entry entry([] {
+  return with_flags<TourFlags>(
+      {.name = "tape_tour",
+       .summary = "Writes pages that step through a tape, to be opened in a browser.",
+       .title = "",
+       .has_page = false},
+      write_pages);
+});
 
 }  // namespace

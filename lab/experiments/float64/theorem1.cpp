@@ -16,8 +16,7 @@
 #include <cmath>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "support/digits.h"
 #include "support/image_sets.h"
 #include "tapegrad/train.h"
@@ -235,28 +234,28 @@ void lab::measure_theorem1(Report& report, const LayerNorm& subject, Index rows,
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
+struct Theorem1Flags {
   Index rows = 100, steps = 100;
-  std::uint64_t seed = 1;
-  flags.setting("--rows", rows, "Random rows for each setting").check(between(1, 1 << 20));
-  flags.setting("--steps", steps, "Training steps of the network").check(between(1, 1 << 20));
-  flags.setting("--seed", seed, "Seed of rows, weights and digits");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "What normalization does to gradients: Theorem 1, measured",
-                 command_line(argc, argv));
-    report.paragraph(
-        "Layer normalization re-centers and re-scales the gradient that flows back through it. "
-        "Detaching the mean or the scale takes one of the two away (Xu et al. 2019, Theorem 1); "
-        "the values of the forward pass stay the same.");
-    measure_theorem1(report, {}, rows, steps, seed);
-    return report.finish();
-  });
-}
 
-const registry::Entry entry({"theorem1", "Measures what detached statistics do to gradients.",
-                             run});
+  void add_to(Flags& flags, StudyRun&) {
+    flags.setting("--rows", rows, "Random rows for each setting").check(between(1, 1 << 20));
+    flags.setting("--steps", steps, "Training steps of the network").check(between(1, 1 << 20));
+  }
+};
+
+const registry::Entry entry([] {
+  return with_flags<Theorem1Flags>(
+      {.name = "theorem1",
+       .summary = "Measures what detached statistics do to gradients.",
+       .title = "What normalization does to gradients: Theorem 1, measured",
+       .introduction =
+           "Layer normalization re-centers and re-scales the gradient that flows back through it. "
+           "Detaching the mean or the scale takes one of the two away (Xu et al. 2019, Theorem 1); "
+           "the values of the forward pass stay the same.",
+       .seed = "Seed of rows, weights and digits"},
+      [](StudyRun& run, const Theorem1Flags& flags) {
+        measure_theorem1(run.report, {}, flags.rows, flags.steps, run.comparison.seed);
+      });
+});
 
 }  // namespace

@@ -7,8 +7,7 @@
 #include <cmath>
 
 #include "experiments/float64/subjects.h"
-#include "experiments/registry.h"
-#include "experiments/report.h"
+#include "experiments/study.h"
 #include "tapegrad/linalg.h"
 
 using namespace tapegrad;
@@ -164,24 +163,18 @@ void lab::measure_theorem2(Report& report, const NormalizedRows& subject, Random
 
 namespace {
 
-int run(const registry::Experiment& self, int argc, char** argv) {
-  Flags flags(argv[0], self.summary);
-  Report report;
-  std::uint64_t seed = 1;
-  flags.setting("--seed", seed, "Seed of the rows");
-  report.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    report.begin(self.name, "Which factors Theorem 2 allows", command_line(argc, argv));
-    report.paragraph(
-        "AdaNorm multiplies a normalized row y by phi(y) = C (1 - k y). Theorem 2 of Xu et al. "
-        "states that no other function has mean C over every row and a bounded mean output. The "
-        "first condition is linear in phi, so it is solved here in two bases of functions, for 600 "
-        "rows at a time: normal, skewed and heavy-tailed ones, without epsilon.");
-    measure_theorem2(report, {}, Random(seed));
-    return report.finish();
-  });
-}
-
-const registry::Entry entry({"theorem2", "Seeks all factors that Theorem 2 allows AdaNorm.", run});
+const registry::Entry entry([] {
+  return Study{
+      .name = "theorem2",
+      .summary = "Seeks all factors that Theorem 2 allows AdaNorm.",
+      .title = "Which factors Theorem 2 allows",
+      .introduction =
+          "AdaNorm multiplies a normalized row y by phi(y) = C (1 - k y). Theorem 2 of Xu et al. "
+          "states that no other function has mean C over every row and a bounded mean output. The "
+          "first condition is linear in phi, so it is solved here in two bases of functions, for "
+          "600 rows at a time: normal, skewed and heavy-tailed ones, without epsilon.",
+      .seed = "Seed of the rows",
+      .run = [](StudyRun& run) { measure_theorem2(run.report, {}, run.random()); }};
+});
 
 }  // namespace

@@ -9,8 +9,7 @@
 #include "experiments/digit_claims.h"
 #include "experiments/drift_claims.h"
 #include "experiments/matrix_report.h"
-#include "experiments/paper_ba2016.h"
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::attack {

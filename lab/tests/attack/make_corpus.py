@@ -108,6 +108,10 @@ write("ledger", "number_too_large", json.dumps(finished).replace("0.25", "1e300"
 write("ledger", "no_seconds", json.dumps({**finished, "seconds": None}))
 write("ledger", "curve_descends", json.dumps({**finished, "curve": [[2, 2.5], [1, 2]]}))
 write("ledger", "trace_repeats", json.dumps({**finished, "traces": {"ratio": [[1, 0.5], [1, 0.5]]}}))
+write("ledger", "tried", json.dumps({**finished, "tried": [[0.001, 0.25], [0.003, None]], "tested": [[1, 0.25]]}))
+write("ledger", "tried_is_no_pair", json.dumps({**finished, "tried": [[0.001]]}))
+write("ledger", "tried_by_name", json.dumps({**finished, "values": {"validation at the rate 0.001": 0.25}, "traces": {"test": [[1, 0.25]]}}))
+write("ledger", "tried_names_no_rate", json.dumps({**finished, "values": {"validation at the rate x": 0.25}}))
 write("ledger", "part_twice", json.dumps(finished).replace('"items"', '"curve": [], "items"'))
 
 

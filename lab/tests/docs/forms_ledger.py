@@ -18,14 +18,21 @@ def norm(form):
 FORMS = [f"{value}, {factor}, {projection}" for value in "xz" for factor in ("1", "1/s") for projection in PROJECTIONS]
 
 
+def typed(record):
+    """The validation errors by rate and the test errors by seed. Older records have them by names."""
+    if "tried" in record:
+        return dict(record["tried"]), dict(record["tested"])
+    before = "validation at the rate "
+    tried = {float(name.removeprefix(before)): error for name, error in record["values"].items() if name.startswith(before)}
+    return tried, dict(record["traces"]["test"])
+
+
 class Cell:
     def __init__(self, record):
-        before = "validation at the rate "
-        tried = {float(name.removeprefix(before)): math.inf if error is None else error
-                 for name, error in record["values"].items() if name.startswith(before)}
+        tried, self.errors = typed(record)
+        tried = {rate: math.inf if error is None else error for rate, error in tried.items()}
         self.rate = min(tried, key=lambda rate: (tried[rate], rate))
         self.edge = self.rate in (min(tried), max(tried))
-        self.errors = dict(record["traces"]["test"])
         self.mean = statistics.mean(self.errors.values())
         self.variance = self.mean / 100 * (1 - self.mean / 100) / record["values"]["test_images"]
 

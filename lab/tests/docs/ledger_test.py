@@ -32,7 +32,7 @@ import provenance_ledger
 import tables_ledger
 
 MARK = re.compile(r"(<!-- ledger: (.+) -->\n\n)((?:\|.*\n)*)")
-SYSTEMS = ["none", "layer", "layer_simple", "detach", "detach_mean", "detach_variance", "ada"]
+SYSTEMS = tables_ledger.PAPER["systems"]
 # What is measured of a claim: an advantage, half its width with the variance over all systems, p and power.
 MEASURED = re.compile(r"(.*?)(?:, pooled (\S+) \((\d+) degrees of freedom\))?(?:, p ([^ ,]+))?(?:, power (\S+))?$")
 REMAIN = re.compile(r"Of (\d+) claims with a p, .* (?:none remains|(\d+) remain, those with a p of (\S+) or less)")

@@ -1,26 +1,31 @@
-"""Tables 1 to 4 of `lab xu2019`, computed from its ledger a second time: means, deviations, intervals, which rates stand
-at an edge, verdicts, and how many remain at a false discovery rate of 5 %."""
+"""Tables 1 to 4 of `lab xu2019`, computed from its ledger and from lab/papers/xu2019.json a second time: means, deviations,
+intervals, what is published, which rates stand at an edge, verdicts, and how many remain at a false discovery rate of 5 %."""
 
+import json
 import math
+import pathlib
 import re
 import statistics
 
 from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, T_975
 
-TASKS = {  # title: name, whether more is better of the test and of the validation, baseline
-    "Multi30k En-De": ("en_de", True, False, "nearest_source"),
-    "Multi30k De-En": ("de_en", True, False, "nearest_source"),
-    "enwik8 prefix": ("enwik8", False, False, "bigram"),
-    "RT": ("rt", True, True, "majority"),
-    "SST-5": ("sst5", True, True, "majority"),
-    "MNIST": ("mnist", True, True, "majority"),
-    "UD-EWT": ("ud_ewt", True, True, 75),
-}
+PAPER = json.loads((pathlib.Path(__file__).parents[2] / "papers/xu2019.json").read_text())
+
+
+def tasks():
+    """Those of tables 1 to 4 that have data, by title."""
+    for row in PAPER["tasks"]:
+        task = PAPER["kinds"].get(row.get("kind"), {}) | row
+        if "published" in task and "absent" not in task:
+            yield task["title"], task
+
+
+TASKS = dict(tasks())
 FORMS = {"x, 1, none": "none", "x, 1, center": "detach_variance:forward=identity,factor=1",
          "x, 1, scale": "detach_mean:forward=identity,factor=1", "x, 1, both": "layer_simple:forward=identity,factor=1",
          "z, 1, none": "detach:factor=1", "z, 1/s, none": "detach", "z, 1/s, center": "detach_variance",
          "z, 1/s, scale": "detach_mean", "z, 1/s, both": "layer_simple"}
-REMEDIES = ["layer_simple", "layer_simple+center", "detach_mean", "detach_mean+center", "detach_mean+project"]
+REMEDIES = ["layer_simple", "detach_mean", *PAPER["beside"]["remedies"]["systems"]]
 SEEDS = 3
 # The half-width over items is a bootstrap there and a normal interval here.
 ITEMS_TOLERANCE = 0.05
@@ -54,18 +59,33 @@ def settings_of(records, system):
 
 class Column:
     def __init__(self, ledger, title):
-        name, self.higher, self.higher_validation, baseline = TASKS[title]
-        before = f"xu2019/{name}/"
+        self.task = TASKS[title]
+        metric = self.task["metric"]
+        self.higher = metric.get("higher_is_better", False)
+        self.higher_validation = self.higher and not self.task.get("chosen_by_loss", False)
+        before = f"xu2019/{self.task['name']}/"
         self.records = {(run.removeprefix(before), seed): record for (run, seed), record in ledger.items()
                         if run.startswith(before)}
         self.cells = {}
-        self.baseline = baseline if isinstance(baseline, int) else self.records[baseline, 1]["values"]["test"]
+        self.baseline = metric["baseline"] if "baseline" in metric else self.records[self.task["baseline"], 1]["values"]["test"]
 
     def cell(self, system):
         if system not in self.cells:
             settings = settings_of(self.records, system)
             self.cells[system] = Cell(self.records, settings, self.higher_validation) if settings else None
         return self.cells[system]
+
+    def published(self, system, behind=None):
+        """Of a system, or how far it is ahead of another, in words."""
+        values = [self.task["published"][name] for name in (system, behind) if name]
+        diverged = [name for name, value in zip((system, behind), values) if value == "diverged"]
+        if diverged:
+            return " and ".join(diverged) + " diverged" if behind else "diverged"
+        decimals = self.task["published_decimals"]
+        if not behind:
+            return f"{values[0]:.{decimals}f}"
+        ahead = (values[0] - values[1] if self.higher else values[1] - values[0]) + 0.0  # no -0.0
+        return f"{ahead:+.{decimals}f}"
 
     def learned(self, cell):
         mean = statistics.mean(cell.values)
@@ -154,6 +174,8 @@ def check(ledger, report):
                 if title not in columns or name in ("optimizer", "initial values", "unit"):
                     continue
                 column = columns[title]
+                shown = text.partition(" / ")[2].partition(": ")[0]
+                assert shown == column.published(*pair), (name, title, text, column.published(*pair))
                 if len(pair) == 2:
                     check_difference(column, text, pair[0], *map(column.cell, pair), levels, decided)
                     differences += 1

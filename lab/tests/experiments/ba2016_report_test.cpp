@@ -4,7 +4,7 @@
 
 #include "experiments/ba2016_claims.h"
 #include "experiments/matrix_tables.h"
-#include "experiments/paper_ba2016.h"
+#include "experiments/paper.h"
 #include "support/golden_file.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"

@@ -191,6 +191,42 @@ TEST_CASE("what a claim needs and a record lacks is refused by its name") {
   CHECK_THROWS_WITH(last_point(empty), refusal("its curve has no points"));
 }
 
+TEST_CASE("rates that were tried and seeds that were tested are kept") {
+  const Outcome cell{.values = {{"test_images", 60}},
+                     .tried = {{1.0 / 3, NAN}, {1e-3, 2.5}},
+                     .tested = {{7, 1.5}, {18446744073709551615u, 2}}};
+  const auto again = [](const Outcome& read) {
+    CHECK(read.tried.at(1e-3) == 2.5);
+    CHECK(std::isnan(read.tried.at(1.0 / 3)));
+    CHECK(read.tested == std::map<std::uint64_t, double>{{7, 1.5}, {18446744073709551615u, 2}});
+  };
+  const std::string text = to_string({configuration, "the data", "0.1.0", cell});
+  again(read_record(text, "a run").outcome);
+  again(from_bytes(to_bytes(cell)));
+  for (const std::string part : {R"("tried":[[0.001]])", R"("tried":[["0.001",1]])",
+                                 R"("tested":[[-1,1]])", R"("tested":[[1.5,1]])"}) {
+    const std::string damaged = text.substr(0, text.find(R"(,"tried")")) + "," + part + "}";
+    CHECK_THROWS_WITH(read_record(damaged, "a run"), Contains("is missing or damaged"));
+  }
+  CHECK(to_string({configuration, "the data", "0.1.0", found}).find("tried") == std::string::npos);
+}
+
+TEST_CASE("records of older versions name the rates that were tried, and have seeds for steps") {
+  const Outcome read = read_record(R"({"configuration": {}, "data": "", "version": "0.1.0",
+      "seconds": 1, "values": {"validation at the rate 0.000333333": 2.5,
+      "validation at the rate 1e-05": null, "test_images": 60}, "curve": [], "items": [],
+      "traces": {"test": [[1, 3.5], [2, null]]}})",
+                                   "a run")
+                           .outcome;
+  CHECK(read.tried.size() == 2);
+  CHECK(read.tried.at(0.000333333) == 2.5);
+  CHECK(std::isnan(read.tried.at(1e-5)));
+  CHECK(read.tested.at(1) == 3.5);
+  CHECK(std::isnan(read.tested.at(2)));
+  CHECK(read.values == std::map<std::string, double>{{"test_images", 60}});
+  CHECK(read.traces.empty());
+}
+
 TEST_CASE("as bytes an outcome keeps every number") {
   Outcome sent = found;
   sent.seconds = 0.1;

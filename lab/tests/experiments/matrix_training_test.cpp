@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"

@@ -65,7 +65,7 @@ const Judgement supported{Verdict::supported, "+1"}, contradicted{Verdict::contr
 }  // namespace
 
 TEST_CASE("the index links to the pages of experiments with their titles and headlines") {
-  const registry::Entry entry({"toys", "Toys.", nullptr});
+  const registry::Entry entry([] { return registry::Experiment{"toys", "Toys.", nullptr}; });
   const Written toys([](Report& report) { report.claim("2 < 3", "2", true); });
   write_index(toys.folder());
   CHECK_THAT(toys.file("index.html"),

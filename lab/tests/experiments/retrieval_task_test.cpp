@@ -4,7 +4,7 @@
 #include <set>
 
 #include "experiments/matrix_task.h"
-#include "experiments/paper_ba2016.h"
+#include "experiments/paper.h"
 #include "experiments/recall.h"
 #include "tapegrad/tapegrad.h"
 

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "experiments/matrix_task.h"
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "support/files.h"
 #include "support/scratch.h"
 #include "tapegrad/core/error.h"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "experiments/matrix_task.h"
-#include "experiments/paper_ba2016.h"
+#include "experiments/paper.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "experiments/matrix_task.h"
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "support/grammar.h"
 #include "tapegrad/tapegrad.h"
 

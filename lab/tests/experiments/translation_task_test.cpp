@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "experiments/matrix_task.h"
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "experiments/verdict.h"
 #include "support/golden_file.h"
 #include "tapegrad/io/file.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "experiments/matrix_task.h"
-#include "experiments/paper_xu2019.h"
+#include "experiments/paper.h"
 #include "tapegrad/tapegrad.h"
 
 using namespace tapegrad;

@@ -25,7 +25,7 @@ class Program(unittest.TestCase):
                 self.assertIn(f"lab {name} [OPTIONS]", help_text)
 
     def test_help_names_the_experiments_for_several_processes(self):
-        self.assertIn("divide the runs among them, in: ba2016, depth, divisive, drift, fork, forms, mnist_norms, queue, "
+        self.assertIn("divide the runs among them, in: ba2016, depth, divisive, drift, factorial, fork, forms, mnist_norms, queue, "
                       "signal, xu2019.\n", run("--help").stdout)
 
     def test_help_explains_the_on_verdicts_of_a_published_claim(self):
@@ -112,11 +112,17 @@ class Program(unittest.TestCase):
             self.assertIn(flag, run("depth", flag, value, code=2).stderr)
 
     def test_a_seed_that_chooses_settings_cannot_be_a_result(self):
-        for flags in ("--seed", "99"), ("--seed", "97"):  # the second, of a task with five seeds
-            self.assertIn("101 is the seed by which settings are chosen", run("xu2019", *flags, code=2).stderr)
-        for seed in "97", "101":  # of five or more
-            for name in "fork", "forms":
-                self.assertIn("101 is the seed by which rates are chosen", run(name, "--seed", seed, code=2).stderr)
+        # xu2019 has a task with five seeds; the others have five or more.
+        for name, seed in ("xu2019", "99"), ("xu2019", "97"), ("fork", "97"), ("fork", "101"), ("forms", "97"), ("forms", "101"):
+            self.assertIn("101 is the seed by which settings are chosen", run(name, "--seed", seed, code=2).stderr)
+
+    def test_every_study_that_trains_shows_its_runs_again(self):
+        with tempfile.TemporaryDirectory() as runs:
+            flags = ["--limit", "200", "--epochs", "1", "--runs", runs]
+            trained = run("mnist_norms", *flags, "--seeds", "2", "--quiet").stdout
+            self.assertEqual(run("mnist_norms", *flags, "--seeds", "2", "--from-ledger").stdout, trained)
+            self.assertIn("--runs has no run of cnn_none with seed 3",
+                          run("mnist_norms", *flags, "--seeds", "3", "--from-ledger", code=1).stderr)
 
     def test_tasks_beside_the_tables_of_xu2019(self):
         with tempfile.TemporaryDirectory() as runs:
