@@ -85,6 +85,14 @@ Index RunSteps::per_row() const {
   return std::max<Index>(1, total / rows);
 }
 
+double ValidationMetric::of(const Json& metrics) const {
+  expect<Error>(metrics.contains(name),
+                "--keep-best, --patience: the validation returns no {}; set Learner::metric to "
+                "what it returns: {}",
+                name, metrics.dump());
+  return metrics[name].get<double>();
+}
+
 bool BestValidation::next(double found, Index steps, const ValidationMetric& metric) {
   const bool better = std::isfinite(found) &&
                       (!value || (metric.higher_is_better ? found > *value : found < *value));
@@ -288,11 +296,7 @@ void Run::step(const StepResult& result, const RunSignals& wanted) {
 
 bool Run::judge(const Json& metrics, const ValidationMetric& metric) {
   if (!keeps_best_ && patience_ == 0) return false;
-  expect<Error>(metrics.contains(metric.name),
-                "--keep-best, --patience: the evaluation returns no {}; set Task::metric to what "
-                "it returns: {}",
-                metric.name, metrics.dump());
-  return state_.best.next(metrics[metric.name].get<double>(), state_.steps, metric);
+  return state_.best.next(metric.of(metrics), state_.steps, metric);
 }
 
 std::string Run::count(Index steps) const {

@@ -40,6 +40,9 @@ struct RunSteps {
 struct ValidationMetric {
   std::string name = "validation_loss";
   bool higher_is_better = false;
+
+  /// Its value among the metrics of a validation. Throws Error if they lack it.
+  double of(const Json& metrics) const;
 };
 
 /// The best validation of a run so far; the first of equal ones.

@@ -10,13 +10,11 @@
 #include "tapegrad/core/machine/parallel.h"
 #include "tapegrad/core/random.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/internal/loop.h"
 #include "tapegrad/train/output.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
 namespace {
-
-// A program that prints its results may have nothing to return.
-Json object_of(const Json& metrics) { return metrics.is_null() ? Json::object() : metrics; }
 
 // The notes of the checkpoint with which to go back; none at the start.
 std::map<std::string, std::string> notes_of(const PastRun& past) {
@@ -24,103 +22,48 @@ std::map<std::string, std::string> notes_of(const PastRun& past) {
                                    : checkpoint_notes(past.checkpoint());
 }
 
-// The random numbers of a shard in a step.
-Random random_of(std::uint64_t seed, Index step, const Shard& shard) {
-  constexpr std::uint64_t of_shards = 0x7368617264;  // no program will name another stream so
-  return Random(seed)
-      .stream(of_shards)
-      .stream(static_cast<std::uint64_t>(step))
-      .stream(static_cast<std::uint64_t>(shard.index));
-}
-
-// The steps of a task.
+// The steps of a learner, by all processes together.
 class Steps {
  public:
-  Steps(const Task& task, Training& updates, Cluster& cluster, bool checks_streams)
-      : task_(task), updates_(updates), cluster_(cluster), checks_streams_(checks_streams) {}
+  Steps(const Learner& learner, Training& updates, Cluster& cluster, bool checks_streams)
+      : learner_(learner), updates_(updates), cluster_(cluster), loss_(learner, checks_streams) {}
 
   /// Takes a step on a whole batch; returns its loss.
   double on_whole(Index step) {
-    return updates_.step([&] { return loss(step, {0, 0, task_.loss.rows(step)}); });
+    return updates_.step([&] { return loss_.of_whole(step); });
   }
   /// Takes a step of the run, on the shards of the batch if there are several; returns its loss.
   double take(Index step, Run& run) {
     RunSignals wanted = run.signals();
-    const auto of_shard = [&](const Shard& shard) { return loss(step, shard); };
+    const auto of_shard = [&](const Shard& shard) { return loss_.of(step, shard); };
     updates_.measure_gradient_norm(run.next_needs_norm());
     const double value = cluster_.shards() == 1
                              ? on_whole(step)
-                             : updates_.step(cluster_, task_.loss.rows(step), of_shard, wanted);
+                             : updates_.step(cluster_, learner_.loss.rows(step), of_shard, wanted);
     run.step({.loss = value,
               .learning_rate = updates_.optimizer().learning_rate(),
               .gradient_norm = updates_.gradient_norm(),
-              .rows = task_.loss.rows(step)},
+              .rows = learner_.loss.rows(step)},
              wanted);
     return value;
   }
 
  private:
-  Tensor loss(Index step, const Shard& shard) {
-    random_.emplace(random_of(task_.seed, step, shard));
-    std::optional<RandomJournal> journal;
-    if (checks_streams_) journal.emplace();
-    const Tensor loss = task_.loss(step, shard, *random_);
-    if (journal) expect_kept(*journal);
-    checks_streams_ = false;
-    return loss;
-  }
-  // A stream of random numbers that outlives the step must be kept by checkpoints: otherwise it
-  // would begin anew after --resume.
-  void expect_kept(const RandomJournal& journal) const {
-    for (const RandomJournal::Entry& entry : journal.entries()) {
-      const Random* random = *entry.random;
-      const bool kept = random == nullptr || random == &*random_ ||
-                        std::any_of(task_.random.begin(), task_.random.end(),
-                                    [&](const auto& stream) { return stream.second == random; });
-      expect<Error>(kept,
-                    "trainer: the loss draws from a Random that Task::random does not list, so a "
-                    "resumed run would draw other numbers; list it: .random = "
-                    "{{{{\"training\", &random}}}}");
-    }
-  }
-
-  const Task& task_;
+  const Learner& learner_;
   Training& updates_;
   Cluster& cluster_;
-  bool checks_streams_;           // of the first step
-  std::optional<Random> random_;  // of a shard, until its sweep has ended
+  detail::StepLoss loss_;
 };
-
-// What the evaluation at the end of an epoch returns. Keeps the weights with which it was the best.
-Json evaluated(const Task& task, Run& run, Training& updates) {
-  if (!task.evaluate) return Json::object();
-  return updates.averaged([&] {
-    Json metrics = object_of(task.evaluate());
-    if (run.judge(metrics, task.metric)) updates.keep();
-    return metrics;
-  });
-}
-
-void train_epochs(const Task& task, Run& run, Steps& steps, Training& updates) {
-  while (!run.over()) {
-    steps.take(run.steps_done(), run);
-    const bool ends_epoch = run.step_of_epoch() == 0 || run.steps_done() == task.steps.total;
-    if (!ends_epoch) continue;
-    const Json metrics = evaluated(task, run, updates);
-    if (Plateau* plateau = updates.plateau())
-      plateau->next(metrics.value("validation_loss", run.epoch_loss()));
-    run.report(metrics);
-  }
-}
 
 }  // namespace
 
-Trainer::Trainer(Flags& flags, RunFlags& run, const OptimizerFlags& optimizer)
+Trainer::Trainer(TrainerFlags& flags)
     : flags_(flags),
-      past_(PastRun::of(run, flags)),
-      resumed_(past_ ? notes_of(*past_) : notes_to_resume(run.resume, flags)),
-      cluster_(std::make_unique<Cluster>(ClusterOptions{.shards = run.shards})),
-      optimizer_(optimizer) {
+      past_(PastRun::of(flags.run_flags, flags)),
+      resumed_(past_ ? notes_of(*past_) : notes_to_resume(flags.run_flags.resume, flags)),
+      cluster_(std::make_unique<Cluster>(ClusterOptions{.shards = flags.run_flags.shards})),
+      optimizer_(flags.optimizer) {
+  RunFlags& run = flags.run_flags;
   run.shards = cluster_->shards();
   expect_same_on_all(past_ ? past_->checkpoint() : run.resume);
   if (!cluster_->is_first()) {
@@ -142,23 +85,23 @@ void Trainer::uses_data(const std::string& source, const std::string& digest) {
   data_[note] = digest;
 }
 
-Checkpoint Trainer::checkpoint(const Task& task, Training& updates) const {
-  Checkpoint saved{task.net, &updates.optimizer(), task.random, flags_.training_values()};
+Checkpoint Trainer::checkpoint(const Learner& learner, Training& updates) const {
+  Checkpoint saved{learner.net, &updates.optimizer(), learner.random, flags_.training_values()};
   saved.ema = updates.ema();
   saved.plateau = updates.plateau();
   saved.best = updates.best();
   saved.notes.insert(data_.begin(), data_.end());
-  if (task.notes)
-    for (const auto& [name, text] : task.notes()) saved.notes[name] = text;
-  if (task.carried) task.carried(saved.carried);
+  if (learner.notes)
+    for (const auto& [name, text] : learner.notes()) saved.notes[name] = text;
+  if (learner.carried) learner.carried(saved.carried);
   return saved;
 }
 
-void Trainer::resume(const Task& task, Training& updates, RunState& state) const {
+void Trainer::resume(const Learner& learner, Training& updates, RunState& state) const {
   const Index steps_done = state.steps;
-  if (task.prepare) task.prepare(steps_done);
+  if (learner.prepare) learner.prepare(steps_done);
   if (state.best.value) updates.keep();  // the file has values for it
-  Checkpoint into = checkpoint(task, updates);
+  Checkpoint into = checkpoint(learner, updates);
   if (run_.fork > 0)
     begin_fork(into, updates, state);
   else
@@ -240,22 +183,22 @@ void Trainer::expect_same_on_all(const std::string& begins_with) const {
   for (const auto& [flag, value] : flags_.shared_values()) cluster_->expect_same(flag, value);
 }
 
-// The task must validate where a flag needs it and allow parts, and all processes must have the
+// The learner must validate where a flag needs it and allow parts, and all processes must have the
 // same data.
-void Trainer::expect_trainable(const Task& task) const {
+void Trainer::expect_trainable(const Learner& learner) const {
   for (const auto& [flag, given] :
        {std::pair{"--patience", run_.patience > 0}, {"--keep-best", run_.keep_best}})
-    if (given && !task.evaluate)
+    if (given && !learner.validate)
       throw FlagError(flag, "this program does not validate while it trains");
-  if (run_.rewind > task.steps.total || run_.fork > task.steps.total)
+  if (run_.rewind > learner.steps.total || run_.fork > learner.steps.total)
     throw FlagError(run_.rewind > 0 ? "--rewind" : "--fork",
-                    fmt::format("the run has {} steps", task.steps.total));
+                    fmt::format("the run has {} steps", learner.steps.total));
   if (cluster_->shards() == 1) return;
   const auto refuse = [](const std::string& why) { throw FlagError("--shards", why); };
-  if (!task.loss.has_parts()) refuse("this program computes the loss of whole batches only");
+  if (!learner.loss.has_parts()) refuse("this program computes the loss of whole batches only");
   if (run_.probe) refuse("--probe records whole batches only");
   if (run_.rewind > 0) refuse("--rewind examines whole batches only");
-  if (const Index rows = task.loss.rows(0); rows < cluster_->shards())
+  if (const Index rows = learner.loss.rows(0); rows < cluster_->shards())
     refuse(fmt::format("{} are more than the {} rows of a batch", cluster_->shards(), rows));
   cluster_->expect_same("data", Json(data_).dump());
 }
@@ -270,48 +213,48 @@ void Trainer::expect_of_its_step(Index steps_done) const {
                       run_.resume, steps_done);
 }
 
-int Trainer::train(const Task& task) const {
-  expect_trainable(task);
+int Trainer::train(const Learner& learner) {
+  expect_trainable(learner);
   const PrecisionScope products(run_.products());
   RunFlags of_steps = run_;
   if (run_.rewind > 0) {
     of_steps.log_dir = step_directory(run_.log_dir, run_.rewind);
     of_steps.probe = past_->probed();
   }
-  Training updates(optimizer_, of_steps, task.net, task.steps.total);
-  updates.after_updates(task.project);
-  if (task.carried) updates.carries(task.carried);
-  RunState state = resumed_state(resumed_, run_.resume, task.steps, !flags_.changes().empty());
+  Training updates(optimizer_, of_steps, learner.net, learner.steps.total);
+  detail::follow(learner, updates);
+  RunState state = resumed_state(resumed_, run_.resume, learner.steps, !flags_.changes().empty());
   expect_of_its_step(state.steps);
-  if (resumes()) resume(task, updates, state);
+  if (resumes()) resume(learner, updates, state);
   if (run_.rewind > 0) updates.examine(run_.rewind, run_.probe);
-  cluster_->broadcast(task.net);
-  write_result(task.description);
-  Steps steps(task, updates, *cluster_, run_.dry_run || !run_.save.empty());
+  cluster_->broadcast(learner.net);
+  write_result(learner.description);
+  Steps steps(learner, updates, *cluster_, run_.dry_run || !run_.save.empty());
   if (run_.dry_run) {
-    dry_run(flags_, task.net, [&] { return steps.on_whole(0); });
+    dry_run(flags_, learner.net, [&] { return steps.on_whole(0); });
     return 0;
   }
 
-  Run run(run_, configuration_of(flags_, data_), task.steps, state, cluster_.get());
+  Run run(run_, configuration_of(flags_, data_), learner.steps, state, cluster_.get());
+  current_ = &run;
   if (run_.rewind == 0) run.saves([&] { updates.write_probe(); });
-  run.saves_checkpoint([&] { return checkpoint(task, updates); });
+  run.saves_checkpoint([&] { return checkpoint(learner, updates); });
   // Before the first step, what is carried is what was loaded: the shards have none yet to gather.
   if (run_.fork > 0 && run_.keep_every > 0) run.keep();
-  if (task.gather) run.before_saves(task.gather);
+  if (learner.gather) run.before_saves(learner.gather);
   if (run_.overfit_batch)
     overfit(run, [&] { return steps.take(0, run); });
   else
-    train_epochs(task, run, steps, updates);
+    detail::train_epochs(learner, updates, run, [&](Index step) { steps.take(step, run); });
   updates.print_profile();
   if (run.interrupted()) {
     run.stop();
     return exit_interrupted;
   }
   if (run_.rewind > 0) return report_rewound(run, updates);
-  Json results{{"parameters", parameter_count(task.net)}};
-  results.update(run.tell_best(task.metric));
-  if (task.finish) results.update(object_of(updates.at_best([&] { return task.finish(run); })));
+  Json results{{"parameters", parameter_count(learner.net)}};
+  results.update(run.tell_best(learner.metric));
+  if (learner.test) results.update(detail::object_of(updates.at_best(learner.test)));
   run.finish(results);
   if (NetState* best = updates.best()) best->swap();
   return run.interrupted() ? exit_interrupted : 0;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tapegrad/train/flags.h"
@@ -7,6 +8,27 @@
 #include "tapegrad/train/run.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
+
+class Trainer;
+
+/// The flags of every program with a `Trainer`: those of the optimizer and those of the run, such
+/// as --log-dir, --save and --resume. A program derives from it, enters its own flags, and calls
+/// `optimizer.add_to(*this)` and `run_flags.add_to(*this)` where --help is to show these.
+/// Example: `TrainerFlags own("char_rnn", "Writes."); own.optimizer.add_to(own)`
+struct TrainerFlags : Flags {
+  using Flags::Flags;
+  TrainerFlags(const TrainerFlags&) = delete;  // the flags refer to it
+  TrainerFlags& operator=(const TrainerFlags&) = delete;
+
+  using Flags::run;
+  /// Calls `body` with a trainer, after --resume has set the flags of its checkpoint: data and net
+  /// depend on them. Exits as `Flags::run` does, also for flags that conflict with each other or
+  /// with the checkpoint.
+  int run(int argc, char** argv, const std::function<int(Trainer& trainer)>& body);
+
+  OptimizerFlags optimizer;
+  RunFlags run_flags;
+};
 
 /// The default flags of a run.
 /// Example: `TrainingFlags own("quadrants", "Learns signs.", TrainingDefaults{.epochs = 3})`
@@ -17,20 +39,15 @@ struct TrainingDefaults {
   bool keep_best = false;
 };
 
-/// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, those of the
-/// optimizer and those of every run, such as --log-dir, --save and --resume. A program adds its own
-/// flags, such as layer sizes, before it calls `run`.
+/// The flags of a program that trains in epochs: --epochs, --batch-size, --seed, then those of
+/// `TrainerFlags`. A program adds its own flags, such as layer sizes, before it calls `run`.
 /// Example: `TrainingFlags own("quadrants", "Learns signs.", {.epochs = 3}); own.seed`
-struct TrainingFlags : Flags {
+struct TrainingFlags : TrainerFlags {
   TrainingFlags(const std::string& program, const std::string& description,
                 const TrainingDefaults& defaults = {});
-  TrainingFlags(const TrainingFlags&) = delete;  // the flags refer to it
-  TrainingFlags& operator=(const TrainingFlags&) = delete;
 
   Index epochs, batch_size;
   std::uint64_t seed = 1;
-  OptimizerFlags optimizer;
-  RunFlags run_flags;
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR

@@ -2,13 +2,12 @@
 
 #include <string>
 
-#include "tapegrad/train/optimizer_flags.h"
-#include "tapegrad/train/run.h"
+#include "tapegrad/train/training_flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::support {
 
 /// The flags that all character-level language models share.
-struct CharFlags {
+struct CharFlags : TrainerFlags {
   std::string norm = "none";
   Index layers = 1;
   Index seq_len = 64;
@@ -17,14 +16,14 @@ struct CharFlags {
   double dropout = 0;
   std::string data;
   std::uint64_t seed = 1;
-  OptimizerFlags optimizer;
-  RunFlags run;
   Index sample = 0;
   std::string prompt = "\n";
   double temperature = 0.8;
   Index top_k = 0;
 
-  void add_to(Flags& flags);
+  using TrainerFlags::TrainerFlags;
+  /// Enters them, after those of a model.
+  void add_shared();
 };
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -9,31 +9,28 @@ using namespace tapegrad::support;
 
 namespace {
 
-struct CharRnnFlags {
-  CharFlags shared;
+struct CharRnnFlags : CharFlags {
   std::string model = "lstm";
   std::string placement = "paper";
   Index hidden = 256;
   Index embedding = 64;
 
-  CharRnnFlags() {
-    shared.optimizer.learning_rate = 2e-3;
-    shared.optimizer.clip_norm = 1;
-  }
-  void add_to(Flags& flags) {
-    flags.training("--model", model, "Recurrent cell").check(one_of(cell_names()));
-    flags.training("--hidden", hidden, "Channels of the state").check(between(1, 1 << 16));
-    flags.training("--embedding", embedding, "Channels of the embedding")
-        .check(between(1, 1 << 16));
-    add_placement_flag(flags, placement);
-    shared.add_to(flags);
+  CharRnnFlags()
+      : CharFlags("char_rnn", "Trains a recurrent network to write text, character by character.") {
+    optimizer.learning_rate = 2e-3;
+    optimizer.clip_norm = 1;
+    training("--model", model, "Recurrent cell").check(one_of(cell_names()));
+    training("--hidden", hidden, "Channels of the state").check(between(1, 1 << 16));
+    training("--embedding", embedding, "Channels of the embedding").check(between(1, 1 << 16));
+    add_placement_flag(*this, placement);
+    add_shared();
   }
 
   const Cell& cell() const { return Cell::named(model); }
   RecurrentOptions recurrent() const {
-    return {.layers = shared.layers,
-            .dropout = shared.layers > 1 ? shared.dropout : 0,
-            .norm = NormSpec(shared.norm),
+    return {.layers = layers,
+            .dropout = layers > 1 ? dropout : 0,
+            .norm = NormSpec(norm),
             .placement = norm_placement(placement)};
   }
 };
@@ -60,7 +57,7 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
                      .embedding = flags.embedding,
                      .hidden = flags.hidden,
                      .recurrent = flags.recurrent(),
-                     .dropout = flags.shared.dropout});
+                     .dropout = flags.dropout});
   const bool with_cells = flags.cell().has_c;
   const auto logits = [net, with_cells](const Indices& ids, Memory* memory, Mode mode) {
     const auto states =
@@ -69,7 +66,7 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
     if (memory != nullptr) *memory = memory_of(last);
     return transpose(values, 0, 1);
   };
-  const auto carried = [net, batch = flags.shared.batch_size](Index) {
+  const auto carried = [net, batch = flags.batch_size](Index) {
     std::vector<RecurrentState> states;
     for (const RecurrentLayer& layer : net.recurrent.layers) states.push_back(layer.first(batch));
     return memory_of(states);
@@ -80,12 +77,10 @@ CharModel make_model(const CharRnnFlags& flags, Index vocabulary, Random& random
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("char_rnn", "Trains a recurrent network to write text, character by character.");
-  CharRnnFlags rnn;
-  rnn.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    return run_char_model(rnn.shared, flags, rnn.model, [&](Index vocabulary, Random& random) {
-      return make_model(rnn, vocabulary, random);
+  CharRnnFlags flags;
+  return flags.run(argc, argv, [&](Trainer& trainer) {
+    return run_char_model(flags, flags.model, trainer, [&](Index vocabulary, Random& random) {
+      return make_model(flags, vocabulary, random);
     });
   });
 }

@@ -88,7 +88,7 @@ class CharTraining {
   }
 
   // The mean loss over the validation text, in nats per character.
-  double evaluate() const {
+  double validate() const {
     constexpr Index rows_of_group = 64;
     double total = 0;
     for (const auto& group : text_blocks(validation_, rows_of_group, flags_.seq_len)) {
@@ -254,9 +254,8 @@ std::string write_sample(const CharFlags& flags, const CharModel& model,
 
 }  // namespace
 
-int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
+int run_char_model(const CharFlags& flags, const std::string& name, Trainer& trainer,
                    const std::function<CharModel(Index vocabulary, Random& random)>& make_model) {
-  Trainer trainer(all, flags.run, flags.optimizer);
   const Text text(flags);
   trainer.uses_data(text.source, text.digest());
   expect<DataError>(!text.all.empty(), "{}: it is empty", text.source);
@@ -266,17 +265,17 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
   Random random(flags.seed);
   const CharModel model = make_model(characters.count(), random);
   CharTraining training(flags, model, characters.encode(text.all), trainer.cluster());
-  const auto finish = [&](const Run& run) {
-    const double tokens = run.steps_per_second() * static_cast<double>(flags.batch_size) *
+  const auto test = [&] {
+    const double tokens = trainer.run().steps_per_second() * static_cast<double>(flags.batch_size) *
                           static_cast<double>(flags.seq_len);
-    const double loss = training.evaluate();
+    const double loss = training.validate();
     write_result(fmt::format("validation loss {:.4f} nats per character, {:.4f} bits\n", loss,
                              loss / std::log(2.0)));
     Json results = scores(loss);
     results["tokens_per_second"] = tokens;
     if (flags.sample > 0) {
-      if (!flags.run.quiet && trainer.cluster().is_first()) tell_of_context(flags, model);
-      results["sample"] = write_sample(flags, model, characters, run);
+      if (!flags.run_flags.quiet && trainer.cluster().is_first()) tell_of_context(flags, model);
+      results["sample"] = write_sample(flags, model, characters, trainer.run());
     }
     return results;
   };
@@ -295,8 +294,8 @@ int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
            "model: {} with {} parameters; {} steps of {} x {} characters\n",
            text.source, training.training_size(), characters.count(), training.validation_size(),
            name, parameter_count(model.fields), flags.steps, flags.batch_size, flags.seq_len),
-       .evaluate = [&] { return scores(training.evaluate()); },
-       .finish = finish,
+       .validate = [&] { return scores(training.validate()); },
+       .test = test,
        .random = {{"order", &training.order()}},
        .carried = [&](Fields& field) { field("carried", training); },
        .gather = [&] { training.gather(); },

@@ -29,7 +29,7 @@ struct CharModel {
 
 /// Trains a model, evaluates it on the last tenth of the text, and samples from it. Returns the
 /// exit code of the program.
-int run_char_model(CharFlags& flags, Flags& all, const std::string& name,
+int run_char_model(const CharFlags& flags, const std::string& name, Trainer& trainer,
                    const std::function<CharModel(Index vocabulary, Random& random)>& make_model);
 
 }  // namespace tapegrad::TAPEGRAD_SCALAR::support

@@ -9,8 +9,7 @@ using namespace tapegrad::support;
 
 namespace {
 
-struct CharTransformerFlags {
-  CharFlags shared;
+struct CharTransformerFlags : CharFlags {
   std::string model = "transformer";
   std::string positions;  // "": learned, of a Transformer-XL relative
   std::string feed_forward = "gelu";
@@ -21,66 +20,63 @@ struct CharTransformerFlags {
   bool bias = false;
   bool recompute = false;
 
-  CharTransformerFlags() {
-    shared.norm = "layer";
-    shared.layers = 4;
-    shared.batch_size = 12;
-    shared.optimizer = {.optimizer = "adamw",
-                        .learning_rate = 1e-3,
-                        .final_rate = 1e-4,
-                        .warmup = 100,
-                        .beta2 = 0.99,
-                        .weight_decay = 0.1,
-                        .clip_norm = 1};
-  }
-  void add_to(Flags& flags) {
-    flags.training("--model", model, "Read each block of the text separately, or with a memory")
+  CharTransformerFlags()
+      : CharFlags("char_transformer",
+                  "Trains a Transformer to write text, character by character.") {
+    norm = "layer";
+    layers = 4;
+    batch_size = 12;
+    optimizer = {.optimizer = "adamw",
+                 .learning_rate = 1e-3,
+                 .final_rate = 1e-4,
+                 .warmup = 100,
+                 .beta2 = 0.99,
+                 .weight_decay = 0.1,
+                 .clip_norm = 1};
+    training("--model", model, "Read each block of the text separately, or with a memory")
         .check(one_of({"transformer", "transformer_xl"}));
-    flags
-        .training("--positions", positions,
-                  "Encoding of positions (default: learned; relative for "
-                  "transformer_xl)")
+    training("--positions", positions,
+             "Encoding of positions (default: learned; relative for "
+             "transformer_xl)")
         .check(one_of({"", "learned", "sinusoidal", "rotary", "alibi", "relative"}));
-    flags.training("--feed-forward", feed_forward, "Activation of the feed-forward sub-layers")
+    training("--feed-forward", feed_forward, "Activation of the feed-forward sub-layers")
         .check(one_of({"relu", "gelu", "swiglu"}));
-    flags.training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
+    training("--norm-placement", placement, "Norms before sub-layers, or after residuals")
         .check(one_of({"pre", "post"}));
-    flags.training("--heads", heads, "Attention heads").check(between(1, 1 << 10));
-    flags.training("--channels", channels, "Channels of the residual stream")
-        .check(between(1, 1 << 16));
-    flags.training("--memory", memory, "Characters that a transformer_xl remembers")
+    training("--heads", heads, "Attention heads").check(between(1, 1 << 10));
+    training("--channels", channels, "Channels of the residual stream").check(between(1, 1 << 16));
+    training("--memory", memory, "Characters that a transformer_xl remembers")
         .check(between(0, 1 << 16));
-    flags.training("--bias", bias, "Give linear layers and norms a bias");
-    flags.setting(
-        "--recompute", recompute,
-        "Compute each block again in the backward pass instead of keeping it: less memory, the "
-        "same results");
-    shared.add_to(flags);
+    training("--bias", bias, "Give linear layers and norms a bias");
+    setting("--recompute", recompute,
+            "Compute each block again in the backward pass instead of keeping it: less memory, the "
+            "same results");
+    add_shared();
   }
 
   /// Throws FlagError for flags that conflict.
-  void check(const Flags& given) const {
+  void check() const {
     const bool xl = model == "transformer_xl";
     if (xl ? positions != "" && positions != "relative" : positions == "relative")
       throw FlagError("--positions",
                       fmt::format("{} does not go with --model {}", positions, model));
-    if (!xl && given.given("--memory"))
+    if (!xl && given("--memory"))
       throw FlagError("--memory", "has an effect only with --model transformer_xl");
     if (channels % heads != 0)
       throw FlagError("--heads", fmt::format("{} do not divide {} channels", heads, channels));
   }
 
   TransformerOptions stack() const {
-    return {.layers = shared.layers,
+    return {.layers = layers,
             .heads = heads,
             .channels = channels,
             .activation = feed_forward == "relu"   ? Activation::relu
                           : feed_forward == "gelu" ? Activation::gelu
                                                    : Activation::swiglu,
-            .norm = NormSpec(shared.norm),
+            .norm = NormSpec(norm),
             .placement = placement == "pre" ? NormPlacement::pre : NormPlacement::post,
             .bias = bias,
-            .dropout = shared.dropout,
+            .dropout = dropout,
             .recompute = recompute};
   }
   Positions positions_used() const {
@@ -92,10 +88,9 @@ struct CharTransformerFlags {
 };
 
 CharModel make_transformer(const CharTransformerFlags& flags, Index vocabulary, Random& random) {
-  const TransformerLm net(vocabulary, random,
-                          {.stack = flags.stack(),
-                           .positions = flags.positions_used(),
-                           .length = flags.shared.seq_len});
+  const TransformerLm net(
+      vocabulary, random,
+      {.stack = flags.stack(), .positions = flags.positions_used(), .length = flags.seq_len});
   const auto logits = [net](const Indices& ids, Memory* memory, Mode mode) {
     if (memory == nullptr) return net(ids, mode);
     std::vector<AttentionCache> caches;
@@ -109,7 +104,7 @@ CharModel make_transformer(const CharTransformerFlags& flags, Index vocabulary, 
     }
     return values;
   };
-  return {fields(net), logits, nullptr, flags.shared.seq_len};
+  return {fields(net), logits, nullptr, flags.seq_len};
 }
 
 CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabulary, Random& random) {
@@ -119,10 +114,9 @@ CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabular
     if (memory != nullptr) *memory = kept;
     return values;
   };
-  const auto carried = [shape = Shape{flags.shared.batch_size, 0, flags.channels},
-                        flags](Index blocks) {
-    const Index length = std::min(flags.memory, blocks * flags.shared.seq_len);
-    return Memory(length > 0 ? static_cast<std::size_t>(flags.shared.layers) : 0,
+  const auto carried = [shape = Shape{flags.batch_size, 0, flags.channels}, &flags](Index blocks) {
+    const Index length = std::min(flags.memory, blocks * flags.seq_len);
+    return Memory(length > 0 ? static_cast<std::size_t>(flags.layers) : 0,
                   zeros(shape.with(1, length)));
   };
   return {fields(net), logits, carried};
@@ -131,16 +125,12 @@ CharModel make_transformer_xl(const CharTransformerFlags& flags, Index vocabular
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("char_transformer", "Trains a Transformer to write text, character by character.");
-  CharTransformerFlags transformer;
-  transformer.add_to(flags);
-  return flags.run(argc, argv, [&] {
-    return run_char_model(transformer.shared, flags, transformer.model,
-                          [&](Index vocabulary, Random& random) {
-                            transformer.check(flags);
-                            return transformer.model == "transformer"
-                                       ? make_transformer(transformer, vocabulary, random)
-                                       : make_transformer_xl(transformer, vocabulary, random);
-                          });
+  CharTransformerFlags flags;
+  return flags.run(argc, argv, [&](Trainer& trainer) {
+    return run_char_model(flags, flags.model, trainer, [&](Index vocabulary, Random& random) {
+      flags.check();
+      return flags.model == "transformer" ? make_transformer(flags, vocabulary, random)
+                                          : make_transformer_xl(flags, vocabulary, random);
+    });
   });
 }

@@ -15,7 +15,7 @@ using namespace tapegrad::support;
 
 namespace {
 
-struct MnistFlags {
+struct MnistFlags : TrainerFlags {
   std::string model = "mlp";
   std::vector<Index> hidden{1000, 1000};
   std::string norm = "none";
@@ -24,24 +24,22 @@ struct MnistFlags {
   Index epochs = 5;
   Index batch_size = 128;
   std::uint64_t seed = 1;
-  OptimizerFlags optimizer;
-  RunFlags run;
 
-  void add_to(Flags& flags) {
-    flags.training("--model", model, "Network: linear layers or convolutions")
+  MnistFlags() : TrainerFlags("mnist", "Trains a network to read handwritten digits.") {
+    training("--model", model, "Network: linear layers or convolutions")
         .check(one_of({"mlp", "cnn"}));
-    flags.training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
+    training("--hidden", hidden, "Sizes of the hidden layers of the mlp")
         .check(between(1, 1 << 20));
-    add_norm_flag(flags, norm, "Normalization before the activations");
-    flags.training("--dropout", dropout, "Share of hidden units to drop in training")
+    add_norm_flag(*this, norm, "Normalization before the activations");
+    training("--dropout", dropout, "Share of hidden units to drop in training")
         .check(between(0.0, 0.99));
-    flags.input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
+    input("--data", data, data_help("MNIST", "mnist/") + "; without it, draws digits")
         .environment("TAPEGRAD_MNIST");
-    flags.length("--epochs", epochs, "Passes over the training set").check(between(1, 1 << 20));
-    flags.training("--batch-size", batch_size, "Images per step").check(between(1, 1 << 20));
-    optimizer.add_to(flags);
-    flags.training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
-    run.add_to(flags);
+    length("--epochs", epochs, "Passes over the training set").check(between(1, 1 << 20));
+    training("--batch-size", batch_size, "Images per step").check(between(1, 1 << 20));
+    optimizer.add_to(*this);
+    training("--seed", seed, "Seed of weights, order, dropout and drawn digits");
+    run_flags.add_to(*this);
   }
 };
 
@@ -79,12 +77,12 @@ Score evaluate(Cluster& cluster, const Layer& net, const ImageSet& set) {
 }
 
 /// Throws FlagError for flags that conflict.
-void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
+void check(const MnistFlags& flags, const ImageSets& sets) {
   if (flags.batch_size > sets.train.count())
     throw FlagError("--batch-size", fmt::format("{} is more than the {} training images of {}",
                                                 flags.batch_size, sets.train.count(), sets.source));
   if (flags.model != "cnn") return;
-  if (given.given("--hidden"))
+  if (flags.given("--hidden"))
     throw FlagError("--hidden", "sizes layers of --model mlp; the cnn has its own");
   if (sets.train.height != 28 || sets.train.width != 28 || sets.classes != 10)
     throw FlagError(
@@ -94,11 +92,10 @@ void check(const MnistFlags& flags, const Flags& given, const ImageSets& sets) {
 }
 
 /// Runs the program with its flags; returns the exit code.
-int run_mnist(MnistFlags& flags, Flags& all) {
-  Trainer trainer(all, flags.run, flags.optimizer);
+int run_mnist(const MnistFlags& flags, Trainer& trainer) {
   const ImageSets sets =
       flags.data.empty() ? draw_image_sets(flags.seed) : read_image_sets(flags.data);
-  check(flags, all, sets);
+  check(flags, sets);
   trainer.uses_data(sets.source, sets.digest());
 
   Random random(flags.seed);
@@ -116,7 +113,7 @@ int run_mnist(MnistFlags& flags, Flags& all) {
     const Score score = evaluate(trainer.cluster(), net, sets.validation);
     return {{"validation_loss", score.loss}, {"validation_accuracy", score.accuracy}};
   };
-  const auto test = [&](const Run&) -> Json {
+  const auto test = [&]() -> Json {
     const Score score = evaluate(trainer.cluster(), net, sets.test);
     write_result(
         fmt::format("test accuracy {:.4f}, test loss {:.4f}\n", score.accuracy, score.loss));
@@ -132,15 +129,13 @@ int run_mnist(MnistFlags& flags, Flags& all) {
                        "model: {} with {} parameters; {} steps of {} images\n",
                        sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
                        flags.model, parameter_count(net), steps.total, flags.batch_size),
-       .evaluate = validate,
-       .finish = test});
+       .validate = validate,
+       .test = test});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Flags flags("mnist", "Trains a network to read handwritten digits.");
-  MnistFlags mnist;
-  mnist.add_to(flags);
-  return flags.run(argc, argv, [&] { return run_mnist(mnist, flags); });
+  MnistFlags flags;
+  return flags.run(argc, argv, [&](Trainer& trainer) { return run_mnist(flags, trainer); });
 }

@@ -35,29 +35,56 @@ double error_percentage(const Layer& net, const ImageSet& set) {
   return 100 * std::accumulate(wrong.begin(), wrong.end(), 0.0) / static_cast<double>(wrong.size());
 }
 
+// Batches that are drawn one after the other. The last one drawn is the same as often as it is
+// asked for.
+template <class Batch>
+class DrawnBatches {
+ public:
+  explicit DrawnBatches(std::function<Batch()> draw) : draw_(std::move(draw)) {}
+
+  const Batch& at(Index step) {
+    for (; drawn_ <= step; ++drawn_) batch_ = draw_();
+    return batch_;
+  }
+
+ private:
+  std::function<Batch()> draw_;
+  Index drawn_ = 0;
+  Batch batch_;
+};
+
 template <class Net>
-LearningTask image_task(const Net& net, const support::ImageSets& sets, Index images,
-                        const Trial& trial) {
-  const auto order = std::make_shared<Random>(trial.batches());
+Learner image_task(const Net& net, const support::ImageSets& sets, const Condition& condition,
+                   const Trial& trial) {
   const Layer layer = net;
-  return {.fields = fields(net),
-          .next =
-              [net, &sets, order, images] {
-                std::vector<Index> chosen;
-                for (Index i = 0; i < images; ++i)
-                  chosen.push_back(order->below(sets.train.count()));
-                return [net, batch = sets.train.batch(chosen)] {
-                  return cross_entropy(net(batch.images), batch.labels);
-                };
+  const auto batches = std::make_shared<DrawnBatches<Batch>>(
+      [&sets, order = trial.batches(), images = condition.images]() mutable {
+        std::vector<Index> chosen;
+        for (Index i = 0; i < images; ++i) chosen.push_back(order.below(sets.train.count()));
+        return sets.train.batch(chosen);
+      });
+  return {.net = fields(net),
+          .steps = RunSteps::epochs(1, condition.steps),
+          .loss =
+              [net, batches](Index step) {
+                const auto& [images, labels] = batches->at(step);
+                return cross_entropy(net(images), labels);
               },
-          .validation = [layer, &sets] { return error_percentage(layer, sets.validation); },
-          .test = [layer, &sets] { return error_percentage(layer, sets.test); },
-          .validation_loss =
-              [layer, &sets] { return support::mean_cross_entropy(layer, sets.validation); }};
+          .validate =
+              [layer, &sets] {
+                return Json{
+                    {"validation", error_percentage(layer, sets.validation)},
+                    {"validation_loss", support::mean_cross_entropy(layer, sets.validation)}};
+              },
+          .test =
+              [layer, &sets] {
+                return Json{{"test", error_percentage(layer, sets.test)}};
+              }};
 }
 
-LearningTask transformer_task(const support::CharText& text, const DriftNet& options,
-                              const NormSpec& norm, const Trial& trial) {
+Learner transformer_task(const support::CharText& text, const Condition& condition,
+                         const NormSpec& norm, const Trial& trial) {
+  const DriftNet& options = condition.net;
   Random random = trial.weights();
   const bool pre = options.placement == "pre";  // post-norm blocks read the embedding as it is
   const TransformerLm net(text.characters.count(), random,
@@ -69,47 +96,51 @@ LearningTask transformer_task(const support::CharText& text, const DriftNet& opt
                                      .bias = false},
                            .length = characters_in_row});
   if (options.initial == "paper") initialize_like_paper(parameters(net.stack), random);
-  const auto order = std::make_shared<Random>(trial.batches());
-  const Index half = text.rest.size() / 2;
-  const auto validation = [net, &text, half] {
-    return bits_a_character(net, part(text.rest, 0, half), characters_in_row);
+  const auto batches =
+      std::make_shared<DrawnBatches<TextBatch>>([&text, order = trial.batches()]() mutable {
+        return random_rows(text.training, rows_in_batch, characters_in_row, order);
+      });
+  const auto bits = [net, &text](Index begin, Index end) {
+    return bits_a_character(net, part(text.rest, begin, end), characters_in_row);
   };
-  return {.fields = fields(net),
-          .next =
-              [net, &text, order] {
-                return [net, batch = random_rows(text.training, rows_in_batch, characters_in_row,
-                                                 *order)] {
-                  return cross_entropy(net(batch.inputs), batch.targets);
-                };
+  const Index half = text.rest.size() / 2;
+  return {.net = fields(net),
+          .steps = RunSteps::epochs(1, condition.steps),
+          .loss =
+              [net, batches](Index step) {
+                const auto& [inputs, targets] = batches->at(step);
+                return cross_entropy(net(inputs), targets);
               },
-          .validation = validation,
+          .validate =
+              [bits, half] {
+                const double found = bits(0, half);
+                return Json{{"validation", found}, {"validation_loss", found}};
+              },
           .test =
-              [net, &text, half] {
-                return bits_a_character(net, part(text.rest, half, text.rest.size()),
-                                        characters_in_row);
-              },
-          .validation_loss = validation};
+              [bits, half, &text] {
+                return Json{{"test", bits(half, text.rest.size())}};
+              }};
 }
 
-LearningTask perceptron_task(const support::ImageSets& sets, const Condition& condition,
-                             const NormSpec& norm, const Trial& trial) {
+Learner perceptron_task(const support::ImageSets& sets, const Condition& condition,
+                        const NormSpec& norm, const Trial& trial) {
   Random random = trial.weights();
   std::vector<Index> sizes{sets.train.height * sets.train.width};
   for (Index i = 0; i < condition.net.layers; ++i) sizes.push_back(4 * condition.net.channels);
   sizes.push_back(sets.classes);
   const Mlp net(sizes, random, {.norm = norm});
   if (condition.net.initial == "he") initialize_like_he(parameters(net), random);
-  return image_task(net, sets, condition.images, trial);
+  return image_task(net, sets, condition, trial);
 }
 
-LearningTask conv_net_task(const support::ImageSets& sets, const Condition& condition,
-                           const NormSpec& norm, const Trial& trial) {
+Learner conv_net_task(const support::ImageSets& sets, const Condition& condition,
+                      const NormSpec& norm, const Trial& trial) {
   Random random = trial.weights();
   NormSpec convolutional = norm;  // only layer normalization has a choice of axes
   if (condition.net.axes == "channels" && norm.method->name == "layer")
     convolutional.method = NormSpec("layer:over=channels").method;
   const ConvNet net(random, {.norm = convolutional, .hidden_norm = norm});
-  return image_task(net, sets, condition.images, trial);
+  return image_task(net, sets, condition, trial);
 }
 
 }  // namespace
@@ -197,11 +228,11 @@ std::string DriftData::digest() const {
          (images ? images->digest() + images->test_digest() : "");
 }
 
-LearningTask make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
-                       const Trial& trial) {
+Learner make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
+                  const Trial& trial) {
   if (condition.task == "mnist") return perceptron_task(*data.images, condition, norm, trial);
   if (condition.task == "cnn") return conv_net_task(*data.images, condition, norm, trial);
-  return transformer_task(condition.task == "text" ? *data.text : data.grammar, condition.net, norm,
+  return transformer_task(condition.task == "text" ? *data.text : data.grammar, condition, norm,
                           trial);
 }
 
@@ -215,7 +246,6 @@ Outcome train(const Condition& condition, const std::string& system, double rate
                                       .warmup = condition.steps / 20,
                                       .beta2 = 0.99,
                                       .weight_decay = condition.optimizer == "adamw" ? 0.1 : 0},
-                        .steps = condition.steps,
                         .measures = is_watched ? DriftOptions{}.measures : 0,
                         .remedy = remedy,
                         .unit = unit},

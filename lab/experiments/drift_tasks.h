@@ -79,8 +79,8 @@ DriftData make_drift_data(const std::vector<std::string>& tasks, const std::stri
 
 /// The task of a condition, with a norm. Batches of text have 16 rows of characters. It is judged
 /// by bits per character, or by the share of errors in %. The data must outlive it.
-LearningTask make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
-                       const Trial& trial);
+Learner make_task(const Condition& condition, const NormSpec& norm, const DriftData& data,
+                  const Trial& trial);
 
 /// Trains it, with a warmup of a twentieth of the steps, then along half a cosine. AdamW has a
 /// decay of 0.1.

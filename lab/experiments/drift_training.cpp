@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
+#include "tapegrad/train/learner.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 namespace {
@@ -21,11 +22,10 @@ struct PassStatistics {
 
 enum class Statistics { own, attached };
 
-PassStatistics measure_pass(const LearningTask& task, const std::function<Tensor()>& loss,
-                            Statistics statistics) {
+// Records on the tape of the step.
+PassStatistics measure_pass(const Learner& task, Index step, Statistics statistics) {
   PassStatistics found;
   std::vector<Tensor> inputs;
-  const Tape tape;
   const AroundNorms around([&](const Norm& norm, const Tensor& x, const AroundNorms::Apply& apply) {
     {
       const NoGrad aside;
@@ -36,9 +36,9 @@ PassStatistics measure_pass(const LearningTask& task, const std::function<Tensor
     inputs.push_back(x);
     return statistics == Statistics::attached ? with_attached_statistics(norm, x, apply) : apply(x);
   });
-  const Tensor value = loss();
+  const Tensor value = batch_loss(task, step);
   found.at_inputs = grad(value, inputs, {.keep = true});
-  found.at_parameters = grad(value, parameters(task.fields));
+  found.at_parameters = grad(value, parameters(task.net));
   return found;
 }
 
@@ -80,7 +80,11 @@ class FeedingWeights {
       }
   }
 
-  std::vector<Tensor> values() const { return {weights_.begin(), weights_.end()}; }
+  std::vector<Tensor> values() const {
+    std::vector<Tensor> values;
+    for (const Parameter& weight : weights_) values.push_back(weight.value());
+    return values;
+  }
   void restore_lengths() {
     for (std::size_t i = 0; i < weights_.size(); ++i)
       weights_[i].set(weights_[i].value() * (lengths_[i] / length(weights_[i])));
@@ -115,24 +119,12 @@ double cosine(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return inner(a, b) / std::sqrt(inner(a, a) * inner(b, b));
 }
 
-struct LossAndGradients {
-  double loss;
-  std::vector<Tensor> gradients;
-};
-
-LossAndGradients differentiated(support::Remedy remedy, const std::function<Tensor()>& batch_loss,
-                                const std::vector<Parameter>& parameters) {
-  const Tape tape;
-  const Tensor loss = support::remedied(remedy, batch_loss);
-  return {loss.item(), grad(loss, parameters)};
-}
-
 // Adds a point to each trace but that of angles.
-void measure(Outcome& outcome, Index step, const LearningTask& task,
+void measure(Outcome& outcome, Index step, const Learner& task,
              const support::FeedsNorms& feeds_norms, const FeedingWeights& weights,
-             const std::function<Tensor()>& batch_loss, const std::vector<Tensor>& gradients) {
-  const PassStatistics own = measure_pass(task, batch_loss, Statistics::own),
-                       attached = measure_pass(task, batch_loss, Statistics::attached);
+             const std::vector<Tensor>& gradients) {
+  const PassStatistics own = measure_pass(task, step - 1, Statistics::own),
+                       attached = measure_pass(task, step - 1, Statistics::attached);
   const auto trace = [&](const std::string& name, double value) {
     outcome.traces[name].emplace_back(step, value);
   };
@@ -141,7 +133,7 @@ void measure(Outcome& outcome, Index step, const LearningTask& task,
   trace("cosine", cosine(gradients, attached.at_parameters));
   trace("size", std::sqrt(inner(gradients, gradients) /
                           inner(attached.at_parameters, attached.at_parameters)));
-  trace("common", common_share(task.fields, feeds_norms, gradients));
+  trace("common", common_share(task.net, feeds_norms, gradients));
   trace("weights", weights.largest_common_mode());
   trace("length", weights.largest_length());
   for (std::size_t i = 0; i < own.ratios.size(); ++i) {
@@ -178,7 +170,12 @@ NormAndConstraints norm_and_constraints(const std::string& system) {
   return {norm, remedy, is_unit};
 }
 
-support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()>& loss) {
+Tensor batch_loss(const Learner& learner, Index step) {
+  Random none(0);
+  return learner.loss(step, {0, 0, learner.loss.rows(step)}, none);
+}
+
+support::FeedsNorms find_feeding(const Learner& learner) {
   Random random(1);
   const Tape tape;
   // A sum of what norms read that is blind to means over channels, and stops at every norm.
@@ -189,13 +186,13 @@ support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()
     total = total + sum(x * (w - mean(w, Axes(channels), Keep::yes)));
     return detach(apply(x));
   });
-  loss();
-  const std::vector<Tensor> gradients = grad(total, parameters(net));
+  batch_loss(learner, 0);
+  const std::vector<Tensor> gradients = grad(total, parameters(learner.net));
   std::set<std::string> found;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const double all = length(gradients[i]),
                  common = length(gradients[i] - centered(gradients[i], Centering::outputs));
-    if (common < 1e-5 * all) found.insert(net.parameters()[i].name);
+    if (common < 1e-5 * all) found.insert(learner.net.parameters()[i].name);
   }
   return [found](const std::string& name) { return found.contains(name); };
 }
@@ -204,41 +201,47 @@ std::string of_norm(const std::string& trace, std::size_t norm) {
   return fmt::format("{} of norm {}", trace, norm + 1);
 }
 
-Outcome train_watched(const LearningTask& task, const DriftOptions& options,
+Outcome train_watched(const Learner& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen) {
-  const std::vector<Parameter> all = parameters(task.fields);
-  const std::unique_ptr<Optimizer> optimizer = options.optimizer.make_optimizer(all);
-  std::function<Tensor()> batch_loss = task.next();
   const bool is_watched = options.measures > 0;
   const support::FeedsNorms feeds_norms =
       is_watched || options.unit || options.remedy != support::Remedy::none
-          ? find_feeding(task.fields, batch_loss)
+          ? find_feeding(task)
           : [](const std::string&) { return false; };
-  FeedingWeights weights(task.fields, feeds_norms);
-  support::set_remedy(*optimizer, task.fields, feeds_norms, options.remedy);
-  const Schedule schedule = options.optimizer.make_schedule(options.steps);
-  const Index stretch = std::max<Index>(1, options.steps / 50);
+  FeedingWeights weights(task.net, feeds_norms);
+  const Index steps = task.steps.total, stretch = std::max<Index>(1, steps / 50);
+  Learner learner{
+      .net = task.net, .steps = {.total = steps, .per_epoch = stretch}, .loss = [&](Index step) {
+        return support::remedied(options.remedy, [&] { return batch_loss(task, step); });
+      }};
+  if (options.unit) learner.project = [&] { weights.restore_lengths(); };
+  Training updates(options.optimizer, {}, task.net, steps);
+  support::set_remedy(updates.optimizer(), task.net, feeds_norms, options.remedy);
   Outcome outcome;
-  RunningMean mean;
-  for (Index step = 1; step <= options.steps; ++step) {
-    if (step > 1) batch_loss = task.next();
-    const bool measured =
-        is_watched && (step == 1 || step % (options.steps / options.measures) == 0);
-    const auto [loss, gradients] = differentiated(options.remedy, batch_loss, all);
-    const std::vector<Tensor> before = weights.values();
-    if (measured) measure(outcome, step, task, feeds_norms, weights, batch_loss, gradients);
-    optimizer->set_learning_rate(schedule(step - 1));
-    optimizer->step(gradients);
-    if (options.unit) weights.restore_lengths();
-    if (measured) outcome.traces["angle"].emplace_back(step, weights.mean_angle(before));
-    mean.add(loss);
-    if (step == 1 || step % stretch == 0) outcome.curve.push_back({step, mean.value()});
-    if (step % stretch == 0) mean = {};
-    if (seen) seen(loss);
-  }
-  outcome.values["validation"] = task.validation();
-  outcome.values["validation_loss"] = task.validation_loss();
-  outcome.values["test"] = task.test();
+  std::vector<Tensor> before;  // weights, in steps that are measured
+  const auto is_measured = [&](Index step) {
+    return is_watched && (step == 1 || step % (steps / options.measures) == 0);
+  };
+  train(learner, updates,
+        {.gradients =
+             [&](Index step, const std::vector<Tensor>& gradients) {
+               if (!is_measured(step)) return;
+               before = weights.values();
+               measure(outcome, step, task, feeds_norms, weights, gradients);
+             },
+         .step =
+             [&](Index step, double loss) {
+               if (is_measured(step))
+                 outcome.traces["angle"].emplace_back(step, weights.mean_angle(before));
+               if (step == 1 && stretch > 1) outcome.curve.push_back({step, loss});
+               if (seen) seen(loss);
+             },
+         .epoch =
+             [&](Index step, double mean, const Json&) {
+               if (step % stretch == 0) outcome.curve.push_back({step, mean});
+             }});
+  for (const Json& metrics : {task.validate(), task.test()})
+    for (const auto& [name, value] : metrics.items()) outcome.values[name] = value.get<double>();
   return outcome;
 }
 

@@ -6,27 +6,16 @@
 
 #include "experiments/ledger.h"
 #include "support/remedy.h"
-#include "tapegrad/nn/fields.h"
 #include "tapegrad/nn/layers/norm.h"
+#include "tapegrad/train/learner.h"
 #include "tapegrad/train/optimizer_flags.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
-/// A network, what it learns from and how it is judged.
-struct LearningTask {
-  Fields fields;
-  /// Draws a batch. What it returns computes its loss, as often as it is called.
-  std::function<std::function<Tensor()>()> next;
-  /// On data to choose the learning rate by, and on other data.
-  std::function<double()> validation, test;
-  std::function<double()> validation_loss;  ///< on the data of the validation
-};
-
 /// How to train.
 struct DriftOptions {
   OptimizerFlags optimizer = {};
-  Index steps = 300;
-  Index measures = 20;  ///< in a run; divides steps; 0: looks at nothing
+  Index measures = 20;  ///< in a run; divides its steps; 0: looks at nothing
   support::Remedy remedy = support::Remedy::none;
   /// Whether each weight that feeds a norm is put back to its initial length |W| after each step,
   /// of all its elements: what a norm divides by cannot grow with it.
@@ -43,14 +32,17 @@ struct NormAndConstraints {
 /// rms_detached with a constant divisor. Throws ArgumentError for other names.
 NormAndConstraints norm_and_constraints(const std::string& system);
 
-/// Which parameters feed norms, from one forward pass: those whose common mode changes nothing but
-/// the means over channels of what some norms read. None is known by name.
-///   loss: on a batch
+/// The loss of a batch, which draws no random numbers.
+Tensor batch_loss(const Learner& learner, Index step);
+
+/// Which parameters feed norms, from a forward pass of the first batch: those whose common mode
+/// changes nothing but the means over channels of what some norms read. None is known by name.
 /// Throws TapeError for a net without norms.
-support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()>& loss);
+support::FeedsNorms find_feeding(const Learner& learner);
 
 /// Trains, and looks at norms and gradients at regular steps; throws TapeError if it is to look at
-/// a net without norms. Values: "validation", "validation_loss" and "test". Traces:
+/// a net without norms. The learner's loss of a step must be the same as often as it is computed.
+/// Values: those of its `validate` and `test` after the last step. Traces:
 ///
 ///     ratio        |mu| / s of the rows of a norm, their mean, at the norm where it is largest
 ///     deviation    s at the last norm
@@ -68,7 +60,7 @@ support::FeedsNorms find_feeding(const Fields& net, const std::function<Tensor()
 ///
 /// The curve has the loss of the first batch, then means over a fiftieth of the steps. Calls `seen`
 /// after each step.
-Outcome train_watched(const LearningTask& task, const DriftOptions& options,
+Outcome train_watched(const Learner& task, const DriftOptions& options,
                       const std::function<void(double loss)>& seen = {});
 
 /// The name of a norm's trace.   norm: its number from the input on, from 0

@@ -16,9 +16,9 @@ double percent_wrong(const Layer& net, const ImageSet& set) {
 }
 
 // Its validation and its test are errors in percent.
-class FormLearner : public problems::Learner {
+class FormTrainee : public problems::Trainee {
  public:
-  FormLearner(const support::ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
+  FormTrainee(const support::ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
       : sets_(sets), net_(std::move(net)), batches_(sets.train, batch_size, seed) {}
 
   Fields net() const override { return fields(net_); }
@@ -48,8 +48,8 @@ double error_after(const Form& form, const FormSetting& setting, const FormSizes
   problems::Problem problem{};
   problem.optimizer = {.optimizer = setting.optimizer, .schedule = "constant"};
   problem.steps = problem.eval_interval = sizes.steps;
-  problem.learner = [&](const TaskTrial&, Random& random) {
-    return std::make_unique<FormLearner>(sets, make_form_net(form.norm(), setting, sizes, random),
+  problem.trainee = [&](const TaskTrial&, Random& random) {
+    return std::make_unique<FormTrainee>(sets, make_form_net(form.norm(), setting, sizes, random),
                                          sizes.batch_size, seed);
   };
   return train_selected(problem, {.value = "validation"}, {{form.norm(), rate}, {seed}, tested})

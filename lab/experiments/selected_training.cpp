@@ -7,7 +7,7 @@
 #include "support/remedy.h"
 #include "tapegrad/core/error.h"
 #include "tapegrad/tapegrad.h"
-#include "tapegrad/train/training.h"
+#include "tapegrad/train/learner.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR::lab {
 
@@ -36,41 +36,49 @@ Outcome train_selected(const problems::Problem& problem, const Metric& metric,
   support::Remedy remedy;
   std::tie(of_norm.setting.norm, remedy) = support::norm_and_remedy(trial.setting.norm);
   Random random = trial.trial.weights();
-  const std::unique_ptr<problems::Learner> learner = problem.learner(of_norm, random);
+  const std::unique_ptr<problems::Trainee> trainee = problem.trainee(of_norm, random);
+  problems::Validation found;
+  const Learner learner{.net = trainee->net(),
+                        .steps = {.total = problem.steps, .per_epoch = eval_interval},
+                        .loss =
+                            [&](Index step) {
+                              return support::remedied(remedy, [&] {
+                                return trainee->loss(step, {0, 0, trainee->rows(step)}, random);
+                              });
+                            },
+                        .validate =
+                            [&] {
+                              found = trainee->validate();
+                              return Json{{metric.value, found.value}};
+                            },
+                        .metric = {metric.value, metric.higher_is_better}};
   OptimizerFlags optimizer = problem.optimizer;
   optimizer.learning_rate = trial.setting.rate;
-  Training updates(optimizer, {.keep_best = true}, learner->net(), problem.steps);
-  updates.watch_gradients([&](const std::vector<Tensor>& gradients) { learner->watch(gradients); });
+  Training updates(optimizer, {.keep_best = true}, learner.net, problem.steps);
   support::set_remedy(
-      updates.optimizer(), learner->net(),
-      [&](const std::string& name) { return learner->feeds_norms(name); }, remedy);
-  const auto loss_of = [&](Index step) {
-    return support::remedied(remedy, [&] {
-      return learner->loss(step, {0, 0, learner->rows(step)}, random);
-    });
-  };
-  const ValidationMetric judged_by{metric.value, metric.higher_is_better};
-  BestValidation best;
+      updates.optimizer(), learner.net,
+      [&](const std::string& name) { return trainee->feeds_norms(name); }, remedy);
   Outcome outcome;
-  RunningMean mean;
-  for (Index step = 1; step <= problem.steps; ++step) {
-    const double loss = updates.step([&] { return loss_of(step - 1); });
-    mean.add(loss);
-    if (step == 1 && eval_interval > 1) outcome.curve.push_back({step, loss});
-    if (trial.seen) trial.seen(step, loss);
-    if (step % eval_interval != 0) continue;
-    const problems::Validation found = learner->validate();
-    outcome.curve.push_back({step, mean.value(), found.loss});
-    for (const auto& [name, value] : found.traced) outcome.traces[name].emplace_back(step, value);
-    mean = {};
-    if (best.next(found.value, step, judged_by)) updates.keep();
-  }
+  const BestValidation best =
+      train(learner, updates,
+            {.gradients = [&](Index, const auto& gradients) { trainee->watch(gradients); },
+             .step =
+                 [&](Index step, double loss) {
+                   if (step == 1 && eval_interval > 1) outcome.curve.push_back({step, loss});
+                   if (trial.seen) trial.seen(step, loss);
+                 },
+             .epoch =
+                 [&](Index step, double loss, const Json&) {
+                   outcome.curve.push_back({step, loss, found.loss});
+                   for (const auto& [name, value] : found.traced)
+                     outcome.traces[name].emplace_back(step, value);
+                 }});
   outcome.values[metric.value] = best.value.value_or(NAN);
   outcome.values["training_loss"] = outcome.curve.back().training;
   outcome.values["validation_loss"] = *outcome.curve.back().validation;
   if (trial.tested)
     updates.at_best([&] {
-      learner->test(outcome);
+      trainee->test(outcome);
       return Json();
     });
   return outcome;

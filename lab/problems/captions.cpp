@@ -230,7 +230,7 @@ CaptionSets described_images(const Origin& origin) {
   return origin.is_drawn() ? draw_caption_sets(origin.seed) : read_caption_sets(origin.directory);
 }
 
-OrderLearner::OrderLearner(const CaptionData& data, const OrderEmbeddingOptions& options,
+OrderTrainee::OrderTrainee(const CaptionData& data, const OrderEmbeddingOptions& options,
                            double margin, Index batch_size, std::uint64_t seed, Random& random)
     : data_(data),
       net_(data.vocabulary.count(), data.features.count(), random, options),
@@ -239,7 +239,7 @@ OrderLearner::OrderLearner(const CaptionData& data, const OrderEmbeddingOptions&
         return caption_pairs(data.sets, batch_size, order);
       }) {}
 
-Tensor OrderLearner::loss(Index step, const Shard& shard, Random&) {
+Tensor OrderTrainee::loss(Index step, const Shard& shard, Random&) {
   const std::span all(batches_.at(step));
   const Tensor costs = pair_costs(
       net_, data_,
@@ -248,7 +248,7 @@ Tensor OrderLearner::loss(Index step, const Shard& shard, Random&) {
          (static_cast<double>(all.size()) / static_cast<double>(shard.count()));
 }
 
-Validation OrderLearner::validate() {
+Validation OrderTrainee::validate() {
   const Retrieval found = BothRetrievals(costs_of(net_, data_, data_.sets.validation)).image;
   return {100 * found.mean_recall(),
           100 - 100 * found.mean_recall(),
@@ -257,7 +257,7 @@ Validation OrderLearner::validate() {
            {"recall_10", 100 * found.recall_10}}};
 }
 
-void OrderLearner::test(Outcome& outcome) {
+void OrderTrainee::test(Outcome& outcome) {
   enter_searches(outcome, costs_of(net_, data_, data_.sets.test));
 }
 
@@ -276,11 +276,11 @@ Problem retrieval_problem(const CaptionSets& sets, const RetrievalSizes& o) {
           .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [data, o](const lab::TaskTrial& trial, Random& random) {
                 const std::string& system = trial.setting.norm;
                 const double margin = system == "symmetric" ? 0.2 : 0.05;
-                return std::make_unique<OrderLearner>(*data, of_system(system, o), margin,
+                return std::make_unique<OrderTrainee>(*data, of_system(system, o), margin,
                                                       o.batch_size, trial.trial.seed, random);
               },
           .baselines = {{"shared_words", [data] { return search_by_shared_words(*data); }}}};

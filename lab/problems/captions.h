@@ -100,9 +100,9 @@ Tensor costs_by_shared_words(const DescriptionFeatures& features,
 /// Captions of Multi30k, or drawn ones.
 support::CaptionSets described_images(const Origin& origin);
 
-class OrderLearner : public Learner {
+class OrderTrainee : public Trainee {
  public:
-  OrderLearner(const CaptionData& data, const OrderEmbeddingOptions& options, double margin,
+  OrderTrainee(const CaptionData& data, const OrderEmbeddingOptions& options, double margin,
                Index batch_size, std::uint64_t seed, Random& random);
 
   const OrderEmbedding& order() const { return net_; }

@@ -22,9 +22,9 @@ std::shared_ptr<const ImageSets> limited(ImageSets sets, Index limit, Index test
 }
 
 // A net that tells digits apart.
-class DigitLearner : public Learner {
+class DigitTrainee : public Trainee {
  public:
-  DigitLearner(const ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
+  DigitTrainee(const ImageSets& sets, Layer net, Index batch_size, std::uint64_t seed)
       : sets_(sets), net_(std::move(net)), batches_(sets.train, batch_size, seed) {}
 
   Fields net() const override { return fields(net_); }
@@ -52,9 +52,9 @@ class DigitLearner : public Learner {
 };
 
 // Counts right answers.
-class ConvLearner : public DigitLearner {
+class ConvTrainee : public DigitTrainee {
  public:
-  using DigitLearner::DigitLearner;
+  using DigitTrainee::DigitTrainee;
 
   Validation validate() override {
     return {mean_item(sets_.validation), mean_cross_entropy(net_, sets_.validation)};
@@ -72,9 +72,9 @@ class ConvLearner : public DigitLearner {
 };
 
 // Counts wrong answers.
-class PerceptronLearner : public DigitLearner {
+class PerceptronTrainee : public DigitTrainee {
  public:
-  using DigitLearner::DigitLearner;
+  using DigitTrainee::DigitTrainee;
 
   Validation validate() override {
     const double error = mean_item(sets_.validation);
@@ -128,9 +128,9 @@ Problem conv_problem(const ImageSets& all, const ConvSizes& o) {
           .eval_interval = per_epoch,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [sets, o](const lab::TaskTrial& trial, Random& random) {
-                return std::make_unique<ConvLearner>(*sets,
+                return std::make_unique<ConvTrainee>(*sets,
                                                      make_conv_net(trial.setting.norm, random),
                                                      o.batch_size, trial.trial.seed);
               },
@@ -168,9 +168,9 @@ Problem perceptron_problem(const ImageSets& all, const PerceptronSizes& o) {
           .eval_interval = o.steps() / o.points,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [sets, o](const lab::TaskTrial& trial, Random& random) {
-                return std::make_unique<PerceptronLearner>(
+                return std::make_unique<PerceptronTrainee>(
                     *sets, make_perceptron(trial.setting.norm, random), o.batch_size,
                     trial.trial.seed);
               },

@@ -93,19 +93,19 @@ Bound mean_bound(const Draw& net, const ImageSet& set, const Random& noise, Clus
 
 Tensor plain_images(const Tensor& images) { return select(images, 0, 1); }
 
-DrawLearner::DrawLearner(const ImageSets& sets, const DrawOptions& options, Index batch_size,
+DrawTrainee::DrawTrainee(const ImageSets& sets, const DrawOptions& options, Index batch_size,
                          std::uint64_t seed, Random& random, const Random& noise)
     : sets_(sets),
       net_(sets.train.height, sets.train.width, random, options),
       batches_(sets.train, batch_size, seed),
       noise_(noise) {}
 
-Tensor DrawLearner::loss(Index step, const Shard& shard, Random& random) {
+Tensor DrawTrainee::loss(Index step, const Shard& shard, Random& random) {
   const Tensor images = named(part(batches_.at(step).images, shard.begin, shard.end), "images");
   return mean(net_(plain_images(images), random, training(random)).bound());
 }
 
-Validation DrawLearner::validate() {
+Validation DrawTrainee::validate() {
   RunningMean mean;
   for (const Bound& each :
        all_bounds(net_, sets_.validation, noise_.stream(++validations_).stream(1)))
@@ -113,7 +113,7 @@ Validation DrawLearner::validate() {
   return {mean.value(), mean.value()};
 }
 
-void DrawLearner::test(Outcome& outcome) {
+void DrawTrainee::test(Outcome& outcome) {
   RunningMean divergence, reconstruction;
   for (const Bound& each : all_bounds(net_, sets_.test, noise_.stream(0))) {
     outcome.items.push_back(std::round(1000 * each.total) / 1000);
@@ -146,9 +146,9 @@ Problem draw_problem(ImageSets sets, const DrawSizes& o) {
           .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [images, o](const lab::TaskTrial& trial, Random& random) {
-                return std::make_unique<DrawLearner>(
+                return std::make_unique<DrawTrainee>(
                     *images, normalized(o.model, trial.setting.norm), o.batch_size,
                     trial.trial.seed, random, trial.trial.weights().stream(1));
               },

@@ -29,10 +29,10 @@ Bound mean_bound(const Draw& net, const ImageSet& set, const Random& noise, Clus
 /// (B, 1, height, width) without the channel.
 Tensor plain_images(const Tensor& images);
 
-class DrawLearner : public Learner {
+class DrawTrainee : public Trainee {
  public:
   /// noise: of the latent variables in validations and the test
-  DrawLearner(const support::ImageSets& sets, const DrawOptions& options, Index batch_size,
+  DrawTrainee(const support::ImageSets& sets, const DrawOptions& options, Index batch_size,
               std::uint64_t seed, Random& random, const Random& noise);
 
   const Draw& draw() const { return net_; }

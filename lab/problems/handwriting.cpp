@@ -128,7 +128,7 @@ double mean_cost(const HandwritingNet& net, const Lines& lines, Cluster& cluster
   return sums[0] / sums[1];
 }
 
-HandwritingLearner::HandwritingLearner(const HandwritingSets& sets, bool with_text,
+HandwritingTrainee::HandwritingTrainee(const HandwritingSets& sets, bool with_text,
                                        const HandwritingSynthesisOptions& options, Index batch_size,
                                        std::uint64_t seed, Random& random)
     : with_text_(with_text),
@@ -139,7 +139,7 @@ HandwritingLearner::HandwritingLearner(const HandwritingSets& sets, bool with_te
         return line_batches(lines_for(with_text_, sets.train(order)), batch_size);
       }) {}
 
-Tensor HandwritingLearner::loss(Index step, const Shard& shard, Random& random) {
+Tensor HandwritingTrainee::loss(Index step, const Shard& shard, Random& random) {
   const std::span all(batches_.at(step));
   const auto own =
       all.subspan(static_cast<std::size_t>(shard.begin), static_cast<std::size_t>(shard.count()));
@@ -150,20 +150,20 @@ Tensor HandwritingLearner::loss(Index step, const Shard& shard, Random& random) 
   return net_.nll(batch, training(random)) * weight;
 }
 
-Validation HandwritingLearner::validate() {
+Validation HandwritingTrainee::validate() {
   const double nats = net_.cost(validation_) / moves_of(validation_);
   return {nats, nats, {{"gradient_norm", std::exchange(recent_gradient_, 0)}}};
 }
 
 // Line by line, so that the mean over lines is that over moves.
-void HandwritingLearner::test(Outcome& outcome) {
+void HandwritingTrainee::test(Outcome& outcome) {
   for (const WrittenLine& line : test_)
     outcome.items.push_back(net_.cost({&line, 1}) / moves_a_line(test_));
   outcome.values["test"] = mean_of_items(outcome);
   outcome.values["largest_gradient"] = largest_gradient_;
 }
 
-void HandwritingLearner::watch(const std::vector<Tensor>& gradients) {
+void HandwritingTrainee::watch(const std::vector<Tensor>& gradients) {
   recent_gradient_ = std::max(recent_gradient_, static_cast<double>(global_norm(gradients)));
   largest_gradient_ = std::max(largest_gradient_, recent_gradient_);
 }
@@ -187,11 +187,11 @@ Problem handwriting_problem(const HandwritingSets& sets, bool with_text,
           .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [data, with_text, o](const lab::TaskTrial& trial, Random& random) {
                 HandwritingSynthesisOptions options = o.model;
                 options.net.recurrent.norm = NormSpec(trial.setting.norm);
-                return std::make_unique<HandwritingLearner>(*data, with_text, options, o.batch_size,
+                return std::make_unique<HandwritingTrainee>(*data, with_text, options, o.batch_size,
                                                             trial.trial.seed, random);
               },
           .baselines = {{"one_density",

@@ -58,9 +58,9 @@ struct HandwritingNet {
 /// In nats per move. The processes of a cluster share the lines.
 double mean_cost(const HandwritingNet& net, const Lines& lines, Cluster& cluster);
 
-class HandwritingLearner : public Learner {
+class HandwritingTrainee : public Trainee {
  public:
-  HandwritingLearner(const support::HandwritingSets& sets, bool with_text,
+  HandwritingTrainee(const support::HandwritingSets& sets, bool with_text,
                      const HandwritingSynthesisOptions& options, Index batch_size,
                      std::uint64_t seed, Random& random);
 

@@ -289,27 +289,27 @@ ParserData::ParserData(const Treebank& trees)
       validation(numbered(vocabulary, bank.validation)),
       test(numbered(vocabulary, bank.test)) {}
 
-ParserLearner::ParserLearner(const ParserData& data, const ParserOptions& options, Index batch_size,
+ParserTrainee::ParserTrainee(const ParserData& data, const ParserOptions& options, Index batch_size,
                              std::uint64_t seed, Random& random)
     : data_(data),
       net_(data.vocabulary.ids(), feature_count, data.vocabulary.classes().count(), random,
            options),
       batches_(data.train, batch_size, seed) {}
 
-Tensor ParserLearner::loss(Index step, const Shard& shard, Random& random) {
+Tensor ParserTrainee::loss(Index step, const Shard& shard, Random& random) {
   const auto& [features, transitions] = batches_.at(step);
   return cross_entropy(
       net_(named(part(features, shard.begin, shard.end), "features"), training(random)),
       named(part(transitions, shard.begin, shard.end), "transitions"));
 }
 
-Validation ParserLearner::validate() {
+Validation ParserTrainee::validate() {
   const AttachmentScore found = sum_of(sentence_scores(net_, data_.vocabulary, data_.validation),
                                        &ParsingScore::without_punctuation);
   return {100 * found.uas(), oracle_loss(net_, data_.validation_steps)};
 }
 
-void ParserLearner::test(Outcome& outcome) {
+void ParserTrainee::test(Outcome& outcome) {
   enter_scores(outcome, sentence_scores(net_, data_.vocabulary, data_.test));
 }
 
@@ -329,9 +329,9 @@ Problem parser_problem(const Treebank& bank, const ParserSizes& o) {
           .eval_interval = per_epoch,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [data, o](const lab::TaskTrial& trial, Random& random) {
-                return std::make_unique<ParserLearner>(
+                return std::make_unique<ParserTrainee>(
                     *data,
                     ParserOptions{.embedding = o.embedding,
                                   .hidden = o.hidden,

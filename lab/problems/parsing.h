@@ -107,9 +107,9 @@ struct ParserData {
   explicit ParserData(const support::Treebank& trees);
 };
 
-class ParserLearner : public Learner {
+class ParserTrainee : public Trainee {
  public:
-  ParserLearner(const ParserData& data, const ParserOptions& options, Index batch_size,
+  ParserTrainee(const ParserData& data, const ParserOptions& options, Index batch_size,
                 std::uint64_t seed, Random& random);
 
   const TransitionParser& parser() const { return net_; }

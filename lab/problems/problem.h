@@ -21,13 +21,13 @@ struct Validation {
   std::map<std::string, double> traced = {};  ///< what else is to be shown, by name
 };
 
-/// A net in training.
-class Learner {
+/// A net in training with its data, of which trainers and tasks of papers make a `Learner`.
+class Trainee {
  public:
-  Learner() = default;
-  Learner(const Learner&) = delete;  // batches refer to it
-  Learner& operator=(const Learner&) = delete;
-  virtual ~Learner() = default;
+  Trainee() = default;
+  Trainee(const Trainee&) = delete;  // batches refer to it
+  Trainee& operator=(const Trainee&) = delete;
+  virtual ~Trainee() = default;
 
   virtual Fields net() const = 0;
   /// The rows of the batch of a step, counted from 0.
@@ -65,7 +65,7 @@ struct Problem {
   double rate;          ///< the least learning rate to try
   double seconds;       ///< that a run takes, about
   /// A net of the trial's system, with initial values from `random`, of which dropout draws next.
-  std::function<std::unique_ptr<Learner>(const lab::TaskTrial& trial, Random& random)> learner;
+  std::function<std::unique_ptr<Trainee>(const lab::TaskTrial& trial, Random& random)> trainee;
   std::map<std::string, std::function<lab::Outcome()>> baselines = {};  ///< with a value "test"
   std::vector<std::string> trained_baselines = {};          ///< systems, trained once at `rate`
   std::function<Problem(std::uint64_t seed)> of_seed = {};  ///< if each seed has data of its own

@@ -92,7 +92,7 @@ TransformerModelOptions SentenceNet::model() const {
           .positions = Positions::sinusoidal};
 }
 
-SentenceLearner::SentenceLearner(std::shared_ptr<const SentenceSets> sets, const SentenceNet& net,
+SentenceTrainee::SentenceTrainee(std::shared_ptr<const SentenceSets> sets, const SentenceNet& net,
                                  Index batch_tokens, std::uint64_t seed, Random& random)
     : sets_(std::move(sets)),
       batch_tokens_(batch_tokens),
@@ -102,7 +102,7 @@ SentenceLearner::SentenceLearner(std::shared_ptr<const SentenceSets> sets, const
         return sentence_batches(sets_->train, vocabulary_, batch_tokens_, &order);
       }) {}
 
-Tensor SentenceLearner::loss(Index step, const Shard& shard, Random& random) {
+Tensor SentenceTrainee::loss(Index step, const Shard& shard, Random& random) {
   const auto of_shard = [&](const Indices& all, const char* name) {
     return named(part(all, shard.begin, shard.end), name);
   };
@@ -112,9 +112,9 @@ Tensor SentenceLearner::loss(Index step, const Shard& shard, Random& random) {
       of_shard(labels, "labels"));
 }
 
-Validation SentenceLearner::validate() { return validation_of(net_, batches(sets_->validation)); }
+Validation SentenceTrainee::validate() { return validation_of(net_, batches(sets_->validation)); }
 
-void SentenceLearner::test(Outcome& outcome) {
+void SentenceTrainee::test(Outcome& outcome) {
   enter_answers(outcome, answers(net_, batches(sets_->test)));
 }
 
@@ -141,11 +141,11 @@ Problem sentence_problem(const SentenceSets& all, const SentenceSizes& o) {
           .eval_interval = per_epoch,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [sets, o](const lab::TaskTrial& trial, Random& random) {
                 SentenceNet net = o.net;
                 net.norm = trial.setting.norm;
-                return std::make_unique<SentenceLearner>(sets, net, o.batch_tokens,
+                return std::make_unique<SentenceTrainee>(sets, net, o.batch_tokens,
                                                          trial.trial.seed, random);
               },
           .baselines = {{"majority",

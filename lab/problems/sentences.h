@@ -27,10 +27,10 @@ struct SentenceNet {
   TransformerModelOptions model() const;
 };
 
-class SentenceLearner : public Learner {
+class SentenceTrainee : public Trainee {
  public:
   /// The vocabulary is that of the training part.
-  SentenceLearner(std::shared_ptr<const support::SentenceSets> sets, const SentenceNet& net,
+  SentenceTrainee(std::shared_ptr<const support::SentenceSets> sets, const SentenceNet& net,
                   Index batch_tokens, std::uint64_t seed, Random& random);
 
   const TransformerClassifier& classifier() const { return net_; }

@@ -136,16 +136,16 @@ double without_copies(const ProbeSets& sets, const SentenceEncoder& encode) {
   return 100 * probe_classes(*set, encode, Copies::together).accuracy();
 }
 
-class ProbedLearner : public SkipThoughtsLearner {
+class ProbedTrainee : public SkipThoughtsTrainee {
  public:
-  ProbedLearner(const SkipThoughtsData& data, const lab::TaskTrial& trial, Random& random)
-      : SkipThoughtsLearner(data.sets, data.vocabulary, data.model(trial.setting.norm),
+  ProbedTrainee(const SkipThoughtsData& data, const lab::TaskTrial& trial, Random& random)
+      : SkipThoughtsTrainee(data.sets, data.vocabulary, data.model(trial.setting.norm),
                             data.sizes.batch_size, trial.trial.seed, random),
         data_(data),
         trial_(trial) {}
 
   Validation validate() override {
-    Validation found = SkipThoughtsLearner::validate();
+    Validation found = SkipThoughtsTrainee::validate();
     steps_ += data_.sizes.eval_interval;
     if (trial_.tested && steps_ % data_.sizes.look == 0)
       found.traced = named("probed", probed(encoder()));
@@ -153,7 +153,7 @@ class ProbedLearner : public SkipThoughtsLearner {
   }
 
   void test(Outcome& outcome) override {
-    SkipThoughtsLearner::test(outcome);
+    SkipThoughtsTrainee::test(outcome);
     Random random = trial_.trial.weights();
     const SkipThoughts untrained(vocabulary_.count(), random, data_.model(trial_.setting.norm));
     enter_probes(outcome, probed(encoder()), probed(untrained));
@@ -290,7 +290,7 @@ TripletSets book_triplets(const Origin& origin) {
   return origin.is_drawn() ? draw_triplet_sets(origin.seed) : read_triplet_sets(origin.directory);
 }
 
-SkipThoughtsLearner::SkipThoughtsLearner(const TripletSets& sets, const Vocabulary& vocabulary,
+SkipThoughtsTrainee::SkipThoughtsTrainee(const TripletSets& sets, const Vocabulary& vocabulary,
                                          const SkipThoughtsOptions& options, Index batch_size,
                                          std::uint64_t seed, Random& random)
     : sets_(sets),
@@ -301,16 +301,16 @@ SkipThoughtsLearner::SkipThoughtsLearner(const TripletSets& sets, const Vocabula
         return triplet_batches(sets.train, vocabulary, batch_size, &order);
       }) {}
 
-Tensor SkipThoughtsLearner::loss(Index step, const Shard& shard, Random&) {
+Tensor SkipThoughtsTrainee::loss(Index step, const Shard& shard, Random&) {
   return triplet_loss(net_, batches_.at(step), shard);
 }
 
-Validation SkipThoughtsLearner::validate() {
+Validation SkipThoughtsTrainee::validate() {
   const double loss = word_nll(net_, validation_);
   return {loss, loss};
 }
 
-void SkipThoughtsLearner::test(Outcome& outcome) {
+void SkipThoughtsTrainee::test(Outcome& outcome) {
   outcome.values["frequencies"] = frequency_nll(sets_, vocabulary_);
 }
 
@@ -332,9 +332,9 @@ Problem skip_thoughts_problem(const TripletSets& sets, const ProbeSets& probes,
           .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [data](const lab::TaskTrial& trial, Random& random) {
-                return std::make_unique<ProbedLearner>(*data, trial, random);
+                return std::make_unique<ProbedTrainee>(*data, trial, random);
               },
           .baselines = {{"words_alone", [data] { return judge_by_words(*data); }}}};
 }

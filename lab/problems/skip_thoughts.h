@@ -68,9 +68,9 @@ std::vector<Neighbour> nearest(const Tensor& vectors, const Tensor& query, Index
 /// Stories from books, or drawn ones.
 support::TripletSets book_triplets(const Origin& origin);
 
-class SkipThoughtsLearner : public Learner {
+class SkipThoughtsTrainee : public Trainee {
  public:
-  SkipThoughtsLearner(const support::TripletSets& sets, const Vocabulary& vocabulary,
+  SkipThoughtsTrainee(const support::TripletSets& sets, const Vocabulary& vocabulary,
                       const SkipThoughtsOptions& options, Index batch_size, std::uint64_t seed,
                       Random& random);
 

@@ -257,7 +257,7 @@ std::string as_svg(const std::vector<ReadStory>& stories) {
   return drawing.svg();
 }
 
-ReaderLearner::ReaderLearner(const StorySets& sets, const StoryVocabulary& vocabulary,
+ReaderTrainee::ReaderTrainee(const StorySets& sets, const StoryVocabulary& vocabulary,
                              const AttentiveReaderOptions& options, Index batch_size,
                              std::uint64_t seed, Random& random, bool question_only)
     : sets_(sets),
@@ -270,11 +270,11 @@ ReaderLearner::ReaderLearner(const StorySets& sets, const StoryVocabulary& vocab
         return story_batches(sets.train, vocabulary, batch_size, order, true);
       }) {}
 
-StoryBatch ReaderLearner::seen(StoryBatch batch) const {
+StoryBatch ReaderTrainee::seen(StoryBatch batch) const {
   return question_only_ ? batch.last_word_only() : batch;
 }
 
-std::vector<StoryBatch> ReaderLearner::fixed_batches(const std::vector<Story>& stories) const {
+std::vector<StoryBatch> ReaderTrainee::fixed_batches(const std::vector<Story>& stories) const {
   Random numbers(1);
   std::vector<StoryBatch> batches =
       story_batches(stories, vocabulary_, batch_size_, numbers, false);
@@ -282,7 +282,7 @@ std::vector<StoryBatch> ReaderLearner::fixed_batches(const std::vector<Story>& s
   return batches;
 }
 
-Tensor ReaderLearner::loss(Index step, const Shard& shard, Random& random) {
+Tensor ReaderTrainee::loss(Index step, const Shard& shard, Random& random) {
   const StoryBatch own = seen(batches_.at(step).part(shard.begin, shard.end));
   named(own.passages, "passages");
   named(own.questions, "questions");
@@ -290,12 +290,12 @@ Tensor ReaderLearner::loss(Index step, const Shard& shard, Random& random) {
                        named(own.answers, "answers"));
 }
 
-Validation ReaderLearner::validate() {
+Validation ReaderTrainee::validate() {
   const double error = lab::mean_of_items({.items = wrong_in_percent(net_, validation_)});
   return {error, error};
 }
 
-void ReaderLearner::test(Outcome& outcome) {
+void ReaderTrainee::test(Outcome& outcome) {
   outcome.items = wrong_in_percent(net_, test_batches());
   outcome.values["test"] = mean_of_items(outcome);
 }
@@ -322,10 +322,10 @@ Problem reader_problem(const StorySets& all, const ReaderSizes& o) {
           .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [sets, vocabulary, o](const lab::TaskTrial& trial, Random& random) {
                 const std::string& system = trial.setting.norm;
-                return std::make_unique<ReaderLearner>(
+                return std::make_unique<ReaderTrainee>(
                     *sets, *vocabulary, of_system(system, o, *sets), o.batch_size, trial.trial.seed,
                     random, system == by_question);
               },

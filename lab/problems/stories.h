@@ -93,11 +93,11 @@ std::string as_text(const ReadStory& read);
 /// word.
 std::string as_svg(const std::vector<ReadStory>& stories);
 
-class ReaderLearner : public Learner {
+class ReaderTrainee : public Trainee {
  public:
   /// Throws what `AttentiveReader` throws.
   ///   question_only: whether it sees the last mark of punctuation of each passage only
-  ReaderLearner(const support::StorySets& sets, const StoryVocabulary& vocabulary,
+  ReaderTrainee(const support::StorySets& sets, const StoryVocabulary& vocabulary,
                 const AttentiveReaderOptions& options, Index batch_size, std::uint64_t seed,
                 Random& random, bool question_only = false);
 

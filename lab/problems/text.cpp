@@ -49,9 +49,9 @@ TransformerXl make_reader(const TextData& data, const std::string& norm, Random&
 }
 
 // Reads the training text in streams, with a memory carried from step to step.
-class TextLearner : public Learner {
+class TextTrainee : public Trainee {
  public:
-  TextLearner(const TextData& data, const std::string& norm, Random& random)
+  TextTrainee(const TextData& data, const std::string& norm, Random& random)
       : data_(data),
         net_(make_reader(data, norm, random)),
         streams_(data.text.training, data.sizes.rows, data.sizes.length) {}
@@ -142,9 +142,9 @@ Problem text_problem(const std::string& source, const CharText& text, const Text
           .eval_interval = o.eval_interval,
           .rate = o.rate,
           .seconds = o.seconds,
-          .learner =
+          .trainee =
               [data](const lab::TaskTrial& trial, Random& random) {
-                return std::make_unique<TextLearner>(*data, trial.setting.norm, random);
+                return std::make_unique<TextTrainee>(*data, trial.setting.norm, random);
               },
           .baselines = {{"unigram", counted(unigram_bits)}, {"bigram", counted(bigram_bits)}}};
 }

@@ -259,7 +259,7 @@ TranslationData::TranslationData(const TranslationSets& all, const Subwords& kno
       train(sets.train, subwords),
       validation(pair_batches({sets.validation, subwords}, tokens)) {}
 
-TranslationLearner::TranslationLearner(const TranslationData& data,
+TranslationTrainee::TranslationTrainee(const TranslationData& data,
                                        const TransformerModelOptions& options,
                                        const TranslationTraining& how, std::uint64_t seed,
                                        Random& random)
@@ -270,7 +270,7 @@ TranslationLearner::TranslationLearner(const TranslationData& data,
         return pair_batches(data.train, data.batch_tokens, &order);
       }) {}
 
-Tensor TranslationLearner::loss(Index step, const Shard& shard, Random& random) {
+Tensor TranslationTrainee::loss(Index step, const Shard& shard, Random& random) {
   const PairBatch& all = batches_.at(step);
   const PairBatch own = all.part(shard.begin, shard.end);
   const double weight = static_cast<double>(own.tokens()) / static_cast<double>(all.tokens()) *
@@ -280,14 +280,14 @@ Tensor TranslationLearner::loss(Index step, const Shard& shard, Random& random) 
   return translation_loss(net_, own, how_.label_smoothing, training(random)) * weight;
 }
 
-Validation TranslationLearner::validate() {
+Validation TranslationTrainee::validate() {
   RunningMean loss;
   for (const PairBatch& batch : data_.validation)
     loss.add(translation_loss(net_, batch, how_.label_smoothing).item(), batch.tokens());
   return {loss.value(), loss.value()};
 }
 
-void TranslationLearner::test(Outcome& outcome) {
+void TranslationTrainee::test(Outcome& outcome) {
   const auto translated = [&](const ParallelLines& lines) {
     return translate(net_, data_.subwords, lines.source, how_.beam);
   };
@@ -296,7 +296,7 @@ void TranslationLearner::test(Outcome& outcome) {
     outcome.values[name] = bleu(translated(lines), lines.target);
 }
 
-bool TranslationLearner::feeds_norms(const std::string& parameter) const {
+bool TranslationTrainee::feeds_norms(const std::string& parameter) const {
   return parameter.starts_with("embedding.") || parameter.find(".output.") != std::string::npos ||
          parameter.find(".down.") != std::string::npos;
 }
@@ -353,11 +353,11 @@ Problem translation_problem(const TranslationSets& sets, const TranslationSizes&
       .eval_interval = eval_interval,
       .rate = o.rate,
       .seconds = o.seconds,
-      .learner =
+      .trainee =
           [data, o](const lab::TaskTrial& trial, Random& random) {
             TransformerOptions stack = o.stack;
             stack.norm = NormSpec(trial.setting.norm);
-            return std::make_unique<TranslationLearner>(
+            return std::make_unique<TranslationTrainee>(
                 *data, TransformerModelOptions{.stack = stack, .positions = Positions::sinusoidal},
                 TranslationTraining{o.label_smoothing, o.beam}, trial.trial.seed, random);
           },

@@ -85,9 +85,9 @@ struct TranslationTraining {
   Index beam;
 };
 
-class TranslationLearner : public Learner {
+class TranslationTrainee : public Trainee {
  public:
-  TranslationLearner(const TranslationData& data, const TransformerModelOptions& options,
+  TranslationTrainee(const TranslationData& data, const TransformerModelOptions& options,
                      const TranslationTraining& how, std::uint64_t seed, Random& random);
 
   const Translator& translator() const { return net_; }

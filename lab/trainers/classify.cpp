@@ -17,15 +17,17 @@ using namespace tapegrad::support;
 
 namespace {
 
-struct ClassifyFlags : Flags {
+struct ClassifyFlags : TrainerFlags {
   std::string task = "agreement", data;
   SentenceNet net;
   Index batch_tokens = 1024, epochs = 10, seeds = 1;
   std::uint64_t seed = 1;
-  OptimizerFlags optimizer{.learning_rate = 1e-3, .beta2 = 0.998};
-  RunFlags run_flags{.keep_best = true};
 
-  ClassifyFlags() : Flags("classify", "Trains a Transformer encoder to classify sentences.") {
+  ClassifyFlags()
+      : TrainerFlags("classify", "Trains a Transformer encoder to classify sentences.") {
+    optimizer.learning_rate = 1e-3;
+    optimizer.beta2 = 0.998;
+    run_flags.keep_best = true;
     training("--task", task, "Task: agreement of verbs in drawn sentences, or a set of --data")
         .check(one_of({"agreement", "rt", "sst5", "trec"}));
     input("--data", data,
@@ -84,15 +86,15 @@ double accuracy(Cluster& cluster, const TransformerClassifier& net,
 
 using Sets = std::shared_ptr<const SentenceSets>;
 
-std::unique_ptr<SentenceLearner> make_learner(const ClassifyFlags& flags, const Sets& sets,
+std::unique_ptr<SentenceTrainee> make_learner(const ClassifyFlags& flags, const Sets& sets,
                                               std::uint64_t seed) {
   Random random(seed);
-  return std::make_unique<SentenceLearner>(sets, flags.net, flags.batch_tokens, seed, random);
+  return std::make_unique<SentenceTrainee>(sets, flags.net, flags.batch_tokens, seed, random);
 }
 
 /// Trains with one seed. Returns the exit code of the program.
-int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner,
-          std::uint64_t seed, const Trainer& trainer, double& test_accuracy) {
+int train(const ClassifyFlags& flags, const Sets& sets, SentenceTrainee& learner,
+          std::uint64_t seed, Trainer& trainer, double& test_accuracy) {
   const auto accuracy_on = [&](const std::vector<Sentence>& sentences) {
     return accuracy(trainer.cluster(), learner.classifier(), learner.batches(sentences));
   };
@@ -105,13 +107,13 @@ int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner
                             "model: {} words, {} parameters; {} steps of up to {} words, seed {}\n",
                             learner.vocabulary().count(), parameter_count(learner.classifier()),
                             steps.total, flags.batch_tokens, seed),
-                        .evaluate =
+                        .validate =
                             [&] {
                               return Json{{"validation_accuracy", accuracy_on(sets->validation)}};
                             },
                         .metric = {.name = "validation_accuracy", .higher_is_better = true},
-                        .finish =
-                            [&](const Run&) {
+                        .test =
+                            [&] {
                               test_accuracy = accuracy_on(sets->test);
                               write_result(fmt::format("test accuracy {:.4f}\n", test_accuracy));
                               return Json{{"test_accuracy", test_accuracy}};
@@ -119,8 +121,7 @@ int train(const ClassifyFlags& flags, const Sets& sets, SentenceLearner& learner
 }
 
 /// Runs the program with its flags; returns the exit code.
-int run_classify(ClassifyFlags& flags) {
-  Trainer trainer(flags, flags.run_flags, flags.optimizer);
+int run_classify(const ClassifyFlags& flags, Trainer& trainer) {
   flags.check();
   const auto sets = std::make_shared<const SentenceSets>(
       flags.data.empty() ? draw_sentence_sets(flags.seed)
@@ -164,5 +165,5 @@ int run_classify(ClassifyFlags& flags) {
 
 int main(int argc, char** argv) {
   ClassifyFlags flags;
-  return flags.run(argc, argv, [&] { return run_classify(flags); });
+  return flags.run(argc, argv, [&](Trainer& trainer) { return run_classify(flags, trainer); });
 }

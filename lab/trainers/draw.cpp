@@ -70,14 +70,13 @@ void write_picture(const std::string& file, const Draw& net, const ImageSets& se
   write_file(file, std::as_bytes(std::span(svg)));
 }
 
-int run_training(DrawFlags& flags) {
-  Trainer trainer(flags);
+int run_training(const DrawFlags& flags, Trainer& trainer) {
   if (!flags.svg.empty()) expect_writable(flags.svg);
   const ImageSets sets = flags.make_sets();
   trainer.uses_data(sets.source, sets.digest());
   Random random(flags.seed);
   const Random noise = random.stream(1);
-  DrawLearner drawing(sets, flags.options(), flags.batch_size, flags.seed, random, noise);
+  DrawTrainee drawing(sets, flags.options(), flags.batch_size, flags.seed, random, noise);
   const Draw& net = drawing.draw();
   const auto steps = RunSteps::epochs(flags.epochs, drawing.per_epoch());
   const auto measure = [&](const std::string& name, const ImageSet& set, std::uint64_t stream) {
@@ -94,10 +93,10 @@ int run_training(DrawFlags& flags) {
                        "model: {} glimpses, {} parameters; {} steps of {} images\n",
                        sets.source, sets.train.count(), sets.validation.count(), sets.test.count(),
                        flags.model.glimpses, parameter_count(net), steps.total, flags.batch_size),
-       .evaluate = [&] { return measure("validation", sets.validation, 1); },
+       .validate = [&] { return measure("validation", sets.validation, 1); },
        .metric = {.name = "validation_bound"},
-       .finish =
-           [&](const Run&) {
+       .test =
+           [&] {
              const Json found = measure("test", sets.test, 2);
              write_result(fmt::format(
                  "test: at most {:.2f} nats per image, {:.2f} of them for the latent variables\n",
@@ -109,9 +108,7 @@ int run_training(DrawFlags& flags) {
 }
 
 /// Draws with a net that has been trained.
-int run_drawing(DrawFlags& flags) {
-  notes_to_resume(flags.run_flags.resume, flags);
-  set_threads(flags.run_flags.threads);
+int run_drawing(const DrawFlags& flags) {
   expect_writable(flags.svg);
   const ImageSets sets = flags.make_sets();
   Random random(flags.seed);
@@ -125,6 +122,7 @@ int run_drawing(DrawFlags& flags) {
 
 int main(int argc, char** argv) {
   DrawFlags flags;
-  return flags.run(argc, argv,
-                   [&] { return flags.only_svg ? run_drawing(flags) : run_training(flags); });
+  return flags.run(argc, argv, [&](Trainer& trainer) {
+    return flags.only_svg ? run_drawing(flags) : run_training(flags, trainer);
+  });
 }

@@ -122,14 +122,13 @@ Json test(const HandwritingFlags& flags, const HandwritingSets& sets, const Hand
   return {{"test_loss", found}, {"baseline_one", one}, {"baseline_by_pen", by_pen}};
 }
 
-int run_training(HandwritingFlags& flags) {
-  Trainer trainer(flags);
+int run_training(const HandwritingFlags& flags, Trainer& trainer) {
   flags.check();
   if (!flags.svg.empty()) expect_writable(flags.svg);
   const HandwritingSets sets = flags.make_sets();
   trainer.uses_data(sets.source, sets.digest);
   Random random(flags.seed);
-  HandwritingLearner learner(sets, flags.with_text(), flags.options(), flags.batch_size, flags.seed,
+  HandwritingTrainee learner(sets, flags.with_text(), flags.options(), flags.batch_size, flags.seed,
                              random);
   const HandwritingNet& net = learner.writer();
   if (learner.per_epoch() == 0)
@@ -147,13 +146,13 @@ int run_training(HandwritingFlags& flags) {
                        "model: {} LSTMs, {} parameters; {} steps of {} lines\n",
                        sets.source, sets.validation.size(), sets.test.size(),
                        flags.model.net.layers, parameter_count(net), steps.total, flags.batch_size),
-       .evaluate =
+       .validate =
            [&] {
              return Json{{"validation_loss",
                           mean_cost(net, learner.validation_lines(), trainer.cluster())}};
            },
-       .finish =
-           [&](const Run&) {
+       .test =
+           [&] {
              const Json found = test(flags, sets, net, learner.test_lines(), trainer.cluster());
              if (!flags.svg.empty() && trainer.cluster().is_first())
                write_picture(flags, net, learner.test_lines());
@@ -162,10 +161,8 @@ int run_training(HandwritingFlags& flags) {
 }
 
 /// Writes with a net that has been trained.
-int run_writing(HandwritingFlags& flags) {
-  notes_to_resume(flags.run_flags.resume, flags);
+int run_writing(const HandwritingFlags& flags) {
   flags.check();
-  set_threads(flags.run_flags.threads);
   expect_writable(flags.svg);
   Random random(flags.seed);
   const HandwritingNet net(flags.with_text(), random, flags.options());
@@ -179,6 +176,7 @@ int run_writing(HandwritingFlags& flags) {
 
 int main(int argc, char** argv) {
   HandwritingFlags flags;
-  return flags.run(argc, argv,
-                   [&] { return flags.only_svg ? run_writing(flags) : run_training(flags); });
+  return flags.run(argc, argv, [&](Trainer& trainer) {
+    return flags.only_svg ? run_writing(flags) : run_training(flags, trainer);
+  });
 }

@@ -41,9 +41,9 @@ Json to_json(const BothRetrievals& found, const std::string& prefix) {
   return results;
 }
 
-int train_order(const OrderFlags& flags, const CaptionData& data, const Trainer& trainer) {
+int train_order(const OrderFlags& flags, const CaptionData& data, Trainer& trainer) {
   Random random(flags.seed);
-  OrderLearner learner(data, flags.model(), flags.margin, flags.batch_size, flags.seed, random);
+  OrderTrainee learner(data, flags.model(), flags.margin, flags.batch_size, flags.seed, random);
   const auto search = [&](const std::vector<DescribedImage>& images) {
     return BothRetrievals(all_costs(learner.order(), data, images, trainer.cluster()));
   };
@@ -57,10 +57,10 @@ int train_order(const OrderFlags& flags, const CaptionData& data, const Trainer&
            fmt::format("model: {} words, {} features, {} parameters; {} steps of {} pairs\n",
                        data.vocabulary.count(), data.features.count(),
                        parameter_count(learner.order()), steps.total, flags.batch_size),
-       .evaluate = [&] { return to_json(search(data.sets.validation), "validation_"); },
+       .validate = [&] { return to_json(search(data.sets.validation), "validation_"); },
        .metric = {.name = "validation_image_mean_recall", .higher_is_better = true},
-       .finish =
-           [&](const Run&) {
+       .test =
+           [&] {
              const BothRetrievals found = search(data.sets.test);
              write_result(fmt::format("test set:\n{}", to_string(found)));
              return to_json(found, "test_");

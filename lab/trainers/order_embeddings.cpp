@@ -8,9 +8,7 @@ using namespace tapegrad::support;
 
 int main(int argc, char** argv) {
   OrderFlags flags;
-  return flags.run(argc, argv, [&] {
-    flags.settle();
-    Trainer trainer(flags);
+  return flags.run(argc, argv, [&](Trainer& trainer) {
     return flags.task == "captions" ? run_captions(flags, trainer) : run_hypernyms(flags, trainer);
   });
 }

@@ -35,6 +35,7 @@ OrderFlags::OrderFlags()
   training("--embedding", embedding, "Channels of the words").check(between(1, 1 << 16));
   training("--hidden", hidden, "Dimensions of the order").check(between(1, 1 << 16));
   training("--margin", margin, "How much more a wrong pair should cost").check(positive());
+  checks([this] { settle(); });
   footer(
       "With --task wordnet, the defaults are --epochs 10 --batch-size 500 --lr 0.01 --hidden 50 "
       "--margin 1;\nwith --cost cosine, --margin 0.2. --clip-each is 2 for captions.");

@@ -34,7 +34,7 @@ class HypernymTraining {
         net_(make_net(flags, count_)),
         batches_(flags.seed, [this](Random& order) { return draw_epoch(order); }) {}
 
-  int train(const Trainer& trainer) {
+  int train(Trainer& trainer) {
     const auto steps = RunSteps::epochs(flags_.epochs, batches_.per_epoch());
     return trainer.train(
         {.net = fields(net_),
@@ -45,12 +45,12 @@ class HypernymTraining {
          .description =
              fmt::format("model: {} parameters; {} steps of {} pairs, half of them wrong\n",
                          parameter_count(net_), steps.total, 2 * flags_.batch_size),
-         .evaluate =
+         .validate =
              [&] {
                return Json{{"validation_accuracy", threshold().accuracy}};
              },
          .metric = {.name = "validation_accuracy", .higher_is_better = true},
-         .finish = [&](const Run&) { return finish(); },
+         .test = [&] { return finish(); },
          .project = [weight = net_.weight]() mutable { weight.set(maximum(weight.value(), 0)); }});
   }
 

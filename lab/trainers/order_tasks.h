@@ -16,10 +16,12 @@ struct OrderFlags : TrainingFlags {
   double margin = 0.05;
 
   OrderFlags();
-  /// Gives flags that were not given the values that suit the task. Throws FlagError
-  /// for flags that conflict.
-  void settle();
   OrderEmbeddingOptions model() const;
+
+ private:
+  // Gives flags that were not given the values that suit the task. Throws FlagError for flags that
+  // conflict.
+  void settle();
 };
 
 // Both return the exit code of the program.

@@ -83,13 +83,12 @@ Json test(const TransitionParser& net, const ParserData& data, Cluster& cluster)
           {"test_las_with_punctuation", all.las()}};
 }
 
-int run_training(ParseFlags& flags) {
-  Trainer trainer(flags);
+int run_training(const ParseFlags& flags, Trainer& trainer) {
   const ParserData data(treebank({flags.data, flags.seed}));
   trainer.uses_data(data.bank.source, data.bank.digest());
   if (trainer.resumes()) expect_same(data.vocabulary, trainer);
   Random random(flags.seed);
-  ParserLearner learner(data, flags.model(), flags.batch_size, flags.seed, random);
+  ParserTrainee learner(data, flags.model(), flags.batch_size, flags.seed, random);
   const TransitionParser& net = learner.parser();
   Cluster& cluster = trainer.cluster();
   const auto steps = RunSteps::epochs(flags.epochs, learner.per_epoch());
@@ -105,7 +104,7 @@ int run_training(ParseFlags& flags) {
            data.bank.source, data.bank.train.size(), data.train.count(), data.validation.size(),
            data.test.size(), data.vocabulary.words().size(), data.vocabulary.tags().size(),
            data.vocabulary.relations().size(), parameter_count(net), steps.total, flags.batch_size),
-       .evaluate =
+       .validate =
            [&] {
              const AttachmentScore found =
                  score(cluster, net, data.vocabulary, data.validation).without_punctuation;
@@ -114,15 +113,14 @@ int run_training(ParseFlags& flags) {
                          {"validation_las", found.las()}};
            },
        .metric = {.name = "validation_las", .higher_is_better = true},
-       .finish = [&](const Run&) { return test(net, data, cluster); },
+       .test = [&] { return test(net, data, cluster); },
        .notes = [&] { return notes_of(data.vocabulary); }});
 }
 
 // ---- Parsing ----
 
-ParserVocabulary noted_vocabulary(const std::map<std::string, std::string>& notes,
-                                  const std::string& resume) {
-  const auto list = [&](const char* name) { return parsed_note(notes, name, resume, saved_texts); };
+ParserVocabulary saved_vocabulary(const std::string& resume, const Trainer& trainer) {
+  const auto list = [&](const char* name) { return trainer.resumed_note(name, saved_texts); };
   try {
     return {list("words"), list("tags"), list("relations")};
   } catch (const DataError& error) {
@@ -140,11 +138,8 @@ std::vector<DependencyTree> read_short(const std::string& file) {
   return trees;
 }
 
-int run_parser(ParseFlags& flags) {
-  const std::string& resume = flags.run_flags.resume;
-  const auto notes = notes_to_resume(resume, flags);
-  set_threads(flags.run_flags.threads);
-  const ParserVocabulary vocabulary = noted_vocabulary(notes, resume);
+int run_parser(const ParseFlags& flags, const Trainer& trainer) {
+  const ParserVocabulary vocabulary = saved_vocabulary(flags.run_flags.resume, trainer);
   Random random(flags.seed);
   const TransitionParser net(vocabulary.ids(), feature_count, vocabulary.classes().count(), random,
                              flags.model());
@@ -169,6 +164,7 @@ int run_parser(ParseFlags& flags) {
 
 int main(int argc, char** argv) {
   ParseFlags flags;
-  return flags.run(argc, argv,
-                   [&] { return flags.parse.empty() ? run_training(flags) : run_parser(flags); });
+  return flags.run(argc, argv, [&](Trainer& trainer) {
+    return flags.parse.empty() ? run_training(flags, trainer) : run_parser(flags, trainer);
+  });
 }

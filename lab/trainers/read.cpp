@@ -85,7 +85,7 @@ int run_training(const ReadFlags& flags, Trainer& trainer) {
       return note == Json(vocabulary.words()) ? std::optional(true) : std::nullopt;
     });
   Random random(flags.seed);
-  ReaderLearner learner(sets, vocabulary, flags.model(), flags.batch_size, flags.seed, random);
+  ReaderTrainee learner(sets, vocabulary, flags.model(), flags.batch_size, flags.seed, random);
   const auto error = [&](const std::vector<StoryBatch>& batches) {
     return error_rate(learner.reader(), batches, trainer.cluster());
   };
@@ -99,13 +99,13 @@ int run_training(const ReadFlags& flags, Trainer& trainer) {
            "model: {} words, {} entities, {} parameters; {} steps of up to {} stories\n",
            vocabulary.words().size(), vocabulary.entities(), parameter_count(learner.reader()),
            steps.total, flags.batch_size),
-       .evaluate =
+       .validate =
            [&] {
              return Json{{"validation_error", error(learner.validation_batches())}};
            },
        .metric = {.name = "validation_error"},
-       .finish =
-           [&](const Run&) {
+       .test =
+           [&] {
              const double found = error(learner.test_batches());
              write_result(fmt::format("test error {:.4f}\n", found));
              return Json{{"test_error", found}};
@@ -141,8 +141,7 @@ int answer(const ReadFlags& flags, const Trainer& trainer) {
 
 int main(int argc, char** argv) {
   ReadFlags flags;
-  return flags.run(argc, argv, [&] {
-    Trainer trainer(flags);
+  return flags.run(argc, argv, [&](Trainer& trainer) {
     return flags.ask.empty() ? run_training(flags, trainer) : answer(flags, trainer);
   });
 }

@@ -74,7 +74,7 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
       "validation loss by the frequencies of words: {:.4f} nats per word\n",
       sets.source, sets.train.size(), sets.validation.size(), frequency_nll(sets, vocabulary)));
   Random random(flags.seed);
-  SkipThoughtsLearner learner(sets, vocabulary, flags.model(), flags.batch_size, flags.seed,
+  SkipThoughtsTrainee learner(sets, vocabulary, flags.model(), flags.batch_size, flags.seed,
                               random);
   const SkipThoughts& net = learner.encoder();
   Cluster& cluster = trainer.cluster();
@@ -88,12 +88,12 @@ int run_training(const SkipFlags& flags, Trainer& trainer) {
        .description = fmt::format(
            "model: {} words, {} parameters; {} steps of up to {} sentences\n",
            vocabulary.words().size(), parameter_count(net), steps.total, flags.batch_size),
-       .evaluate =
+       .validate =
            [&] {
              return Json{{"validation_loss", validation_loss()}};
            },
-       .finish =
-           [&](const Run&) {
+       .test =
+           [&] {
              const double loss = validation_loss(),
                           strange = strange_nll(net, learner.validation_batches(), cluster);
              write_result(
@@ -162,8 +162,7 @@ int evaluate(const SkipFlags& flags, const Trainer& trainer) {
 
 int main(int argc, char** argv) {
   SkipFlags flags;
-  return flags.run(argc, argv, [&] {
-    Trainer trainer(flags);
+  return flags.run(argc, argv, [&](Trainer& trainer) {
     if (!flags.query.empty()) return answer(flags, trainer);
     if (!flags.evaluate.empty()) return evaluate(flags, trainer);
     return run_training(flags, trainer);

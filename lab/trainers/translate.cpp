@@ -23,23 +23,24 @@ using namespace tapegrad::support;
 namespace {
 
 /// The defaults are a small Transformer of the depth of Xu et al. 2019, section 2.2.
-struct TranslateFlags : Flags {
+struct TranslateFlags : TrainerFlags {
   std::string data, from = "de", to = "en", norm = "layer", placement = "pre";
   Index vocabulary = 4000, layers = 6, heads = 4, channels = 64, hidden = 128;
   Index batch_tokens = 2048, epochs = 5, beam = 5;
   double dropout = 0.1, attention_dropout = 0.1, activation_dropout = 0.1, label_smoothing = 0.1;
   std::uint64_t seed = 1;
-  OptimizerFlags optimizer{.optimizer = "adamw",
-                           .schedule = "warmup",
-                           .learning_rate = 2e-3,
-                           .warmup = 300,
-                           .beta2 = 0.98,
-                           .weight_decay = 1e-4};
-  RunFlags run_flags{.keep_best = true};
   std::string translate, attention;
 
   TranslateFlags()
-      : Flags("translate", "Trains a Transformer to translate sentences, and translates with it.") {
+      : TrainerFlags("translate",
+                     "Trains a Transformer to translate sentences, and translates with it.") {
+    optimizer = {.optimizer = "adamw",
+                 .schedule = "warmup",
+                 .learning_rate = 2e-3,
+                 .warmup = 300,
+                 .beta2 = 0.98,
+                 .weight_decay = 1e-4};
+    run_flags.keep_best = true;
     input("--data", data,
           data_help("train, val and test*, each .de and .en", "multi30k/") +
               "; without it, draws a pair of languages");
@@ -180,9 +181,9 @@ Json test(const TranslateFlags& flags, const TranslationData& data, const Transl
   return results;
 }
 
-int train(const TranslateFlags& flags, const TranslationData& data, const Trainer& trainer) {
+int train(const TranslateFlags& flags, const TranslationData& data, Trainer& trainer) {
   Random random(flags.seed);
-  TranslationLearner learner(data, flags.model(), {flags.label_smoothing, flags.beam}, flags.seed,
+  TranslationTrainee learner(data, flags.model(), {flags.label_smoothing, flags.beam}, flags.seed,
                              random);
   const Translator& net = learner.translator();
   Cluster& cluster = trainer.cluster();
@@ -196,14 +197,14 @@ int train(const TranslateFlags& flags, const TranslationData& data, const Traine
            "model: {} subwords, {} parameters; {} steps of up to {} subwords, seed {}\n",
            data.subwords.count(), parameter_count(net), steps.total, flags.batch_tokens,
            flags.seed),
-       .evaluate =
+       .validate =
            [&] {
              return Json{{"validation_loss",
                           translation_loss(net, data.validation, flags.label_smoothing, cluster)},
                          {"validation_bleu",
                           translation_bleu(net, data.subwords, data.sets.validation, 1, cluster)}};
            },
-       .finish = [&](const Run&) { return test(flags, data, net, cluster); },
+       .test = [&] { return test(flags, data, net, cluster); },
        .notes =
            [&] {
              return std::map<std::string, std::string>{
@@ -289,8 +290,7 @@ int run_translating(const TranslateFlags& flags, const Trainer& trainer) {
 
 int main(int argc, char** argv) {
   TranslateFlags flags;
-  return flags.run(argc, argv, [&] {
-    Trainer trainer(flags, flags.run_flags, flags.optimizer);
+  return flags.run(argc, argv, [&](Trainer& trainer) {
     flags.check();
     if (!flags.attention.empty()) expect_writable(flags.attention);
     return flags.translate.empty() ? run_training(flags, trainer) : run_translating(flags, trainer);

@@ -16,21 +16,21 @@ using Catch::Contains;
 namespace {
 
 // A run of two steps with dropout. Returns the exit code of its program.
-int trained(std::vector<std::string> arguments, const std::function<void(Task&, Random&)>& change) {
+int trained(std::vector<std::string> arguments,
+            const std::function<void(Learner&, Random&)>& change) {
   TrainingFlags flags("toy", "Learns nothing.", {.epochs = 2});
   arguments.insert(arguments.begin(), {"toy", "--quiet"});
   std::vector<char*> words;
   for (std::string& word : arguments) words.push_back(word.data());
-  return flags.run(static_cast<int>(words.size()), words.data(), [&] {
-    Trainer trainer(flags);
+  return flags.run(static_cast<int>(words.size()), words.data(), [&](Trainer& trainer) {
     Random random(flags.seed);
     const Mlp net({3, 4, 2}, random, {.dropout = 0.5});
     const Tensor x = random.normal({4, 3});
-    Task task{.net = fields(net), .steps = RunSteps::epochs(flags.epochs, 1), .loss = [&](Index) {
-                return sum(net(x, training(random)));
-              }};
-    change(task, random);
-    return trainer.train(task);
+    Learner learner{.net = fields(net),
+                    .steps = RunSteps::epochs(flags.epochs, 1),
+                    .loss = [&](Index) { return sum(net(x, training(random))); }};
+    change(learner, random);
+    return trainer.train(learner);
   });
 }
 
@@ -39,16 +39,16 @@ int trained(std::vector<std::string> arguments, const std::function<void(Task&, 
 TEST_CASE("streams of random numbers that a checkpoint would lose are refused") {
   const Scratch folder;
   const std::string save = "--save=" + (folder / "net").string();
-  const auto nothing = [](Task&, Random&) {};
+  const auto nothing = [](Learner&, Random&) {};
   CHECK(trained({save}, nothing) == 1);
   CHECK_FALSE(std::filesystem::exists(folder / "net"));
   CHECK(trained({"--dry-run"}, nothing) == 1);
   CHECK(trained({}, nothing) == 0);  // nothing is kept
-  CHECK(trained({save}, [](Task& task, Random& random) {
-          task.random = {{"dropout", &random}};
+  CHECK(trained({save}, [](Learner& learner, Random& random) {
+          learner.random = {{"dropout", &random}};
         }) == 0);
-  CHECK(trained({save + "2"}, [](Task& task, Random& random) {
-          task.loss = [loss = task.loss, &random](Index step) {
+  CHECK(trained({save + "2"}, [](Learner& learner, Random& random) {
+          learner.loss = [loss = learner.loss, &random](Index step) {
             Random own = random.stream(static_cast<std::uint64_t>(step));
             return sum(own.normal({2})) * 0.0 + sum(watch(1.0));
           };
@@ -62,14 +62,14 @@ TEST_CASE("what a run writes is its own until it ends") {
   const auto named = [&](const char* flag, const char* name) {
     return fmt::format("{}={}", flag, (folder / name).string());
   };
-  const auto nothing = [](Task&, Random&) {};
+  const auto nothing = [](Learner&, Random&) {};
   // Begins a second run at the end of each epoch of the first; returns what it says.
   const auto beside = [&](const std::string& flag, const std::string& other_flag) {
     int code = 0;
     std::string said;
-    const auto evaluates = [&](Task& task, Random& random) {
-      task.random = {{"dropout", &random}};
-      task.evaluate = [&] {
+    const auto evaluates = [&](Learner& learner, Random& random) {
+      learner.random = {{"dropout", &random}};
+      learner.validate = [&] {
         said = said_by([&] { code = trained({other_flag, "--lr=0.5"}, nothing); });
         return Json();
       };
@@ -85,8 +85,8 @@ TEST_CASE("what a run writes is its own until it ends") {
              Contains("--save: ") && Contains("net"));
   CHECK(beside(named("--log-dir", "there"), named("--log-dir", "other")).empty());
   // A run that ends while this one reads its data.
-  CHECK(trained({named("--save", "late")}, [&](Task& task, Random& random) {
-          task.random = {{"dropout", &random}};
+  CHECK(trained({named("--save", "late")}, [&](Learner& learner, Random& random) {
+          learner.random = {{"dropout", &random}};
           write_file(folder / "late", bytes_of({1}));
         }) == 2);
   CHECK(bytes_in(folder / "late") == bytes_of({1}));
@@ -99,13 +99,13 @@ TEST_CASE("weights that are not finite never replace a checkpoint") {
   const std::string net = (folder / "net").string();
   // Two epochs of three steps on the first parameter. The loss of the last step is 0, and its
   // derivative is not finite.
-  const auto diverges = [](Task& task, Random&) {
-    const Parameter w = task.net.parameters()[0].parameter;
-    task.steps = RunSteps::epochs(2, 3);
-    task.loss = {[](Index) { return Index{2}; },
-                 [w](Index step, const Shard&, Random&) {
-                   return step < 5 ? sum(square(w)) : sum(sqrt(square(w) * 0.0));
-                 }};
+  const auto diverges = [](Learner& learner, Random&) {
+    const Parameter w = learner.net.parameters()[0].parameter;
+    learner.steps = RunSteps::epochs(2, 3);
+    learner.loss = {[](Index) { return Index{2}; },
+                    [w](Index step, const Shard&, Random&) {
+                      return step < 5 ? sum(square(w)) : sum(sqrt(square(w) * 0.0));
+                    }};
   };
   const std::vector<std::string> flags{"", "--clip-norm=1", "--ema=0.9", "--shards=2",
                                        "--save-every=1"};
@@ -129,10 +129,10 @@ TEST_CASE("a save on the way ends a run whose weights are not finite, whatever t
   const Scratch folder;
   const std::string net = (folder / "net").string();
   // The third step breaks the first parameter, which no later loss shows.
-  const auto diverges = [](Task& task, Random&) {
-    const Parameter w = task.net.parameters()[0].parameter;
-    task.steps = RunSteps::epochs(2, 3);
-    task.loss = [w](Index step) {
+  const auto diverges = [](Learner& learner, Random&) {
+    const Parameter w = learner.net.parameters()[0].parameter;
+    learner.steps = RunSteps::epochs(2, 3);
+    learner.loss = [w](Index step) {
       return step == 2 ? sum(sqrt(square(w) * 0.0)) : sum(where(zeros({1}), w, 0.0));
     };
   };
@@ -150,9 +150,9 @@ TEST_CASE("the probe leaves out vectors of channels, as it does those of feature
   const std::string log = (folder / "log").string();
   Random random(1);
   const Conv2d layer(1, 4, 3, random);
-  CHECK(trained({"--probe", "--log-dir=" + log}, [&](Task& task, Random&) {
-          task.net = fields(layer);
-          task.loss = [&](Index) { return sum(square(layer(ones({1, 1, 4, 4})))); };
+  CHECK(trained({"--probe", "--log-dir=" + log}, [&](Learner& learner, Random&) {
+          learner.net = fields(layer);
+          learner.loss = [&](Index) { return sum(square(layer(ones({1, 1, 4, 4})))); };
         }) == 0);
   CHECK_THAT(read_text(log + "/probe_weights.csv"), Contains(",weight,") && !Contains(",bias,"));
 }
@@ -165,8 +165,7 @@ TEST_CASE("a run resumes on the same files, wherever they lie") {
     std::vector<std::string> words{"toy", "--quiet", flag + net};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
-    return flags.run(3, arguments.data(), [&] {
-      Trainer trainer(flags);
+    return flags.run(3, arguments.data(), [&](Trainer& trainer) {
       for (const std::string& digest : digests) trainer.uses_data("at " + flag, digest);
       Random random(1);
       const Linear layer(2, 3, random);
@@ -183,11 +182,11 @@ TEST_CASE("a run resumes on the same files, wherever they lie") {
 }
 
 TEST_CASE("the first step tells of parameters that are not trained, once") {
-  const auto losses = [](Task& task, Random&) {
-    const Parameter w = task.net.parameters()[0].parameter, forgotten(ones({2}));
-    task.steps = RunSteps::epochs(2, 3);
-    task.loss = {[](Index) { return Index{2}; },
-                 [=](Index, const Shard&, Random&) { return sum(square(w)) + sum(forgotten); }};
+  const auto losses = [](Learner& learner, Random&) {
+    const Parameter w = learner.net.parameters()[0].parameter, forgotten(ones({2}));
+    learner.steps = RunSteps::epochs(2, 3);
+    learner.loss = {[](Index) { return Index{2}; },
+                    [=](Index, const Shard&, Random&) { return sum(square(w)) + sum(forgotten); }};
   };
   for (const std::string shards : {"--shards=1", "--shards=2"}) {
     int code = 1;
@@ -199,16 +198,16 @@ TEST_CASE("the first step tells of parameters that are not trained, once") {
                               "layers.0.bias, layers.3.weight, layers.3.bias\n"));
     CHECK(std::count(said.begin(), said.end(), '\n') == 2);
   }
-  CHECK(said_by([&] { trained({}, [](Task&, Random&) {}); }).empty());
+  CHECK(said_by([&] { trained({}, [](Learner&, Random&) {}); }).empty());
 }
 
 TEST_CASE("a dry run shows which layers share their parameters") {
   Random random(1);
   const Linear layer(3, 3, random);
   const Sequential net{layer, relu, layer};
-  const auto uses = [&](Task& task, Random&) {
-    task.net = fields(net);
-    task.loss = [&](Index) { return sum(net(ones({2, 3}))); };
+  const auto uses = [&](Learner& learner, Random&) {
+    learner.net = fields(net);
+    learner.loss = [&](Index) { return sum(net(ones({2, 3}))); };
   };
   const std::string said = said_by([&] { CHECK(trained({"--dry-run"}, uses) == 0); }, stdout);
   CHECK(
@@ -219,38 +218,38 @@ TEST_CASE("a dry run shows which layers share their parameters") {
 
 TEST_CASE("the loss may read what is carried and not trained") {
   const Parameter frozen(ones({2}));
-  const auto reads = [&](Task& task, Random&) {
-    task.net = {};
+  const auto reads = [&](Learner& learner, Random&) {
+    learner.net = {};
     const Parameter w(ones({2}));
-    task.net("w", w);
-    task.loss = [=](Index) { return sum(w * frozen); };
-    task.carried = [&](Fields& field) { field("w", frozen); };
+    learner.net("w", w);
+    learner.loss = [=](Index) { return sum(w * frozen); };
+    learner.carried = [&](Fields& field) { field("w", frozen); };
   };
   CHECK(said_by([&] { CHECK(trained({}, reads) == 0); }).empty());
   CHECK(frozen.value().data()[0] == 1);
 }
 
 TEST_CASE("an evaluation and an end without results are nothing to complain about") {
-  const auto silent = [](Task& task, Random&) {
-    task.evaluate = [] { return Json(); };
-    task.finish = [](const Run&) { return Json(); };
+  const auto silent = [](Learner& learner, Random&) {
+    learner.validate = [] { return Json(); };
+    learner.test = [] { return Json(); };
   };
   CHECK(trained({}, silent) == 0);
 }
 
 TEST_CASE("a batch is trained in shards if its loss can be computed in parts") {
-  const auto nothing = [](Task&, Random&) {};
+  const auto nothing = [](Learner&, Random&) {};
   CHECK(trained({"--shards=1"}, nothing) == 0);
   CHECK(trained({"--shards=2"}, nothing) == 2);  // of the whole batch alone
 
   const auto in_parts = [](std::vector<Shard>& seen, std::vector<double>& drawn) {
-    return [&](Task& task, Random&) {
-      task.loss = {[](Index) { return Index{7}; },
-                   [&](Index step, const Shard& shard, Random& random) {
-                     seen.push_back(shard);
-                     drawn.push_back(random.uniform());
-                     return watch(static_cast<double>(step + shard.index)) * 1.0;
-                   }};
+    return [&](Learner& learner, Random&) {
+      learner.loss = {[](Index) { return Index{7}; },
+                      [&](Index step, const Shard& shard, Random& random) {
+                        seen.push_back(shard);
+                        drawn.push_back(random.uniform());
+                        return watch(static_cast<double>(step + shard.index)) * 1.0;
+                      }};
     };
   };
   std::vector<Shard> seen;
@@ -279,26 +278,21 @@ TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the
   const bool in_parts = GENERATE(false, true);
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     EpochBatches batches(losses, 2, seed);
-    double of_epoch = 0;
-    const auto of_batches = [&](Task& task, Random&) {
-      const Parameter w = task.net.parameters()[0].parameter;
-      task.steps = RunSteps::epochs(200, batches.per_epoch());  // a row of the log for each epoch
+    const auto of_batches = [&](Learner& learner, Random&) {
+      const Parameter w = learner.net.parameters()[0].parameter;
+      learner.steps =
+          RunSteps::epochs(200, batches.per_epoch());  // a row of the log for each epoch
       const auto loss = [w](const Tensor& rows) { return mean(rows) + 0 * sum(w); };
       if (in_parts)
-        task.loss = {[&](Index step) { return batches.rows(step); },
-                     [&batches, loss](Index step, const Shard& shard, Random&) {
-                       return loss(part(std::get<0>(batches.at(step)), shard.begin, shard.end));
-                     }};
+        learner.loss = {[&](Index step) { return batches.rows(step); },
+                        [&batches, loss](Index step, const Shard& shard, Random&) {
+                          return loss(part(std::get<0>(batches.at(step)), shard.begin, shard.end));
+                        }};
       else
-        task.loss = {batches, [loss](const auto& batch) { return loss(std::get<0>(batch)); }};
-      task.finish = [&](const Run& run) {
-        of_epoch = run.epoch_loss();
-        return Json();
-      };
+        learner.loss = {batches, [loss](const auto& batch) { return loss(std::get<0>(batch)); }};
     };
     CHECK(trained({in_parts ? "--shards=2" : "--shards=1", "--log-dir=" + folder.path.string()},
                   of_batches) == 0);
-    CHECK(of_epoch == 3);
     const std::vector<Json> rows = logged_rows(folder.path);
     CHECK(rows.size() >= 200);
     for (const Json& row : rows)
@@ -309,15 +303,15 @@ TEST_CASE("the mean loss of an epoch is over its rows, whatever the order of the
 
 TEST_CASE("projections act after each update") {
   int calls = 0;
-  const auto project = [&](Task& task, Random& random) {
-    task.random = {{"dropout", &random}};
+  const auto project = [&](Learner& learner, Random& random) {
+    learner.random = {{"dropout", &random}};
     std::vector<Parameter> all;
-    for (const NamedParameter& each : task.net.parameters()) all.push_back(each.parameter);
-    task.project = [&, all]() mutable {
+    for (const NamedParameter& each : learner.net.parameters()) all.push_back(each.parameter);
+    learner.project = [&, all]() mutable {
       ++calls;
       for (Parameter& each : all) each.set(clamp(each.value(), 0, 0.1));
     };
-    task.finish = [all](const Run&) {
+    learner.test = [all] {
       for (const Parameter& each : all) {
         CHECK(min(each.value()).item() > -1e-4);
         CHECK(max(each.value()).item() < 0.1001);
@@ -336,7 +330,7 @@ namespace {
 // (x - 0.45)^2, least after epoch 3, where x is 0.4.
 struct Descent {
   Index interrupted_at = -1;  // the step during which Ctrl-C comes
-  std::function<void(Task& task)> change = [](Task&) {};
+  std::function<void(Learner& learner)> change = [](Learner&) {};
   double last = 0, judged = 0;  // x after the run, and in `finish`
 
   // Returns the exit code of its program.
@@ -345,30 +339,30 @@ struct Descent {
     words.insert(words.begin(), {"descent", "--lr=0.1", "--schedule=constant"});
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
-    return flags.run(static_cast<int>(words.size()), arguments.data(), [&] {
-      Trainer trainer(flags);
+    return flags.run(static_cast<int>(words.size()), arguments.data(), [&](Trainer& trainer) {
       const Parameter x(Tensor(1.0), "x");
       Fields net;
       net("x", x);
-      Task task{.net = net,
-                .steps = RunSteps::epochs(flags.epochs, 2),
-                .loss = {[](Index) { return Index{4}; },
-                         [&](Index step, const Shard& shard, Random&) {
-                           if (step == interrupted_at && shard.index == 0) std::raise(SIGINT);
-                           return x + 0;
-                         }},
-                .evaluate =
-                    [&] {
-                      const double off = x.value().item() - 0.45;
-                      return Json{{"validation_loss", off * off}, {"validation_score", -off * off}};
-                    },
-                .finish =
-                    [&](const Run&) {
-                      judged = x.value().item();
-                      return Json();
-                    }};
-      change(task);
-      const int code = trainer.train(task);
+      Learner learner{
+          .net = net,
+          .steps = RunSteps::epochs(flags.epochs, 2),
+          .loss = {[](Index) { return Index{4}; },
+                   [&](Index step, const Shard& shard, Random&) {
+                     if (step == interrupted_at && shard.index == 0) std::raise(SIGINT);
+                     return x + 0;
+                   }},
+          .validate =
+              [&] {
+                const double off = x.value().item() - 0.45;
+                return Json{{"validation_loss", off * off}, {"validation_score", -off * off}};
+              },
+          .test =
+              [&] {
+                judged = x.value().item();
+                return Json();
+              }};
+      change(learner);
+      const int code = trainer.train(learner);
       last = x.value().item();
       return code;
     });
@@ -418,12 +412,14 @@ TEST_CASE("with --keep-best, a run ends with the weights of the best validation"
   CHECK(load_tensors(file).tensors.at("resume.x").item() == Approx(-3));
 
   // A greater score is better, and so is an earlier one of equal ones.
-  descent.change = [](Task& task) {
-    task.metric = {.name = "validation_score", .higher_is_better = true};
+  descent.change = [](Learner& learner) {
+    learner.metric = {.name = "validation_score", .higher_is_better = true};
   };
   CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
   CHECK(descent.last == Approx(0.4));
-  descent.change = [](Task& task) { task.evaluate = [] { return Json{{"validation_loss", 1}}; }; };
+  descent.change = [](Learner& learner) {
+    learner.validate = [] { return Json{{"validation_loss", 1}}; };
+  };
   CHECK(descent.train({"--quiet", "--keep-best"}) == 0);
   CHECK(descent.last == Approx(0.8));
 }
@@ -482,7 +478,7 @@ TEST_CASE("a run is extended from its last weights, not its best") {
 
 TEST_CASE("what does not validate has no best validation") {
   Descent descent;
-  descent.change = [](Task& task) { task.evaluate = {}; };
+  descent.change = [](Learner& learner) { learner.validate = {}; };
   for (const std::string flag : {"--patience", "--keep-best"}) {
     const std::string word = flag == "--patience" ? "--patience=2" : flag;
     CHECK_THAT(said_by([&] { CHECK(descent.train({word}) == 2); }),
@@ -493,17 +489,17 @@ TEST_CASE("what does not validate has no best validation") {
                Contains(flag));
   }
   CHECK(descent.train({"--quiet"}) == 0);
-  descent.change = [](Task& task) {
-    task.evaluate = [] { return Json{{"validation_error", 0.5}}; };
+  descent.change = [](Learner& learner) {
+    learner.validate = [] { return Json{{"validation_error", 0.5}}; };
   };
   CHECK_THAT(said_by([&] {
                CHECK(descent.train({"--quiet", "--patience=1"}) == 1);
              }),
-             Contains("returns no validation_loss; set Task::metric to what it returns: "
+             Contains("returns no validation_loss; set Learner::metric to what it returns: "
                       "{\"validation_error\":0.5}"));
   // One that is not finite is never better.
-  descent.change = [](Task& task) {
-    task.evaluate = [] { return Json{{"validation_loss", NAN}}; };
+  descent.change = [](Learner& learner) {
+    learner.validate = [] { return Json{{"validation_loss", NAN}}; };
   };
   CHECK_THAT(said_by([&] { CHECK(descent.train({"--patience=2"}) == 0); }),
              Contains("epoch 2/20: ") && !Contains("epoch 3/20: "));

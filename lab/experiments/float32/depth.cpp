@@ -113,21 +113,23 @@ Outcome train(const DepthFlags& flags, const Column& column, const std::string& 
   Random random = trial.weights(), order = trial.batches();
   const TransformerLm net(corpus.text.characters.count(), random, flags.model(column, norm));
   if (column.init == "paper") initialize_like_paper(parameters(net.stack), random);
+  const Learner learner{
+      .net = fields(net), .steps = RunSteps::epochs(1, flags.last_step()), .loss = [&](Index) {
+        const TextBatch batch =
+            random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order);
+        return cross_entropy(net(batch.inputs, training(random)), batch.targets);
+      }};
   Training updates(
       {.schedule = "warmup", .learning_rate = column.rate, .warmup = flags.warmup, .beta2 = 0.98},
-      {}, fields(net), flags.last_step());
+      {}, learner.net, learner.steps.total);
   Outcome outcome;
-  for (Index step = 1; step <= flags.last_step(); ++step) {
-    const TextBatch batch =
-        random_rows(corpus.text.training, flags.batch_size, flags.seq_len, order);
-    const double loss = updates.step(
-        [&] { return cross_entropy(net(batch.inputs, training(random)), batch.targets); });
-    outcome.curve.push_back({step, loss / std::log(2.0)});
-    if (std::find(flags.steps.begin(), flags.steps.end(), step) != flags.steps.end())
-      outcome.values[validation_after(step).value] =
-          bits_a_character(net, corpus.text.rest, flags.seq_len);
-    progress.step(trial.number * flags.last_step() + step, loss);
-  }
+  tapegrad::train(learner, updates, {.step = [&](Index step, double loss) {
+                    outcome.curve.push_back({step, loss / std::log(2.0)});
+                    if (std::ranges::find(flags.steps, step) != flags.steps.end())
+                      outcome.values[validation_after(step).value] =
+                          bits_a_character(net, corpus.text.rest, flags.seq_len);
+                    progress.step(trial.number * learner.steps.total + step, loss);
+                  }});
   return outcome;
 }
 

@@ -54,32 +54,32 @@ inline void note_smoothing(Outcome& outcome, const Fields& net, std::string (*na
 }
 
 inline Outcome train(const Variant& variant, const ScoredNet& net, Index steps) {
-  Training updates({.schedule = "constant", .learning_rate = learning_rate}, {}, net.fields, steps);
+  const Index before_last = steps * 3 / 4;
   Outcome outcome;
-  double sum = 0, counted = 0;
-  for (Index step = 0; step < steps; ++step) {
-    if (step == steps * 3 / 4) note_smoothing(outcome, net.fields, earlier_name);
-    double plain = 0;  // the loss without the penalty
-    updates.step([&] {
-      Tensor penalty = zeros({});
-      Index place = 0;
-      const AroundNorms seen([&](const Norm& norm, const Tensor& x, const auto& apply) {
-        if (variant.l1 > 0) penalty = penalty + centered_l1(x, norm.fields_of(x.shape()).scale);
-        if (norm.spec.learned_smoothing)
-          outcome.values[deviation_name(++place)] = stddev(detach(x)).item();
-        return apply(x);
-      });
-      const Tensor loss = net.loss();
-      plain = loss.item();
-      return loss + variant.l1 * penalty;
-    });
-    outcome.curve.push_back({step + 1, plain});
-    if (step < steps * 3 / 4) continue;
-    sum += plain;
-    ++counted;
-  }
+  RunningMean last_quarter;
+  double plain = 0;  // the loss without the penalty
+  const Learner learner{
+      .net = net.fields, .steps = RunSteps::epochs(1, steps), .loss = [&](Index step) {
+        if (step == before_last) note_smoothing(outcome, net.fields, earlier_name);
+        Tensor penalty = zeros({});
+        Index place = 0;
+        const AroundNorms seen([&](const Norm& norm, const Tensor& x, const auto& apply) {
+          if (variant.l1 > 0) penalty = penalty + centered_l1(x, norm.fields_of(x.shape()).scale);
+          if (norm.spec.learned_smoothing)
+            outcome.values[deviation_name(++place)] = stddev(detach(x)).item();
+          return apply(x);
+        });
+        const Tensor loss = net.loss();
+        plain = loss.item();
+        return loss + variant.l1 * penalty;
+      }};
+  Training updates({.schedule = "constant", .learning_rate = learning_rate}, {}, net.fields, steps);
+  tapegrad::train(learner, updates, {.step = [&](Index step, double) {
+                    outcome.curve.push_back({step, plain});
+                    if (step > before_last) last_quarter.add(plain);
+                  }});
   outcome.items = net.held_out();
-  outcome.values[training_loss.value] = sum / counted;
+  outcome.values[training_loss.value] = last_quarter.value();
   outcome.values[held_out_loss.value] =
       std::accumulate(outcome.items.begin(), outcome.items.end(), 0.0) /
       static_cast<double>(outcome.items.size());

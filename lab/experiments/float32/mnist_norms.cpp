@@ -77,17 +77,19 @@ class NormRuns {
 
   Outcome train_cnn(const std::string& norm, Index epochs, const Trial& trial) {
     Random random = trial.weights();
-    const auto learner = problem_.learner({{norm, problem_.rate}, trial, true}, random);
-    Training updates(problem_.optimizer, {}, learner->net(), epochs * epoch_steps_);
+    const auto trainee = problem_.trainee({{norm, problem_.rate}, trial, true}, random);
+    const Learner learner{.net = trainee->net(),
+                          .steps = RunSteps::epochs(epochs, epoch_steps_),
+                          .loss = [&](Index step) {
+                            return trainee->loss(step, {0, 0, trainee->rows(step)}, random);
+                          }};
+    Training updates(problem_.optimizer, {}, learner.net, learner.steps.total);
     Outcome outcome;
-    for (Index step = 0; step < epochs * epoch_steps_; ++step) {
-      const double loss = updates.step([&] {
-        return learner->loss(step, {0, 0, learner->rows(step)}, random);
-      });
-      if (step < epoch_steps_) outcome.curve.push_back({step + 1, loss});
-      progress_.step(++done_, loss);
-    }
-    learner->test(outcome);
+    tapegrad::train(learner, updates, {.step = [&](Index step, double loss) {
+                      if (step <= epoch_steps_) outcome.curve.push_back({step, loss});
+                      progress_.step(++done_, loss);
+                    }});
+    trainee->test(outcome);
     outcome.values = {{first_epoch_loss.value, mean_loss(outcome.curve)},
                       {test_accuracy.value, mean_of_items(outcome)}};
     return outcome;

@@ -22,17 +22,11 @@ const std::vector<std::string> norms{"layer_simple", "detach_mean", "detach_vari
 constexpr Index scale_seeds = 5;  // runs that show what becomes of s
 constexpr double exact = 1e-9;    // tolerance of equality in double precision
 
-/// Any net that can be trained.
-struct TrainableNet {
-  Fields net;
-  std::function<Tensor()> loss;  ///< of the next batch
-};
-
-Course train(const std::string& norm, const TrainableNet& task, Index steps) {
-  Training training = probed_training(task.net, steps);
+Course probed(const std::string& norm, const Learner& learner) {
+  Training training = probed_training(learner.net, learner.steps.total);
   Course course;
   course.norm = norm;
-  for (Index step = 0; step < steps; ++step) course.last_loss = training.step(task.loss);
+  train(learner, training, {.step = [&](Index, double loss) { course.last_loss = loss; }});
   course.norms = training.probe()->norms();
   course.weights = training.probe()->weights();
   return course;
@@ -47,7 +41,7 @@ Diagram diagram(const std::string& title, const std::string& x, const std::strin
   return diagram;
 }
 
-using MakeNet = std::function<TrainableNet(const std::string& norm, Random& random)>;
+using MakeLearner = std::function<Learner(const std::string& norm, Random& random)>;
 
 /// tolerance: of what must be equal, for the precision in which the nets were trained
 void judge(Report& report, const std::string& file, const std::string& net,
@@ -93,19 +87,18 @@ void show_gradients(Report& report, const std::string& file, const std::string& 
                         "Gradients run from the last norm, on the right, to the first one."));
 }
 
-std::vector<Course> train_all(const MakeNet& make, Index steps, std::uint64_t seed) {
+std::vector<Course> train_all(const MakeLearner& make, std::uint64_t seed) {
   std::vector<Course> courses;
   for (const std::string& norm : norms) {
     Random random(seed);
-    courses.push_back(train(norm, make(norm, random), steps));
+    courses.push_back(probed(norm, make(norm, random)));
   }
   return courses;
 }
 
 std::vector<Course> compare(Report& report, const std::string& file, const std::string& net,
-                            const MakeNet& make, Index steps, std::uint64_t seed,
-                            Talk talk = Talk::no) {
-  std::vector<Course> courses = train_all(make, steps, seed);
+                            const MakeLearner& make, std::uint64_t seed, Talk talk = Talk::no) {
+  std::vector<Course> courses = train_all(make, seed);
   judge(report, file, net, courses, exact, talk);
   return courses;
 }
@@ -113,13 +106,13 @@ std::vector<Course> compare(Report& report, const std::string& file, const std::
 /// Compares runs with several seeds: the first in detail, all of them by what becomes of s and
 /// of the size of gradients.
 void compare_scales(Report& report, const std::string& file, const std::string& net,
-                    const MakeNet& make, Index steps, std::uint64_t seed) {
-  const std::vector<Course> first = compare(report, file, net, make, steps, seed, Talk::yes);
+                    const MakeLearner& make, std::uint64_t seed) {
+  const std::vector<Course> first = compare(report, file, net, make, seed, Talk::yes);
   show_gradients(report, file, net, first);
   std::vector<std::vector<Course>> by_norm;  // for each norm, the courses of all seeds
   for (const Course& course : first) by_norm.push_back({course});
   for (Index i = 1; i < scale_seeds; ++i) {
-    const std::vector<Course> more = train_all(make, steps, seed + static_cast<std::uint64_t>(i));
+    const std::vector<Course> more = train_all(make, seed + static_cast<std::uint64_t>(i));
     for (std::size_t norm = 0; norm < more.size(); ++norm) by_norm[norm].push_back(more[norm]);
   }
   for (const std::size_t detached : {2u, 3u}) {
@@ -160,36 +153,40 @@ void compare_probes(Report& report, const std::vector<std::string>& directories)
   show_gradients(report, "runs", "Runs", courses);
 }
 
-TrainableNet mlp(const ImageSet& images, const std::string& norm, Random& random) {
+Learner mlp(const ImageSet& images, const std::string& norm, Index steps, Random& random) {
   const Mlp net({images.height * images.width, 64, 64, 64, 10}, random, {.norm = norm});
   auto order = std::make_shared<Random>(random.stream(1));
-  return {fields(net), [net, order, &images] {
+  return {.net = fields(net),
+          .steps = RunSteps::epochs(1, steps),
+          .loss = [net, order, &images](Index) {
             const Batch batch = *Batches(images, 32, *order).begin();
             return cross_entropy(net(batch.images), batch.labels);
           }};
 }
 
-TrainableNet lstm(const Characters& characters, const Indices& ids, const std::string& norm,
-                  Random& random) {
+Learner lstm(const Characters& characters, const Indices& ids, const std::string& norm, Index steps,
+             Random& random) {
   const CharRnn net(characters.count(), random,
                     {.embedding = 16, .hidden = 24, .recurrent = {.norm = norm}});
   auto order = std::make_shared<Random>(random.stream(1));
-  return {fields(net), [net, order, ids] {
-            const TextBatch batch = random_rows(ids, 8, 20, *order);
-            return cross_entropy(net(transposed(batch.inputs)).logits, transposed(batch.targets));
-          }};
+  return {
+      .net = fields(net), .steps = RunSteps::epochs(1, steps), .loss = [net, order, ids](Index) {
+        const TextBatch batch = random_rows(ids, 8, 20, *order);
+        return cross_entropy(net(transposed(batch.inputs)).logits, transposed(batch.targets));
+      }};
 }
 
-TrainableNet transformer(const Characters& characters, const Indices& ids, const std::string& norm,
-                         Random& random) {
+Learner transformer(const Characters& characters, const Indices& ids, const std::string& norm,
+                    Index steps, Random& random) {
   const TransformerLm net(
       characters.count(), random,
       {.stack = {.layers = 12, .heads = 4, .channels = 32, .norm = norm}, .length = 32});
   auto order = std::make_shared<Random>(random.stream(1));
-  return {fields(net), [net, order, ids] {
-            const TextBatch batch = random_rows(ids, 4, 32, *order);
-            return cross_entropy(net(batch.inputs), batch.targets);
-          }};
+  return {
+      .net = fields(net), .steps = RunSteps::epochs(1, steps), .loss = [net, order, ids](Index) {
+        const TextBatch batch = random_rows(ids, 4, 32, *order);
+        return cross_entropy(net(batch.inputs), batch.targets);
+      }};
 }
 
 void compare_nets(Report& report, Index steps, std::uint64_t seed) {
@@ -207,21 +204,25 @@ void compare_nets(Report& report, Index steps, std::uint64_t seed) {
 
   const auto perceptrons = compare(
       report, "mlp", "Multilayer perceptron on digits",
-      [&](const std::string& norm, Random& random) { return mlp(images.train, norm, random); },
-      steps, seed);
+      [&](const std::string& norm, Random& random) {
+        return mlp(images.train, norm, steps, random);
+      },
+      seed);
   report.claim(orthogonality(perceptrons[0], perceptrons[3], "layers.0.weight"));
 
   compare(
       report, "lstm", "Layer-normalized LSTM on characters",
-      [&](const std::string& norm, Random& random) { return lstm(characters, ids, norm, random); },
-      steps, seed);
+      [&](const std::string& norm, Random& random) {
+        return lstm(characters, ids, norm, steps, random);
+      },
+      seed);
 
   compare_scales(
       report, "transformer", "Transformer of 12 layers on characters",
       [&](const std::string& norm, Random& random) {
-        return transformer(characters, ids, norm, random);
+        return transformer(characters, ids, norm, steps, random);
       },
-      steps, seed);
+      seed);
 }
 
 struct GradientFlags {

@@ -146,10 +146,14 @@ std::vector<NormRecord> passages(const NormSpec& norm, const ImageSet& images, I
                        squashed,
                        Linear(64, 10, random)};
   Training training = probed_training(fields(net), steps);
-  for (Index step = 0; step < steps; ++step) {
-    const Batch batch = *Batches(images, 64, order).begin();
-    training.step([&] { return cross_entropy(net(batch.images), batch.labels); });
-  }
+  train({.net = fields(net),
+         .steps = RunSteps::epochs(1, steps),
+         .loss =
+             [&](Index) {
+               const Batch batch = *Batches(images, 64, order).begin();
+               return cross_entropy(net(batch.images), batch.labels);
+             }},
+        training);
   return training.probe()->norms();
 }
 

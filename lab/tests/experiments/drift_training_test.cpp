@@ -17,20 +17,23 @@ using namespace tapegrad::support;
 namespace {
 
 // A perceptron with a norm before each of two ReLUs, whose inputs have a mean.
-LearningTask regression(const std::string& norm) {
+Learner regression(const std::string& norm, Index steps = 100) {
   Random random(3);
   const Mlp net({8, 24, 24, 3}, random, {.norm = NormSpec(norm)});
   const Tensor x = random.normal({256, 8}) + 0.5, y = random.normal({256, 3}) + 0.5;
-  return {.fields = fields(net),
-          .next = [=] { return [=] { return mean(square(net(x) - y)); }; },
-          .validation = [=] { return mean(square(net(x) - y)).item(); },
-          .test = [=] { return mean(square(net(x) - y)).item(); },
-          .validation_loss = [=] { return mean(square(net(x) - y)).item(); }};
+  const auto loss = [=] { return mean(square(net(x) - y)); };
+  return {.net = fields(net),
+          .steps = RunSteps::epochs(1, steps),
+          .loss = [=](Index) { return loss(); },
+          .validate = [] { return Json::object(); },
+          .test =
+              [=] {
+                return Json{{"test", loss().item()}};
+              }};
 }
 
 DriftOptions options(Remedy remedy) {
   return {.optimizer = {.optimizer = "adam", .schedule = "constant", .learning_rate = 0.01},
-          .steps = 100,
           .measures = 20,
           .remedy = remedy};
 }
@@ -77,10 +80,10 @@ TEST_CASE("a detached mean drifts, and remedies end that") {
 TEST_CASE("the curve of a run has the first loss, then means, each at a step of its own") {
   const auto steps = [](Index count) {
     DriftOptions short_run = options(Remedy::none);
-    short_run.steps = count;
     short_run.measures = 1;
     std::vector<Index> found;
-    for (const CurvePoint& point : train_watched(regression("layer_simple"), short_run).curve)
+    for (const CurvePoint& point :
+         train_watched(regression("layer_simple", count), short_run).curve)
       found.push_back(point.step);
     return found;
   };
@@ -146,30 +149,29 @@ std::map<std::string, double> lengths_of(const Fields& net, const FeedsNorms& co
 }
 
 /// An LSTM with a norm of each product, whose last state is to be a target.
-LearningTask recurrent_task(const std::string& norm) {
+Learner recurrent_task(const std::string& norm) {
   Random random(5);
   const RecurrentLayer net(Cell::lstm, 6, 8, random, {.norm = NormSpec(norm)});
   const Tensor x = random.normal({5, 16, 6}) + 0.5, y = random.normal({16, 8});
   const auto loss = [=] { return mean(square(net(x).last.h - y)); };
-  return {.fields = fields(net),
-          .next = [=] { return loss; },
-          .validation = [=] { return loss().item(); },
-          .test = [=] { return loss().item(); },
-          .validation_loss = [=] { return loss().item(); }};
+  return {.net = fields(net),
+          .steps = RunSteps::epochs(1, 20),
+          .loss = [=](Index) { return loss(); },
+          .validate = [] { return Json::object(); },
+          .test = [] { return Json::object(); }};
 }
 
 /// By how much the length of a weight that feeds a norm grows in 20 steps, at most and at least.
-std::pair<double, double> growth(const LearningTask& task, const char* optimizer, double rate,
+std::pair<double, double> growth(const Learner& task, const char* optimizer, double rate,
                                  bool unit) {
-  const FeedsNorms found = find_feeding(task.fields, task.next());
-  const auto before = lengths_of(task.fields, found);
+  const FeedsNorms found = find_feeding(task);
+  const auto before = lengths_of(task.net, found);
   REQUIRE_FALSE(before.empty());
   train_watched(
       task, {.optimizer = {.optimizer = optimizer, .schedule = "constant", .learning_rate = rate},
-             .steps = 20,
              .unit = unit});
   double most = -INFINITY, least = INFINITY;
-  for (const auto& [name, length] : lengths_of(task.fields, found)) {
+  for (const auto& [name, length] : lengths_of(task.net, found)) {
     most = std::max(most, length / before.at(name) - 1);
     least = std::min(least, length / before.at(name) - 1);
   }
@@ -215,15 +217,14 @@ TEST_CASE("the angle of a step is that between the weights before and after it")
   // SGD turns a weight by about rate |g| / |W| where g is orthogonal to it, as before a norm.
   DriftOptions one = options(Remedy::none);
   one.optimizer = {.optimizer = "sgd", .schedule = "constant", .learning_rate = 0.01};
-  one.steps = one.measures = 1;
-  const LearningTask task = regression("layer_simple");
-  const std::function<Tensor()> loss = task.next();
+  one.measures = 1;
+  const Learner task = regression("layer_simple", 1);
   double expected = 0;
   for (const char* name : {"layers.0.weight", "layers.3.weight"}) {
     const Tape tape;
     const std::vector<Parameter> weight =
-        parameters(task.fields, [&](const std::string& each) { return each == name; });
-    const Tensor g = grad(loss(), weight)[0], w = weight[0].value();
+        parameters(task.net, [&](const std::string& each) { return each == name; });
+    const Tensor g = grad(batch_loss(task, 0), weight)[0], w = weight[0].value();
     expected += std::atan(0.01 * std::sqrt(sum(square(g)).item() / sum(square(w)).item())) / 2;
   }
   CHECK(train_watched(task, one).traces.at("angle").front().second ==
@@ -232,8 +233,8 @@ TEST_CASE("the angle of a step is that between the weights before and after it")
 
 TEST_CASE("which weights feed norms is found in recurrent layers, for every norm") {
   for (const char* norm : {"layer_simple", "detach", "rms"}) {
-    const LearningTask task = recurrent_task(norm);
-    const FeedsNorms found = find_feeding(task.fields, task.next());
+    const Learner task = recurrent_task(norm);
+    const FeedsNorms found = find_feeding(task);
     CHECK(found("input.weight"));
     CHECK(found("weight"));
     CHECK_FALSE(found("input_norm.parts.0.gain"));
@@ -289,10 +290,10 @@ TEST_CASE("what feeds norms is all that it is made of") {
   const DriftData data{.grammar = support::CharText(support::grammar_text(200, random)),
                        .images = support::draw_image_sets(1)};
   const auto chosen = [&](const char* task, const char* placement) {
-    const LearningTask made =
+    const Learner made =
         make_task({.task = task, .optimizer = "adam", .net = {.placement = placement}, .steps = 20},
                   "layer_simple", data, {.seed = 1});
-    return parameters(made.fields, find_feeding(made.fields, made.next())).size();
+    return parameters(made.net, find_feeding(made)).size();
   };
   CHECK(chosen("grammar", "pre") == 2 + 2 * 2);  // embeddings, then two projections in a block
   CHECK(chosen("grammar", "post") == 2 * 2);
@@ -302,11 +303,11 @@ TEST_CASE("what feeds norms is all that it is made of") {
 
 TEST_CASE("the common mode of weights is that of the initial ones until the mean is detached") {
   // The first layer has 8 inputs and 24 outputs, the second 24 and 24.
-  const LearningTask task = regression("layer_simple");
+  const Learner task = regression("layer_simple");
   double initial = 0;
   for (const char* name : {"layers.0.weight", "layers.3.weight"}) {
     const std::vector<Parameter> found =
-        parameters(task.fields, [&](const std::string& each) { return each == name; });
+        parameters(task.net, [&](const std::string& each) { return each == name; });
     REQUIRE(found.size() == 1);
     double of_mode = 0, of_rest = 0;
     for (Index i = 0; i < found[0].shape()[0]; ++i) {

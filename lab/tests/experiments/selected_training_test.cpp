@@ -28,9 +28,9 @@ struct Toy {
   Outcome train(bool tested, const std::function<void(Index, double)>& seen = {});
 };
 
-class ToyLearner : public problems::Learner {
+class ToyTrainee : public problems::Trainee {
  public:
-  explicit ToyLearner(Toy& toy) : toy_(toy) {}
+  explicit ToyTrainee(Toy& toy) : toy_(toy) {}
 
   Fields net() const override { return fields(point_); }
   Index rows(Index) override { return 1; }
@@ -55,8 +55,8 @@ Outcome Toy::train(bool tested, const std::function<void(Index, double)>& seen) 
   problem.optimizer = optimizer;
   problem.steps = 2 * std::ssize(validations);
   problem.eval_interval = eval_interval;
-  problem.learner = [this](const TaskTrial&, Random&) {
-    return std::make_unique<ToyLearner>(*this);
+  problem.trainee = [this](const TaskTrial&, Random&) {
+    return std::make_unique<ToyTrainee>(*this);
   };
   return train_selected(problem, by_validation, {{"none", 0.1}, {1}, tested, seen});
 }

@@ -76,7 +76,7 @@ TEST_CASE("few bytes of labelled sentences do not fill the memory", "[memory]") 
     try {
       const auto sets = std::make_shared<SentenceSets>(read_sentence_sets("trec", folder.path, 64));
       Random random(1);
-      CHECK(SentenceLearner(sets, small.net, 64, 1, random).per_epoch() > 0);
+      CHECK(SentenceTrainee(sets, small.net, 64, 1, random).per_epoch() > 0);
     } catch (const DataError& error) {
       CHECK_THAT(error.what(), testing::too_much_of(folder / "TREC.train.all.gz"));
     }
