@@ -9,6 +9,7 @@
 
 #include "tapegrad/core/error.h"
 #include "tapegrad/core/internal/interlude.h"
+#include "tapegrad/core/internal/recorder.h"
 #include "tapegrad/core/range.h"
 
 namespace tapegrad::TAPEGRAD_SCALAR {
@@ -25,12 +26,14 @@ std::string input_text(std::int32_t input) {
 }  // namespace
 
 const Tensor Tape::undefined_;
+const detail::Observed Tape::nothing_observed_;
 constinit thread_local Tape::Ambient Tape::ambient_;
 
 Tape::Tape(TapeOptions options) : options_(options) {
   expect<TapeError>(ambient_.tape == nullptr,
                     "tape: this thread has a tape already; end its scope first, or record on it");
   options_.keep_values |= options_.check_finite;
+  if (options_.keep_values) observed_ = std::make_unique<detail::Observed>();
   id_ = next_id.fetch_add(1, std::memory_order_relaxed);
   ambient_.tape = this;
 }
@@ -69,25 +72,12 @@ Node& Tape::enter(const char* name, Tensor& value, const Place& place, bool keep
 }
 
 Tensor Tape::gradient(std::int32_t index) const {
-  if (index < 0 || index >= static_cast<std::int32_t>(last_flows_.size()) || last_flows_[index] < 0)
-    return {};
-  return detach(flows_[last_flows_[index]].total);
+  const Tensor found = observed().gradient(index);
+  return found.defined() ? detach(found) : found;
 }
 
-void Tape::keep_flow(const Flow& flow) {
-  if (flow.to >= static_cast<std::int32_t>(last_flows_.size())) last_flows_.resize(size_, -1);
-  flows_.push_back(flow);
-  last_flows_[flow.to] = static_cast<std::int32_t>(flows_.size()) - 1;
-}
-
-void Tape::keep_detached(const Tensor& x) {
-  if (options_.keep_values && holds(x)) detached_.insert_or_assign(x.data(), x.node());
-}
-
-// On a tape that keeps values, no other value can take their place in memory.
-std::int32_t Tape::constant_or_detached(const Tensor& tensor) const {
-  const auto found = detached_.find(tensor.data());
-  return found == detached_.end() ? -1 : detached_input(found->second);
+std::int32_t Tape::observed_constant(const Tensor& tensor) const {
+  return observed_->input(tensor);
 }
 
 const Parameter* Tape::parameter(std::int32_t index) const {
@@ -185,10 +175,8 @@ void Tape::destroy(Rule* rules) {
 
 void Tape::rewind(std::int32_t size) {
   std::erase_if(leaves_, [&](const auto& entry) { return entry.second.node >= size; });
-  std::erase_if(flows_, [&](const Flow& flow) { return flow.to >= size; });
   std::erase_if(labels_, [&](const auto& entry) { return entry.first >= size; });
-  std::erase_if(detached_, [&](const auto& entry) { return entry.second >= size; });
-  last_flows_.resize(std::min(last_flows_.size(), static_cast<std::size_t>(size)));
+  if (observed_ != nullptr) observed_->rewind(size);
   while (size_ > size) {
     Node& last = node(--size_);
     release(last);
@@ -229,13 +217,14 @@ Tensor watch(const Tensor& x, Place place) {
   Tape& tape = Tape::required("watch");
   expect_defined("watch", x);
   Tensor leaf = x.view(x.shape());
-  tape.enter("watch", leaf, place, false);
+  detail::Recorder(&tape, "watch", place, 0).finish(leaf);
   return leaf;
 }
 
 Tensor detach(const Tensor& x, Place place) {
   const OperationScope scope("detach", place, x);
-  if (Tape* tape = Tape::active()) tape->keep_detached(x);
+  if (Tape* tape = Tape::active(); tape != nullptr && tape->holds(x))
+    if (detail::Observed* observed = detail::Recorder::observed(*tape)) observed->keep_detached(x);
   return x.view(x.shape());
 }
 
@@ -243,15 +232,16 @@ Tensor named(const Tensor& x, const std::string& name) {
   Tape* tape = Tape::active();
   if (tape == nullptr) return x;
   if (tape->holds(x))
-    tape->labels_[x.node()] = name;
-  else if (tape->options().keep_values)
-    tape->constants_.push_back({name, x, {}});
+    detail::Recorder::label(*tape, x.node(), name);
+  else if (detail::Observed* observed = detail::Recorder::observed(*tape))
+    observed->keep({name, x, {}});
   return x;
 }
 
 Indices named(const Indices& x, const std::string& name) {
-  if (Tape* tape = Tape::active(); tape != nullptr && tape->options().keep_values)
-    tape->constants_.push_back({name, {}, x});
+  Tape* tape = Tape::active();
+  if (tape == nullptr) return x;
+  if (detail::Observed* observed = detail::Recorder::observed(*tape)) observed->keep({name, {}, x});
   return x;
 }
 

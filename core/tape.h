@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tapegrad/core/indices.h"
+#include "tapegrad/core/internal/observed.h"
 #include "tapegrad/core/internal/rule.h"
 #include "tapegrad/core/parameter.h"
 #include "tapegrad/core/place.h"
@@ -22,23 +23,6 @@ class ReverseSweep;
 namespace detail {
 class Recorder;
 }
-
-/// One addition to the gradient of a node, by a sweep over a tape with `keep_values`.
-/// Example: `for (const Flow& flow : tape.flows()) fmt::print("{} -> {}\n", flow.from, flow.to)`
-struct Flow {
-  int sweep;              ///< 1 for the first
-  std::int32_t from, to;  ///< nodes; from is -1 for the seed and for assembled parts
-  std::int32_t size;      ///< of the tape at that moment
-  Tensor added, total;    ///< the addend, and the gradient of `to` after it
-};
-
-/// A constant that `named` has named: a tensor or indices.
-/// Example: `for (const NamedConstant& one : tape.constants()) fmt::print("{}\n", one.name)`
-struct NamedConstant {
-  std::string name;
-  Tensor tensor;
-  Indices indices;
-};
 
 /// Example: `const Tape tape({.check_finite = true})`
 struct TapeOptions {
@@ -83,13 +67,13 @@ class Tape {
   /// The gradient that the last sweep found for a node, on a tape with `keep_values`.
   Tensor gradient(std::int32_t index) const;
   /// Every addition to a gradient, in all sweeps, on a tape with `keep_values`.
-  const std::vector<Flow>& flows() const { return flows_; }
+  const std::vector<Flow>& flows() const { return observed().flows(); }
   /// The parameter whose leaf this node is, or null.
   const Parameter* parameter(std::int32_t index) const;
   /// The name that `named` gave a node, or that of its parameter, or "".
   const std::string& label(std::int32_t index) const;
   /// The constants that `named` has named, in order, on a tape with `keep_values`: the batch, say.
-  const std::vector<NamedConstant>& constants() const { return constants_; }
+  const std::vector<NamedConstant>& constants() const { return observed().constants(); }
   /// The bytes of all distinct buffers that the rules and nodes of this tape keep alive.
   std::size_t bytes() const;
 
@@ -123,10 +107,6 @@ class Tape {
   friend class Interlude;
   friend class detail::Recorder;
   friend class ReverseSweep;
-  friend Tensor watch(const Tensor& x, Place place);
-  friend Tensor detach(const Tensor& x, Place place);
-  friend Tensor named(const Tensor& x, const std::string& name);
-  friend Indices named(const Indices& x, const std::string& name);
   static constexpr std::uint32_t chunk_nodes = 256;
   static constexpr std::size_t arena_bytes = std::size_t{64} << 10;
 
@@ -148,15 +128,16 @@ class Tape {
   void release(Node& node);
   /// Forgets the nodes from `size` on.
   void rewind(std::int32_t size);
-  void keep_flow(const Flow& flow);
-  /// Remembers which node's value x is, for `constant`.
-  void keep_detached(const Tensor& x);
   /// The entry among a node's inputs of a tensor that this tape does not hold: -1, or, on a tape
   /// with `keep_values`, the `detached_input` of the node whose value it is.
   std::int32_t constant(const Tensor& tensor) const {
-    return detached_.empty() ? -1 : constant_or_detached(tensor);
+    return observed_ == nullptr ? -1 : observed_constant(tensor);
   }
-  std::int32_t constant_or_detached(const Tensor& tensor) const;
+  std::int32_t observed_constant(const Tensor& tensor) const;
+  /// Empty on a tape without `keep_values`.
+  const detail::Observed& observed() const {
+    return observed_ == nullptr ? nothing_observed_ : *observed_;
+  }
   bool holds_outside(const Tensor& tensor) const;
   bool holds_outside_or_refuse(const Tensor& tensor, const char* operation, int input,
                                const Place& place) const;
@@ -165,6 +146,7 @@ class Tape {
   }
 
   static const Tensor undefined_;
+  static const detail::Observed nothing_observed_;
   // One variable, since every operation reads it.
   struct Ambient {
     Tape* tape = nullptr;  // the one in scope on this thread
@@ -189,11 +171,7 @@ class Tape {
   };
   std::unordered_map<const void*, Leaf> leaves_;
   std::unordered_map<std::int32_t, std::string> labels_;  // of nodes, by `named`
-  std::vector<NamedConstant> constants_;
-  std::unordered_map<const real*, std::int32_t> detached_;  // nodes, by the values they share
-  int sweeps_ = 0;
-  std::vector<Flow> flows_;
-  std::vector<std::int32_t> last_flows_;  // of each node, as an index of flows_; -1: none
+  std::unique_ptr<detail::Observed> observed_;            // with `keep_values`
 };
 
 /// While in scope, nothing is recorded on this thread, even on a tape created meanwhile.

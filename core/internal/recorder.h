@@ -133,6 +133,12 @@ class Recorder {
         MadeRule(std::forward<Arguments>(arguments)...);
   }
 
+  // What a tape with `keep_values` keeps for viewing; null on another tape.
+  static Observed* observed(Tape& tape) { return tape.observed_.get(); }
+  static void label(Tape& tape, std::int32_t node, const std::string& name) {
+    tape.labels_[node] = name;
+  }
+
   // For every operand of every operation: a call would be a part of what a small one costs.
   [[gnu::always_inline]] void add_input(const Tensor& tensor) {
     add_input(tape_->holds(tensor, name_, count_, place_) ? tensor.node()

@@ -45,7 +45,7 @@ ReverseSweep::ReverseSweep(Tape& tape, std::int32_t first, std::int32_t last,
       options_(options),
       outer_(outer),
       slots_(last - first + 1),
-      number_(++tape.sweeps_) {}
+      number_(tape.observed_ == nullptr ? 0 : tape.observed_->begin_sweep()) {}
 
 void ReverseSweep::keep(std::int32_t node) {
   slots_[node - first_].reached = slots_[node - first_].kept = true;
@@ -76,8 +76,8 @@ Tensor ReverseSweep::assemble(const Shape& shape, const Slot& slot) {
 }
 
 inline void ReverseSweep::keep_flow(std::int32_t to, const Tensor& added, const Tensor& total) {
-  if (tape_.options().keep_values)
-    tape_.keep_flow({number_, pulled_, to, tape_.size(), added, total});
+  if (tape_.observed_ != nullptr)
+    tape_.observed_->keep({number_, pulled_, to, tape_.size(), added, total});
 }
 
 // Adds a gradient, and moves it if the caller allows.
