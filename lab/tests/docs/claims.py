@@ -10,9 +10,7 @@ import fork_ledger
 import tables_ledger
 from forms_ledger import BACKWARD, FORWARD, IDENTITY, LAYER_NORM, T_975
 
-BEFORE = {"forms": "a pilot on the same images came before", "fork": "not verifiable", "xu2019": "not predicted",
-          "remedies": "not verifiable", "drift": "not verifiable", "signal": "59a83758; a pilot came before",
-          "": "not predicted"}
+NOT_VERIFIABLE, BEFORE_SIGNAL, EXPLORED = "not verifiable", "59a83758, after a pilot", "no: exploration"
 
 
 @dataclasses.dataclass
@@ -23,9 +21,8 @@ class Claim:
     estimate: str
     n: str              # seeds, or settings
     p: float | None = None
-    power: str = ""     # of a claim of equality
-    interior: bool = True
-    predicted: str = "not predicted"
+    interior: bool = True  # whether each rate has worse ones on both sides
+    predicted: str = "no"
 
 
 def difference(sentence, statement, where, mean, over_seeds, over_items, n, unit, **rest):
@@ -73,10 +70,9 @@ def of_forms(records):
                                       (3, "the derivative of the mean gains", "z, 1/s, scale")):
         yield counted(sentence, statement, where,
                       [forms_ledger.advantage(cells[LAYER_NORM], cells[part]) for cells in settings.values()])
-    small = [cells for (optimizer, initial, layers), cells in settings.items()
-             if initial == "he" and optimizer == "adam" for cells in [cells]]
+    good = [cells for (optimizer, initial, _), cells in settings.items() if (optimizer, initial) == ("adam", "he")]
     yield counted(9, "layer normalization gains over no norm", "perceptrons with Adam and the initial weights of He et al.",
-                  [forms_ledger.advantage(cells[LAYER_NORM], cells[IDENTITY]) for cells in small])
+                  [forms_ledger.advantage(cells[LAYER_NORM], cells[IDENTITY]) for cells in good])
 
 
 def of_tables(records):
@@ -100,25 +96,60 @@ def of_tables(records):
         yield claim(4, "a detached mean costs", title, ["layer_simple"], ["detach_mean"], unit)
         yield claim(6, "a detached deviation costs", title, ["layer_simple"], ["detach_variance"], unit)
         yield claim(5, "centered weights gain with a detached mean", title, ["detach_mean+center"], ["detach_mean"], unit,
-                    predicted=BEFORE["remedies"])
+                    predicted=NOT_VERIFIABLE)
 
 
 def of_forks(records):
     costs = fork_ledger.Costs([record for (run, _), record in records.items() if run == "fork/adam"])
-    for point in costs.points[0], costs.points[1], costs.points[-1]:
+    for point in 120, 480, 960:
         yield of_seeds(10, f"60 steps with both statistics detached cost, from step {point} on", "perceptron on MNIST, Adam",
-                       costs.of("both detached", point, "at once"), "% of the loss", predicted=BEFORE["fork"])
+                       costs.of("both detached", point, "at once"), "% of the loss", predicted=NOT_VERIFIABLE)
+
+
+def in_settings(records, study):
+    """Settings of a study by name: "perceptron, 6 layers, adam"."""
+    for task, column in sorted(conditions_ledger.columns_of(records, study).items()):
+        unit = "bits" if column.is_text else "points"
+        yield f"{conditions_ledger.title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}", column, unit
+
+
+def share(sentence, statement, where, column, a, b, detached):
+    """How far a is ahead of b beside the cost of a detached system, where one is seen."""
+    cost = column.lead("layer_simple", detached)
+    if not column.at_edge("layer_simple", detached) and conditions_ledger.ahead(cost) == "supported":
+        value, low, high = conditions_ledger.ratio(column.lead(a, b), cost)
+        yield Claim(sentence, statement, where, f"{value:.2f} [{low:.2f}, {high:.2f}] of the cost", f"{len(cost)} seeds",
+                    interior=not column.at_edge(a, b), predicted=BEFORE_SIGNAL)
 
 
 def of_signal(records):
-    tasks = list(dict.fromkeys(run.split("/")[1] for run, _ in records))
-    columns = {task: conditions_ledger.Column(records, "signal", task) for task in tasks}
-    for sentence, statement, detached, constraints in (
-            (5, "centered weights take away the cost of a detached mean", "detach_mean", ["center"]),
-            (7, "the constraint that helps most takes away the cost of a detached deviation", "detach_variance",
-             list(conditions_ledger.CONSTRAINTS))):
-        for task, column in columns.items():
-            yield from conditions_ledger.share_claims(Claim, sentence, statement, task, column, detached, constraints)
+    for where, column, unit in in_settings(records, "signal"):
+        for sentence, what in (4, "mean"), (6, "deviation"):
+            detached = {"mean": "detach_mean", "deviation": "detach_variance"}[what]
+            cost = column.lead("layer_simple", detached)
+            if math.isfinite(sum(cost)):
+                yield of_seeds(sentence, f"a detached {what} costs", where, cost, unit,
+                               interior=not column.at_edge("layer_simple", detached))
+        yield from share(5, "centered weights take away, with a detached mean", where, column, "detach_mean+center",
+                         "detach_mean", "detach_mean")
+        constraints = [f"detach_variance+{constraint}" for constraint in conditions_ledger.CONSTRAINTS]
+        most = min(constraints, key=lambda system: sum(column.cells[system].values))
+        yield from share(7, f"{most.partition('+')[2]}, which helps most, takes away with a detached deviation", where, column,
+                         most, "detach_variance", "detach_variance")
+        yield from share(8, "RMS norm loses with a detached divisor, beside the cost of a detached deviation", where, column,
+                         "rms_simple", "rms_detached", "detach_variance")
+
+
+def of_factorial(records):
+    form = tables_ledger.FORMS
+    whole, back, front, none = (form[name] for name in (LAYER_NORM, BACKWARD, FORWARD, IDENTITY))
+    for where, column, unit in in_settings(records, "factorial"):
+        together = [a + b for a, b in zip(column.lead(whole, back), column.lead(none, front))]
+        for sentence, statement, systems, found in (
+                (1, "the passes gain more together than the sum of what each gains alone", (whole, back, front, none), together),
+                (2, "the backward pass alone gains over no norm", (back, none), column.lead(back, none))):
+            if math.isfinite(sum(found)):
+                yield of_seeds(sentence, statement, where, found, unit, interior=not column.at_edge(*systems), predicted=EXPLORED)
 
 
 def remain(claims):
@@ -130,12 +161,13 @@ def remain(claims):
 
 def table(records):
     claims = sorted([*of_forms(records["forms"]), *of_tables(records["xu2019"]), *of_forks(records["fork"]),
-                     *of_signal(records.get("signal", {}))], key=lambda claim: claim.sentence)
+                     *of_signal(records["signal"]), *of_factorial(records["factorial"])],
+                    key=lambda claim: claim.sentence)
     threshold = remain(claims)
 
     def shown_p(claim):
         if claim.p is None or not claim.interior:
-            return "", "rate at an edge" if not claim.interior else ""
+            return "", "" if claim.interior else "rate at an edge"
         return ("< 0.0001" if claim.p < 1e-4 else f"{claim.p:.2g}"), ("yes" if claim.p <= threshold else "no")
 
     rows = [["sentence", "claim", "where", "estimate, 95 % interval", "n", "p", "remains", "predicted"]]

@@ -232,23 +232,12 @@ def check_signal(records, report):
 
 def title_of(task):
     name, _, _ = task.rpartition("_")
+    if name in FACTORIAL_TITLES:
+        return FACTORIAL_TITLES[name]
     kind, _, size = name.rpartition("_")
     titles = {"pre": f"Transformer, {size} layers, pre-norm, bits", "post": f"Transformer, {size} layers, post-norm, bits",
               "perceptron": f"perceptron, {size} layers, %", "conv": "ConvNet, %"}
     return titles[kind]
-
-
-def share_claims(claim, sentence, statement, task, column, detached, constraints):
-    """Where a detached statistic costs something: the share that the most helpful of the constraints takes away."""
-    cost = column.lead("layer_simple", detached)
-    if column.at_edge("layer_simple", detached) or ahead(cost) != "supported":
-        return
-    found = {constraint: ratio(column.lead(f"{detached}+{constraint}", detached), cost) for constraint in constraints}
-    best = max(found, key=lambda constraint: found[constraint][0])
-    value, low, high = found[best]
-    yield claim(sentence, statement, f"{title_of(task).rpartition(', ')[0]}, {task.rpartition('_')[2]}, {best}",
-                f"share {value:.2f} [{low:.2f}, {high:.2f}]", f"{len(cost)} seeds",
-                interior=not column.at_edge(f"{detached}+{best}"), predicted="59a83758, after a pilot")
 
 
 FACTORIAL_TITLES = {"pre_6x64": "Transformer of 6 x 64, pre-norm, bits", "post_6x64": "Transformer of 6 x 64, post-norm, bits",
@@ -261,7 +250,7 @@ def check_factorial(records, report):
     columns, number = columns_of(records, "factorial"), 0
     none, whole, back, front = (norm(form) for form in (IDENTITY, LAYER_NORM, BACKWARD, FORWARD))
     for optimizer in "adam", "momentum":
-        of_title = {FACTORIAL_TITLES.get(task.rpartition("_")[0]) or title_of(task): column
+        of_title = {title_of(task): column
                     for task, column in columns.items() if task.endswith(f"_{optimizer}")}
         if not of_title:
             continue
