@@ -15,9 +15,9 @@ struct RateSearch {
 
   /// The rate of the least error, the smallest one where several are equal.
   double best() const;
-  /// Whether a smaller rate is worse and a greater one no better, and the smallest has not diverged,
-  /// since below a rate that diverges there may be a better one. If not, the best may lie further
-  /// out.
+  /// Whether a smaller rate is worse and a greater one no better, and the smallest has not
+  /// diverged, since below a rate that diverges there may be a better one. If not, the best may lie
+  /// further out.
   bool is_interior() const;
   /// Enters the error of a rate; a NaN counts as infinity.
   void add(double rate, double error);
