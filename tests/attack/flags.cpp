@@ -12,16 +12,15 @@ void attack(std::string_view input) {
   std::istringstream lines{std::string(input)};
   std::vector<std::string> words;
   for (std::string word; std::getline(lines, word);) words.push_back(word.c_str());
-  TrainerFlags given;
+  AttackedFlags given;
   std::map<std::string, std::string> values;
-  const int code = given.run(words, [&] { values = given.flags.training_values(); });
+  const int code = given.run(words, [&] { values = given.training_values(); });
   expect_property(code == 0 || code == wrong_usage, "flags are accepted or wrong, nothing else");
   if (values.empty()) return;  // --help
 
-  TrainerFlags resumed;
-  const bool accepted = resumed.run({}, [&] { resumed.flags.adopt(values, "FILE"); }) == 0;
-  expect_property(accepted && resumed.flags.training_values() == values,
-                  "flags survive a checkpoint");
+  AttackedFlags resumed;
+  const bool accepted = resumed.run({}, [&] { resumed.adopt(values, "FILE"); }) == 0;
+  expect_property(accepted && resumed.training_values() == values, "flags survive a checkpoint");
 }
 
 }  // namespace tapegrad::attack

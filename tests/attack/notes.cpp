@@ -32,11 +32,10 @@ std::string as_word(const Json& value) {
 }
 
 void adopt(const Notes& notes) {
-  TrainerFlags trainer;
+  AttackedFlags trainer;
   Notes values;
   const int code = trainer.run({}, [&] {
-    if (!refuses([&] { trainer.flags.adopt(notes, "FILE"); }))
-      values = trainer.flags.training_values();
+    if (!refuses([&] { trainer.adopt(notes, "FILE"); })) values = trainer.training_values();
   });
   expect_property(code == 0, "a checkpoint of wrong notes is refused, and nothing else");
   if (values.empty()) return;
@@ -46,9 +45,9 @@ void adopt(const Notes& notes) {
     if (name != "program")
       words.push_back(fmt::format("--{}={}", name, as_word(Json::parse(value))));
   }
-  TrainerFlags again;
+  AttackedFlags again;
   Notes given;
-  again.run(words, [&] { given = again.flags.training_values(); });
+  again.run(words, [&] { given = again.training_values(); });
   expect_property(given == values, "the command line takes what a checkpoint says");
 }
 
@@ -62,7 +61,7 @@ void resume(const Notes& notes) {
 }  // namespace
 
 void attack(std::string_view input) {
-  Notes notes = TrainerFlags().flags.training_values();
+  Notes notes = AttackedFlags().training_values();
   notes.merge(RunState().notes());
   notes = changed(notes, input);
   adopt(notes);

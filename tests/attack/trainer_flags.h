@@ -9,24 +9,20 @@
 namespace tapegrad::attack {
 
 /// Flags of all kinds that trainers have.
-struct TrainerFlags {
-  Flags flags{"trainer", "Learns to write."};
-  support::CharFlags shared;
+struct AttackedFlags : support::CharFlags {
   std::vector<Index> hidden{3};
 
-  TrainerFlags() {
-    flags.training("--hidden", hidden, "Sizes of layers").check(between(1, 1 << 20));
-    shared.add_to(flags);
+  AttackedFlags() : CharFlags("trainer", "Learns to write.") {
+    training("--hidden", hidden, "Sizes of layers").check(between(1, 1 << 20));
+    add_shared();
   }
-  TrainerFlags(const TrainerFlags&) = delete;  // the flags refer to it
-  TrainerFlags& operator=(const TrainerFlags&) = delete;
 
   /// Runs a program with these flags on the words of a command line; returns its exit code.
   int run(std::vector<std::string> words, const std::function<void()>& body) {
     words.insert(words.begin(), "trainer");
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
-    return flags.run(static_cast<int>(words.size()), arguments.data(), [&] {
+    return Flags::run(static_cast<int>(words.size()), arguments.data(), [&] {
       body();
       return 0;
     });
