@@ -11,8 +11,8 @@ const data_of = {points, digits: {kind: "digits", count: 500}, text};
 const plain = {split: .8, init: "default", seed: 1, batch: 32, optimizer: "adam", rate: .01, schedule: "constant", steps: 1000, clip: 0};
 const layers = (count, norm, activation) => Array.from({length: count}, () =>
   [block("linear"), ...norm ? [block("norm", {norm})] : [], block("activation", {name: activation})]).flat();
-const deep = norm => ({...plain, data: {...points, set: "circles"}, net: layers(12, norm, "relu"), optimizer: "sgd", rate: .05});
-const drifting = norm => ({...plain, data: {...points, set: "circles"}, net: layers(2, norm, "relu"), optimizer: "momentum", rate: .05});
+const deep = norm => ({...plain, data: {...points, set: "circles"}, net: layers(8, norm, "tanh"), optimizer: "sgd", rate: .05});
+const drifting = norm => ({...plain, data: {...points, set: "circles"}, net: layers(2, norm, "relu"), optimizer: "momentum", rate: .1});
 const starts = {
   "Perceptron, exclusive or": {...plain, data: {...points, set: "xor"}, net: layers(1, "", "tanh")},
   "Deep perceptron with layer norm": deep("layer"),
@@ -20,7 +20,7 @@ const starts = {
     ...Array.from({length: 3}, () => [block("residual", {over: 3}), block("norm"), block("activation", {name: "gelu"}), block("linear", {out: 24})]).flat()]},
   "Convolutions, digits": {...plain, data: data_of.digits, net: [block("convolution"), block("norm", {norm: "batch"}), block("activation"),
     block("pool", {size: 4}), block("linear", {out: 32}), block("activation")]},
-  "Layer-normalized LSTM, text": {...plain, data: text, net: [block("recurrent", {norm: "layer"})], batch: 8},
+  "Layer-normalized LSTM, text": {...plain, data: text, net: [block("recurrent", {norm: "layer_simple"})], batch: 8},
   "Two-block Transformer, text": {...plain, data: text, net: [block("attention"), block("attention"), block("norm")], batch: 8, rate: .003}};
 const root = document.getElementById("playground_page"), status = html("p", {"aria-live": "polite", class: "faint", name: "status"});
 const copy = value => JSON.parse(JSON.stringify(value));
@@ -386,7 +386,7 @@ async function show_tape() {
 const run_to = end => async () => { while (step < end) { const from = step; await take(Math.min(20, end - step)); if (step === from) break; } await look(); };
 const tours = {
   "A deep net without a norm, and with": [
-    ["Twelve layers without a norm, and plain gradient descent. Next: 200 steps.", () => load({settings: deep("")})],
+    ["Eight layers without a norm, and plain gradient descent. Next: 200 steps.", () => load({settings: deep("")})],
     ["The loss stays near 0.69, the logarithm of 2, as if by guessing. Open \u201cLook inside\u201d: the gradients are the smaller the nearer to the data. Next: the same net with layer norm.", run_to(200)],
     ["Each layer has a norm now. Next: 200 steps; the run before stays grey.", async () => { settings = deep("layer"); draw_settings(); await build(); }],
     ["With the norm it learns: see loss and accuracy. In \u201cLook inside\u201d, gradients keep their size through the layers.", run_to(200)]],

@@ -39,7 +39,8 @@ class Playground(BrowserTest):
 
     def click(self, text):
         next(each for each in self.driver.find_elements("tag name", "button") if each.text == text or each.get_attribute("aria-label") == text).click()
-        self.settle()
+        if text != "Run":
+            self.settle()
 
     def set(self, name, value, number=0):
         field = self.driver.find_elements("name", name)[number]
@@ -69,15 +70,31 @@ class Playground(BrowserTest):
                                                 "width": self.driver.execute_script("return innerWidth")}})
             (PICTURES / f"{name}.png").write_bytes(base64.b64decode(found["data"]))
 
+    def answers(self, *requests):
+        ask_page = "playground.ask(arguments[0]).then(arguments[1], error => arguments[1]({error: error.message}))"
+        return [self.driver.execute_async_script(ask_page, each) for each in requests]
+
     def expect_net_is_the_state(self):
-        """Another program that takes the same steps finds the losses that are shown."""
-        state = self.state()
+        """A net that is built anew and takes the same steps finds the losses that are shown, to the bit; and on this machine
+        it begins with nearly the same ones. Later, the differences of two compilers may have grown."""
+        state, shown = self.state(), self.losses()
         at = state["settings"].get("fork", {"at": 0})["at"]
-        answers = ask(LIVE, build(state["settings"]), *([steps(state["step"] - at)] if state["step"] > at else []))
-        wanted, shown = answers[-1]["losses"], self.losses()
-        for a, b in zip(wanted[::-1], shown[::-1]):
-            self.assertAlmostEqual(a, b, delta=BOUND * max(1, a))
-        self.assertEqual(len(shown) >= len(wanted), True)
+        count = state["step"] - at
+        requests = [build(state["settings"]), *([steps(count)] if count else [])]
+        losses = self.answers(*requests)[-1]["losses"]
+        self.assertEqual(losses, shown[len(shown) - count:])
+        if not at:
+            self.expect_close(losses[:5], ask(LIVE, *requests)[-1]["losses"][:5])
+
+    def expect_close(self, a, b):
+        if isinstance(a, (list, dict)):
+            self.assertEqual(len(a), len(b))
+            for key in a if isinstance(a, dict) else range(len(a)):
+                self.expect_close(a[key], b[key])
+        elif isinstance(a, float):
+            self.assertAlmostEqual(a, b, delta=BOUND)
+        else:
+            self.assertEqual(a, b)
 
     def tearDown(self):
         self.assertEqual([each for each in self.driver.get_log("browser") if each["level"] == "SEVERE"], [])
@@ -86,14 +103,15 @@ class Playground(BrowserTest):
         self.open()
         for name, settings in STATES.items():
             with self.subTest(name):
-                requests = [build(settings), steps(10), {"do": "look"}]
-                found = [self.driver.execute_async_script("playground.ask(arguments[0]).then(arguments[1])", each) for each in requests]
+                requests = [build(settings), {"do": "look"}, steps(10)]
+                found = self.answers(*requests)
                 wanted = ask(LIVE, *requests)
                 self.assertEqual(found[0]["blocks"], wanted[0]["blocks"])
-                self.assertEqual(found[0]["shown"], wanted[0]["shown"])
-                for a, b in zip(found[1]["losses"], wanted[1]["losses"], strict=True):
-                    self.assertAlmostEqual(a, b, delta=BOUND)
-                for a, b in zip(found[2]["blocks"], wanted[2]["blocks"], strict=True):
+                self.expect_close(found[0]["shown"], wanted[0]["shown"])
+                self.expect_close(found[2]["losses"], wanted[2]["losses"])
+                if "fork" in settings:  # a bias before a norm has gradients of rounding errors, which some optimizers make large
+                    continue
+                for a, b in zip(found[1]["blocks"], wanted[1]["blocks"], strict=True):
                     for key in ("values", "gradients"):
                         self.assertAlmostEqual(a[key]["length"], b[key]["length"], delta=BOUND * max(1, b[key]["length"]))
 
@@ -104,7 +122,7 @@ class Playground(BrowserTest):
         self.set("text", "to be or not to be, that is the question. " * 20)
         self.set("out", "12")
         self.click("Run")
-        WebDriverWait(self.driver, 60).until(lambda _: self.state()["step"] >= 20)
+        WebDriverWait(self.driver, 60).until(lambda _: self.state()["step"] >= 12)
         self.click("Pause")
         self.expect_net_is_the_state()
         before = self.losses()
