@@ -274,6 +274,7 @@ const tail = name => name.replace("layers.", "block ").replace(/(\d+)/, (_, n) =
 async function look() {
   if (!built || !details.open) return;
   const found = await ask({do: "look"});
+  found.norms.sort((a, b) => a.name.localeCompare(b.name, "en", {numeric: true}));
   const row = (name, ...cells) => html("tr", {}, html("th", {scope: "row"}, name), ...cells);
   const head = (...titles) => html("tr", {}, ...titles.map(title => html("th", {scope: "col"}, title)));
   const table = (...rows) => html("div", {class: "wide"}, html("table", {class: "look"}, ...rows));

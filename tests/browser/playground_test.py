@@ -23,6 +23,18 @@ PAGE = SITE / "playground.html"
 BOUND = 1e-6  # of losses after steps: compilers may fuse a product and a sum, or not
 CLICKS = 120
 
+# One click or setting, chosen by three random numbers from those that are there.
+CLICK = """
+  const [kind, which, how] = arguments, one = of => of[Math.floor(how * of.length)], root = document.getElementById("playground_page");
+  const seen = selector => [...root.querySelectorAll(selector)].filter(each => each.offsetParent), pick = of => of[Math.floor(which * of.length)];
+  const names = ["Run", "Pause", "Step", "Fork here", "Restart", "Add block", "Write", "Clear", "Next", "Tape of the next step", "Put it in the address"];
+  if (kind < .4) return pick(seen("button").filter(each => names.includes(each.textContent) || each.dataset.at)).click();
+  const field = pick(seen("select, input:not([type=file])"));
+  field.value = field.tagName === "SELECT" ? one([...field.options]).value : field.name === "position" ? Math.floor(how * (+field.max + 1)) :
+    field.name === "norm" ? one(["none", "layer", "rms", "batch", "detach_mean", "group", "ada", "what"]) : one(["0", "1", "2", "3", "8", "16", "0.1", "-1", "1e9", ""]);
+  field.dispatchEvent(new Event("change"));
+"""
+
 
 class Playground(BrowserTest):
     def open(self, width=DESKTOP, state=None):
@@ -212,32 +224,12 @@ class Playground(BrowserTest):
         self.open()
         longest = 0
         for i in range(CLICKS):
-            kind = draw.choice(["button", "button", "field", "field", "field"])
-            scope = self.driver.find_element("id", "playground_page")
-            if kind == "button":
-                names = ("Run", "Pause", "Step", "Fork here", "Restart", "Add block", "Write", "Clear", "Next", "Tape of the next step", "Put it in the address")
-                found = [each for each in scope.find_elements("tag name", "button") if each.is_displayed() and (each.text in names or each.get_attribute("data-at"))]
-                self.driver.execute_script("arguments[0].click()", draw.choice(found))
-            else:
-                field = draw.choice([each for each in scope.find_elements("css selector", "select, input:not([type=file])") if each.is_displayed()])
-                name = field.get_attribute("name")
-                if field.tag_name == "select":
-                    value = draw.choice(Select(field).options).get_attribute("value")
-                elif name == "position":
-                    value = str(draw.randint(0, int(field.get_attribute("max"))))
-                elif name == "norm":
-                    value = draw.choice(["none", "layer", "rms", "batch", "detach_mean", "group", "ada", "what"])
-                else:
-                    value = draw.choice(["0", "1", "2", "3", "8", "16", "0.1", "-1", "1e9", ""])
-                self.driver.execute_script("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))", field, value)
+            self.driver.execute_script(CLICK, *(draw.random() for _ in range(3)))
             begin = time.time()
             self.driver.execute_script("return 1")  # the page answers while its worker computes
             longest = max(longest, time.time() - begin)
             if i % 10 == 9:
-                if self.driver.execute_script("return playground.is_busy()"):
-                    for each in self.driver.find_elements("tag name", "button"):
-                        if each.text == "Pause":
-                            self.driver.execute_script("arguments[0].click()", each)
+                self.driver.execute_script("[...document.querySelectorAll('button')].find(each => each.textContent === 'Pause')?.click()")
                 self.settle()
                 self.expect_net_is_the_state()
         print(f"longest wait for the page {longest:.2f} s", file=sys.stderr)
