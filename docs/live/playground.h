@@ -63,8 +63,8 @@ std::string program(const Json& settings, Index steps);
 /// The message of an error without the place in the sources.
 std::string words(const std::exception& error);
 
-/// Answers the requests of the page; "do" is one of choices, build, steps, rewind, look, classify,
-/// write, tape, check and program.
+/// Answers the requests of the page; "do" is one of choices, build, steps, rewind, look, field,
+/// classify, write, tape and program.
 Json answer(const Json& request);
 
 }  // namespace playground
